@@ -1,0 +1,132 @@
+# spdnn: build, test, demo. `make help` lists the targets and options.
+VERSION := 0.1.0
+BUILD   ?= release
+GPU     ?= auto
+CUDA    ?= /usr/local/cuda
+ARCH    ?= 80 90
+
+# Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
+# what the peers of `make bench` need.
+BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
+TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
+LINT_PACKAGES  := clang-format clang-tidy shellcheck
+FUZZ_PACKAGES  := clang libclang-rt-14-dev
+BENCH_PACKAGES := libgraphblas-dev
+
+CUDA_SOURCES := $(shell find src -name '*.cu' | LC_ALL=C sort)
+NVCC         := $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc))
+ifeq ($(GPU),auto)
+  override GPU := $(if $(and $(NVCC),$(CUDA_SOURCES)),1,0)
+endif
+
+OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+CXX      ?= g++
+CXXFLAGS := -std=c++20 -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict
+# STRICT=1 (the default on CI): warnings are errors. -Wno-restrict: false alarms of GCC 12 on std::string.
+ifeq ($(or $(STRICT),$(if $(CI),1)),1)
+  CXXFLAGS += -Werror
+endif
+CPPFLAGS := -Iinclude -Isrc -I$(OUT)/generated -MMD -MP
+LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lcrypto -lz -lxxhash
+ifeq ($(BUILD),release)
+  CXXFLAGS += -O3
+else ifeq ($(BUILD),debug)
+  CXXFLAGS += -O0 -g
+else ifeq ($(BUILD),asan)
+  CXXFLAGS += -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else
+  $(error BUILD=$(BUILD): expected release, debug or asan)
+endif
+
+SOURCES   := $(shell find src -name '*.cpp' ! -name main.cpp ! -path '*/cuda/*' | LC_ALL=C sort)
+OBJECTS   := $(SOURCES:%.cpp=$(OUT)/%.o)
+LIBRARY   := $(OUT)/libspdnn.a
+PROGRAM   := $(OUT)/spdnn
+UNIT_TESTS := $(OUT)/spdnn_tests
+UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+SCRIPTS   := $(shell find tests data_scripts .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name run \) | LC_ALL=C sort)
+FORMATTED := $(shell find src include tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
+
+ifeq ($(GPU),1)
+  ifeq ($(NVCC),)
+    $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
+  endif
+  CPPFLAGS += -DSPDNN_WITH_CUDA
+  GENCODE  := $(foreach arch,$(ARCH),-gencode arch=compute_$(arch),code=sm_$(arch))
+  NVCCFLAGS := -std=c++20 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr
+  OBJECTS  += $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
+  SOURCES  += $(shell find src -path '*/cuda/*.cpp')
+  LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
+endif
+
+.PHONY: all deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help
+.DELETE_ON_ERROR:
+all: build/spdnn
+
+help:
+	@echo 'targets: all (default) deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help'
+	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   MNIST=/path/to/train-images-idx3-ubyte.gz'
+
+# ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
+build/.deps-%: Makefile
+	@mkdir -p build
+	@./tests/tools/install_packages.sh $($*_PACKAGES)
+	@touch $@
+deps: build/.deps-BUILD build/.deps-TEST build/.deps-LINT
+
+# ---- program ---------------------------------------------------------------------------------------------------
+$(OUT)/%.o: %.cpp $(OUT)/generated/build_values.hpp | build/.deps-BUILD
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+$(OUT)/%.cu.o: %.cu $(OUT)/generated/build_values.hpp | build/.deps-BUILD
+	@mkdir -p $(@D)
+	$(NVCC) -Iinclude -Isrc -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
+
+$(LIBRARY): $(OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(PROGRAM): $(OUT)/src/main.o $(LIBRARY)
+	$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
+build/spdnn: $(PROGRAM)
+	@ln -sfn $(patsubst build/%,%,$(PROGRAM)) $@
+
+# The facts of this build, rewritten only when they change.
+$(OUT)/generated/build_values.hpp: FORCE
+	@mkdir -p $(@D)
+	@{ echo '#define SPDNN_VERSION "$(VERSION)"'; \
+	   echo "#define SPDNN_COMMIT \"$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)\""; \
+	   echo "#define SPDNN_DIRTY $$([ -z "$$(git status --porcelain --untracked-files=no 2>/dev/null)" ] && echo 0 || echo 1)"; \
+	   echo '#define SPDNN_CUDA $(GPU)'; \
+	   echo '#define SPDNN_ARCH "$(if $(filter 1,$(GPU)),$(ARCH))"'; } > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+
+# ---- tests -----------------------------------------------------------------------------------------------------
+$(UNIT_OBJECTS): CPPFLAGS += -Itests
+$(UNIT_OBJECTS): | build/.deps-TEST
+$(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
+	$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgtest -lgtest_main -o $@
+
+test: build/.deps-TEST
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
+	@./tests/run.sh $(UNIT_TESTS) build/spdnn
+
+# ---- upkeep ----------------------------------------------------------------------------------------------------
+format: build/.deps-LINT
+	clang-format -i $(FORMATTED)
+format-check: build/.deps-LINT
+	clang-format --dry-run -Werror $(FORMATTED)
+lint: build/.deps-LINT $(OUT)/generated/build_values.hpp
+	shellcheck $(SCRIPTS)
+	printf '%s\n' $(SOURCES) src/main.cpp | xargs -P$$(nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- -std=c++20 -Iinclude -Isrc -I$(OUT)/generated' tidy
+clean:
+	rm -rf build
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)

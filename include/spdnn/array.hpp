@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace spdnn {
+
+/// An immutable array with shared storage: made from a vector, from a fresh allocation, or pointing into a mapped file
+/// that stays mapped as long as any array points into it. Copying costs two words and a count.
+template <class T>
+class Array {
+ public:
+  Array() = default;
+  /// Takes over a vector.
+  Array(std::vector<T> values) : size_(values.size()) {  // NOLINT(google-explicit-constructor): freezing a vector
+    auto holder = std::make_shared<const std::vector<T>>(std::move(values));
+    data_ = std::shared_ptr<const T[]>(holder, holder->data());
+  }
+  /// Shares `size` values whose owner is kept by `data` (allocate<T>() below, or an aliasing pointer).
+  Array(std::shared_ptr<const T[]> data, std::size_t size) : data_(std::move(data)), size_(size) {}
+
+  const T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  const T& operator[](std::size_t i) const { return data_.get()[i]; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+  const T& back() const { return data_.get()[size_ - 1]; }
+  std::span<const T> span() const { return {data(), size_}; }
+  operator std::span<const T>() const { return span(); }  // NOLINT(google-explicit-constructor): a view of itself
+
+ private:
+  std::shared_ptr<const T[]> data_;
+  std::size_t size_ = 0;
+};
+
+/// Uninitialised storage for `size` values, to be filled and then frozen: `Array<T>(storage, size)`.
+template <class T>
+std::shared_ptr<T[]> allocate(std::size_t size) {
+  return std::make_shared_for_overwrite<T[]>(size);
+}
+
+}  // namespace spdnn

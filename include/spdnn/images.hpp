@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "spdnn/array.hpp"
+#include "spdnn/csr_matrix.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// A dense matrix of bits, one row after another, each padded with zero bits to whole 64-bit words, lowest bit first.
+struct BitMatrix {
+  Index rows = 0;
+  Index cols = 0;
+  Array<std::uint64_t> words;  ///< rows x words_per_row()
+
+  std::size_t words_per_row() const { return (std::size_t{cols} + 63) / 64; }
+  const std::uint64_t* row(Index i) const { return words.data() + i * words_per_row(); }
+  bool test(Index i, Index j) const { return (row(i)[j / 64] >> (j % 64) & 1U) != 0; }
+};
+
+/// The input images, one row an image. Images of zeros and ones are held as bits or as CSR, whichever is smaller;
+/// images with other values as CSR.
+struct ImageSet {
+  std::variant<CsrMatrix, BitMatrix> data;
+
+  Index images() const;
+  Index neurons() const;
+  Offset nonzeros() const;  ///< O(1) for CSR; one pass for bits
+  float max_value() const;  ///< 0 for an empty set
+  std::size_t bytes() const;
+  bool is_bits() const { return std::holds_alternative<BitMatrix>(data); }
+  const BitMatrix& bits() const { return std::get<BitMatrix>(data); }
+  const CsrMatrix& sparse() const { return std::get<CsrMatrix>(data); }
+
+  /// The set with its data in the other form. to_bits needs values that are all 1 (std::invalid_argument otherwise).
+  CsrMatrix to_csr() const;
+  BitMatrix to_bits() const;
+  /// Images first .. first+count-1; shares storage.
+  ImageSet slice(Index first, Index count) const;
+  /// A copy of the images named, in that order.
+  ImageSet select(std::span<const Index> images) const;
+};
+
+/// Chooses the form: `sparse` as it is, or as bits where all its values are 1 and bits take less memory.
+ImageSet make_image_set(CsrMatrix sparse);
+
+}  // namespace spdnn

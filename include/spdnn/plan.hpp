@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spdnn/network.hpp"
+
+namespace spdnn {
+
+/// Which redundant work is left out. Static passes change the plan, dynamic ones the run; see src/plan for each proof.
+struct Passes {
+  bool twins = false;      ///< static: equal output neurons are computed once
+  bool unused = false;     ///< static: neurons that nothing reads, or that can never be non-zero, are not computed
+  bool merge = false;      ///< static: inputs that are twins are added once, times their count (re-associates sums)
+  bool saturated = false;  ///< dynamic: images all at the cap behind the certificate are settled
+  bool dead = false;       ///< dynamic: all-zero images leave
+  bool identical = false;  ///< dynamic: images with equal rows are one image from there on
+
+  bool operator==(const Passes&) const = default;
+};
+
+/// `all`, `dead`, `none`, or names joined by commas; throws UsageError naming the choices.
+Passes parse_passes(std::string_view text);
+/// The names joined by commas, in the order above; `none` for no pass.
+std::string to_string(const Passes& passes);
+
+/// Values of Plan::expansion besides numbers of stored neurons.
+inline constexpr Index kAlwaysZero = std::numeric_limits<Index>::max();       ///< neuron proven zero for every image
+inline constexpr Index kNotComputed = std::numeric_limits<Index>::max() - 1;  ///< neuron that nothing reads
+
+/// What an engine runs: layers over *stored* neurons. An unreduced network is a plan too.
+/// In a plan row inputs may repeat and need not ascend: terms stand in the order of the given network's sum, so a
+/// plan without `merge` computes every stored activation bit for bit as the given network would.
+struct Plan {
+  std::vector<Layer> layers;  ///< reduced; the first layer's inputs are the images' neurons, unreduced
+  BiasRule bias_rule = BiasRule::non_zeros;
+  std::optional<double> cap;
+
+  Passes passes;  ///< those in force: a requested pass that had to stand aside is off here and explained in `notes`
+  std::vector<std::string> notes;
+
+  /// For each layer, the stored neuron that holds each given output neuron; an empty array stands for identity.
+  std::vector<Array<Index>> expansion;
+
+  /// Rows of zeros entering layer dead_from or a later one come out as zeros (depth() is always right: nothing
+  /// follows).
+  Index dead_from = 0;
+  /// Rows all at the cap entering layer saturated_from or a later one come out all at the cap, in any order of
+  /// summation in fp32 or better (depth() is always right: nothing follows).
+  Index saturated_from = 0;
+
+  /// With `merge` only: how far any Z + bias of layer k, computed in fp32 from this plan, may lie from the value that
+  /// the order of the given network yields, for images with values in [0, 1]. A row of zeros is dead only when its
+  /// largest Z + bias is at most -error_bounds[k], a row at the cap saturated only when its smallest is at least cap +
+  /// bound; images that end without either are borderline and are run again on `in_order`.
+  std::vector<double> error_bounds;
+  std::shared_ptr<const Plan> in_order;  ///< with `merge` only: the same plan without it
+
+  Offset given_edges = 0;            ///< edges of the network as given: what rates count
+  std::vector<Index> given_neurons;  ///< inputs, then outputs of each layer as given
+  std::uint64_t network_digest = 0;  ///< identifies the given network; a stored plan is refused for another
+
+  Index inputs() const { return layers.empty() ? 0 : layers.front().inputs(); }
+  Index depth() const { return static_cast<Index>(layers.size()); }
+  Offset edges() const;     ///< edges of the reduced layers
+  Index max_width() const;  ///< widest stored layer, inputs of the first included
+  std::size_t bytes() const;
+};
+
+}  // namespace spdnn

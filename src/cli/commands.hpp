@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace spdnn::cli {
+
+using Arguments = std::vector<std::string>;  ///< what follows the subcommand
+
+/// A subcommand: returns the exit code, throws spdnn::Error. One file each in src/cli.
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(const Arguments& arguments);
+};
+
+int variants(const Arguments& arguments);
+
+std::span<const Command> commands();
+
+}  // namespace spdnn::cli

@@ -1,0 +1,101 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+template <class T>
+T parse_number(const std::string& option, const std::string& text, const char* expected) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UsageError(fmt::format("--{}: '{}' is not {}", option, text, expected));
+  return value;
+}
+
+}  // namespace
+
+bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
+           const std::vector<std::string>& positional, po::variables_map& values) {
+  po::options_description all(options);
+  po::options_description hidden;
+  po::positional_options_description places;
+  std::vector<std::string> required;
+  for (std::string name : positional) {
+    int count = 1;
+    if (name.ends_with("...")) {
+      name.resize(name.size() - 3);
+      count = -1;
+    }
+    const bool optional = name.starts_with("[");
+    if (optional) name = name.substr(1, name.size() - 2);
+    name = lower(name);
+    if (count < 0)
+      hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+    else
+      hidden.add_options()(name.c_str(), po::value<std::string>());
+    places.add(name.c_str(), count);
+    if (!optional) required.push_back(name);
+  }
+  all.add(hidden).add_options()("help", "print this help and exit");
+  using Style = po::command_line_style::style_t;
+  constexpr int kStyle = Style::allow_long | Style::long_allow_adjacent | Style::long_allow_next;
+  try {
+    po::store(po::command_line_parser(arguments).options(all).positional(places).style(kStyle).run(), values);
+    if (values.count("help") != 0) {
+      std::cout << "usage: " << usage << "\n\n" << options << std::flush;
+      return false;
+    }
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(fmt::format("{}; usage: {}", error.what(), usage));
+  }
+  for (const std::string& name : required)
+    if (values.count(name) == 0) throw UsageError(fmt::format("{} is missing; usage: {}", name, usage));
+  return true;
+}
+
+Index parse_count(const std::string& option, const std::string& text) {
+  const auto value = parse_number<std::uint64_t>(option, text, "a whole positive number");
+  if (value == 0 || value > kMaxIndex)
+    throw UsageError(fmt::format("--{}: {} is outside 1..{}", option, text, kMaxIndex));
+  return static_cast<Index>(value);
+}
+
+std::vector<Index> parse_counts(const std::string& option, const std::string& text) {
+  std::vector<Index> counts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    counts.push_back(parse_count(option, text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return counts;
+}
+
+double parse_real(const std::string& option, const std::string& text) {
+  const auto value = parse_number<double>(option, text, "a number");
+  if (!std::isfinite(value)) throw UsageError(fmt::format("--{}: '{}' is not a finite number", option, text));
+  return value;
+}
+
+ProgressMode parse_progress(const std::string& text) {
+  if (text == "auto") return ProgressMode::automatic;
+  if (text == "never") return ProgressMode::never;
+  throw UsageError(fmt::format("--progress: '{}' is neither auto nor never", text));
+}
+
+}  // namespace spdnn::cli

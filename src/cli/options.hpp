@@ -1,0 +1,30 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "report/progress.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn::cli {
+
+namespace po = boost::program_options;
+
+/// Parses a subcommand's options and positional names ("IN", "OUT", ...; a trailing "..." takes the rest; a name in
+/// brackets may be left out). Prints the help to stdout and returns false on --help. Throws UsageError otherwise.
+/// Positional values are read as options of the same name in lower case.
+bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
+           const std::vector<std::string>& positional, po::variables_map& values);
+
+/// A whole positive number up to kMaxIndex; UsageError names the option.
+Index parse_count(const std::string& option, const std::string& text);
+/// `1024` or a list `784,300,10`.
+std::vector<Index> parse_counts(const std::string& option, const std::string& text);
+/// A finite number.
+double parse_real(const std::string& option, const std::string& text);
+/// `auto` or `never`.
+ProgressMode parse_progress(const std::string& text);
+
+}  // namespace spdnn::cli

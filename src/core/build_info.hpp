@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace spdnn {
+
+/// What this binary is: set by the Makefile, reported by --version and in every JSON line.
+struct BuildInfo {
+  std::string version;
+  std::string commit;  ///< "unknown" outside a git checkout
+  bool dirty = false;
+  bool cuda = false;
+  std::string cuda_architectures;  ///< e.g. "80 90"; empty without CUDA
+};
+
+const BuildInfo& build_info();
+/// The lines of `spdnn --version`.
+std::string version_text();
+
+}  // namespace spdnn

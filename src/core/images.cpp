@@ -1,0 +1,152 @@
+#include "spdnn/images.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "core/parallel.hpp"
+
+namespace spdnn {
+
+namespace {
+
+Offset count_bits(const std::uint64_t* words, std::size_t count) {
+  Offset sum = 0;
+  for (std::size_t w = 0; w < count; ++w) sum += static_cast<Offset>(std::popcount(words[w]));
+  return sum;
+}
+
+bool all_ones(const CsrMatrix& sparse) {
+  if (sparse.uniform()) return sparse.value == 1.0F;
+  return std::all_of(sparse.values.begin(), sparse.values.end(), [](float v) { return v == 1.0F; });
+}
+
+}  // namespace
+
+Index ImageSet::images() const {
+  return std::visit([](const auto& d) { return d.rows; }, data);
+}
+Index ImageSet::neurons() const {
+  return std::visit([](const auto& d) { return d.cols; }, data);
+}
+std::size_t ImageSet::bytes() const { return is_bits() ? bits().words.bytes() : sparse().bytes(); }
+
+Offset ImageSet::nonzeros() const {
+  if (!is_bits()) return sparse().entries();
+  return count_bits(bits().words.data(), bits().words.size());
+}
+
+float ImageSet::max_value() const {
+  if (is_bits()) return bits().words.empty() ? 0.0F : 1.0F;
+  if (sparse().entries() == 0) return 0.0F;
+  return sparse().uniform() ? sparse().value : *std::max_element(sparse().values.begin(), sparse().values.end());
+}
+
+CsrMatrix ImageSet::to_csr() const {
+  if (!is_bits()) return sparse();
+  const BitMatrix& matrix = bits();
+  const std::size_t width = matrix.words_per_row();
+  std::vector<Offset> offsets(std::size_t{matrix.rows} + 1, 0);
+  parallel_ranges(matrix.rows, static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
+    for (std::size_t i = begin; i < end; ++i) offsets[i + 1] = count_bits(matrix.words.data() + i * width, width);
+  });
+  for (std::size_t i = 0; i < matrix.rows; ++i) offsets[i + 1] += offsets[i];
+  const Offset entries = offsets.back();
+  const auto indices = allocate<Index>(entries);
+  parallel_ranges(matrix.rows, static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
+    Index* out = indices.get() + offsets[begin];
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t w = 0; w < width; ++w) {
+        for (std::uint64_t word = matrix.words[i * width + w]; word != 0; word &= word - 1)
+          *out++ = static_cast<Index>(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+      }
+    }
+  });
+  CsrMatrix result;
+  result.rows = matrix.rows;
+  result.cols = matrix.cols;
+  result.offsets = Array<Offset>(std::move(offsets));
+  result.indices = Array<Index>(indices, entries);
+  return result;
+}
+
+BitMatrix ImageSet::to_bits() const {
+  if (is_bits()) return bits();
+  const CsrMatrix& matrix = sparse();
+  if (!all_ones(matrix)) throw std::invalid_argument("images with values other than 1 do not fit into bits");
+  BitMatrix result;
+  result.rows = matrix.rows;
+  result.cols = matrix.cols;
+  const std::size_t width = result.words_per_row();
+  const auto words = allocate<std::uint64_t>(width * matrix.rows);
+  parallel_ranges(matrix.rows, static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
+    std::fill(words.get() + begin * width, words.get() + end * width, std::uint64_t{0});
+    for (std::size_t i = begin; i < end; ++i)
+      for (const Index j : matrix.row(static_cast<Index>(i))) words[i * width + j / 64] |= std::uint64_t{1} << (j % 64);
+  });
+  result.words = Array<std::uint64_t>(words, width * matrix.rows);
+  return result;
+}
+
+ImageSet ImageSet::slice(Index first, Index count) const {
+  if (first > images() || count > images() - first) throw std::invalid_argument("slice outside the images");
+  if (first == 0 && count == images()) return *this;
+  if (is_bits()) {
+    BitMatrix part = bits();
+    const std::size_t width = part.words_per_row();
+    part.rows = count;
+    const auto holder = std::make_shared<const Array<std::uint64_t>>(bits().words);
+    part.words = {std::shared_ptr<const std::uint64_t[]>(holder, holder->data() + first * width), count * width};
+    return {part};
+  }
+  CsrMatrix part = sparse();
+  part.rows = count;
+  const Offset begin = sparse().offsets[first];
+  const Offset entries = sparse().offsets[std::size_t{first} + count] - begin;
+  std::vector<Offset> offsets(sparse().offsets.begin() + first, sparse().offsets.begin() + first + count + 1);
+  for (Offset& offset : offsets) offset -= begin;
+  part.offsets = Array<Offset>(std::move(offsets));
+  const auto holder = std::make_shared<const CsrMatrix>(sparse());
+  part.indices = {std::shared_ptr<const Index[]>(holder, holder->indices.data() + begin), entries};
+  if (!holder->uniform())
+    part.values = {std::shared_ptr<const float[]>(holder, holder->values.data() + begin), entries};
+  return {part};
+}
+
+ImageSet ImageSet::select(std::span<const Index> chosen) const {
+  if (is_bits()) {
+    BitMatrix part = bits();
+    const std::size_t width = part.words_per_row();
+    std::vector<std::uint64_t> words;
+    words.reserve(chosen.size() * width);
+    for (const Index image : chosen) words.insert(words.end(), bits().row(image), bits().row(image) + width);
+    part.rows = narrow<Index>(chosen.size());
+    part.words = Array<std::uint64_t>(std::move(words));
+    return {part};
+  }
+  CsrMatrix part = sparse();
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  for (const Index image : chosen) {
+    const Offset begin = sparse().offsets[image];
+    const Offset end = sparse().offsets[std::size_t{image} + 1];
+    indices.insert(indices.end(), sparse().indices.begin() + begin, sparse().indices.begin() + end);
+    if (!part.uniform()) values.insert(values.end(), part.values.begin() + begin, part.values.begin() + end);
+    offsets.push_back(indices.size());
+  }
+  part.rows = narrow<Index>(chosen.size());
+  part.offsets = Array<Offset>(std::move(offsets));
+  part.indices = Array<Index>(std::move(indices));
+  if (!sparse().uniform()) part.values = Array<float>(std::move(values));
+  return {part};
+}
+
+ImageSet make_image_set(CsrMatrix sparse) {
+  ImageSet set{std::move(sparse)};
+  const std::size_t bit_bytes = (std::size_t{set.neurons()} + 63) / 64 * 8 * set.images();
+  if (bit_bytes < set.bytes() && all_ones(set.sparse())) return {set.to_bits()};
+  return set;
+}
+
+}  // namespace spdnn

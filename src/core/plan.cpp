@@ -1,0 +1,71 @@
+#include "spdnn/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Flag = std::pair<std::string_view, bool Passes::*>;
+constexpr std::array<Flag, 6> kFlags{{{"twins", &Passes::twins},
+                                      {"unused", &Passes::unused},
+                                      {"merge", &Passes::merge},
+                                      {"saturated", &Passes::saturated},
+                                      {"dead", &Passes::dead},
+                                      {"identical", &Passes::identical}}};
+
+}  // namespace
+
+Passes parse_passes(std::string_view text) {
+  if (text == "none") return {};
+  if (text == "all")
+    return {.twins = true, .unused = true, .merge = false, .saturated = true, .dead = true, .identical = true};
+  Passes passes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view name = text.substr(begin, end - begin);
+    const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.first == name; });
+    if (flag == kFlags.end())
+      throw UsageError(
+          "--reduce: '" + std::string(name) +
+          "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
+    passes.*(flag->second) = true;
+    begin = end + 1;
+  }
+  return passes;
+}
+
+std::string to_string(const Passes& passes) {
+  std::string text;
+  for (const auto& [name, flag] : kFlags) {
+    if (!(passes.*flag)) continue;
+    if (!text.empty()) text += ',';
+    text += name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+Offset Plan::edges() const {
+  Offset sum = 0;
+  for (const Layer& layer : layers) sum += layer.weights.entries();
+  return sum;
+}
+
+Index Plan::max_width() const {
+  Index width = inputs();
+  for (const Layer& layer : layers) width = std::max(width, layer.outputs());
+  return width;
+}
+
+std::size_t Plan::bytes() const {
+  std::size_t sum = 0;
+  for (const Layer& layer : layers) sum += layer.weights.bytes() + layer.bias.values.bytes();
+  for (const Array<Index>& map : expansion) sum += map.bytes();
+  return sum;
+}
+
+}  // namespace spdnn

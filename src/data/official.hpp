@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "spdnn/images.hpp"
+#include "spdnn/network.hpp"
+
+namespace spdnn {
+
+/// What is known of one size of the official challenge.
+struct OfficialProblem {
+  Index neurons;
+  double bias;
+  Offset input_nonzeros;             ///< of the 60000 official images
+  std::size_t categories;            ///< at 120, 480 and 1920 layers alike
+  std::string_view category_digest;  ///< SHA-256 of the category list, see digest()
+};
+
+/// The official problem with so many neurons, if there is one.
+std::optional<OfficialProblem> official_problem(Index neurons);
+/// Does the network have the official shape (square, official size, 32 inputs of weight 1/16 per neuron)? Then the
+/// official bias may be assumed where none is given.
+bool has_official_form(const Network& network);
+
+}  // namespace spdnn

@@ -1,0 +1,157 @@
+// cpu_reference: the oracle. fp64, one image row at a time, terms added in the order in which the plan gives them,
+// which without `merge` is the order of the given network. Never optimised: plain loops, parallel over images only.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "core/parallel.hpp"
+#include "engines/fates.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+namespace {
+
+class ReferenceEngine final : public Engine {
+ public:
+  ReferenceEngine(const Plan& plan, const EngineOptions& options)
+      : plan_(plan), threads_(host_threads(options.threads)) {
+    if (plan.passes.merge) throw std::logic_error("cpu_reference adds in the given order: it takes no merged plan");
+  }
+
+  void load(const ImageSet& images) override {
+    images_ = images.to_csr();
+    reset();
+  }
+
+  void reset() override {
+    fates_.assign(images_.rows, Fate{});
+    alive_.assign(plan_.depth(), 0);
+    width_ = images_.cols;
+    rows_.assign(images_.rows, {});
+    for (Index image = 0; image < images_.rows; ++image) {
+      rows_[image].assign(width_, 0.0);
+      for (Offset k = images_.offsets[image]; k < images_.offsets[image + 1]; ++k)
+        rows_[image][images_.indices[k]] += images_.entry_value(k);
+    }
+    if (plan_.passes.dead && plan_.dead_from == 0) settle_dead();
+  }
+
+  Index advance(Index first, Index until) override {
+    for (Index layer = first; layer < until; ++layer) run_layer(layer);
+    return until;
+  }
+
+  Outcome outcome() override {
+    for (Index image = 0; image < images_.rows; ++image)
+      if (fates_[image].kind == Fate::Kind::undecided && all_equal(image, 0.0)) fates_[image].kind = Fate::Kind::dead;
+    Outcome outcome = resolve(fates_);
+    outcome.alive = alive_;
+    return outcome;
+  }
+
+  std::vector<double> activations() override {
+    std::vector<double> all;
+    all.reserve(rows_.size() * width_);
+    for (Index image = 0; image < images_.rows; ++image) {
+      Index owner = image;
+      while (fates_[owner].kind == Fate::Kind::same_as) owner = fates_[owner].same_as;
+      switch (fates_[owner].kind) {
+        case Fate::Kind::dead:
+          all.insert(all.end(), width_, 0.0);
+          break;
+        case Fate::Kind::saturated:
+          all.insert(all.end(), width_, *plan_.cap);
+          break;
+        default:
+          all.insert(all.end(), rows_[owner].begin(), rows_[owner].end());
+      }
+    }
+    return all;
+  }
+
+ private:
+  bool all_equal(Index image, double value) const {
+    return std::all_of(rows_[image].begin(), rows_[image].end(), [&](double y) { return y == value; });
+  }
+
+  void settle_dead() {
+    for (Index image = 0; image < images_.rows; ++image)
+      if (fates_[image].kind == Fate::Kind::undecided && all_equal(image, 0.0)) fates_[image].kind = Fate::Kind::dead;
+  }
+
+  void run_layer(Index number) {
+    const Layer& layer = plan_.layers[number];
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads_)
+    for (Index image = 0; image < images_.rows; ++image)
+      if (fates_[image].kind == Fate::Kind::undecided) rows_[image] = next_row(layer, rows_[image]);
+    width_ = layer.outputs();
+
+    if (plan_.passes.dead && number + 1 >= plan_.dead_from) settle_dead();
+    if (plan_.passes.saturated && number + 1 >= plan_.saturated_from) {
+      for (Index image = 0; image < images_.rows; ++image)
+        if (fates_[image].kind == Fate::Kind::undecided && width_ > 0 && all_equal(image, *plan_.cap))
+          fates_[image].kind = Fate::Kind::saturated;
+    }
+    if (plan_.passes.identical) settle_identical();
+    count_alive(number);
+  }
+
+  std::vector<double> next_row(const Layer& layer, const std::vector<double>& y) const {
+    const CsrMatrix& weights = layer.weights;
+    std::vector<double> next(layer.outputs());
+    for (Index j = 0; j < layer.outputs(); ++j) {
+      double z = 0.0;
+      for (Offset k = weights.offsets[j]; k < weights.offsets[j + 1]; ++k)
+        z += y[weights.indices[k]] * weights.entry_value(k);
+      if (plan_.bias_rule == BiasRule::everywhere || z != 0.0) z += layer.bias[j];
+      next[j] = std::max(z, 0.0);
+      if (plan_.cap) next[j] = std::min(next[j], *plan_.cap);
+    }
+    return next;
+  }
+
+  void settle_identical() {
+    std::map<std::vector<double>, Index> owners;
+    for (Index image = 0; image < images_.rows; ++image) {
+      if (fates_[image].kind != Fate::Kind::undecided) continue;
+      const auto [owner, fresh] = owners.try_emplace(rows_[image], image);
+      if (!fresh) fates_[image] = {Fate::Kind::same_as, owner->second};
+    }
+  }
+
+  void count_alive(Index number) {
+    for (Index image = 0; image < images_.rows; ++image) {
+      Index owner = image;
+      while (fates_[owner].kind == Fate::Kind::same_as) owner = fates_[owner].same_as;
+      const bool alive = fates_[owner].kind == Fate::Kind::saturated ||
+                         (fates_[owner].kind == Fate::Kind::undecided && !all_equal(owner, 0.0));
+      alive_[number] += alive ? 1 : 0;
+    }
+  }
+
+  const Plan& plan_;
+  int threads_;
+  CsrMatrix images_;
+  std::vector<std::vector<double>> rows_;  ///< one a loaded image; of settled images, whatever they held last
+  std::vector<Fate> fates_;
+  std::vector<std::int64_t> alive_;
+  Index width_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_reference(const Plan& plan, const EngineOptions& options) {
+  return std::make_unique<ReferenceEngine>(plan, options);
+}
+
+std::size_t working_bytes_cpu_reference(const Plan& plan, const EngineOptions& options, Index images) {
+  const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
+  const auto threads = static_cast<std::size_t>(host_threads(options.threads));
+  return std::size_t{images} * (row_bytes + sizeof(Fate)) + threads * row_bytes;
+}
+
+}  // namespace spdnn

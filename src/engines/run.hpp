@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "report/progress.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+struct RunOptions {
+  EngineOptions engine;
+  int trials = 1;
+  Index batch = 0;  ///< images at a time; 0: as many as the memory takes
+  ProgressMode progress = ProgressMode::never;
+};
+
+struct RunResult {
+  Outcome outcome;                    ///< of all images; every trial gave the same (std::logic_error otherwise)
+  std::vector<double> infer_seconds;  ///< one per trial, summed over batches
+  double upload_seconds = 0;          ///< engine construction and load()
+  double gather_seconds = 0;          ///< putting batches together
+  Index batch = 0;
+};
+
+/// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
+/// `infer` runs from "plan and images resident" to "categories known to the host" (DESIGN.md section 8).
+RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
+
+}  // namespace spdnn

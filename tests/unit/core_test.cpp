@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "spdnn/categories.hpp"
+#include "spdnn/images.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+namespace {
+
+CsrMatrix small_matrix() {  // rows: {0, 2}, {}, {1}
+  CsrMatrix m;
+  m.rows = 3;
+  m.cols = 3;
+  m.offsets = Array<Offset>({0, 2, 2, 3});
+  m.indices = Array<Index>({0, 2, 1});
+  return m;
+}
+
+TEST(CsrMatrix, TransposeTwiceIsIdentity) {
+  const CsrMatrix m = small_matrix();
+  const CsrMatrix t = transpose(m);
+  EXPECT_EQ(std::vector<Index>(t.indices.begin(), t.indices.end()), (std::vector<Index>{0, 2, 0}));
+  const CsrMatrix back = transpose(t);
+  EXPECT_TRUE(std::equal(back.indices.begin(), back.indices.end(), m.indices.begin()));
+  EXPECT_TRUE(std::equal(back.offsets.begin(), back.offsets.end(), m.offsets.begin()));
+}
+
+TEST(CsrMatrix, ValidateRefusesWhatIsNoMatrix) {
+  CsrMatrix m = small_matrix();
+  EXPECT_NO_THROW(m.validate());
+  m.cols = 2;
+  EXPECT_THROW(m.validate(), std::invalid_argument);
+  m = small_matrix();
+  m.offsets = Array<Offset>({0, 2, 1, 3});
+  EXPECT_THROW(m.validate(), std::invalid_argument);
+}
+
+TEST(ImageSet, BitsAndCsrSayTheSame) {
+  const ImageSet sparse{small_matrix()};
+  const ImageSet bits{sparse.to_bits()};
+  EXPECT_EQ(bits.nonzeros(), 3U);
+  const CsrMatrix back = bits.to_csr();
+  EXPECT_TRUE(std::equal(back.indices.begin(), back.indices.end(), sparse.sparse().indices.begin()));
+  EXPECT_EQ(bits.slice(2, 1).nonzeros(), 1U);
+  EXPECT_EQ(sparse.slice(1, 2).nonzeros(), 1U);
+}
+
+TEST(Categories, CompareAndDigest) {
+  const Categories truth{1, 3, 5};
+  const Categories found{1, 4, 5};
+  const Comparison result = compare(found, truth);
+  EXPECT_EQ(result.missing, (std::vector<Index>{3}));
+  EXPECT_EQ(result.extra, (std::vector<Index>{4}));
+  EXPECT_THROW(compare(Categories{2, 1}, truth), std::invalid_argument);
+  // printf '2\n4\n' | sha256sum
+  EXPECT_EQ(digest(Categories{1, 3}), "7b90b6c82d45cab1f3b5f170e4b90c5545cd08cf90f6e6c28877b72e54da852b");
+}
+
+TEST(Passes, NamesRoundTrip) {
+  EXPECT_EQ(to_string(parse_passes("dead,twins")), "twins,dead");
+  EXPECT_EQ(to_string(parse_passes("none")), "none");
+  EXPECT_FALSE(parse_passes("all").merge);
+  EXPECT_THROW(parse_passes("twin"), std::runtime_error);
+  EXPECT_THROW(parse_passes(""), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace spdnn
