@@ -92,6 +92,24 @@ double parse_real(const std::string& option, const std::string& text) {
   return value;
 }
 
+BiasRule parse_bias_rule(const std::string& text) {
+  if (text == "non-zeros") return BiasRule::non_zeros;
+  if (text == "everywhere") return BiasRule::everywhere;
+  throw UsageError(fmt::format("--bias-rule: '{}' is neither non-zeros nor everywhere", text));
+}
+
+std::optional<double> parse_cap(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const double cap = parse_real("cap", text);
+  if (cap <= 0) throw UsageError(fmt::format("--cap: {} is not positive", text));
+  return cap;
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
+}
+
 ProgressMode parse_progress(const std::string& text) {
   if (text == "auto") return ProgressMode::automatic;
   if (text == "never") return ProgressMode::never;

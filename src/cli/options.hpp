@@ -1,11 +1,13 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "report/progress.hpp"
+#include "spdnn/network.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -24,6 +26,12 @@ Index parse_count(const std::string& option, const std::string& text);
 std::vector<Index> parse_counts(const std::string& option, const std::string& text);
 /// A finite number.
 double parse_real(const std::string& option, const std::string& text);
+/// `non-zeros` or `everywhere`.
+BiasRule parse_bias_rule(const std::string& text);
+/// A positive number, or `none`.
+std::optional<double> parse_cap(const std::string& text);
+/// The text of option `name`, if given.
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
 /// `auto` or `never`.
 ProgressMode parse_progress(const std::string& text);
 
