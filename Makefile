@@ -113,6 +113,10 @@ $(OUT)/generated/build_values.hpp: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
+demo: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@./data_scripts/demo.sh build/spdnn build/demo $(MNIST)
+
 # ---- tests -----------------------------------------------------------------------------------------------------
 $(UNIT_OBJECTS): CPPFLAGS += -Itests
 $(UNIT_OBJECTS): | build/.deps-TEST
