@@ -56,11 +56,11 @@ ifeq ($(GPU),1)
   ifeq ($(NVCC),)
     $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
   endif
-  CPPFLAGS += -DSPDNN_WITH_CUDA
+  CPPFLAGS += -DSPDNN_WITH_CUDA -isystem $(CUDA)/include
   GENCODE  := $(foreach arch,$(ARCH),-gencode arch=compute_$(arch),code=sm_$(arch))
   NVCCFLAGS := -std=c++20 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr
-  OBJECTS  += $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
-  SOURCES  += $(shell find src -path '*/cuda/*.cpp')
+  SOURCES  += $(shell find src -path '*/cuda/*.cpp' | LC_ALL=C sort)
+  OBJECTS  := $(SOURCES:%.cpp=$(OUT)/%.o) $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
@@ -88,7 +88,7 @@ $(OUT)/%.o: %.cpp | build/.deps-BUILD
 $(OUT)/%.cu.o: %.cu | build/.deps-BUILD
 	@mkdir -p $(@D)
 	@echo 'NVCC $<'
-	@$(NVCC) -Iinclude -Isrc -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
+	@$(NVCC) -Iinclude -Isrc -I$(OUT)/generated -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
@@ -112,6 +112,10 @@ $(OUT)/generated/build_values.hpp: FORCE
 	   echo '#define SPDNN_ARCH "$(if $(filter 1,$(GPU)),$(ARCH))"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
+
+demo: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@./data_scripts/demo.sh build/spdnn build/demo $(MNIST)
 
 # ---- tests -----------------------------------------------------------------------------------------------------
 $(UNIT_OBJECTS): CPPFLAGS += -Itests
