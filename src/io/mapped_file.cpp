@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -48,9 +49,18 @@ MappedFile::MappedFile(const std::filesystem::path& path, Access access) {
   if (address == MAP_FAILED) fail(path, last_error());
   data_ = {static_cast<const std::byte*>(address),
            [size = size_](const std::byte* start) { ::munmap(const_cast<std::byte*>(start), size); }};
+  if (access != Access::sequential) return;
+  ::madvise(address, size_, MADV_SEQUENTIAL);
+  will_need(bytes());
+}
+
+void will_need(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t start = first / page * page;
   // Advice only: a file system may ignore it.
-  if (access == Access::sequential) ::madvise(address, size_, MADV_WILLNEED);
-  ::madvise(address, size_, access == Access::sequential ? MADV_SEQUENTIAL : MADV_RANDOM);
+  ::madvise(reinterpret_cast<void*>(start), first - start + bytes.size(), MADV_WILLNEED);
 }
 
 }  // namespace spdnn

@@ -6,15 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "spdnn/array.hpp"
-
 namespace spdnn {
 
-/// How a mapped file will be read: tells the kernel how far to read ahead.
+/// How a mapped file will be read: sequential makes the kernel read it ahead as a whole, at once.
 enum class Access { sequential, random };
 
-/// A file mapped read-only. Copies share the mapping; it is undone when the last copy, and the last Array made by
-/// array(), are gone. A mapping does not survive its file being shortened by others (SIGBUS), as with any mmap.
+/// A file mapped read-only. Copies share the mapping; it is undone when the last copy, and the last pointer that
+/// aliases owner(), are gone. A mapping does not survive its file being shortened by others (SIGBUS), as with any mmap.
 class MappedFile {
  public:
   /// DataError for a file that is missing, unreadable or anything but a regular file. An empty file is an empty
@@ -33,5 +31,8 @@ class MappedFile {
   std::shared_ptr<const std::byte> data_;  ///< page-aligned
   std::size_t size_ = 0;
 };
+
+/// Advice that these mapped bytes are about to be read: the kernel starts fetching what is not in memory.
+void will_need(std::span<const std::byte> bytes);
 
 }  // namespace spdnn
