@@ -9,8 +9,8 @@
 
 namespace spdnn {
 
-inline constexpr Index kOfficialImages = 60000;       ///< MNIST's training images
-inline constexpr Index kOfficialDegree = 32;          ///< inputs of every neuron of an official network
+inline constexpr Index kOfficialImages = 60000;         ///< MNIST's training images
+inline constexpr Index kOfficialDegree = 32;            ///< inputs of every neuron of an official network
 inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< of every edge
 inline constexpr double kOfficialCap = 32.0;
 
