@@ -61,7 +61,9 @@ void print_certificates(const Plan& plan) {
 
 int inspect(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"}, values)) return 0;
+  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"},
+             values))
+    return 0;
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   const Index images = parse_count("images", values["images"].as<std::string>());
   EngineOptions options;
