@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include "cli/engine_choice.hpp"
 #include "cli/problem.hpp"
 #include "cli/verify.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
-#include "cli/engine_choice.hpp"
 #include "plan/planner.hpp"
 #include "report/report.hpp"
 #include "spdnn/error.hpp"
@@ -80,7 +80,7 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSec
   auto stored = needs_network ? std::nullopt : stored_plan(values, passes);
   if (stored) {
     prepared.plan = std::move(*stored);
-    prepared.official_network = is_official_plan(prepared.plan);
+    prepared.official_network = is_official(prepared.plan);
     seconds.plan = watch.lap();
   } else {
     prepared.given = load_network(values);
