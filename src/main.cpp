@@ -14,6 +14,7 @@ namespace spdnn::cli {
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
+      Command{"convert", "convert networks and images between their forms", convert},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

@@ -15,6 +15,7 @@ struct Command {
   int (*run)(const Arguments& arguments);
 };
 
+int convert(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();

@@ -135,7 +135,9 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   cols.grow(entries);
   if (!uniform_) values.grow(entries);
   std::vector<Offset> next(offsets.begin(), offsets.end() - 1);
-  parallel_ranges(next.size(), reading_threads(), [&](auto, std::size_t begin, std::size_t end) {
+  constexpr std::size_t kGrain = std::size_t{1} << 15;  // entries that are worth a thread
+  const std::size_t threads = std::min(reading_threads(), entries / kGrain + 1);
+  parallel_ranges(next.size(), threads, [&](auto, std::size_t begin, std::size_t end) {
     for (std::size_t k = 0; k < entries; ++k) {
       if (rows_[k] < begin || rows_[k] >= end) continue;
       const Offset slot = next[rows_[k]]++;
@@ -148,7 +150,7 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   values_ = std::move(values);
 
   constexpr std::size_t kRangesPerThread = 8;  // rows may differ in length
-  parallel_ranges(next.size(), kRangesPerThread * reading_threads(), [&](auto, std::size_t begin, std::size_t end) {
+  parallel_ranges(next.size(), threads == 1 ? 1 : kRangesPerThread * threads, [&](auto, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) sort_row(static_cast<Index>(i), offsets[i], offsets[i + 1]);
   });
 }
