@@ -1,6 +1,7 @@
 #include "io/packed.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <bit>
 #include <cmath>
@@ -173,6 +174,18 @@ struct Bytes {
   std::vector<std::byte> bytes;
 };
 
+/// For thousands of tiny loads, in which threads would do nothing but wait for one another.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 TEST(Packed, NetworkRoundTrip) {
   Network network = small_network();
   const Network back = read_back(network);
@@ -306,6 +319,7 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
 }
 
 TEST(Packed, EveryChangedByteIsNoticed) {
+  const OneThread one_thread;
   const Network network = small_network();
   const ImageSet images = small_images();
   const Plan plan = small_merged_plan(network);
@@ -326,6 +340,7 @@ TEST(Packed, EveryChangedByteIsNoticed) {
 }
 
 TEST(Packed, EveryCutIsNoticed) {
+  const OneThread one_thread;
   const Network network = small_network();
   const Bytes file({.network = &network});
   EXPECT_NO_THROW(file.open());
@@ -339,6 +354,7 @@ TEST(Packed, EveryCutIsNoticed) {
 /// Changes that carry right checksums, as a faulty or hostile writer would make them: what is loaded all the same is
 /// sound.
 TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
+  const OneThread one_thread;
   const Network network = small_network();
   const ImageSet images = small_bits();
   const Plan plan = small_merged_plan(network);
