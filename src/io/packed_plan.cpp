@@ -11,6 +11,7 @@ namespace spdnn {
 
 using packed::Kind;
 using packed::kNone;
+using packed::kPassBits;
 using packed::passes_of;
 using packed::LayerRecord;
 using packed::ModelRecord;
