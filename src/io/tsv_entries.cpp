@@ -17,7 +17,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10;  // its entries stay in the L2 cache: measured best of 128K..4M
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10;  // its entries stay in the cache; 128 K to 512 K measured alike
 
 /// The text of the latest value with its LF, to be compared in two words: official files repeat one value.
 class LatestValue {
