@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/options.hpp"
+#include "cli/problem.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
 #include "spdnn/error.hpp"
@@ -14,20 +15,17 @@ enum class Kind { network, images };
 po::options_description describe_options() {
   po::options_description options("Options");
   options.add_options()("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")(
-      "neurons", po::value<std::string>(), "of the network or images; a list 784,300,10 for layers that are not square")(
-      "layers", po::value<std::string>(), "take the first so many layers")(
-      "bias", po::value<std::string>(), "bias of a network that brings none")(
+      "neurons", po::value<std::string>(),
+      "of the network or images; a list 784,300,10 for layers that are not square")(
+      "layers", po::value<std::string>(), "take the first so many layers")("bias", po::value<std::string>(),
+                                                                           "bias of a network that brings none; default: the official one")(
       "bias-rule", po::value<std::string>(), "non-zeros (the challenge's; default) or everywhere")(
       "cap", po::value<std::string>(), "upper bound of activations (default 32), or none")(
       "images", po::value<std::string>(), "number of images, where the last ones are empty")(
-      "form", po::value<std::string>(), "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
+      "form", po::value<std::string>(),
+      "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
       "progress", po::value<std::string>()->default_value("auto"), "auto or never");
   return options;
-}
-
-std::optional<std::string> text_of(const po::variables_map& values, const char* option) {
-  if (values.count(option) == 0) return {};
-  return values[option].as<std::string>();
 }
 
 std::optional<Index> count_of(const po::variables_map& values, const char* option) {
@@ -72,11 +70,9 @@ Form network_form(const Path& out, const po::variables_map& values) {
   const std::string name = out.filename().string();
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
   if (const auto text = text_of(values, "form")) {
-    const Form form = choose<Form>("form", *text,
-                                   {{"tsv", Form::tsv},
-                                    {"tsv.gz", Form::tsv_gz},
-                                    {"mtx", Form::matrix_market},
-                                    {"packed", Form::packed}});
+    const Form form = choose<Form>(
+        "form", *text,
+        {{"tsv", Form::tsv}, {"tsv.gz", Form::tsv_gz}, {"mtx", Form::matrix_market}, {"packed", Form::packed}});
     if ((form == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
       throw UsageError(fmt::format("--form {} does not go with OUT {}", *text, out.string()));
     return form;
@@ -85,24 +81,6 @@ Form network_form(const Path& out, const po::variables_map& values) {
   if (ends(".tsv") || ends(".tsv.gz") || ends(".mtx") || ends(".mtx.gz"))
     throw UsageError(fmt::format("OUT {}: a network goes into a directory or a .spdnn file", out.string()));
   return Form::tsv;
-}
-
-/// Sets bias, rule and cap from the options; what the file brings may not be given again.
-void set_parameters(NetworkFile& file, const po::variables_map& values) {
-  if (file.has_bias) refuse(values, {"bias"}, "an IN that brings its biases");
-  if (file.has_rule) refuse(values, {"bias-rule", "cap"}, "an IN that brings rule and cap");
-  Network& network = file.network;
-  if (const auto bias = text_of(values, "bias"))
-    for (Layer& layer : network.layers) layer.bias.uniform = parse_real("bias", *bias);
-  if (const auto rule = text_of(values, "bias-rule"))
-    network.bias_rule = choose<BiasRule>("bias-rule", *rule,
-                                         {{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}});
-  if (const auto cap = text_of(values, "cap")) {
-    if (*cap == "none")
-      network.cap.reset();
-    else if ((network.cap = parse_real("cap", *cap)) <= 0.0)
-      throw UsageError(fmt::format("--cap: {} is not positive", *cap));
-  }
 }
 
 /// Text layers hold weights, and biases that differ: says what must be given to `infer` beside them.
@@ -126,10 +104,10 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   request.layers = count_of(values, "layers");
   request.progress = parse_progress(*text_of(values, "progress"));
   NetworkFile file = read_network(in, request);
-  if (form != Form::packed) refuse(values, {"bias", "bias-rule", "cap"}, "an OUT of text layers, which hold weights");
-  set_parameters(file, values);
-  if (form == Form::packed && !file.has_bias && values.count("bias") == 0)
-    throw UsageError(fmt::format("--bias is missing: {} brings none, and a packed network has one", in.string()));
+  if (form == Form::packed)
+    settle_parameters(values, in.string(), file);
+  else
+    refuse(values, {"bias", "bias-rule", "cap"}, "an OUT of text layers, which hold weights");
   write_network(out, form, file.network, request.progress);
   if (form != Form::packed) say_what_is_lost(out, file);
 }
