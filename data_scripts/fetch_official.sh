@@ -64,17 +64,17 @@ check_categories() {
     END { if (!bad && NR != count) { print NR " categories, expected " count; exit 1 } }' "$1" >&2
 }
 
-# All layers in a directory, as many at a time as there are processors.
+# All layers in a directory, as many at a time as there are processors; 255 makes xargs stop at the first that is wrong.
 check_layers() {
   local layer
   # shellcheck disable=SC2016  # the dollars are awk's
   for ((layer = 1; layer <= layers; ++layer)); do printf '%s\0' "$1/n$neurons-l$layer.tsv"; done |
     LC_ALL=C xargs -0 -P "$(nproc)" -n 1 awk -v neurons="$neurons" -v degree=$degree -v weight=$weight '
       NF != 3 || $1 != int($1) || $1 < 1 || $1 > neurons || $2 != int($2) || $2 < 1 || $2 > neurons || $3 != weight {
-        print FILENAME ":" FNR ": \"" $0 "\", expected input, output, " weight; bad = 1; exit 1 }
-      ++inputs[$2] > degree { print FILENAME ":" FNR ": more than " degree " inputs"; bad = 1; exit 1 }
+        print FILENAME ":" FNR ": \"" $0 "\", expected input, output, " weight; bad = 1; exit 255 }
+      ++inputs[$2] > degree { print FILENAME ":" FNR ": more than " degree " inputs"; bad = 1; exit 255 }
       END { if (!bad && NR != neurons * degree) {
-              print FILENAME ": " NR " edges, expected " neurons * degree; exit 1 } }' >&2
+              print FILENAME ": " NR " edges, expected " neurons * degree; exit 255 } }' >&2
 }
 
 # fetch_file URL FILE CHECK
