@@ -15,6 +15,7 @@ namespace spdnn::cli {
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"generate", "make networks and inputs: official, synthetic", generate},
+      Command{"convert", "convert networks and images between their forms", convert},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

@@ -16,6 +16,7 @@ struct Command {
 };
 
 int generate(const Arguments& arguments);
+int convert(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();
