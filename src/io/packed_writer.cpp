@@ -161,7 +161,7 @@ void PackedWriter::add_images(const ImageSet& images) {
 }
 
 void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
-  Network(plan.layers, plan.bias_rule, plan.cap).validate();
+  Network{plan.layers, plan.bias_rule, plan.cap}.validate();
   ModelRecord record;
   record.bias_everywhere = plan.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = plan.cap.value_or(0.0);
