@@ -10,7 +10,7 @@ ARCH    ?= 80 90
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
 TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
-FUZZ_PACKAGES  := clang libclang-rt-14-dev
+FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
 
 CUDA_SOURCES := $(shell find src -name '*.cu' | LC_ALL=C sort)
@@ -56,11 +56,11 @@ ifeq ($(GPU),1)
   ifeq ($(NVCC),)
     $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
   endif
-  CPPFLAGS += -DSPDNN_WITH_CUDA
+  CPPFLAGS += -DSPDNN_WITH_CUDA -isystem $(CUDA)/include
   GENCODE  := $(foreach arch,$(ARCH),-gencode arch=compute_$(arch),code=sm_$(arch))
   NVCCFLAGS := -std=c++20 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr
-  OBJECTS  += $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
-  SOURCES  += $(shell find src -path '*/cuda/*.cpp')
+  SOURCES  += $(shell find src -path '*/cuda/*.cpp' | LC_ALL=C sort)
+  OBJECTS  := $(SOURCES:%.cpp=$(OUT)/%.o) $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
@@ -88,7 +88,7 @@ $(OUT)/%.o: %.cpp | build/.deps-BUILD
 $(OUT)/%.cu.o: %.cu | build/.deps-BUILD
 	@mkdir -p $(@D)
 	@echo 'NVCC $<'
-	@$(NVCC) -Iinclude -Isrc -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
+	@$(NVCC) -Iinclude -Isrc -I$(OUT)/generated -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
 # One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine)),)
@@ -119,6 +119,10 @@ $(OUT)/generated/build_values.hpp: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
+demo: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@./data_scripts/demo.sh build/spdnn build/demo $(MNIST)
+
 # ---- tests -----------------------------------------------------------------------------------------------------
 $(UNIT_OBJECTS): CPPFLAGS += -Itests
 $(UNIT_OBJECTS): | build/.deps-TEST
@@ -129,6 +133,35 @@ $(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
 test: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
 	@./tests/run.sh $(UNIT_TESTS) build/spdnn
+
+# ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
+FUZZ_OUT      := build/fuzz
+FUZZERS       := $(patsubst tests/fuzz/%.cpp,%,$(wildcard tests/fuzz/*_fuzzer.cpp))
+FUZZ_SOURCES  := $(wildcard src/io/*.cpp) src/report/progress.cpp $(filter-out %/build_info.cpp,$(wildcard src/core/*.cpp))
+FUZZ_CXX      ?= clang++
+FUZZ_FLAGS    := -std=c++20 -g -O1 -fopenmp -Wall -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_RUNS     ?= -runs=20000 -max_total_time=20
+.SECONDARY: $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZERS:%=$(FUZZ_OUT)/tests/fuzz/%.o)
+
+$(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ build/.deps-BUILD
+	@mkdir -p $(@D)
+	$(FUZZ_CXX) -Iinclude -Isrc -Itests -MMD -MP $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o)
+	$(FUZZ_CXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
+sanitize: build/.deps-TEST build/.deps-FUZZ
+	@$(MAKE) --no-print-directory BUILD=asan GPU=0 build/asan/spdnn_tests
+	./build/asan/spdnn_tests --gtest_brief=1
+	@$(MAKE) --no-print-directory GPU=0 $(FUZZERS:%=$(FUZZ_OUT)/%)
+	@for fuzzer in $(FUZZERS); do \
+	   mkdir -p $(FUZZ_OUT)/found/$$fuzzer; \
+	   echo "$$fuzzer $(FUZZ_RUNS)"; \
+	   ./$(FUZZ_OUT)/$$fuzzer $(FUZZ_RUNS) -seed=1 -timeout=10 -artifact_prefix=$(FUZZ_OUT)/ \
+	     $(FUZZ_OUT)/found/$$fuzzer tests/fuzz/corpus/$${fuzzer%_fuzzer} >$(FUZZ_OUT)/$$fuzzer.log 2>&1 || \
+	     { cat $(FUZZ_OUT)/$$fuzzer.log; exit 1; }; \
+	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
+	 done
 
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT
@@ -141,4 +174,4 @@ lint: build/.deps-LINT $(OUT)/generated/build_values.hpp
 clean:
 	rm -rf build
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) $(FUZZ_OUT) -name '*.d' 2>/dev/null)

@@ -20,7 +20,9 @@ std::string_view to_string(Device device);
 
 struct EngineOptions {
   Precision precision = Precision::fp32;
-  int threads = 0;  ///< host threads; 0: as many as the process may use
+  int threads = 0;               ///< host threads; 0: as many as the process may use
+  int device = 0;                ///< which of the visible CUDA devices
+  std::size_t memory_limit = 0;  ///< bytes an engine may take on its CUDA device; 0: all that is free
 };
 
 /// What became of one loaded image.

@@ -44,10 +44,9 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
     const bool optional = name.starts_with("[");
     if (optional) name = name.substr(1, name.size() - 2);
     name = lower(name);
-    if (count < 0)
-      hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
-    else
-      hidden.add_options()(name.c_str(), po::value<std::string>());
+    const bool declared = options.find_nothrow(name, false) != nullptr;
+    if (!declared && count < 0) hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+    if (!declared && count > 0) hidden.add_options()(name.c_str(), po::value<std::string>());
     places.add(name.c_str(), count);
     if (!optional) required.push_back(name);
   }

@@ -1,11 +1,19 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"
 
+#ifdef SPDNN_WITH_CUDA
+#define SPDNN_CUDA_VARIANT(name, description, ...) SPDNN_VARIANT(name, cuda, description, __VA_ARGS__)
+#else
+#define SPDNN_CUDA_VARIANT(name, description, ...)
+#endif
+
 namespace spdnn {
 
+// variants.def is read three times: for the declarations, for the list, and for the names that other builds have.
 #define SPDNN_VARIANT(name, device, description, ...)                                  \
   std::unique_ptr<Engine> make_##name(const Plan& plan, const EngineOptions& options); \
   std::size_t working_bytes_##name(const Plan& plan, const EngineOptions& options, Index images);
@@ -35,10 +43,29 @@ const std::vector<Variant>& variants() {
   return all;
 }
 
+#undef SPDNN_CUDA_VARIANT
+
+namespace {
+
+std::vector<std::string_view> cuda_variants() {
+  return {
+#define SPDNN_VARIANT(name, device, description, ...)
+#define SPDNN_CUDA_VARIANT(name, description, ...) #name,
+#include "engines/variants.def"
+#undef SPDNN_CUDA_VARIANT
+#undef SPDNN_VARIANT
+  };
+}
+
+}  // namespace
+
 const Variant& find_variant(std::string_view name) {
   const auto& all = variants();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
   if (found != all.end()) return *found;
+  const auto elsewhere = cuda_variants();
+  if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end())
+    throw UsageError("'" + std::string(name) + "' needs CUDA, and this program is built without: make GPU=1");
   std::string message = "'" + std::string(name) + "' is no variant of this build; expected one of";
   for (const Variant& variant : all) message += " " + std::string(variant.name);
   throw UsageError(message);

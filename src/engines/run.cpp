@@ -38,23 +38,6 @@ std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOp
   return plan.in_order ? bytes + variant.working_bytes(*plan.in_order, options, batch) : bytes;
 }
 
-/// The largest batch that fits, and then the smallest that needs no more rounds.
-Index choose_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images) {
-  const std::size_t budget = memory_budget(variant.device, options);
-  const auto fits = [&](Index batch) { return batch_bytes(variant, plan, options, batch) <= budget; };
-  if (fits(images)) return images;
-  Index most = 0;
-  for (Index too_many = images; too_many - most > 1;) {
-    const Index middle = most + (too_many - most) / 2;
-    (fits(middle) ? most : too_many) = middle;
-  }
-  if (most == 0)
-    throw DeviceError(fmt::format("{} needs {} MB for a single image, but {} MB are available", variant.name,
-                                  batch_bytes(variant, plan, options, 1) / 1000000, budget / 1000000));
-  const Index rounds = (images - 1) / most + 1;
-  return (images - 1) / rounds + 1;
-}
-
 /// Puts the outcome of images first, first+1, ... behind those of the images before.
 void append(Outcome& all, const Outcome& part, Index first) {
   for (const Index image : part.categories) all.categories.push_back(first + image);
@@ -84,7 +67,7 @@ class Runner {
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
       : plan_(plan), images_(images), options_(options) {
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
-                                       : choose_batch(variant, plan, options.engine, images.images());
+                                       : automatic_batch(variant, plan, options.engine, images.images());
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
     result_.outcome.alive.assign(plan.depth(), 0);
     const Stopwatch upload;
@@ -110,8 +93,8 @@ class Runner {
     result_.upload_seconds += watch.lap();
     Outcome outcome;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
-      engine_->reset();
       watch.lap();
+      engine_->reset();
       Outcome this_time = infer(batch, progress);
       result_.infer_seconds[trial] += watch.seconds();
       if (trial == 0)
@@ -151,6 +134,22 @@ class Runner {
 };
 
 }  // namespace
+
+Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images) {
+  const std::size_t budget = memory_budget(variant.device, options);
+  const auto fits = [&](Index batch) { return batch_bytes(variant, plan, options, batch) <= budget; };
+  if (fits(images)) return images;
+  Index most = 0;
+  for (Index too_many = images; too_many - most > 1;) {
+    const Index middle = most + (too_many - most) / 2;
+    (fits(middle) ? most : too_many) = middle;
+  }
+  if (most == 0)
+    throw DeviceError(fmt::format("{} needs {} MB for a single image, but {} MB are available", variant.name,
+                                  batch_bytes(variant, plan, options, 1) / 1000000, budget / 1000000));
+  const Index rounds = (images - 1) / most + 1;
+  return (images - 1) / rounds + 1;
+}
 
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
   check(variant, plan, images, options);

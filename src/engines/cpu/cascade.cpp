@@ -55,9 +55,7 @@ Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer
 
 template <class T>
 Cascade<T>::Cascade(Shared<T>& shared, Index stations)
-    : shared_(shared),
-      alive_(shared.plan.depth()),
-      saturated_(std::size_t{shared.plan.depth()} + 1) {
+    : shared_(shared), alive_(shared.plan.depth()), saturated_(std::size_t{shared.plan.depth()} + 1) {
   const std::size_t tile = tile_size<T>(widest_output(shared.plan));
   const std::size_t count = std::size_t{stations} + 2;
   memory_ = HostMemory<T>(count * tile + tile_size<T>(shared.plan.inputs()));
@@ -157,8 +155,8 @@ bool Cascade<T>::worth_waiting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
   Offset waste = tile.waste;
   if (layer == phase_->first)
-    waste += static_cast<Offset>(std::popcount(~tile.lanes & kAllLanes<T>)) *
-             shared_.plan.layers[layer].weights.entries();
+    waste +=
+        static_cast<Offset>(std::popcount(~tile.lanes & kAllLanes<T>)) * shared_.plan.layers[layer].weights.entries();
   return waste >= kMoveCost * kLanes<T> * neurons_before(layer);
 }
 

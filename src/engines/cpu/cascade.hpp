@@ -45,9 +45,9 @@ struct Shared {
   const Kernels<T>& kernels;
   InputTiles inputs;
   Store<T> store;
-  std::vector<Fate> fates;            ///< of the loaded images
-  std::vector<Index> copies;          ///< how many images each undecided image stands for, itself included
-  std::vector<Index> borderline_at;   ///< with `merge`: the layers behind which a borderline image was given up
+  std::vector<Fate> fates;           ///< of the loaded images
+  std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
+  std::vector<Index> borderline_at;  ///< with `merge`: the layers behind which a borderline image was given up
 };
 
 /// Layers first .. until-1, and where in between images are moved together.
@@ -109,11 +109,11 @@ class Cascade {
 
   Shared<T>& shared_;
   HostMemory<T> memory_;
-  T* input_ = nullptr;          ///< inputs x kLanes<T>, for images that are no bits
-  std::vector<T*> free_;        ///< tiles of memory_ not in use
+  T* input_ = nullptr;    ///< inputs x kLanes<T>, for images that are no bits
+  std::vector<T*> free_;  ///< tiles of memory_ not in use
   std::vector<Index> free_slots_;
   std::vector<Index> stored_;
-  std::vector<Tile> waiting_;   ///< by layer - first
+  std::vector<Tile> waiting_;  ///< by layer - first
   std::vector<std::int64_t> alive_;
   std::vector<std::int64_t> saturated_;
   const Phase* phase_ = nullptr;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace tiles;  // NOLINT(google-build-using-namespace): this file is the front of it
 
-constexpr Index kMostStations = 24;                              ///< a phase of 128 layers
+constexpr Index kMostStations = 24;                            ///< a phase of 128 layers
 constexpr std::size_t kStationBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
 
 Index widest_output(const Plan& plan) {
@@ -45,13 +45,17 @@ template <class T>
 class OpenmpEngine final : public Engine {
  public:
   OpenmpEngine(const Plan& plan, int threads, const Kernels<T>& kernels)
-      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}, .copies = {},
+      : shared_{.plan = plan,
+                .kernels = kernels,
+                .inputs = {},
+                .store = {},
+                .fates = {},
+                .copies = {},
                 .borderline_at = {}},
         threads_(threads) {
     cascades_.resize(static_cast<std::size_t>(threads));
-    for_each_thread([&](std::size_t member) {
-      cascades_[member] = std::make_unique<Cascade<T>>(shared_, station_count(plan));
-    });
+    for_each_thread(
+        [&](std::size_t member) { cascades_[member] = std::make_unique<Cascade<T>>(shared_, station_count(plan)); });
     shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
   }
 

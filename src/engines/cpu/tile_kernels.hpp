@@ -45,10 +45,10 @@ inline constexpr std::size_t kWatches = 3;
 
 template <class T>
 struct LaneFacts {
-  LaneMask zero;          ///< lanes without a non-zero
-  LaneMask at_cap;        ///< lanes with nothing but the cap; of a layer without neurons, none
-  T highest[kLanes<T>];   ///< largest Z + bias, the bias added to zero sums too
-  T lowest[kLanes<T>];    ///< smallest Z + bias, the bias added by the rule
+  LaneMask zero;         ///< lanes without a non-zero
+  LaneMask at_cap;       ///< lanes with nothing but the cap; of a layer without neurons, none
+  T highest[kLanes<T>];  ///< largest Z + bias, the bias added to zero sums too
+  T lowest[kLanes<T>];   ///< smallest Z + bias, the bias added by the rule
 };
 
 /// One layer to be computed for one tile.

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "cli/engine_choice.hpp"
+#include "cli/memory.hpp"
+#include "cli/problem.hpp"
+#include "plan/describe.hpp"
+#include "plan/planner.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+po::options_description inspect_options() {
+  po::options_description run("What would be run", 120, 60);
+  run.add_options()                                                                                          //
+      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")  //
+      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")             //
+      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                       //
+      ("threads", po::value<std::string>(), "host threads; default: all")                                    //
+      ("images", po::value<std::string>()->default_value("60000"), "number of images");
+  po::options_description all("Options", 120, 60);
+  all.add(network_options()).add(run);
+  return all;
+}
+
+/// Layers that look the same, wherever in the network they stand.
+struct LayerKind {
+  LayerDescription layer;
+  Index first = 0;  ///< 1-based number of the first of them
+  Index count = 0;
+  double distinct_terms = 0;  ///< summed
+};
+
+bool same_kind(const LayerDescription& a, const LayerDescription& b) {
+  const auto key = [](const LayerDescription& d) {
+    return std::tie(d.inputs, d.outputs, d.edges, d.min_degree, d.max_degree, d.distinct_weights, d.stored_outputs,
+                    d.stored_edges, d.twins, d.always_zero, d.unread);
+  };
+  return key(a) == key(b);
+}
+
+std::vector<LayerKind> kinds_of(const std::vector<LayerDescription>& layers) {
+  std::vector<LayerKind> kinds;
+  for (Index k = 0; k < layers.size(); ++k) {
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& x) { return same_kind(x.layer, layers[k]); });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {layers[k], k + 1});
+    ++kind->count;
+    kind->distinct_terms += layers[k].distinct_terms;
+  }
+  return kinds;
+}
+
+void print_layers(const std::vector<LayerDescription>& layers) {
+  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "layers",
+             "first", "inputs", "outputs", "edges", "degree", "density", "weights", "twins", "zero", "unread", "stored",
+             "edges", "distinct");
+  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "", "", "", "",
+             "each", "min/mean/max", "", "values", "", "always", "", "neurons", "stored", "terms");
+  for (const LayerKind& kind : kinds_of(layers)) {
+    const LayerDescription& d = kind.layer;
+    fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9.2e} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8.1f}\n",
+               kind.count, kind.first, d.inputs, d.outputs, d.edges,
+               fmt::format("{}/{:.1f}/{}", d.min_degree, d.mean_degree, d.max_degree), d.density, d.distinct_weights,
+               d.twins, d.always_zero, d.unread, d.stored_outputs, d.stored_edges, kind.distinct_terms / kind.count);
+  }
+}
+
+void print_certificates(const Plan& plan) {
+  const auto from = [&](Index layer) {
+    return layer == plan.depth() ? std::string("never") : fmt::format("from the rows entering layer {} on", layer + 1);
+  };
+  fmt::print("dead images may leave        {}\n", from(plan.dead_from));
+  fmt::print("saturated images may leave   {}\n", from(plan.saturated_from));
+}
+
+}  // namespace
+
+int inspect(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"},
+             values))
+    return 0;
+  const Passes passes = parse_passes(values["reduce"].as<std::string>());
+  const Index images = parse_count("images", values["images"].as<std::string>());
+  EngineOptions options;
+  if (const auto threads = text_of(values, "threads"))
+    options.threads = static_cast<int>(parse_count("threads", *threads));
+
+  const GivenNetwork given = load_network(values);
+  const Plan plan = make_plan(given.network, passes);
+  const EngineChoice choice =
+      choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(), plan, images);
+  options.precision = choice.variant->precisions.front();
+
+  print_layers(describe(given.network, plan));
+  fmt::print("\npasses                       {}\n", to_string(plan.passes));
+  for (const std::string& note : plan.notes) fmt::print("                             {}\n", note);
+  print_certificates(plan);
+  fmt::print("edges                        {} given, {} stored\n", plan.given_edges, plan.edges());
+  fmt::print("official network             {}\n", given.official ? "yes" : "no");
+  fmt::print("variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ", choice.why);
+  print_memory(estimate_memory(given.network, plan, *choice.variant, options, images));
+  return 0;
+}
+
+}  // namespace spdnn::cli

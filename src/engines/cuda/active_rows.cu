@@ -1,0 +1,206 @@
+// Settling of images. One thread a row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes a row
+// and layer: nothing beside the activations.
+
+#include <thrust/iterator/counting_iterator.h>
+
+#include <algorithm>
+#include <cub/device/device_select.cuh>
+
+#include "engines/cuda/active_rows.hpp"
+#include "engines/cuda/check.hpp"
+#include "engines/cuda/launch.hpp"
+#include "engines/fates.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+constexpr unsigned kBlock = 256;
+
+constexpr auto kUndecided = static_cast<std::uint8_t>(Fate::Kind::undecided);
+constexpr auto kDead = static_cast<std::uint8_t>(Fate::Kind::dead);
+constexpr auto kSaturated = static_cast<std::uint8_t>(Fate::Kind::saturated);
+
+__global__ void start_kernel(Index* images, std::uint8_t* fates, Index* counts, Index rows) {
+  const Index row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row == 0) counts[0] = counts[1] = rows;
+  if (row >= rows) return;
+  images[row] = row;
+  fates[row] = kUndecided;
+}
+
+/// `live` and `saturated` may be null: the inputs are not counted.
+__global__ void settle_kernel(const std::uint32_t* flags, const Index* images, const Index* row_count, Index rows,
+                              bool settle_dead, bool settle_saturated, std::uint8_t* fates, std::uint8_t* keep,
+                              unsigned long long* live, unsigned long long* saturated) {
+  const Index row = blockIdx.x * blockDim.x + threadIdx.x;
+  bool lives = false;
+  bool retires = false;
+  if (row < rows) {
+    std::uint8_t fate = kDead;
+    if (row < *row_count) {
+      const Index image = images[row];
+      fate = fates[image];
+      if (fate == kUndecided) {
+        lives = (flags[row] & kNonZero) != 0;
+        retires = settle_saturated && (flags[row] & kMayMiss) == 0;
+        if (settle_dead && (flags[row] & kMayLive) == 0) fate = kDead;
+        if (retires) fate = kSaturated;
+        if (fate != kUndecided) fates[image] = fate;
+      }
+    }
+    keep[row] = fate == kUndecided ? 1 : 0;
+  }
+  const int live_rows = __syncthreads_count(lives ? 1 : 0);
+  const int saturated_rows = __syncthreads_count(retires ? 1 : 0);
+  if (threadIdx.x != 0 || live == nullptr) return;
+  if (live_rows > 0) atomicAdd(live, static_cast<unsigned long long>(live_rows));
+  if (saturated_rows > 0) atomicAdd(saturated, static_cast<unsigned long long>(saturated_rows));
+}
+
+__global__ void compact_kernel(const Index* images, const std::uint32_t* flags, const Index* kept,
+                               const Index* kept_count, Index* new_images, std::uint32_t* new_flags, Index* rows) {
+  const Index row = blockIdx.x * blockDim.x + threadIdx.x;
+  const Index count = *kept_count;
+  if (row == 0) *rows = count;
+  if (row >= count) return;
+  new_images[row] = images[kept[row]];
+  new_flags[row] = flags[kept[row]];
+}
+
+/// Rows that end all zero are dead whether or not the pass is on; with `merge` the others are borderline.
+__global__ void finish_kernel(const std::uint32_t* flags, const Index* images, const Index* row_count,
+                              std::uint8_t undecided_end, std::uint8_t* fates) {
+  const Index row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= *row_count || fates[images[row]] != kUndecided) return;
+  fates[images[row]] = (flags[row] & kMayLive) == 0 ? kDead : undecided_end;
+}
+
+std::size_t select_scratch_bytes(Index rows) {
+  std::size_t bytes = 0;
+  check(cub::DeviceSelect::Flagged(nullptr, bytes, thrust::counting_iterator<Index>(0),
+                                   static_cast<const std::uint8_t*>(nullptr), static_cast<Index*>(nullptr),
+                                   static_cast<Index*>(nullptr), static_cast<std::int64_t>(rows)));
+  return bytes;
+}
+
+template <class T>
+std::vector<T> read_back(const DeviceBuffer<T>& from, std::size_t count, cudaStream_t stream) {
+  std::vector<T> values(count);
+  if (count > 0) check(cudaMemcpyAsync(values.data(), from.data(), count * sizeof(T), cudaMemcpyDeviceToHost, stream));
+  check(cudaStreamSynchronize(stream));
+  return values;
+}
+
+}  // namespace
+
+ActiveRows::ActiveRows(const Plan& plan, cudaStream_t stream)
+    : plan_(plan), stream_(stream), counts_(2, stream), counters_(plan.depth(), stream), host_count_(1) {}
+
+void ActiveRows::load(Index images) {
+  loaded_ = images;
+  for (auto& buffer : images_) buffer.reserve(images, stream_);
+  for (auto& buffer : flags_) buffer.reserve(images, stream_);
+  fates_.reserve(images, stream_);
+  keep_.reserve(images, stream_);
+  kept_.reserve(images, stream_);
+  scratch_.reserve(select_scratch_bytes(images), stream_);
+}
+
+void ActiveRows::reset() {
+  rows_ = loaded_;
+  current_ = 0;
+  start_kernel<<<std::max(1U, blocks_for(rows_, kBlock)), kBlock, 0, stream_>>>(images_[0].data(), fates_.data(),
+                                                                                counts_.data(), rows_);
+  check_launch();
+  if (!counters_.empty()) check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_));
+}
+
+bool ActiveRows::may_settle(Index layers_done) const {
+  return (plan_.passes.dead && layers_done >= plan_.dead_from) ||
+         (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from);
+}
+
+void ActiveRows::settle(Index layers_done) {
+  if (rows_ == 0) return;
+  const bool dead = plan_.passes.dead && layers_done >= plan_.dead_from;
+  const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
+  const bool saturated = may_settle(layers_done) && plan_.passes.saturated && plan_.cap && layers_done > 0 &&
+                         layers_done >= plan_.saturated_from && width > 0;
+  Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
+  settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(
+      flags(), images(), row_count(), rows_, dead, saturated, fates_.data(), keep_.data(),
+      counters == nullptr ? nullptr : &counters->live, counters == nullptr ? nullptr : &counters->saturated);
+  check_launch();
+  if (!may_settle(layers_done)) return;
+  std::size_t bytes = scratch_.bytes();
+  check(cub::DeviceSelect::Flagged(scratch_.data(), bytes, thrust::counting_iterator<Index>(0), keep_.data(),
+                                   kept_.data(), counts_.data() + 1, static_cast<std::int64_t>(rows_), stream_));
+}
+
+Index ActiveRows::kept_rows() {
+  if (rows_ == 0) return 0;
+  check(cudaMemcpyAsync(host_count_.data(), kept_count(), sizeof(Index), cudaMemcpyDeviceToHost, stream_));
+  check(cudaStreamSynchronize(stream_));
+  return host_count_[0];
+}
+
+void ActiveRows::compact(Index rows) {
+  const std::size_t other = 1 - current_;
+  compact_kernel<<<std::max(1U, blocks_for(rows, kBlock)), kBlock, 0, stream_>>>(
+      images(), flags(), kept(), kept_count(), images_[other].data(), flags_[other].data(), counts_.data());
+  check_launch();
+  current_ = other;
+  rows_ = rows;
+}
+
+Outcome ActiveRows::outcome() {
+  if (rows_ > 0) {
+    const auto end = static_cast<std::uint8_t>(plan_.passes.merge ? Fate::Kind::borderline : Fate::Kind::undecided);
+    finish_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(flags(), images(), row_count(), end,
+                                                                     fates_.data());
+    check_launch();
+  }
+  Outcome outcome = resolve(fates());
+  std::int64_t saturated = 0;
+  for (const Counters& counters : read_back(counters_, plan_.depth(), stream_)) {
+    outcome.alive.push_back(saturated + static_cast<std::int64_t>(counters.live));
+    saturated += static_cast<std::int64_t>(counters.saturated);
+  }
+  return outcome;
+}
+
+std::vector<Fate> ActiveRows::fates() const {
+  std::vector<Fate> fates(loaded_);
+  const std::vector<std::uint8_t> kinds = read_back(fates_, loaded_, stream_);
+  std::transform(kinds.begin(), kinds.end(), fates.begin(), [](std::uint8_t kind) {
+    return Fate{static_cast<Fate::Kind>(kind), 0};
+  });
+  return fates;
+}
+
+std::vector<Index> ActiveRows::image_of_rows() const {
+  const std::vector<Index> counts = read_back(counts_, 1, stream_);
+  return read_back(images_[current_], std::min(counts[0], rows_), stream_);
+}
+
+std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<double>& active) const {
+  const std::vector<Fate> fates = this->fates();
+  std::vector<double> all(fates.size() * width, 0.0);
+  for (std::size_t image = 0; image < fates.size(); ++image)
+    if (fates[image].kind == Fate::Kind::saturated)
+      std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(image * width), width, plan_.cap.value());
+  const std::vector<Index> images = image_of_rows();
+  for (std::size_t row = 0; row < images.size(); ++row)
+    if (fates[images[row]].kind == Fate::Kind::undecided || fates[images[row]].kind == Fate::Kind::borderline)
+      std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row * width), width,
+                  all.begin() + static_cast<std::ptrdiff_t>(std::size_t{images[row]} * width));
+  return all;
+}
+
+std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
+  // Two lists of images and of flags, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
+  return std::size_t{images} * (5 * sizeof(Index) + 3) + plan.depth() * sizeof(Counters) + (std::size_t{1} << 16U);
+}
+
+}  // namespace spdnn::cuda

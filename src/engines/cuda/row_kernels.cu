@@ -1,0 +1,120 @@
+// Bias, ReLU, cap, flags and moving of densely held images. All are bound by memory bandwidth: each activation is read
+// once and written once.
+//
+// By image: one block an image, threads over its neurons; flags by a block-wide OR.
+// By neuron: one thread an image, kNeuronsPerThread neurons a thread, so that a warp touches 128 contiguous bytes per
+// neuron; flags by one atomic OR per thread.
+
+#include <algorithm>
+
+#include "engines/cuda/check.hpp"
+#include "engines/cuda/launch.hpp"
+#include "engines/cuda/row_kernels.hpp"
+#include "engines/cuda/row_steps.cuh"
+
+namespace spdnn::cuda {
+
+namespace {
+
+constexpr unsigned kBlock = 256;
+constexpr unsigned kNeuronsPerThread = 32;
+static_assert(kBlock % 32 == 0);
+
+__global__ void probe_kernel() {}
+
+template <class Step>
+__global__ void by_image_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+                                std::uint32_t* flags) {
+  const std::size_t row = std::size_t{blockIdx.x} * neurons;
+  std::uint32_t mine = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) {
+    float value = from[row + neuron];
+    mine |= step(value, neuron);
+    if (to != nullptr) to[row + neuron] = value;
+  }
+  std::uint32_t all = 0;
+  for (const std::uint32_t bit : {kNonZero, kMayLive, kMayMiss})
+    if (__syncthreads_or(static_cast<int>(mine & bit)) != 0) all |= bit;
+  if (threadIdx.x == 0) flags[blockIdx.x] = all;
+}
+
+template <class Step>
+__global__ void by_neuron_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+                                 std::uint32_t* flags) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint32_t mine = 0;
+  for (std::size_t chunk = std::size_t{blockIdx.y} * kNeuronsPerThread; chunk < neurons;
+       chunk += std::size_t{gridDim.y} * kNeuronsPerThread) {
+    const Index end = static_cast<Index>(min(chunk + kNeuronsPerThread, std::size_t{neurons}));
+    for (Index neuron = static_cast<Index>(chunk); neuron < end; ++neuron) {
+      const std::size_t at = std::size_t{neuron} * images + image;
+      float value = from[at];
+      mine |= step(value, neuron);
+      if (to != nullptr) to[at] = value;
+    }
+  }
+  if (mine != 0) atomicOr(flags + image, mine);
+}
+
+template <class Step>
+void for_each_activation(Layout layout, const float* from, float* to, Index images, Index neurons, Step step,
+                         std::uint32_t* flags, cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image) {
+    by_image_kernel<<<images, kBlock, 0, stream>>>(from, to, images, neurons, step, flags);
+  } else {
+    check(cudaMemsetAsync(flags, 0, std::size_t{images} * sizeof(*flags), stream));
+    if (neurons == 0) return;
+    const dim3 grid(blocks_for(images, kBlock), std::min(blocks_for(neurons, kNeuronsPerThread), kMaxGridY));
+    by_neuron_kernel<<<grid, kBlock, 0, stream>>>(from, to, images, neurons, step, flags);
+  }
+  check_launch();
+}
+
+__global__ void gather_by_image_kernel(const float* from, const Index* kept, Index neurons, float* to) {
+  const float* source = from + std::size_t{kept[blockIdx.x]} * neurons;
+  float* target = to + std::size_t{blockIdx.x} * neurons;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) target[neuron] = source[neuron];
+}
+
+__global__ void gather_by_neuron_kernel(const float* from, Index images, const Index* kept, Index count, Index neurons,
+                                        float* to) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= count) return;
+  const std::size_t source = kept[image];
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    to[std::size_t{neuron} * count + image] = from[std::size_t{neuron} * images + source];
+}
+
+}  // namespace
+
+bool has_code_for_device() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess) return true;
+  cudaGetLastError();
+  return false;
+}
+
+void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
+              float error_bound, std::uint32_t* flags, cudaStream_t stream) {
+  for_each_activation(layout, z, y, images, layer.outputs, Activate{layer, activation, error_bound}, flags, stream);
+}
+
+void flag_rows(Layout layout, const float* y, Index images, Index neurons, float cap, std::uint32_t* flags,
+               cudaStream_t stream) {
+  for_each_activation(layout, y, nullptr, images, neurons, Inspect{cap}, flags, stream);
+}
+
+void gather_images(Layout layout, const float* from, Index images, const Index* kept, Index count, Index neurons,
+                   float* to, cudaStream_t stream) {
+  if (count == 0 || neurons == 0) return;
+  if (layout == Layout::by_image)
+    gather_by_image_kernel<<<count, kBlock, 0, stream>>>(from, kept, neurons, to);
+  else
+    gather_by_neuron_kernel<<<dim3(blocks_for(count, kBlock), std::min(neurons, kMaxGridY)), kBlock, 0, stream>>>(
+        from, images, kept, count, neurons, to);
+  check_launch();
+}
+
+}  // namespace spdnn::cuda
