@@ -119,7 +119,7 @@ CsrMatrix CsrBuilder::finish(Index rows, Index cols) {
   matrix.offsets = Array<Offset>(std::move(offsets));
   matrix.indices = cols_.freeze();
   matrix.values = values_.freeze();
-  matrix.value = value_;
+  if (uniform_) matrix.value = value_;
   return matrix;
 }
 
