@@ -7,15 +7,6 @@
 
 namespace spdnn::cuda {
 
-namespace {
-
-/// Error bound of what comes out of layer `number`; 0 without `merge`.
-float error_bound(const Plan& plan, Index number) {
-  return plan.passes.merge ? static_cast<float>(plan.error_bounds.at(number)) : 0.0F;
-}
-
-}  // namespace
-
 DenseEngine::DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make)
     : plan_(std::move(plan)),
       stream_(stream_on(options)),
@@ -69,7 +60,7 @@ void DenseEngine::run_layer(Index number) {
     product_->multiply(layer, rows_.rows(), y_.data(), z_.data());
   else
     check(cudaMemsetAsync(z_.data(), 0, std::size_t{rows_.rows()} * width_ * sizeof(float), stream_));
-  activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound(plan_, number),
+  activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound_of(plan_, number),
            rows_.flags(), stream_);
   std::swap(y_, z_);
   rows_.settle(number + 1);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engines/cuda/device.hpp"
@@ -112,9 +113,8 @@ void SpgemmEngine::run_layer(Index number) {
       first += count;
     } else {
       if (count == 1)
-        throw DeviceError(
-            fmt::format("{}: layer {}: the products of one image exceed the {} MiB set aside for cuSPARSE",
-                        policy_.variant, number + 1, workspace_limit_ >> 20U));
+        throw DeviceError(fmt::format("{}: layer {}: the products of one image are too many for cuSPARSE",
+                                      policy_.variant, number + 1));
       product_limit_ = std::max<Offset>(product_limit_ / 2, 1);
     }
   }
@@ -151,7 +151,9 @@ bool SpgemmEngine::run_chunk(Index first, Index count, const DeviceLayer& weight
         weights.inputs,
         weights.edges,
         {weights.offsets, const_cast<Index*>(weights.indices), const_cast<float*>(weights.values)}};
-    if (!product_.multiply(left, right, workspace_limit_)) return false;
+    // One image cannot be split: it may have what is free.
+    const std::size_t limit = count == 1 ? std::numeric_limits<std::size_t>::max() : workspace_limit_;
+    if (!product_.multiply(left, right, limit)) return false;
     products = product_.result();
   } else {
     check(cudaMemsetAsync(local_offsets_.data(), 0, (std::size_t{count} + 1) * sizeof(std::uint32_t), stream_));
@@ -194,7 +196,7 @@ SparseActivation SpgemmEngine::activation(Index number, const DeviceLayer& weigh
   step.layer = weights;
   step.outputs = plan_.layers[number].outputs();
   step.activation = activation_of(plan_);
-  step.error_bound = plan_.passes.merge ? static_cast<float>(plan_.error_bounds.at(number)) : 0.0F;
+  step.error_bound = error_bound_of(plan_, number);
   step.max_bias = static_cast<float>(plan_.layers[number].bias.max());
   step.filter = policy_.filter;
   return step;
