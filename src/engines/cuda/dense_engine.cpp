@@ -42,6 +42,7 @@ void DenseEngine::reset() {
   flag_rows(product_->layout(), y_.data(), images_.images(), width_, activation_.cap, rows_.flags(), stream_);
   rows_.settle(0);
   if (rows_.may_settle(0)) drop_settled();
+  check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
 Index DenseEngine::advance(Index first, Index until) {
@@ -94,7 +95,7 @@ std::vector<double> DenseEngine::activations() {
 std::size_t DenseEngine::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options,
                                       Index images) {
   return 2 * std::size_t{images} * plan.max_width() * sizeof(float) + ActiveRows::device_bytes(plan, images) +
-         LayerSource::device_bytes(plan, format, options);
+         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, format, options);
 }
 
 }  // namespace spdnn::cuda

@@ -90,6 +90,7 @@ void SpgemmEngine::reset() {
   store_images(images_, y_.rows(), rows_.flags(), stream_);
   rows_.settle(0);
   if (rows_.may_settle(0)) drop_settled();
+  check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
 Index SpgemmEngine::advance(Index first, Index until) {
@@ -223,7 +224,7 @@ std::size_t SpgemmEngine::device_bytes(const Plan& plan, const EngineOptions& op
   const std::size_t offsets = (std::size_t{images} + 1) * (2 * sizeof(Offset) + 2 * sizeof(std::uint32_t));
   // Two workspaces at most and, of the same size at most, the result.
   return 2 * matrix + offsets + 2 * workspace_share(options) + ActiveRows::device_bytes(plan, images) +
-         LayerSource::device_bytes(plan, kFormat, options);
+         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
 }
 
 }  // namespace spdnn::cuda
