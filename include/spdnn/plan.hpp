@@ -41,6 +41,7 @@ struct Plan {
   BiasRule bias_rule = BiasRule::non_zeros;
   std::optional<double> cap;
 
+  Passes requested;
   Passes passes;  ///< those in force: a requested pass that had to stand aside is off here and explained in `notes`
   std::vector<std::string> notes;
 

@@ -44,10 +44,9 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
     const bool optional = name.starts_with("[");
     if (optional) name = name.substr(1, name.size() - 2);
     name = lower(name);
-    if (count < 0)
-      hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
-    else
-      hidden.add_options()(name.c_str(), po::value<std::string>());
+    const bool declared = options.find_nothrow(name, false) != nullptr;
+    if (!declared && count < 0) hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+    if (!declared && count > 0) hidden.add_options()(name.c_str(), po::value<std::string>());
     places.add(name.c_str(), count);
     if (!optional) required.push_back(name);
   }
@@ -90,6 +89,24 @@ double parse_real(const std::string& option, const std::string& text) {
   const auto value = parse_number<double>(option, text, "a number");
   if (!std::isfinite(value)) throw UsageError(fmt::format("--{}: '{}' is not a finite number", option, text));
   return value;
+}
+
+BiasRule parse_bias_rule(const std::string& text) {
+  if (text == "non-zeros") return BiasRule::non_zeros;
+  if (text == "everywhere") return BiasRule::everywhere;
+  throw UsageError(fmt::format("--bias-rule: '{}' is neither non-zeros nor everywhere", text));
+}
+
+std::optional<double> parse_cap(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  const double cap = parse_real("cap", text);
+  if (cap <= 0) throw UsageError(fmt::format("--cap: {} is not positive", text));
+  return cap;
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
 }
 
 ProgressMode parse_progress(const std::string& text) {

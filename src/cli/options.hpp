@@ -1,11 +1,13 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "report/progress.hpp"
+#include "spdnn/network.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -14,7 +16,7 @@ namespace po = boost::program_options;
 
 /// Parses a subcommand's options and positional names ("IN", "OUT", ...; a trailing "..." takes the rest; a name in
 /// brackets may be left out). Prints the help to stdout and returns false on --help. Throws UsageError otherwise.
-/// Positional values are read as options of the same name in lower case.
+/// Positional values are read as options of the same name in lower case, declared in `options` or not.
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
            const std::vector<std::string>& positional, po::variables_map& values);
 
@@ -24,6 +26,12 @@ Index parse_count(const std::string& option, const std::string& text);
 std::vector<Index> parse_counts(const std::string& option, const std::string& text);
 /// A finite number.
 double parse_real(const std::string& option, const std::string& text);
+/// `non-zeros` or `everywhere`.
+BiasRule parse_bias_rule(const std::string& text);
+/// A positive number, or `none`.
+std::optional<double> parse_cap(const std::string& text);
+/// The text of option `name`, if given.
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
 /// `auto` or `never`.
 ProgressMode parse_progress(const std::string& text);
 

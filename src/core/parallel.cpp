@@ -13,7 +13,7 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& wor
   std::mutex mutex;
   std::exception_ptr first_error;
   std::size_t first_error_index = count;
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
   for (std::size_t i = 0; i < count; ++i) {
     try {
       work(i);

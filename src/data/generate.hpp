@@ -37,6 +37,8 @@ Network generate_radixnet(const FamilyOptions& options);
 /// `degree` distinct uniformly random inputs per neuron, ascending.
 Network generate_random(const FamilyOptions& options);
 
+inline constexpr Index kMnistSide = 28;
+
 /// MNIST training images from an IDX file, plain or .gz: count x 28 x 28 bytes. DataError for anything else.
 struct MnistImages {
   Index count = 0;

@@ -8,6 +8,11 @@
 
 namespace spdnn {
 
+inline constexpr Index kOfficialImages = 60000;       ///< MNIST's training images
+inline constexpr Index kOfficialDegree = 32;          ///< inputs of every neuron of an official network
+inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< of every edge
+inline constexpr double kOfficialCap = 32.0;
+
 /// What is known of one size of the official challenge.
 struct OfficialProblem {
   Index neurons;

@@ -24,6 +24,9 @@ struct RunResult {
   Index batch = 0;
 };
 
+/// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device.
+Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
+
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// `infer` runs from "plan and images resident" to "categories known to the host" (DESIGN.md section 8).
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);

@@ -58,11 +58,14 @@ __global__ void settle_kernel(const std::uint32_t* flags, const Index* images, c
   if (saturated_rows > 0) atomicAdd(saturated, static_cast<unsigned long long>(saturated_rows));
 }
 
-__global__ void compact_kernel(const Index* from, const Index* kept, const Index* kept_count, Index* to, Index* rows) {
+__global__ void compact_kernel(const Index* images, const std::uint32_t* flags, const Index* kept,
+                               const Index* kept_count, Index* new_images, std::uint32_t* new_flags, Index* rows) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
   const Index count = *kept_count;
   if (row == 0) *rows = count;
-  if (row < count) to[row] = from[kept[row]];
+  if (row >= count) return;
+  new_images[row] = images[kept[row]];
+  new_flags[row] = flags[kept[row]];
 }
 
 /// Rows that end all zero are dead whether or not the pass is on; with `merge` the others are borderline.
@@ -97,7 +100,7 @@ ActiveRows::ActiveRows(const Plan& plan, cudaStream_t stream)
 void ActiveRows::load(Index images) {
   loaded_ = images;
   for (auto& buffer : images_) buffer.reserve(images, stream_);
-  flags_.reserve(images, stream_);
+  for (auto& buffer : flags_) buffer.reserve(images, stream_);
   fates_.reserve(images, stream_);
   keep_.reserve(images, stream_);
   kept_.reserve(images, stream_);
@@ -126,7 +129,7 @@ void ActiveRows::settle(Index layers_done) {
                          layers_done >= plan_.saturated_from && width > 0;
   Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
   settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(
-      flags_.data(), images(), row_count(), rows_, dead, saturated, fates_.data(), keep_.data(),
+      flags(), images(), row_count(), rows_, dead, saturated, fates_.data(), keep_.data(),
       counters == nullptr ? nullptr : &counters->live, counters == nullptr ? nullptr : &counters->saturated);
   check_launch();
   if (!may_settle(layers_done)) return;
@@ -145,7 +148,7 @@ Index ActiveRows::kept_rows() {
 void ActiveRows::compact(Index rows) {
   const std::size_t other = 1 - current_;
   compact_kernel<<<std::max(1U, blocks_for(rows, kBlock)), kBlock, 0, stream_>>>(
-      images_[current_].data(), kept_.data(), kept_count(), images_[other].data(), counts_.data());
+      images(), flags(), kept(), kept_count(), images_[other].data(), flags_[other].data(), counts_.data());
   check_launch();
   current_ = other;
   rows_ = rows;
@@ -154,7 +157,7 @@ void ActiveRows::compact(Index rows) {
 Outcome ActiveRows::outcome() {
   if (rows_ > 0) {
     const auto end = static_cast<std::uint8_t>(plan_.passes.merge ? Fate::Kind::borderline : Fate::Kind::undecided);
-    finish_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(flags_.data(), images(), row_count(), end,
+    finish_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(flags(), images(), row_count(), end,
                                                                      fates_.data());
     check_launch();
   }
@@ -182,8 +185,8 @@ std::vector<Index> ActiveRows::image_of_rows() const {
 }
 
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
-  // Two lists of images, flags, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
-  return std::size_t{images} * (4 * sizeof(Index) + 3) + plan.depth() * sizeof(Counters) + (std::size_t{1} << 16U);
+  // Two lists of images and of flags, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
+  return std::size_t{images} * (5 * sizeof(Index) + 3) + plan.depth() * sizeof(Counters) + (std::size_t{1} << 16U);
 }
 
 }  // namespace spdnn::cuda

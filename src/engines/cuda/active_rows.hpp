@@ -27,7 +27,7 @@ class ActiveRows {
   Index rows() const { return rows_; }
   const Index* row_count() const { return counts_.data(); }         ///< device
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
-  std::uint32_t* flags() const { return flags_.data(); }  ///< device: one a row, kNonZero | kMayLive | kMayMiss
+  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kNonZero | kMayLive | kMayMiss
 
   /// Settles the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
   void settle(Index layers_done);
@@ -61,7 +61,7 @@ class ActiveRows {
   Index rows_ = 0;
   std::size_t current_ = 0;
   DeviceBuffer<Index> images_[2];
-  DeviceBuffer<std::uint32_t> flags_;
+  DeviceBuffer<std::uint32_t> flags_[2];
   DeviceBuffer<std::uint8_t> fates_;  ///< Fate::Kind
   DeviceBuffer<std::uint8_t> keep_;
   DeviceBuffer<Index> kept_;

@@ -41,7 +41,7 @@ BlockLayout layout_of(const Layer& layer, LayerFormat format) {
   layout.values_at =
       layout.indices_at + aligned(weights.entries() * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
   layout.biases_at = layout.values_at + (layout.values ? aligned(weights.entries() * sizeof(float)) : 0);
-  layout.bytes = layout.biases_at + (layout.biases ? aligned(std::size_t{weights.rows} * sizeof(float)) : 0);
+  layout.bytes = layout.biases_at + aligned(layer.bias.values.size() * sizeof(float));
   return layout;
 }
 

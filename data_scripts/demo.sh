@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The 60-second tour: the official 1024 x 120 network and 60000 images made here, inferred and verified.
+# The images are the official ones where MNIST is at hand, synthetic digits otherwise. usage: demo.sh SPDNN OUT [MNIST]
+set -euo pipefail
+spdnn=$1
+out=$2
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$out"
+
+mnist=${3:-}
+if [ -z "$mnist" ]; then
+  for candidate in "$here"/../build/data "$here"/../../shared/data/mnist; do
+    [ ! -r "$candidate/train-images-idx3-ubyte.gz" ] || mnist=$candidate/train-images-idx3-ubyte.gz
+  done
+elif [ ! -r "$mnist" ]; then
+  echo "MNIST=$mnist is not a readable file" >&2
+  exit 3
+fi
+
+run() {
+  printf '\n$ spdnn %s\n' "$*"
+  "$spdnn" "$@"
+}
+
+run generate network --family official --neurons 1024 --layers 120 --out "$out/network.spdnn"
+if [ -n "$mnist" ]; then
+  echo "images: the official ones, made from $mnist"
+  run generate inputs --family official --neurons 1024 --mnist "$mnist" --out "$out/images.spdnn"
+  verify=()
+else
+  echo "images: synthetic digits (no MNIST at hand; data_scripts/fetch_mnist.sh fetches it)"
+  run generate inputs --family digits --neurons 1024 --images 60000 --out "$out/images.spdnn"
+  verify=(--verify all)
+fi
+run infer --network "$out/network.spdnn" --inputs "$out/images.spdnn" --trials 5 --compare "${verify[@]}" \
+  --categories "$out/categories.tsv" --json "$out/report.json"
+printf '\nWritten to %s: the network, the images, categories.tsv and report.json.\n' "$out"

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cli {
+
+struct EngineChoice {
+  const Variant* variant = nullptr;
+  std::string why;  ///< empty where the variant was named
+};
+
+/// The variant for --variant NAME|auto and --device auto|cpu|cuda. UsageError where they contradict each other.
+EngineChoice choose_engine(const std::string& variant, const std::string& device, const Plan& plan, Index images);
+
+}  // namespace spdnn::cli

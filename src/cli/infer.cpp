@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include "cli/problem.hpp"
+#include "cli/verify.hpp"
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "engines/run.hpp"
+#include "io/files.hpp"
+#include "cli/engine_choice.hpp"
+#include "plan/planner.hpp"
+#include "report/report.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+po::options_description infer_options() {
+  po::options_description run("Run", 120, 60);
+  run.add_options()                                                                                                  //
+      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                     //
+      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")          //
+      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                               //
+      ("precision", po::value<std::string>(), "fp32, fp64 or fp16; default: the variant's first")                    //
+      ("trials", po::value<std::string>()->default_value("1"), "repeat the inference so often")                      //
+      ("batch", po::value<std::string>()->default_value("auto"), "images at a time; auto: as many as memory takes")  //
+      ("threads", po::value<std::string>(), "host threads; default: all")                                            //
+      ("compare", "time --reduce dead as well and print its rate beside")                                            //
+      ("truth", po::value<std::string>(), "file of the true categories")                                             //
+      ("verify", po::value<std::string>(), "recompute K images (or all) with cpu_reference and compare")             //
+      ("categories", po::value<std::string>(), "write the categories here, in the challenge's format")               //
+      ("json", po::value<std::string>(), "write the report here as one JSON line");
+  po::options_description all("Options", 120, 60);
+  all.add(network_options()).add(image_options()).add(run);
+  return all;
+}
+
+RunOptions run_options(const po::variables_map& values) {
+  RunOptions options;
+  if (const auto threads = text_of(values, "threads"))
+    options.engine.threads = static_cast<int>(parse_count("threads", *threads));
+  options.trials = static_cast<int>(parse_count("trials", values["trials"].as<std::string>()));
+  const std::string batch = values["batch"].as<std::string>();
+  if (batch != "auto") options.batch = parse_count("batch", batch);
+  options.progress = parse_progress(values["progress"].as<std::string>());
+  return options;
+}
+
+Precision precision_for(const Variant& variant, const po::variables_map& values) {
+  const auto text = text_of(values, "precision");
+  if (!text) return variant.precisions.front();
+  for (const Precision precision : variant.precisions)
+    if (to_string(precision) == *text) return precision;
+  throw UsageError(fmt::format("--precision: {} does not compute in '{}'; see spdnn variants", variant.name, *text));
+}
+
+std::string bias_text(const Plan& plan) {
+  if (plan.layers.empty()) return "0";
+  double low = plan.layers[0].bias.min();
+  double high = plan.layers[0].bias.max();
+  for (const Layer& layer : plan.layers) {
+    low = std::min(low, layer.bias.min());
+    high = std::max(high, layer.bias.max());
+  }
+  return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
+}
+
+/// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
+struct Prepared {
+  std::optional<GivenNetwork> given;
+  Plan plan;
+  ImageSet images;
+  bool official_network = false;
+};
+
+Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSeconds& seconds) {
+  Prepared prepared;
+  Stopwatch watch;
+  const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
+  auto stored = needs_network ? std::nullopt : stored_plan(values, passes);
+  if (stored) {
+    prepared.plan = std::move(*stored);
+    prepared.official_network = is_official_plan(prepared.plan);
+    seconds.plan = watch.lap();
+  } else {
+    prepared.given = load_network(values);
+    prepared.official_network = prepared.given->official;
+    seconds.read = watch.lap();
+    prepared.plan = make_plan(prepared.given->network, passes);
+    seconds.plan = watch.lap();
+  }
+  prepared.images = load_images(values, prepared.plan.inputs());
+  seconds.read += watch.lap();
+  return prepared;
+}
+
+ComparedRun compare_with_dead(const Prepared& prepared, const Variant& variant, const RunOptions& options,
+                              const Outcome& outcome) {
+  const Plan plan = make_plan(prepared.given->network, parse_passes("dead"));
+  const RunResult result = run(variant, plan, prepared.images, options);
+  return {plan.passes, spread(result.infer_seconds), result.outcome.categories == outcome.categories};
+}
+
+void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const RunOptions& options,
+              Report& report) {
+  report.neurons = plan.given_neurons;
+  report.bias = bias_text(plan);
+  report.cap = plan.cap;
+  report.images = images.images();
+  report.edges = plan.given_edges;
+  report.stored_edges = plan.edges();
+  report.variant = choice.variant->name;
+  report.why = choice.why;
+  report.device = choice.variant->device;
+  report.passes = plan.passes;
+  report.notes = plan.notes;
+  report.precision = options.engine.precision;
+  report.trials = options.trials;
+  report.threads = host_threads(options.engine.threads);
+}
+
+void take_over(RunResult result, Report& report) {
+  report.batch = result.batch;
+  report.seconds.upload = result.upload_seconds;
+  report.seconds.infer = spread(std::move(result.infer_seconds));
+  report.seconds.gather = result.gather_seconds;
+  report.outcome = std::move(result.outcome);
+}
+
+ExitCode exit_code(const Report& report) {
+  const bool right =
+      report.verdict.status != Verdict::Status::failed && (!report.compared || report.compared->same_categories);
+  return right ? ExitCode::done : ExitCode::wrong_categories;
+}
+
+}  // namespace
+
+int infer(const Arguments& arguments) {
+  const Stopwatch process;
+  po::variables_map values;
+  if (!parse(arguments, "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]",
+             infer_options(), {}, values))
+    return 0;
+  const Passes passes = parse_passes(values["reduce"].as<std::string>());
+  RunOptions options = run_options(values);
+  const Truth truth = read_truth(text_of(values, "truth"), text_of(values, "verify"));
+
+  Report report;
+  const Prepared prepared = prepare(values, passes, report.seconds);
+  const Plan& plan = prepared.plan;
+  const ImageSet& images = prepared.images;
+  const EngineChoice choice =
+      choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(), plan, images.images());
+  options.engine.precision = precision_for(*choice.variant, values);
+  take_over(run(*choice.variant, plan, images, options), report);
+
+  const Stopwatch writing;
+  if (const auto path = text_of(values, "categories")) write_categories(*path, report.outcome.categories);
+  report.seconds.write = writing.seconds();
+  report.seconds.total = process.seconds();
+
+  describe(plan, images, choice, options, report);
+  report.verdict = verify(truth, prepared.given ? &prepared.given->network : nullptr, prepared.official_network, images,
+                          report.outcome.categories);
+  if (values.count("compare") != 0)
+    report.compared = compare_with_dead(prepared, *choice.variant, options, report.outcome);
+  fmt::print("{}", to_text(report));
+  if (const auto path = text_of(values, "json")) write_text(*path, to_json(report));
+  return static_cast<int>(exit_code(report));
+}
+
+}  // namespace spdnn::cli

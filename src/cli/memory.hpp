@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "spdnn/engine.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::cli {
+
+/// Bytes that `spdnn infer` takes, by what they are for. The network is released once the plan is made (unless --verify
+/// or --compare needs it), so the peak is the larger of planning and running.
+struct MemoryEstimate {
+  std::size_t program = 0;  ///< code, libraries, stacks
+  std::size_t network = 0;  ///< as given
+  std::size_t plan = 0;     ///< stored layers and maps beyond what they share with the network
+  std::size_t shared = 0;   ///< the network's storage that the plan keeps alive
+  std::size_t images = 0;   ///< as bits
+  std::size_t engine = 0;   ///< working set on the variant's device, for one batch
+  Index batch = 0;          ///< images at a time
+  Device device = Device::cpu;
+
+  std::size_t host_peak() const;
+};
+
+MemoryEstimate estimate_memory(const Network& network, const Plan& plan, const Variant& variant,
+                               const EngineOptions& options, Index images);
+
+/// The lines of `spdnn inspect`.
+void print_memory(const MemoryEstimate& estimate);
+
+}  // namespace spdnn::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/options.hpp"
+#include "spdnn/images.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::cli {
+
+/// The options that say which network is meant: --network or --generate, --neurons, --layers, --bias, --bias-rule, --cap.
+po::options_description network_options();
+/// The options that say which images: --inputs or --mnist, --images.
+po::options_description image_options();
+
+struct GivenNetwork {
+  Network network;
+  bool official = false;  ///< known to be the official network of its size, by construction or by its digest
+};
+
+/// Reads or generates the network and settles its bias, rule and cap: from the options, the files, or, for a network of
+/// official form, the challenge. UsageError where none of them says what the bias is.
+GivenNetwork load_network(const po::variables_map& values);
+
+/// The plan stored in --network, where it is a packed file that holds one made for these passes and no option asks for
+/// another depth, bias, rule or cap.
+std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes);
+
+/// Reads the images, or makes the official ones from MNIST.
+ImageSet load_images(const po::variables_map& values, Index neurons);
+
+}  // namespace spdnn::cli

@@ -1,0 +1,93 @@
+#include "cli/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "cli/options.hpp"
+#include "data/official.hpp"
+#include "engines/run.hpp"
+#include "io/files.hpp"
+#include "plan/planner.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+/// Every k-th of a list, `count` in all.
+void pick_evenly(const std::vector<Index>& from, std::size_t count, std::vector<Index>& picked) {
+  count = std::min(count, from.size());
+  for (std::size_t i = 0; i < count; ++i) picked.push_back(from[i * from.size() / count]);
+}
+
+/// Half of the sample from the categories and half from the rest, as most images of a deep network are none.
+std::vector<Index> choose_sample(const Categories& categories, Index images, Index sample) {
+  std::vector<Index> all(images);
+  std::iota(all.begin(), all.end(), Index{0});
+  std::vector<Index> rest;
+  std::set_difference(all.begin(), all.end(), categories.begin(), categories.end(), std::back_inserter(rest));
+  const std::size_t from_categories =
+      std::max<std::size_t>(std::min<std::size_t>(sample / 2, categories.size()),
+                            sample > rest.size() ? sample - rest.size() : 0);
+  std::vector<Index> picked;
+  pick_evenly(categories, from_categories, picked);
+  pick_evenly(rest, sample - picked.size(), picked);
+  std::sort(picked.begin(), picked.end());
+  return picked;
+}
+
+/// cpu_reference on the network as given, leaving out only images that are all zero.
+Categories recompute(const Network& network, const ImageSet& images) {
+  const Variant& reference = find_variant("cpu_reference");
+  RunOptions options;
+  options.engine.precision = reference.precisions.front();
+  return run(reference, make_plan(network, parse_passes("dead")), images, options).outcome.categories;
+}
+
+Verdict recompute_sample(const Network& network, const ImageSet& images, const Categories& categories, Index sample) {
+  const std::vector<Index> checked = choose_sample(categories, images.images(), sample);
+  Categories truth;
+  for (const Index hit : recompute(network, images.select(checked))) truth.push_back(checked[hit]);
+  return judge_sample(categories, checked, truth,
+                      fmt::format("cpu_reference on {} of {} images", checked.size(), images.images()));
+}
+
+/// The challenge's inputs have no published digest: number of images, their values and non-zeros must agree.
+bool official_images(const ImageSet& images, const OfficialProblem& problem) {
+  return images.images() == kOfficialImages && images.is_bits() && images.nonzeros() == problem.input_nonzeros;
+}
+
+}  // namespace
+
+Truth read_truth(const std::optional<std::string>& path, const std::optional<std::string>& verify) {
+  Truth truth;
+  if (path) {
+    truth.list = read_categories(*path);
+    truth.source = *path;
+  }
+  if (verify) {
+    truth.everything = *verify == "all";
+    if (!truth.everything) truth.sample = parse_count("verify", *verify);
+  }
+  return truth;
+}
+
+Verdict verify(const Truth& truth, const Network* network, bool official_network, const ImageSet& images,
+               const Categories& categories) {
+  const bool all = truth.everything || truth.sample >= images.images();
+  const Verdict sample = truth.wanted() && !all ? recompute_sample(*network, images, categories, truth.sample)
+                                                : unverified(categories);
+  if (sample.status == Verdict::Status::failed) return sample;
+  if (truth.list) return judge(categories, *truth.list, truth.source);
+  if (truth.wanted() && all) return judge(categories, recompute(*network, images), "cpu_reference on all images");
+  if (official_network) {
+    const auto problem = official_problem(images.neurons());
+    if (problem && official_images(images, *problem))
+      return judge(categories, problem->categories, problem->category_digest, "the official category list's digest");
+  }
+  return sample;
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,176 @@
+#include "io/model_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace spdnn {
+
+using packed::kNone;
+using packed::LayerRecord;
+using packed::MatrixRecord;
+using packed::ModelRecord;
+
+namespace {
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+/// Copies, and says whether all columns are below `cols`. The maximum, unlike a search, makes use of SIMD.
+bool widen_columns(const std::uint16_t* from, Index* to, std::size_t count, Index cols) {
+  std::uint16_t largest = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    largest = std::max(largest, from[k]);
+    to[k] = from[k];
+  }
+  return largest < cols;
+}
+
+bool columns_fit(std::span<const Index> columns, Index cols) {
+  Index largest = 0;
+  for (const Index column : columns) largest = std::max(largest, column);
+  return largest < cols;
+}
+
+/// Looks codes up in a palette that has been filled up to 256 or 65536 places, so that any code finds something.
+template <class Code>
+bool decode(const Code* codes, float* to, std::size_t count, const std::vector<float>& palette, std::size_t known) {
+  Code largest = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    largest = std::max(largest, codes[k]);
+    to[k] = palette[codes[k]];
+  }
+  return largest < known;
+}
+
+}  // namespace
+
+ModelReader::Model ModelReader::records(std::uint32_t section) {
+  const std::size_t size = file_.bytes(section).size();
+  const std::vector<std::byte> bytes = loader_.now<std::byte>(section, size);
+  Model model;
+  if (size < sizeof(ModelRecord)) refuse("its description", "cut short");
+  std::memcpy(&model.record, bytes.data(), sizeof(ModelRecord));
+  const std::size_t layer_bytes = std::size_t{model.record.layers} * sizeof(LayerRecord);
+  if (size != sizeof(ModelRecord) + layer_bytes) refuse("its description", "not as long as its layers need");
+  model.layer_records.resize(model.record.layers);
+  if (layer_bytes > 0) std::memcpy(model.layer_records.data(), bytes.data() + sizeof(ModelRecord), layer_bytes);
+
+  if (model.record.bias_everywhere > 1) refuse("its description", "unknown bias rule");
+  model.bias_rule = model.record.bias_everywhere == 1 ? BiasRule::everywhere : BiasRule::non_zeros;
+  if (!(std::isfinite(model.record.cap) && model.record.cap >= 0)) refuse("its description", "cap is not positive");
+  if (model.record.cap > 0) model.cap = model.record.cap;
+  return model;
+}
+
+void ModelReader::layers(Model& model, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const LayerRecord& record = model.layer_records[k];
+    const std::string where = fmt::format("layer {}", k + 1);
+    Layer layer{matrix(record.weights, where), {}};
+    if (k > 0 && layer.inputs() != model.layers.back().outputs())
+      refuse(where, fmt::format("{} inputs, expected {}", layer.inputs(), model.layers.back().outputs()));
+    if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
+    layer.bias.uniform = record.bias;
+    if (record.biases != kNone)
+      layer.bias.values = loader_.in_place<double>(record.biases, layer.outputs(), where + ": a bias is not finite",
+                                                   [](std::span<const double> biases) { return all_finite(biases); });
+    model.layers.push_back(std::move(layer));
+  }
+}
+
+CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& where) {
+  if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
+  CsrMatrix matrix;
+  matrix.rows = record.rows;
+  matrix.cols = record.cols;
+  matrix.offsets = offsets(record, where);
+  matrix.indices = indices(record, where);
+  if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
+  matrix.value = record.value;
+  matrix.values = values(record, where);
+  return matrix;
+}
+
+Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string& where) {
+  if (record.offsets != kNone) {
+    const std::size_t count = std::size_t{record.rows} + 1;
+    const Offset* const begin = reinterpret_cast<const Offset*>(file_.bytes(record.offsets).data());
+    return loader_.in_place<Offset>(record.offsets, count, where + ": offsets descend or lead outside the matrix",
+                                    [begin, count, entries = record.entries](std::span<const Offset> part) {
+                                      const bool last = part.data() + part.size() == begin + count;
+                                      return (part.data() != begin || part.front() == 0) &&
+                                             (!last || part.back() == entries) &&
+                                             // Up to the next block's first, so that no step is left out.
+                                             std::is_sorted(part.data(), part.data() + part.size() + (last ? 0 : 1));
+                                    });
+  }
+  // Rows without entries are not worth a rule of their own, and would let a tiny file ask for huge memory.
+  if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
+  if (std::uint64_t{record.rows} * record.degree != record.entries)
+    refuse(where,
+           fmt::format("{} entries, expected {} in each of {} rows", record.entries, record.degree, record.rows));
+  if (record.entries > file_.size()) refuse(where, "more entries than the file has room for");
+  const std::pair shape{Index{record.rows}, Index{record.degree}};
+  if (regular_offsets_.empty() || shape != regular_shape_) {
+    const std::size_t count = std::size_t{record.rows} + 1;
+    const std::shared_ptr<Offset[]> made = loader_.storage<Offset>(count);
+    for (std::size_t i = 0; i < count; ++i) made[static_cast<std::ptrdiff_t>(i)] = i * record.degree;
+    regular_offsets_ = {made, count};
+    regular_shape_ = shape;
+  }
+  return regular_offsets_;
+}
+
+Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string& where) {
+  if (record.entries == 0 && record.indices == kNone) return {};
+  const std::string complaint = fmt::format("{}: a column is outside 1..{}", where, record.cols);
+  const Index cols = record.cols;
+  if (cols > packed::kNarrowColumns)
+    return loader_.in_place<Index>(record.indices, record.entries, complaint,
+                                   [cols](std::span<const Index> columns) { return columns_fit(columns, cols); });
+  return loader_.converted<std::uint16_t, Index>(
+      record.indices, record.entries, complaint,
+      [cols](const std::uint16_t* from, Index* to, std::size_t count) { return widen_columns(from, to, count, cols); });
+}
+
+Array<float> ModelReader::values(const MatrixRecord& record, const std::string& where) {
+  switch (record.value_bytes) {
+    case 0:
+      return {};
+    case 1:
+      return coded_values<std::uint8_t>(record, where);
+    case 2:
+      return coded_values<std::uint16_t>(record, where);
+    case 4:
+      return loader_.in_place<float>(record.values, record.entries, where + ": a value is not finite",
+                                     [](std::span<const float> values) { return all_finite(values); });
+    default:
+      refuse(where, fmt::format("values of {} bytes, expected 0, 1, 2 or 4", record.value_bytes));
+  }
+}
+
+template <class Code>
+Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
+  constexpr std::size_t kMost = std::size_t{std::numeric_limits<Code>::max()} + 1;
+  const std::size_t known = file_.bytes(record.palette).size() / sizeof(float);
+  if (known > kMost) refuse(where, fmt::format("a palette of {} values, expected at most {}", known, kMost));
+  std::vector<float> palette = loader_.now<float>(record.palette, known);
+  if (!all_finite(palette)) refuse(where, "a value is not finite");
+  palette.resize(kMost);
+  return loader_.converted<Code, float>(
+      record.values, record.entries, where + ": a value outside the palette",
+      [palette = std::move(palette), known](const Code* codes, float* to, std::size_t count) {
+        return decode(codes, to, count, palette, known);
+      });
+}
+
+}  // namespace spdnn

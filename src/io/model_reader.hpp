@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/packed_file.hpp"
+#include "io/section_loader.hpp"
+#include "spdnn/network.hpp"
+
+namespace spdnn {
+
+/// Turns the records of a packed file into matrices and layers. Their arrays are valid after loader().run(); that the
+/// entries make a matrix (CsrMatrix::validate()) is checked by then, block by block, while they are read.
+class ModelReader {
+ public:
+  explicit ModelReader(const PackedFile& file) : file_(file), loader_(file) {}
+
+  struct Model {
+    packed::ModelRecord record;
+    std::vector<packed::LayerRecord> layer_records;
+    std::vector<Layer> layers;
+    BiasRule bias_rule = BiasRule::non_zeros;
+    std::optional<double> cap;
+  };
+
+  Model records(std::uint32_t section);
+  /// Has the first `count` layers loaded.
+  void layers(Model& model, std::size_t count);
+  CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
+  SectionLoader& loader() { return loader_; }
+
+ private:
+  Array<Offset> offsets(const packed::MatrixRecord& record, const std::string& where);
+  Array<Index> indices(const packed::MatrixRecord& record, const std::string& where);
+  Array<float> values(const packed::MatrixRecord& record, const std::string& where);
+  template <class Code>
+  Array<float> coded_values(const packed::MatrixRecord& record, const std::string& where);
+  [[noreturn]] void refuse(const std::string& where, const std::string& what) const {
+    file_.fail("is corrupted: " + where + ": " + what);
+  }
+
+  const PackedFile& file_;
+  SectionLoader loader_;
+  /// The offsets made last for rows of equal length: neighbouring layers of one shape share them.
+  std::pair<Index, Index> regular_shape_{0, 0};
+  Array<Offset> regular_offsets_;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,93 @@
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "io/files.hpp"
+#include "io/packed_format.hpp"
+
+namespace spdnn {
+
+namespace packed {
+
+std::uint64_t hash_block(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+std::uint64_t combine_hashes(std::span<const std::uint64_t> block_hashes) {
+  return XXH3_64bits(block_hashes.data(), block_hashes.size_bytes());
+}
+
+std::uint64_t header_checksum(const Header& header) { return XXH3_64bits(&header, offsetof(Header, checksum)); }
+
+}  // namespace packed
+
+namespace {
+
+template <class T>
+bool all_same_bits(std::span<const T> values) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  const auto first = std::bit_cast<Bits>(values.front());
+  return std::all_of(values.begin(), values.end(), [&](T value) { return std::bit_cast<Bits>(value) == first; });
+}
+
+/// One array of a layer, and where the hashes of its blocks go.
+struct Task {
+  std::span<const std::byte> bytes;
+  std::uint64_t* hash;
+};
+
+/// The numbers of a layer that stand in its digest: shapes as they are, arrays by their block hashes.
+/// One value for all edges (neurons) reads the same whether it is stored once or many times.
+struct LayerDigest {
+  explicit LayerDigest(const Layer& layer) {
+    const CsrMatrix& weights = layer.weights;
+    one_weight = weights.uniform() || all_same_bits(weights.values.span());
+    one_bias = layer.bias.values.empty() || all_same_bits(layer.bias.values.span());
+    const float weight = weights.entries() == 0 ? 0.0F : weights.entry_value(0);
+    const double bias = layer.outputs() == 0 ? 0.0 : layer.bias[0];
+    words = {weights.rows,
+             weights.cols,
+             weights.entries(),
+             (one_weight ? 1U : 0U) + (one_bias ? 2U : 0U),
+             one_weight ? std::bit_cast<std::uint32_t>(weight) : 0U,
+             one_bias ? std::bit_cast<std::uint64_t>(bias) : 0U};
+    arrays.push_back(std::as_bytes(weights.offsets.span()));
+    arrays.push_back(std::as_bytes(weights.indices.span()));
+    if (!one_weight) arrays.push_back(std::as_bytes(weights.values.span()));
+    if (!one_bias) arrays.push_back(std::as_bytes(layer.bias.values.span()));
+    fixed = words.size();
+    for (const auto& array : arrays) words.resize(words.size() + packed::blocks_of(array.size()));
+  }
+
+  void add_tasks(std::vector<Task>& tasks) {
+    std::uint64_t* slot = words.data() + fixed;
+    for (const auto& array : arrays)
+      for (std::size_t begin = 0; begin < array.size(); begin += packed::kBlockBytes)
+        tasks.push_back({array.subspan(begin, std::min(packed::kBlockBytes, array.size() - begin)), slot++});
+  }
+
+  bool one_weight = false;
+  bool one_bias = false;
+  std::vector<std::uint64_t> words;
+  std::size_t fixed = 0;
+  std::vector<std::span<const std::byte>> arrays;
+};
+
+}  // namespace
+
+std::uint64_t network_digest(const Network& network) {
+  std::vector<std::optional<LayerDigest>> layers(network.layers.size());
+  parallel_for(layers.size(), [&](std::size_t k) { layers[k].emplace(network.layers[k]); });
+  std::vector<Task> tasks;
+  for (auto& layer : layers) layer->add_tasks(tasks);
+  parallel_for(tasks.size(), [&](std::size_t i) { *tasks[i].hash = packed::hash_block(tasks[i].bytes); });
+
+  std::vector<std::uint64_t> all{network.bias_rule == BiasRule::everywhere ? 1U : 0U, network.cap ? 1U : 0U,
+                                 std::bit_cast<std::uint64_t>(network.cap.value_or(0.0))};
+  for (const auto& layer : layers) all.push_back(packed::combine_hashes(layer->words));
+  return packed::combine_hashes(all);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/files.hpp"
+#include "io/packed_format.hpp"
+
+namespace spdnn {
+
+/// A packed file whose header and table have been checked; its sections are checked when they are loaded.
+class PackedFile {
+ public:
+  explicit PackedFile(const Path& path);
+  /// A file that is in memory at an address divisible by 64; `name` stands in messages.
+  PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
+
+  const packed::Header& header() const { return header_; }
+  std::size_t size() const { return size_; }
+  std::size_t sections() const { return table_.size(); }
+  /// DataError where the record that names this section leads outside the table.
+  const packed::SectionEntry& entry(std::uint32_t section) const;
+  std::span<const std::byte> bytes(std::uint32_t section) const;
+  /// The zeros between this section and what lies before it.
+  std::span<const std::byte> gap_before(std::uint32_t section) const;
+  /// The section of a kind other than data; at most one has it.
+  std::optional<std::uint32_t> find(packed::Kind kind) const;
+  const std::shared_ptr<const std::byte>& owner() const { return data_; }
+
+  /// Throws DataError: the file's name and `what`.
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  void check_header();
+  void check_table();
+
+  std::string name_;
+  std::shared_ptr<const std::byte> data_;
+  std::size_t size_;
+  packed::Header header_;
+  std::vector<packed::SectionEntry> table_;
+};
+
+/// Loaders behind read_packed_network() and its like; see packed.hpp.
+NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
+ImageSet load_images(const PackedFile& file);
+Plan load_plan(const PackedFile& file);
+
+}  // namespace spdnn

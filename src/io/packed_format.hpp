@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "spdnn/plan.hpp"
+
+/// The packed form, `.spdnn`, version 1. Everything is little-endian and packed without gaps but the ones named:
+///
+///   Header                      what the file holds; enough for packed_contents()
+///   SectionEntry[sections]      where each section lies, and its checksum
+///   sections                    in table order, each on the next 64-byte bound; the gaps are zeros
+///
+/// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
+/// ImagesRecord; all other sections are plain arrays of numbers (kind data) which the records name by their place in
+/// the table. So a plan is read without touching the network beside it, and arrays are used where they lie in the
+/// mapped file. Checksums: Header seals itself and the table, the table seals the sections, and the reader refuses
+/// gaps that are not zero, so that no byte of a file can change unnoticed.
+///
+/// What keeps files small: columns take two bytes in matrices of up to 65536 columns; rows of equal length need no
+/// offsets; a repeated value is stored once (no bytes per entry), up to 256 different ones as a palette and one byte
+/// per entry, up to 65536 as a palette and two.
+namespace spdnn::packed {
+
+static_assert(std::endian::native == std::endian::little,
+              "the packed form is read and written in place: little-endian");
+
+inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', 'N', '\r', '\n'};
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint64_t kAlignment = 64;
+/// "No section" in a record.
+inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+/// Columns up to here take two bytes each.
+inline constexpr std::uint64_t kNarrowColumns = 65536;
+
+enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4 };
+enum class Kind : std::uint32_t { data = 0, network = 1, images = 2, plan = 3, plan_in_order = 4 };
+
+struct Header {
+  std::array<unsigned char, 8> magic = kMagic;
+  std::uint32_t byte_order = kByteOrder;
+  std::uint32_t version = kVersion;
+  std::uint64_t file_bytes = 0;
+  std::uint32_t sections = 0;
+  std::uint32_t contents = 0;        ///< Contents, or-ed
+  std::uint64_t edges = 0;           ///< of the network; 0 without one
+  std::uint64_t network_digest = 0;  ///< of the network; 0 without one
+  std::uint32_t layers = 0;          ///< of the network; 0 without one
+  std::uint32_t reserved = 0;
+  std::uint64_t table_checksum = 0;
+  std::array<std::uint64_t, 7> unused{};
+  std::uint64_t checksum = 0;  ///< of all bytes of the header before this field
+};
+
+struct SectionEntry {
+  std::uint64_t offset = 0;  ///< from the start of the file
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+  Kind kind = Kind::data;
+  std::uint32_t reserved = 0;
+};
+
+struct MatrixRecord {
+  std::uint32_t rows = 0;
+  std::uint32_t cols = 0;
+  std::uint64_t entries = 0;
+  std::uint32_t degree = 0;       ///< entries of every row, where there is no section of offsets
+  std::uint32_t offsets = kNone;  ///< u64[rows + 1]
+  std::uint32_t indices = kNone;  ///< u16[entries] or u32[entries]
+  std::uint32_t values = kNone;   ///< u8, u16 (numbers in the palette) or f32 [entries]; none: all are `value`
+  std::uint32_t palette = kNone;  ///< f32[up to 65536]
+  float value = 0;                ///< of every entry, where there is no section of values
+  std::uint32_t value_bytes = 0;  ///< per entry: 0, 1, 2 or 4
+  std::uint32_t reserved = 0;
+};
+
+struct LayerRecord {
+  MatrixRecord weights;
+  double bias = 0;                  ///< of every output neuron, where there is no section of biases
+  std::uint32_t biases = kNone;     ///< f64[rows]
+  std::uint32_t expansion = kNone;  ///< plans: u32[given outputs]; none: identity
+};
+
+/// A network, or a plan (whose fields a network leaves as they are here). LayerRecords follow.
+struct ModelRecord {
+  std::uint32_t layers = 0;
+  std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
+  double cap = 0;                     ///< 0: none
+  std::uint32_t passes = 0;           ///< see kPassBits
+  std::uint32_t dead_from = 0;
+  std::uint32_t saturated_from = 0;
+  std::uint32_t given_neurons = kNone;  ///< u32[layers + 1]
+  std::uint32_t error_bounds = kNone;   ///< f64[layers]
+  std::uint32_t notes = kNone;          ///< UTF-8, each note ended by a zero byte
+  std::uint64_t given_edges = 0;
+  std::uint64_t network_digest = 0;
+};
+
+struct ImagesRecord {
+  MatrixRecord sparse;         ///< rows and cols hold for bits too
+  std::uint32_t bits = kNone;  ///< u64[rows x words per row]; none: `sparse` holds the images
+  std::uint32_t reserved = 0;
+};
+
+/// Bit k of ModelRecord::passes is the k-th of these.
+inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
+                                                         &Passes::saturated, &Passes::dead,   &Passes::identical};
+
+static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
+static_assert(sizeof(LayerRecord) == 64 && sizeof(ModelRecord) == 56 && sizeof(ImagesRecord) == 56);
+static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
+
+inline constexpr std::uint64_t aligned(std::uint64_t offset) {
+  return (offset + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Checksums are made by blocks of this many bytes: in parallel, and while a block is in the cache for other uses.
+inline constexpr std::uint64_t kBlockBytes = 1U << 18;
+
+inline constexpr std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
+
+/// XXH3 (64 bits) of one block, or of anything up to a block's length.
+std::uint64_t hash_block(std::span<const std::byte> bytes);
+/// The checksum of a section: XXH3 over the hashes of its blocks.
+std::uint64_t combine_hashes(std::span<const std::uint64_t> block_hashes);
+std::uint64_t header_checksum(const Header& header);
+
+}  // namespace spdnn::packed

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/model_reader.hpp"
+#include "io/packed.hpp"
+
+namespace spdnn {
+
+using packed::Kind;
+using packed::kNone;
+
+namespace {
+
+/// The set with images of zeros added at its end.
+ImageSet padded(const ImageSet& set, Index images) {
+  if (set.is_bits()) {
+    BitMatrix bits = set.bits();
+    const std::size_t count = images * bits.words_per_row();
+    const std::shared_ptr<std::uint64_t[]> words = allocate<std::uint64_t>(count);
+    std::fill(std::copy(bits.words.begin(), bits.words.end(), words.get()), words.get() + count, std::uint64_t{0});
+    bits.rows = images;
+    bits.words = {words, count};
+    return {bits};
+  }
+  CsrMatrix sparse = set.sparse();
+  std::vector<Offset> offsets(sparse.offsets.begin(), sparse.offsets.end());
+  offsets.resize(std::size_t{images} + 1, offsets.back());
+  sparse.rows = images;
+  sparse.offsets = Array<Offset>(std::move(offsets));
+  return {sparse};
+}
+
+BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed::ImagesRecord& record) {
+  BitMatrix bits;
+  bits.rows = record.sparse.rows;
+  bits.cols = record.sparse.cols;
+  if (bits.rows > kMaxIndex || bits.cols > kMaxIndex) file.fail("is corrupted: more than 2^31-1 images or neurons");
+  const std::size_t width = bits.words_per_row();
+  const std::uint64_t padding = bits.cols % 64 == 0 ? 0 : ~std::uint64_t{0} << (bits.cols % 64);
+  const auto* const begin = reinterpret_cast<const std::uint64_t*>(file.bytes(record.bits).data());
+  bits.words = loader.in_place<std::uint64_t>(
+      record.bits, bits.rows * width, fmt::format("images: a neuron is outside 1..{}", bits.cols),
+      [=](std::span<const std::uint64_t> words) {
+        if (padding == 0) return true;
+        const auto first = static_cast<std::size_t>(words.data() - begin);
+        bool clean = true;
+        for (std::size_t last = width - 1 - first % width; last < words.size(); last += width)
+          clean = clean && (words[last] & padding) == 0;
+        return clean;
+      });
+  loader.run(ProgressMode::never);
+  return bits;
+}
+
+}  // namespace
+
+ImageSet load_images(const PackedFile& file) {
+  const auto section = file.find(Kind::images);
+  if (!section) file.fail("holds no images");
+  ModelReader reader(file);
+  if (file.bytes(*section).size() != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
+  const auto bytes = reader.loader().now<std::byte>(*section, sizeof(packed::ImagesRecord));
+  packed::ImagesRecord record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
+  ImageSet images{reader.matrix(record.sparse, "images")};
+  reader.loader().run(ProgressMode::never);
+  return images;
+}
+
+ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+  const PackedFile file(path);
+  const ImageSet set = load_images(file);
+  if (neurons && set.neurons() != *neurons)
+    file.fail(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
+  if (!images || *images == set.images()) return set;
+  if (*images < set.images()) file.fail(fmt::format("{} images, expected at most {}", set.images(), *images));
+  return padded(set, *images);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// Numbers different values in the order of their first appearance. Values are told apart by their bits, so that -0
+/// and 0 stay what they are. Open addressing: one look is a multiplication and, mostly, one cache line.
+class ValueNumbers {
+ public:
+  ValueNumbers();
+  /// The value's number; a new value gets the next one.
+  std::uint32_t add(float value);
+  /// The number of a value that was added.
+  std::uint32_t find(float value) const;
+  const std::vector<float>& values() const { return values_; }
+
+ private:
+  std::size_t slot_of(std::uint32_t bits) const;
+  void grow();
+
+  std::vector<float> values_;
+  std::vector<std::uint32_t> slots_;  ///< number + 1, or 0; the length is a power of two
+};
+
+/// How the values of a matrix are stored: the way that takes the fewest bytes.
+struct ValueCoding {
+  std::uint32_t bytes = 0;  ///< per entry: 0 (one value), 1 or 2 (a palette), 4 (as they are)
+  float value = 0;          ///< the one value
+  ValueNumbers palette;     ///< of 1 or 2 bytes
+};
+ValueCoding choose_coding(const CsrMatrix& matrix);
+
+}  // namespace spdnn

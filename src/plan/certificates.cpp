@@ -1,0 +1,75 @@
+#include "plan/certificates.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "plan/rows.hpp"
+
+namespace spdnn::planning {
+
+namespace {
+
+constexpr double kUnit = 0x1p-24;        ///< unit roundoff of fp32
+constexpr double kUnderflow = 0x1p-126;  ///< the most that one fp32 operation may lose to underflow
+
+struct RowSum {
+  double sum = 0;       ///< of the weights
+  double absolute = 0;  ///< of their absolute values
+};
+
+RowSum row_sum(const CsrMatrix& weights, Index row) {
+  if (weights.uniform()) {
+    const double sum = static_cast<double>(weights.degree(row)) * weights.value;
+    return {sum, std::abs(sum)};
+  }
+  RowSum result;
+  for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
+    result.sum += weights.values[k];
+    result.absolute += std::abs(weights.values[k]);
+  }
+  return result;
+}
+
+bool stays_at_cap(const Layer& layer, Index row, BiasRule rule, double cap) {
+  const double steps = static_cast<double>(layer.weights.degree(row)) + 1;
+  const double roundings = steps * kUnit;
+  if (roundings >= 0.5) return false;
+  const RowSum weights = row_sum(layer.weights, row);
+  const double reach = cap * weights.absolute;
+  if (reach > std::numeric_limits<float>::max() / 2) return false;  // partial sums might overflow
+  const double least = cap * weights.sum - roundings / (1 - roundings) * reach - 2 * steps * kUnderflow;
+  const double bias = layer.bias[row];
+  if (rule == BiasRule::non_zeros && !(least > 0)) return false;
+  return least + bias - 2 * kUnit * std::abs(bias) >= cap;
+}
+
+bool layer_stays_at_cap(const Layer& layer, BiasRule rule, double cap) {
+  std::atomic<bool> stays = layer.outputs() > 0;
+  for_row_ranges(layer.weights, [&](Index begin, Index end) {
+    for (Index row = begin; row < end && stays.load(std::memory_order_relaxed); ++row)
+      if (!stays_at_cap(layer, row, rule, cap)) stays.store(false, std::memory_order_relaxed);
+  });
+  return stays;
+}
+
+}  // namespace
+
+Index dead_from(const std::vector<Layer>& layers, BiasRule rule) {
+  if (rule == BiasRule::non_zeros) return 0;
+  auto from = static_cast<Index>(layers.size());
+  while (from > 0 && (layers[from - 1].outputs() == 0 || layers[from - 1].bias.max() <= 0)) --from;
+  return from;
+}
+
+bool certifiable_cap(double cap) {
+  return std::isnormal(static_cast<float>(cap)) && static_cast<double>(static_cast<float>(cap)) == cap;
+}
+
+Index saturated_from(const std::vector<Layer>& layers, BiasRule rule, double cap) {
+  auto from = static_cast<Index>(layers.size());
+  while (from > 0 && layer_stays_at_cap(layers[from - 1], rule, cap)) --from;
+  return from;
+}
+
+}  // namespace spdnn::planning

@@ -1,0 +1,156 @@
+#include "report/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/build_info.hpp"
+#include "report/machine.hpp"
+
+namespace spdnn {
+
+namespace {
+
+double edges_per_second(const Report& report, double seconds) {
+  return seconds > 0 ? static_cast<double>(report.images) * static_cast<double>(report.edges) / seconds : 0;
+}
+
+std::string rate_text(double rate) { return fmt::format("{:.4g} TE/s", rate / 1e12); }
+
+std::string shape_text(const std::vector<Index>& neurons) {
+  const bool square = std::adjacent_find(neurons.begin(), neurons.end(), std::not_equal_to<>()) == neurons.end();
+  const std::size_t layers = neurons.empty() ? 0 : neurons.size() - 1;
+  if (square) return fmt::format("{} neurons x {} layers", neurons.empty() ? 0 : neurons[0], layers);
+  if (layers <= 8) return fmt::format("{} neurons, {} layers", fmt::join(neurons, "-"), layers);
+  return fmt::format("{}-...-{} neurons, {} layers", neurons.front(), neurons.back(), layers);
+}
+
+std::string verdict_text(const Verdict& verdict) {
+  std::string text = fmt::format("{}: {} categories", to_string(verdict.status), verdict.categories);
+  if (verdict.missing) text += fmt::format(", missing {}, extra {}", *verdict.missing, *verdict.extra);
+  text += fmt::format(" (against {})", verdict.against);
+  if (verdict.status == Verdict::Status::failed && verdict.missing && !verdict.first_ids.empty())
+    text += fmt::format("; first wrong images {}", fmt::join(verdict.first_ids, " "));
+  return text;
+}
+
+nlohmann::ordered_json optional_json(const auto& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json spread_json(const Spread& s) { return {{"min", s.min}, {"median", s.median}, {"max", s.max}}; }
+
+}  // namespace
+
+Spread spread(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::sort(samples.begin(), samples.end());
+  const std::size_t half = samples.size() / 2;
+  const double median = samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+  return {samples.front(), median, samples.back()};
+}
+
+double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
+double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.total); }
+
+std::string to_text(const Report& r) {
+  std::string text;
+  const auto line = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("{:<16} {}\n", key, value);
+  };
+  const auto phase = [&](std::string_view key, double seconds, const std::string& more = "") {
+    text += fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
+  };
+  line("problem", fmt::format("{}, {} images, {} edges, bias {}, cap {}", shape_text(r.neurons), r.images, r.edges,
+                              r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none"));
+  line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
+                              r.batch, r.why.empty() ? "" : "; " + r.why));
+  line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
+  for (const std::string& note : r.notes) line("", note);
+  line("settled early", fmt::format("{} saturated, {} identical, {} borderline images", r.outcome.saturated,
+                                    r.outcome.identical, r.outcome.borderline.size()));
+  phase("read", r.seconds.read);
+  phase("plan", r.seconds.plan);
+  phase("upload", r.seconds.upload);
+  phase("infer", r.seconds.infer.median,
+        fmt::format("  median of {} (min {:.6f}, max {:.6f})", r.trials, r.seconds.infer.min, r.seconds.infer.max));
+  phase("gather", r.seconds.gather);
+  phase("write", r.seconds.write);
+  phase("total", r.seconds.total);
+  line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
+  line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
+  if (r.compared) {
+    line("compared with", fmt::format("--reduce {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
+                                      to_string(r.compared->passes), r.compared->infer.median,
+                                      rate_text(edges_per_second(r, r.compared->infer.median)),
+                                      r.compared->infer.median / r.seconds.infer.median,
+                                      r.compared->same_categories ? "equal" : "DIFFERENT"));
+  }
+  line("verdict", verdict_text(r.verdict));
+  return text;
+}
+
+std::string to_json(const Report& r) {
+  using Json = nlohmann::ordered_json;
+  const Machine machine = this_machine();
+  const BuildInfo& build = build_info();
+  const auto named = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
+  Json json = {{"schema", "spdnn-run-1"},
+               {"problem",
+                {{"neurons", square && !r.neurons.empty() ? Json(r.neurons.front()) : Json(r.neurons)},
+                 {"layers", r.neurons.empty() ? 0 : r.neurons.size() - 1},
+                 {"bias", r.bias},
+                 {"cap", optional_json(r.cap)},
+                 {"images", r.images},
+                 {"edges", r.edges}}},
+               {"variant", r.variant},
+               {"passes", to_string(r.passes)},
+               {"notes", r.notes},
+               {"precision", to_string(r.precision)},
+               {"trials", r.trials},
+               {"batch", r.batch},
+               {"stored_edges", r.stored_edges},
+               {"seconds",
+                {{"read", r.seconds.read},
+                 {"plan", r.seconds.plan},
+                 {"upload", r.seconds.upload},
+                 {"infer", spread_json(r.seconds.infer)},
+                 {"gather", r.seconds.gather},
+                 {"write", r.seconds.write},
+                 {"total", r.seconds.total}}},
+               {"rate", r.rate()},
+               {"rate_end_to_end", r.rate_end_to_end()},
+               {"verdict",
+                {{"status", to_string(r.verdict.status)},
+                 {"against", r.verdict.against},
+                 {"categories", r.verdict.categories},
+                 {"missing", optional_json(r.verdict.missing)},
+                 {"extra", optional_json(r.verdict.extra)},
+                 {"first_ids", r.verdict.first_ids}}},
+               {"alive", r.outcome.alive},
+               {"saturated", r.outcome.saturated},
+               {"identical", r.outcome.identical},
+               {"borderline", r.outcome.borderline.size()},
+               {"compared", nullptr},
+               {"machine",
+                {{"host", machine.host},
+                 {"cpu", machine.cpu},
+                 {"device", named(machine.device)},
+                 {"driver", named(machine.driver)},
+                 {"cuda", named(machine.cuda)},
+                 {"ranks", 1},
+                 {"threads", r.threads}}},
+               {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
+  if (r.compared) {
+    json["compared"] = {{"passes", to_string(r.compared->passes)},
+                        {"infer", spread_json(r.compared->infer)},
+                        {"rate", edges_per_second(r, r.compared->infer.median)},
+                        {"same_categories", r.compared->same_categories}};
+  }
+  return json.dump() + "\n";
+}
+
+}  // namespace spdnn

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/verdict.hpp"
+#include "spdnn/engine.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// Minimum, median and maximum of repeated measurements.
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+};
+Spread spread(std::vector<double> samples);
+
+/// Wall-clock seconds of each phase (DESIGN.md section 8).
+struct PhaseSeconds {
+  double read = 0;    ///< network and images into memory, or generated
+  double plan = 0;    ///< the passes, or loading a stored plan
+  double upload = 0;  ///< plan and images into the engine's own form, on its device
+  Spread infer;       ///< from "resident on the device" to "the host knows the categories"
+  double gather = 0;  ///< batches (and ranks) put together
+  double write = 0;   ///< the category file
+  double total = 0;   ///< process start to just before the report; all trials included
+};
+
+/// A second plan's inference, printed beside the first (`--compare`).
+struct ComparedRun {
+  Passes passes;
+  Spread infer;
+  bool same_categories = false;
+};
+
+/// One run: everything that the text report and the JSON line say.
+struct Report {
+  std::vector<Index> neurons;  ///< inputs, then outputs of each layer, as given
+  std::string bias;            ///< one number, "per neuron" or a range
+  std::optional<double> cap;
+  Index images = 0;
+  Offset edges = 0;         ///< of the given network
+  Offset stored_edges = 0;  ///< of the plan
+  std::string variant;
+  std::string why;  ///< why this variant was chosen; empty when it was named
+  Device device = Device::cpu;
+  Passes passes;
+  std::vector<std::string> notes;
+  Precision precision = Precision::fp32;
+  int trials = 1;
+  int threads = 1;
+  Index batch = 0;
+  PhaseSeconds seconds;
+  Outcome outcome;
+  Verdict verdict;
+  std::optional<ComparedRun> compared;
+
+  /// Images x edges of the given network per second; 0 when nothing was timed.
+  double rate() const;
+  double rate_end_to_end() const;
+};
+
+/// The report for people: an aligned table, closing with the verdict.
+std::string to_text(const Report& report);
+/// One JSON line (schema "spdnn-run-1"), newline included.
+std::string to_json(const Report& report);
+
+}  // namespace spdnn

@@ -1,0 +1,80 @@
+#include "report/verdict.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::size_t kShownIds = 10;
+
+std::vector<Index> first_of(const std::vector<Index>& ids) {
+  std::vector<Index> shown(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), kShownIds)));
+  for (Index& id : shown) ++id;
+  return shown;
+}
+
+Verdict from(const Comparison& comparison, const Categories& categories, std::string against) {
+  Verdict verdict = unverified(categories);
+  verdict.status = comparison.equal() ? Verdict::Status::passed : Verdict::Status::failed;
+  verdict.against = std::move(against);
+  verdict.missing = comparison.missing.size();
+  verdict.extra = comparison.extra.size();
+  if (!comparison.equal()) {
+    std::vector<Index> wrong;
+    std::merge(comparison.missing.begin(), comparison.missing.end(), comparison.extra.begin(), comparison.extra.end(),
+               std::back_inserter(wrong));
+    verdict.first_ids = first_of(wrong);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict::Status status) {
+  switch (status) {
+    case Verdict::Status::passed:
+      return "PASSED";
+    case Verdict::Status::failed:
+      return "FAILED";
+    default:
+      return "UNVERIFIED";
+  }
+}
+
+Verdict judge(const Categories& categories, const Categories& truth, std::string against) {
+  return from(compare(categories, truth), categories, std::move(against));
+}
+
+Verdict judge(const Categories& categories, std::size_t count, std::string_view truth_digest, std::string against) {
+  Verdict verdict = unverified(categories);
+  const bool right = categories.size() == count && digest(categories) == truth_digest;
+  verdict.status = right ? Verdict::Status::passed : Verdict::Status::failed;
+  verdict.against = std::move(against);
+  if (right) {
+    verdict.missing = 0;
+    verdict.extra = 0;
+  }
+  return verdict;
+}
+
+Verdict judge_sample(const Categories& categories, const std::vector<Index>& checked, const Categories& truth,
+                     std::string against) {
+  Categories among_checked;
+  std::set_intersection(categories.begin(), categories.end(), checked.begin(), checked.end(),
+                        std::back_inserter(among_checked));
+  Verdict verdict = from(compare(among_checked, truth), categories, std::move(against));
+  if (verdict.status == Verdict::Status::passed) verdict.status = Verdict::Status::unverified;
+  return verdict;
+}
+
+Verdict unverified(const Categories& categories) {
+  Verdict verdict;
+  verdict.against = "nothing: no truth was given and this is no official problem";
+  verdict.categories = categories.size();
+  verdict.first_ids = first_of(categories);
+  return verdict;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spdnn/categories.hpp"
+
+namespace spdnn {
+
+/// Are the categories right, and how is that known? Without a truth the status is unverified, never passed.
+struct Verdict {
+  enum class Status { passed, failed, unverified } status = Status::unverified;
+  std::string against;                 ///< what they were compared with, for people
+  std::size_t categories = 0;          ///< how many there are
+  std::optional<std::size_t> missing;  ///< absent where only a digest or nothing was there to compare with
+  std::optional<std::size_t> extra;
+  std::vector<Index> first_ids;  ///< 1-based: the first wrong ids, or of right categories the first ones; at most ten
+};
+
+std::string_view to_string(Verdict::Status status);
+
+/// Against a full list of the true categories.
+Verdict judge(const Categories& categories, const Categories& truth, std::string against);
+/// Against the number and the SHA-256 digest of the true list.
+Verdict judge(const Categories& categories, std::size_t count, std::string_view truth_digest, std::string against);
+/// Against the truth about `checked` images alone (ascending): status failed where one differs, unverified otherwise.
+Verdict judge_sample(const Categories& categories, const std::vector<Index>& checked, const Categories& truth,
+                     std::string against);
+/// Against nothing.
+Verdict unverified(const Categories& categories);
+
+}  // namespace spdnn

@@ -1,0 +1,97 @@
+#include "report/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "report/report.hpp"
+
+namespace spdnn {
+namespace {
+
+using Status = Verdict::Status;
+
+struct ScoringCase {
+  const char* name;
+  Categories categories;
+  Categories truth;
+  std::size_t missing;
+  std::size_t extra;
+};
+
+const std::vector<ScoringCase>& scoring_cases() {
+  static const std::vector<ScoringCase> cases{
+      {"equal", {1, 4, 7}, {1, 4, 7}, 0, 0},
+      {"both empty", {}, {}, 0, 0},
+      {"one missing at the end", {1, 4}, {1, 4, 7}, 1, 0},
+      {"one extra at the front", {0, 1, 4}, {1, 4}, 0, 1},
+      {"same number, last differs", {1, 4, 8}, {1, 4, 7}, 1, 1},
+      {"same number and sum, others", {1, 5, 6}, {2, 4, 6}, 2, 2},
+      {"nothing found", {}, {3}, 1, 0},
+      {"nothing true", {3}, {}, 0, 1},
+  };
+  return cases;
+}
+
+TEST(Verdict, ScoresEveryCase) {
+  for (const ScoringCase& c : scoring_cases()) {
+    SCOPED_TRACE(c.name);
+    const Verdict verdict = judge(c.categories, c.truth, "truth");
+    EXPECT_EQ(verdict.status, c.missing + c.extra == 0 ? Status::passed : Status::failed);
+    EXPECT_EQ(verdict.missing, c.missing);
+    EXPECT_EQ(verdict.extra, c.extra);
+    const Verdict by_digest = judge(c.categories, c.truth.size(), digest(c.truth), "digest");
+    EXPECT_EQ(by_digest.status, verdict.status);
+  }
+}
+
+/// Scorers that published programs use: each must be told apart from ours by some case above.
+TEST(Verdict, CasesCatchWeakScorers) {
+  using Scorer = std::function<bool(const Categories&, const Categories&)>;
+  const std::vector<std::pair<const char*, Scorer>> weak{
+      {"always right", [](auto&, auto&) { return true; }},
+      {"always wrong", [](auto&, auto&) { return false; }},
+      {"count only", [](auto& a, auto& b) { return a.size() == b.size(); }},
+      {"prefix only",
+       [](auto& a, auto& b) { return std::equal(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin()); }},
+      {"missing only", [](auto& a, auto& b) { return std::includes(a.begin(), a.end(), b.begin(), b.end()); }},
+      {"extra only", [](auto& a, auto& b) { return std::includes(b.begin(), b.end(), a.begin(), a.end()); }},
+  };
+  for (const auto& [name, scorer] : weak) {
+    const bool caught = std::any_of(scoring_cases().begin(), scoring_cases().end(), [&](const ScoringCase& c) {
+      return scorer(c.categories, c.truth) != (c.missing + c.extra == 0);
+    });
+    EXPECT_TRUE(caught) << name;
+  }
+}
+
+TEST(Verdict, SampleFailsButNeverPasses) {
+  EXPECT_EQ(judge_sample({1, 4}, {1, 2, 3}, {1}, "sample").status, Status::unverified);
+  EXPECT_EQ(judge_sample({1, 4}, {1, 2, 3}, {1, 2}, "sample").status, Status::failed);
+  EXPECT_EQ(unverified({1}).status, Status::unverified);
+}
+
+TEST(Verdict, FirstWrongIdsAreOneBasedAndAscend) {
+  EXPECT_EQ(judge({1, 9}, {4, 9}, "truth").first_ids, (std::vector<Index>{2, 5}));
+}
+
+TEST(Report, SpreadTakesTheMedian) {
+  EXPECT_EQ(spread({3, 1, 2}).median, 2);
+  EXPECT_EQ(spread({4, 1, 2, 3}).median, 2.5);
+  EXPECT_EQ(spread({3, 1, 2}).min, 1);
+  EXPECT_EQ(spread({3, 1, 2}).max, 3);
+}
+
+TEST(Report, RateCountsGivenEdgesOfAllImages) {
+  Report report;
+  report.images = 60000;
+  report.edges = 4026531840;  // 65536 x 32 x 1920: times 60000 it needs 64 bits
+  report.seconds.infer = {1, 2, 3};
+  report.seconds.total = 4;
+  EXPECT_DOUBLE_EQ(report.rate(), 60000.0 * 4026531840.0 / 2);
+  EXPECT_DOUBLE_EQ(report.rate_end_to_end(), 60000.0 * 4026531840.0 / 4);
+}
+
+}  // namespace
+}  // namespace spdnn
