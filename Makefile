@@ -64,7 +64,7 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help
+.PHONY: kernel-bench all deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
@@ -127,6 +127,13 @@ $(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
 test: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
 	@./tests/run.sh $(UNIT_TESTS) build/spdnn
+
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+KERNEL_BENCH := $(OUT)/kernel_bench
+kernel-bench: $(KERNEL_BENCH)
+$(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT
