@@ -10,7 +10,7 @@ ARCH    ?= 80 90
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
 TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
-FUZZ_PACKAGES  := clang libclang-rt-14-dev
+FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
 
 CUDA_SOURCES := $(shell find src -name '*.cu' | LC_ALL=C sort)
@@ -135,6 +135,35 @@ $(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
 
+# ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
+FUZZ_OUT      := build/fuzz
+FUZZERS       := $(patsubst tests/fuzz/%.cpp,%,$(wildcard tests/fuzz/*_fuzzer.cpp))
+FUZZ_SOURCES  := $(wildcard src/io/*.cpp) src/report/progress.cpp $(filter-out %/build_info.cpp,$(wildcard src/core/*.cpp))
+FUZZ_CXX      ?= clang++
+FUZZ_FLAGS    := -std=c++20 -g -O1 -fopenmp -Wall -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_RUNS     ?= -runs=20000 -max_total_time=20
+.SECONDARY: $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZERS:%=$(FUZZ_OUT)/tests/fuzz/%.o)
+
+$(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ build/.deps-BUILD
+	@mkdir -p $(@D)
+	$(FUZZ_CXX) -Iinclude -Isrc -Itests -MMD -MP $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o)
+	$(FUZZ_CXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
+sanitize: build/.deps-TEST build/.deps-FUZZ
+	@$(MAKE) --no-print-directory BUILD=asan GPU=0 build/asan/spdnn_tests
+	./build/asan/spdnn_tests --gtest_brief=1
+	@$(MAKE) --no-print-directory GPU=0 $(FUZZERS:%=$(FUZZ_OUT)/%)
+	@for fuzzer in $(FUZZERS); do \
+	   mkdir -p $(FUZZ_OUT)/found/$$fuzzer; \
+	   echo "$$fuzzer $(FUZZ_RUNS)"; \
+	   ./$(FUZZ_OUT)/$$fuzzer $(FUZZ_RUNS) -seed=1 -timeout=10 -artifact_prefix=$(FUZZ_OUT)/ \
+	     $(FUZZ_OUT)/found/$$fuzzer tests/fuzz/corpus/$${fuzzer%_fuzzer} >$(FUZZ_OUT)/$$fuzzer.log 2>&1 || \
+	     { cat $(FUZZ_OUT)/$$fuzzer.log; exit 1; }; \
+	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
+	 done
+
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT
 	clang-format -i $(FORMATTED)
@@ -146,4 +175,4 @@ lint: build/.deps-LINT $(OUT)/generated/build_values.hpp
 clean:
 	rm -rf build
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) $(FUZZ_OUT) -name '*.d' 2>/dev/null)

@@ -14,6 +14,7 @@ namespace spdnn::cli {
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
+      Command{"generate", "make networks and inputs: official, synthetic", generate},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

@@ -15,6 +15,7 @@ struct Command {
   int (*run)(const Arguments& arguments);
 };
 
+int generate(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();

@@ -80,7 +80,7 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSec
   auto stored = needs_network ? std::nullopt : stored_plan(values, passes);
   if (stored) {
     prepared.plan = std::move(*stored);
-    prepared.official_network = is_official_plan(prepared.plan);
+    prepared.official_network = is_official(prepared.plan);
     seconds.plan = watch.lap();
   } else {
     prepared.given = load_network(values);

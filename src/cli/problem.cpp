@@ -106,6 +106,11 @@ GivenNetwork load_network(const po::variables_map& values) {
   return {std::move(file.network), official};
 }
 
+bool is_official(const Plan& plan) {
+  const auto known = official_network_digest(plan.inputs(), static_cast<Index>(plan.given_neurons.size() - 1));
+  return known && *known == plan.network_digest;
+}
+
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes) {
   const auto path = text_of(values, "network");
   if (!path || !is_packed_file(*path)) return std::nullopt;

@@ -24,6 +24,9 @@ struct GivenNetwork {
 /// official form, the challenge. UsageError where none of them says what the bias is.
 GivenNetwork load_network(const po::variables_map& values);
 
+/// Was a stored plan made for the official network of its size and depth?
+bool is_official(const Plan& plan);
+
 /// The plan stored in --network, where it is a packed file that holds one made for these passes and no option asks for
 /// another depth, bias, rule or cap.
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes);

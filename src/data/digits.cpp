@@ -1,7 +1,8 @@
 // Synthetic digits: each image is one of ten shapes of strokes, drawn with a pen of random width, its points moved a
 // little, the whole turned, slanted, stretched and shifted. A pixel is one where its centre is within half a pen of a
 // stroke. Widths and sizes are chosen such that about a tenth of the pixels are ones at any side, as in the official
-// images, but unequally from image to image: so the official networks, which keep the fullest 3 %, keep some of these too.
+// images, but unequally from image to image: so the official networks, which keep the fullest 3 %, keep some of these
+// too.
 //
 // Cost: the boxes around the strokes' pieces, some 30 pieces an image; 60000 images of 65536 neurons take seconds.
 

@@ -1,10 +1,11 @@
-// Two families of synthetic networks, `radixnet` and `random`. Every number drawn belongs to a stream of its own (RandomStream), so a seed gives
-// the same network whatever the threads.
+// Two families of synthetic networks, `radixnet` and `random`. Every number drawn belongs to a stream of its own
+// (RandomStream), so a seed gives the same network whatever the threads.
 //
 // Images stay alive by default: with the constant law of weight 2/degree and bias 0, a neuron's value becomes twice the
 // mean of its inputs. All is non-negative, so nothing cancels: rows double until the cap stops them (saturated, alive),
 // and a row dies only where no neuron reads any of its non-zeros (chance about exp(-degree) for one lit input of a
-// `random` network; never in a `radixnet` one, where every input has readers). Other laws and biases are the caller's to choose.
+// `random` network; never in a `radixnet` one, where every input has readers). Other laws and biases are the caller's
+// to choose.
 
 #include <fmt/format.h>
 
@@ -27,7 +28,8 @@ enum Kind : std::uint64_t { kInputs, kWeights, kPermutation };
 void check(const FamilyOptions& options, Index least_degree) {
   if (options.neurons == 0 || options.layers == 0) throw UsageError("a network needs neurons and layers");
   if (options.degree < least_degree || options.degree > options.neurons)
-    throw UsageError(fmt::format("degree {} is outside {}..{} (the neurons)", options.degree, least_degree, options.neurons));
+    throw UsageError(
+        fmt::format("degree {} is outside {}..{} (the neurons)", options.degree, least_degree, options.neurons));
 }
 
 Array<Offset> equal_offsets(Index rows, Index degree) {
@@ -41,7 +43,8 @@ std::uint64_t row_number(const FamilyOptions& options, std::size_t layer, std::s
   return layer * std::uint64_t{options.neurons} + row;
 }
 
-/// Calls fill(layer, row, inputs of the row to be written) for all rows of all layers in parallel, then draws the weights.
+/// Calls fill(layer, row, inputs of the row to be written) for all rows of all layers in parallel, then draws the
+/// weights.
 Network make_network(const FamilyOptions& options, const auto& fill) {
   const WeightLaw law = options.law.value_or(WeightLaw{.value = 2.0 / options.degree});
   CsrMatrix weights;
@@ -79,9 +82,9 @@ Network make_network(const FamilyOptions& options, const auto& fill) {
 /// with all; so the degree is width x radix. Between blocks the neurons are permuted at random.
 struct Butterfly {
   Index radix = 0;
-  Index width = 0;   ///< members of a group
+  Index width = 0;  ///< members of a group
   Index groups = 0;
-  Index depth = 0;   ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
+  Index depth = 0;     ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
   bool exact = false;  ///< radix^depth == groups: a block connects every input with every output, equally often
 };
 
@@ -121,9 +124,8 @@ Network generate_radixnet(const FamilyOptions& options) {
   check(options, 2);
   const Butterfly shape = choose_butterfly(options.neurons, options.degree);
   std::vector<std::vector<Index>> orders((std::size_t{options.layers} + shape.depth - 1) / shape.depth);
-  parallel_for(orders.size(), [&](std::size_t block) {
-    orders[block] = permutation(options.seed, block, options.neurons);
-  });
+  parallel_for(orders.size(),
+               [&](std::size_t block) { orders[block] = permutation(options.seed, block, options.neurons); });
   std::vector<Offset> strides{1};
   while (strides.size() < shape.depth) strides.push_back(strides.back() * shape.radix);
 

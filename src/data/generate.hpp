@@ -29,7 +29,8 @@ struct FamilyOptions {
   Index layers = 120;
   Index degree = 32;
   std::uint64_t seed = 1;
-  std::optional<WeightLaw> law;  ///< empty: 2/degree, which keeps sums of ones at 2 as the official networks do
+  std::optional<WeightLaw> law =
+      std::nullopt;  ///< empty: 2/degree, which keeps sums of ones at 2 as the official networks do
   double bias = 0.0;
 };
 /// RadiX-Net: mixed-radix butterflies with random permutations between blocks (Robinett & Kepner 2019).

@@ -6,8 +6,8 @@
 namespace spdnn {
 
 double matlab_rand(std::mt19937& generator) {
-  const std::uint64_t high = generator() >> 5U;  // 27 bits
-  const std::uint64_t low = generator() >> 6U;   // 26 bits
+  const std::uint64_t high = generator() >> 5U;        // 27 bits
+  const std::uint64_t low = generator() >> 6U;         // 26 bits
   constexpr double kScale = 1.0 / 9007199254740992.0;  // 2^-53: the product is exact
   return static_cast<double>(high << 26U | low) * kScale;
 }

@@ -4,9 +4,9 @@
 //
 // The largest magnitude must be known before any pixel can be decided, so there are two sweeps over the phases, both
 // computing all values: storing those would take 31 GB at side 256. The decision needs fp64: of the official images the
-// value closest to the threshold t lies 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128, 256, where fp32 errs
-// by 1e-6 t and fp64 by 1e-14 t. Scale factors are left out, as only the ratio to the maximum counts; magnitudes are
-// compared by their squares.
+// value closest to the threshold t lies 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128, 256, where fp32
+// errs by 1e-6 t and fp64 by 1e-14 t. Scale factors are left out, as only the ratio to the maximum counts; magnitudes
+// are compared by their squares.
 //
 // Cost: 2 x 28 x side/4 FFTs of 4 I values and 2 x side^2 I x 36 flops for I images.
 
@@ -106,8 +106,7 @@ SPDNN_FOR_EACH_CPU void magnitudes(const std::vector<RowPair>& pairs, const Tile
     for (std::size_t i = 0; i < FoldedRows::kEven; ++i) real_even += pair.even[i] * tile.even[i].values;
     for (std::size_t i = 0; i < FoldedRows::kOdd; ++i) real_odd += pair.odd[i] * tile.odd[i].values;
     const LaneVector imaginary_even = pair.nyquist_even * tile.nyquist_sine.values;
-    const LaneVector imaginary_odd =
-        pair.nyquist_odd * tile.nyquist_sine.values + pair.sine * tile.alternating.values;
+    const LaneVector imaginary_odd = pair.nyquist_odd * tile.nyquist_sine.values + pair.sine * tile.alternating.values;
     const LaneVector real_below = real_even - real_odd;
     const LaneVector real_above = real_even + real_odd;
     const LaneVector imaginary_below = imaginary_even - imaginary_odd;

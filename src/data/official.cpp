@@ -17,6 +17,28 @@ constexpr std::array<OfficialProblem, 4> kProblems{{
     {65536, -0.45, 392191985, 1994, "6962e1529586f3dede57d7e1d99565605ef0bbb51cb43789627886644e6c0ef8"},
 }};
 
+struct NetworkDigest {
+  Index neurons;
+  Index layers;
+  std::uint64_t digest;
+};
+
+// Of the networks that generate_official_network() makes; the one of 1024 x 120 equals the official files'.
+constexpr std::array<NetworkDigest, 12> kNetworkDigests{{
+    {1024, 120, 0x9c684a9226330255},
+    {1024, 480, 0x7082febc92c53c7a},
+    {1024, 1920, 0xd51ee0cd85024f6c},
+    {4096, 120, 0x01576998b6edf0c8},
+    {4096, 480, 0xfc1599625d4f9c1f},
+    {4096, 1920, 0x18b7a75c9b64e87e},
+    {16384, 120, 0x17a72a714f4c221d},
+    {16384, 480, 0x78cfdd097cde4040},
+    {16384, 1920, 0xb1345840f8e1011a},
+    {65536, 120, 0x5c8045800b4cd192},
+    {65536, 480, 0xbd7b725cfa20cbe3},
+    {65536, 1920, 0xfd063d49c80549ef},
+}};
+
 bool has_official_form(const CsrMatrix& weights, Index neurons) {
   if (weights.rows != neurons || weights.cols != neurons) return false;
   for (Offset i = 0; i <= neurons; ++i)
@@ -32,6 +54,14 @@ std::optional<OfficialProblem> official_problem(Index neurons) {
                                          [&](const OfficialProblem& problem) { return problem.neurons == neurons; });
   if (found == kProblems.end()) return std::nullopt;
   return *found;
+}
+
+std::optional<std::uint64_t> official_network_digest(Index neurons, Index layers) {
+  const auto* const found = std::find_if(kNetworkDigests.begin(), kNetworkDigests.end(), [&](const NetworkDigest& d) {
+    return d.neurons == neurons && d.layers == layers;
+  });
+  if (found == kNetworkDigests.end()) return std::nullopt;
+  return found->digest;
 }
 
 bool has_official_form(const Network& network) {

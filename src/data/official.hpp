@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -8,8 +9,8 @@
 
 namespace spdnn {
 
-inline constexpr Index kOfficialImages = 60000;       ///< MNIST's training images
-inline constexpr Index kOfficialDegree = 32;          ///< inputs of every neuron of an official network
+inline constexpr Index kOfficialImages = 60000;         ///< MNIST's training images
+inline constexpr Index kOfficialDegree = 32;            ///< inputs of every neuron of an official network
 inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< of every edge
 inline constexpr double kOfficialCap = 32.0;
 
@@ -24,6 +25,8 @@ struct OfficialProblem {
 
 /// The official problem with so many neurons, if there is one.
 std::optional<OfficialProblem> official_problem(Index neurons);
+/// network_digest() of the official network with its official bias and cap; known at the depths of the challenge.
+std::optional<std::uint64_t> official_network_digest(Index neurons, Index layers);
 /// Does the network have the official shape (square, official size, 32 inputs of weight 1/16 per neuron)? Then the
 /// official bias may be assumed where none is given.
 bool has_official_form(const Network& network);

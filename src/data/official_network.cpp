@@ -1,8 +1,8 @@
 // The official weights, bit for bit, without a download. They were made as RadiX-Nets (Robinett & Kepner 2019) of
 // radix 2, each block of layers with neurons renumbered at random by MATLAB's default generator.
 //
-// N neurons form s = N/16 groups of 16 ("super neurons"). A block is log2(s) layers, a butterfly: in its layer k (from 0)
-// neuron c reads all members of the groups c mod s and (c + 2^k) mod s, 32 inputs. In the first block group g holds
+// N neurons form s = N/16 groups of 16 ("super neurons"). A block is log2(s) layers, a butterfly: in its layer k (from
+// 0) neuron c reads all members of the groups c mod s and (c + 2^k) mod s, 32 inputs. In the first block group g holds
 // the neurons g, g+s, g+2s, ...; in every later one it holds p[g], p[g+s], p[g+2s], ... for a new permutation
 // p = argsort(rand(1, N)).
 //

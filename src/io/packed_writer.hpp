@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "io/files.hpp"
 #include "io/packed_format.hpp"
 #include "io/value_coding.hpp"
@@ -29,6 +30,12 @@ class PackedWriter {
     packed::SectionEntry entry;
     Fill fill;
   };
+  struct Block {
+    std::uint32_t section;
+    std::uint64_t first;  ///< its place in the section
+    std::span<std::byte> bytes;
+    std::uint64_t hash;
+  };
 
   std::uint32_t add(packed::Kind kind, std::uint64_t bytes, Fill fill);
   template <class T>
@@ -40,7 +47,8 @@ class PackedWriter {
   packed::MatrixRecord add_matrix(const CsrMatrix& matrix, const ValueCoding& coding);
   void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
   void lay_out();
-  std::uint64_t stream(class AtomicFile& file, const Section& section, class Progress& progress);
+  void make_blocks(std::span<Block> blocks, std::byte* buffer);
+  void stream(AtomicFile& file, ProgressMode mode);
 
   packed::Header header_;
   std::vector<Section> sections_;

@@ -9,7 +9,7 @@
 namespace spdnn {
 
 /// Numbers different values in the order of their first appearance. Values are told apart by their bits, so that -0
-/// and 0 stay what they are. Open addressing: one look is a multiplication and, mostly, one cache line.
+/// and 0 stay what they are. Open addressing, at most a quarter full: one look is a multiplication and two loads.
 class ValueNumbers {
  public:
   ValueNumbers();

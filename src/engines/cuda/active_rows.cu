@@ -184,6 +184,20 @@ std::vector<Index> ActiveRows::image_of_rows() const {
   return read_back(images_[current_], std::min(counts[0], rows_), stream_);
 }
 
+std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<double>& active) const {
+  const std::vector<Fate> fates = this->fates();
+  std::vector<double> all(fates.size() * width, 0.0);
+  for (std::size_t image = 0; image < fates.size(); ++image)
+    if (fates[image].kind == Fate::Kind::saturated)
+      std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(image * width), width, plan_.cap.value());
+  const std::vector<Index> images = image_of_rows();
+  for (std::size_t row = 0; row < images.size(); ++row)
+    if (fates[images[row]].kind == Fate::Kind::undecided || fates[images[row]].kind == Fate::Kind::borderline)
+      std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row * width), width,
+                  all.begin() + static_cast<std::ptrdiff_t>(std::size_t{images[row]} * width));
+  return all;
+}
+
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
   // Two lists of images and of flags, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
   return std::size_t{images} * (5 * sizeof(Index) + 3) + plan.depth() * sizeof(Counters) + (std::size_t{1} << 16U);

@@ -27,7 +27,9 @@ class ActiveRows {
   Index rows() const { return rows_; }
   const Index* row_count() const { return counts_.data(); }         ///< device
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
-  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kNonZero | kMayLive | kMayMiss
+  std::uint32_t* flags() const {
+    return flags_[current_].data();
+  }  ///< device: one a row, kNonZero | kMayLive | kMayMiss
 
   /// Settles the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
   void settle(Index layers_done);
@@ -46,6 +48,9 @@ class ActiveRows {
   /// Waits: the fates of all loaded images, and the image of each row.
   std::vector<Fate> fates() const;
   std::vector<Index> image_of_rows() const;
+  /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, settled
+  /// images filled in. What Engine::activations() returns.
+  std::vector<double> fill_settled(Index width, const std::vector<double>& active) const;
 
   static std::size_t device_bytes(const Plan& plan, Index images);
 

@@ -93,13 +93,13 @@ const cudaDeviceProp& device_properties(int ordinal) {
   static std::mutex mutex;
   static std::map<int, cudaDeviceProp> known;
   const std::lock_guard lock(mutex);
-  const auto [entry, fresh] = known.try_emplace(ordinal);
-  if (fresh) {
-    const cudaError_t status = cudaGetDeviceProperties(&entry->second, ordinal);
-    if (status != cudaSuccess) known.erase(entry);
-    check(status);
-  }
-  return entry->second;
+  const auto found = known.find(ordinal);
+  if (found != known.end()) return found->second;
+  cudaDeviceProp properties{};
+  const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+  if (status != cudaSuccess)
+    throw DeviceError(fmt::format("CUDA device {}: {}", ordinal, cudaGetErrorString(status)));
+  return known.emplace(ordinal, properties).first->second;
 }
 
 DeviceInfo device_info(int ordinal) {
@@ -129,6 +129,11 @@ void use_device(const EngineOptions& options) {
   check(cudaDeviceGetDefaultMemPool(&pool, options.device));
   std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+}
+
+Stream stream_on(const EngineOptions& options) {
+  use_device(options);
+  return make_stream();
 }
 
 std::size_t memory_budget(const EngineOptions& options) {

@@ -3,12 +3,16 @@
 #include <cuda_runtime_api.h>
 
 #include "engines/cuda/device_info.hpp"
+#include "engines/cuda/handle.hpp"
 
 namespace spdnn::cuda {
 
 /// Makes the device of `options` this thread's current one and keeps its pool from handing memory back to the driver
 /// at each synchronisation. Every engine calls it first. DeviceError where the device cannot be used.
 void use_device(const EngineOptions& options);
+
+/// use_device(), and a stream of its own there: what an engine's members allocate on.
+Stream stream_on(const EngineOptions& options);
 
 /// The device's properties, read once per process.
 const cudaDeviceProp& device_properties(int ordinal);

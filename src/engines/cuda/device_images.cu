@@ -1,7 +1,8 @@
 // Input images: upload, and expansion into dense activations.
 //
-// Bits: one thread a neuron (by image) or an image (by neuron); each word is read by 64 threads from L1. CSR: zeros,
-// then one warp an image adds its entries atomically, as neurons may repeat.
+// Bits by image: one block an image, one thread a neuron, each word read by 64 threads from L1. Bits by neuron: one
+// thread a word of an image, so that neighbouring threads write neighbouring images. CSR: zeros, then one warp an image
+// adds its entries atomically, as neurons may repeat.
 
 #include <algorithm>
 
@@ -30,9 +31,12 @@ __global__ void expand_bits_by_neuron(const std::uint64_t* words, std::size_t wo
                                       float* to) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= count) return;
-  const std::uint64_t* row = words + image * words_per_row;
-  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    to[std::size_t{neuron} * count + image] = bit(row, neuron);
+  for (std::size_t word = blockIdx.y; word < words_per_row; word += gridDim.y) {
+    const std::uint64_t bits = words[image * words_per_row + word];
+    const std::size_t end = min(std::size_t{neurons}, (word + 1) * 64);
+    for (std::size_t neuron = word * 64; neuron < end; ++neuron)
+      to[neuron * count + image] = (bits >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F;
+  }
 }
 
 /// Adds entry (image, neuron) at image * image_stride + neuron * neuron_stride.
@@ -71,10 +75,11 @@ void DeviceImages::expand(Layout layout, Index first, Index count, float* to, cu
   const bool by_image = layout == Layout::by_image;
   if (is_bits()) {
     const std::uint64_t* words = words_.data() + first * words_per_row();
+    const auto word_blocks = static_cast<unsigned>(std::min<std::size_t>(words_per_row(), kMaxGridY));
     if (by_image)
       expand_bits_by_image<<<count, kBlock, 0, stream>>>(words, words_per_row(), neurons_, to);
     else
-      expand_bits_by_neuron<<<dim3(blocks_for(count, kBlock), std::min(neurons_, kMaxGridY)), kBlock, 0, stream>>>(
+      expand_bits_by_neuron<<<dim3(blocks_for(count, kBlock), word_blocks), kBlock, 0, stream>>>(
           words, words_per_row(), count, neurons_, to);
   } else {
     check(cudaMemsetAsync(to, 0, std::size_t{count} * neurons_ * sizeof(float), stream));

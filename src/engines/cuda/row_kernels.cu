@@ -10,6 +10,7 @@
 #include "engines/cuda/check.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/row_kernels.hpp"
+#include "engines/cuda/row_steps.cuh"
 
 namespace spdnn::cuda {
 
@@ -20,26 +21,6 @@ constexpr unsigned kNeuronsPerThread = 32;
 static_assert(kBlock % 32 == 0);
 
 __global__ void probe_kernel() {}
-
-/// Turns what is stored at a neuron into the new activation and its flags.
-struct Activate {
-  DeviceLayer layer;
-  Activation activation;
-  float bound;
-
-  __device__ std::uint32_t operator()(float& value, Index neuron) const {
-    const float bias = layer.bias_of(neuron);
-    const float sum = value + bias;
-    value = activation(value, bias);
-    return flags_of(value, sum, activation.cap, bound);
-  }
-};
-
-struct Inspect {
-  float cap;
-
-  __device__ std::uint32_t operator()(float& value, Index) const { return flags_of(value, value, cap, 0.0F); }
-};
 
 template <class Step>
 __global__ void by_image_kernel(const float* from, float* to, Index images, Index neurons, Step step,

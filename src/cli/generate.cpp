@@ -1,0 +1,153 @@
+#include "data/generate.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "cli/options.hpp"
+#include "data/official.hpp"
+#include "io/files.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+constexpr const char* kNetworkUsage =
+    "spdnn generate network --family official|radixnet|random --neurons N --layers L --out PATH [OPTIONS]";
+constexpr const char* kInputsUsage = "spdnn generate inputs --family official|digits --neurons N --out PATH [OPTIONS]";
+
+std::string required(const po::variables_map& values, const char* option, const char* usage) {
+  if (values.count(option) == 0) throw UsageError(fmt::format("--{} is missing; usage: {}", option, usage));
+  return values[option].as<std::string>();
+}
+
+/// A family takes only the options that mean something to it.
+void refuse(const po::variables_map& values, const std::string& family, std::initializer_list<const char*> options) {
+  for (const char* const option : options)
+    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with --family {}", option, family));
+}
+
+std::uint64_t seed_of(const po::variables_map& values) {
+  if (values.count("seed") == 0) return 1;
+  const std::string text = values["seed"].as<std::string>();
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UsageError(fmt::format("--seed: '{}' is not a whole number from 0 to 2^64-1", text));
+  return seed;
+}
+
+po::options_description common_options() {
+  po::options_description options("Options");
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()("neurons", text(), "neurons of each layer, pixels of each image")(
+      "out", text(), "what to write; the form follows from the name")(
+      "seed", text(), "whole number; the same seed gives the same data (default 1)")(
+      "progress", text()->default_value("auto"), "auto or never");
+  return options;
+}
+
+/// A name with an ending says its form; any other name is a directory of TSV layers.
+Form network_form(const Path& out) {
+  const bool directory = std::filesystem::is_directory(out) || !out.has_filename() || !out.has_extension();
+  return directory ? Form::tsv : form_of(out);
+}
+
+Network make_network(const po::variables_map& values, Index neurons, Index layers, ProgressMode progress) {
+  const std::string family = required(values, "family", kNetworkUsage);
+  if (family == "official") {
+    refuse(values, family, {"seed", "degree", "weights", "bias"});
+    return generate_official_network(neurons, layers, progress);
+  }
+  FamilyOptions options{.neurons = neurons, .layers = layers, .seed = seed_of(values)};
+  if (values.count("degree") != 0) options.degree = parse_count("degree", values["degree"].as<std::string>());
+  if (values.count("weights") != 0) options.law = parse_weight_law(values["weights"].as<std::string>());
+  if (values.count("bias") != 0) options.bias = parse_real("bias", values["bias"].as<std::string>());
+  if (family == "radixnet") return generate_radixnet(options);
+  if (family == "random") return generate_random(options);
+  throw UsageError(
+      fmt::format("--family: '{}' is no family of networks; expected official, radixnet or random", family));
+}
+
+int generate_network(const Arguments& arguments) {
+  po::options_description options = common_options();
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()("family", text(), "official, radixnet or random")("layers", text(), "number of layers")(
+      "degree", text(), "inputs of each neuron (default 32; not official)")(
+      "weights", text(), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")(
+      "bias", text(), "of every neuron (default 0; not official)");
+  po::variables_map values;
+  if (!parse(arguments, kNetworkUsage, options, {}, values)) return 0;
+  const Index neurons = parse_count("neurons", required(values, "neurons", kNetworkUsage));
+  const Index layers = parse_count("layers", required(values, "layers", kNetworkUsage));
+  const Path out = required(values, "out", kNetworkUsage);
+  const Form form = network_form(out);
+  const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
+
+  const Network network = make_network(values, neurons, layers, progress);
+  write_network(out, form, network, progress);
+  fmt::print("{}: {} network, {} neurons, {} layers, {} edges, bias {}, cap {}\n", out.string(),
+             values["family"].as<std::string>(), neurons, layers, network.edges(), network.layers[0].bias.uniform,
+             *network.cap);
+  return 0;
+}
+
+ImageSet make_images(const po::variables_map& values, Index neurons, ProgressMode progress) {
+  const std::string family = required(values, "family", kInputsUsage);
+  if (family == "official") {
+    refuse(values, family, {"seed", "images"});
+    if (values.count("mnist") == 0)
+      throw UsageError(
+          "--mnist is missing: official images are made of MNIST's training images, which "
+          "data_scripts/fetch_mnist.sh fetches");
+    return generate_official_images(read_mnist(values["mnist"].as<std::string>()), neurons, progress);
+  }
+  if (family != "digits")
+    throw UsageError(fmt::format("--family: '{}' is no family of inputs; expected official or digits", family));
+  refuse(values, family, {"mnist"});
+  Index images = kOfficialImages;
+  if (values.count("images") != 0) images = parse_count("images", values["images"].as<std::string>());
+  return generate_digit_images(neurons, images, seed_of(values));
+}
+
+int generate_inputs(const Arguments& arguments) {
+  po::options_description options = common_options();
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()("family", text(), "official or digits")(
+      "mnist", text(), "MNIST's training images, IDX, plain or .gz (official only)")(
+      "images", text(), "how many (default 60000; digits only)");
+  po::variables_map values;
+  if (!parse(arguments, kInputsUsage, options, {}, values)) return 0;
+  const Index neurons = parse_count("neurons", required(values, "neurons", kInputsUsage));
+  const Path out = required(values, "out", kInputsUsage);
+  form_of(out);  // refuses a name without a form before the work is done
+  const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
+
+  const ImageSet images = make_images(values, neurons, progress);
+  write_images(out, images);
+  const Offset nonzeros = images.nonzeros();
+  fmt::print("{}: {} images, {} of {} neurons, {} non-zeros ({:.2f} %)\n", out.string(),
+             values["family"].as<std::string>(), images.images(), neurons, nonzeros,
+             100.0 * static_cast<double>(nonzeros) / static_cast<double>(Offset{images.images()} * neurons));
+  return 0;
+}
+
+}  // namespace
+
+int generate(const Arguments& arguments) {
+  if (!arguments.empty() && arguments[0] == "network")
+    return generate_network({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == "inputs") return generate_inputs({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == "--help") {
+    fmt::print("usage: {}\n       {}\n\n--help behind `network` or `inputs` lists the options.\n", kNetworkUsage,
+               kInputsUsage);
+    return 0;
+  }
+  throw UsageError(fmt::format("generate what? usage: {} | {}", kNetworkUsage, kInputsUsage));
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// Writes a text file in pieces that are formatted in parallel, compressed each as a gzip member where the name ends in
+/// .gz, and put down in order through an AtomicFile. A text of no bytes becomes one blank line: readers take a file of
+/// no bytes for a failed copy. `format` fills the string of a piece, which may hold an earlier one's text.
+void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
+                     const std::function<void(std::size_t piece, std::string& text)>& format);
+
+/// Cuts a matrix into ranges of rows with about equal entries: range i is rows cuts[i] .. cuts[i+1]-1.
+std::vector<Index> cut_rows(const CsrMatrix& matrix);
+
+/// A weight as the official files have it, `6.250000e-02`, where these digits are enough to give the same fp32 back;
+/// else the shortest text that does.
+std::string weight_text(float value);
+/// The shortest text that gives the same value back.
+std::string value_text(float value);
+std::string value_text(double value);
+
+/// Text of known upper length, filled from its beginning; cut to what was filled when it goes.
+class TextFiller {
+ public:
+  TextFiller(std::string& text, std::size_t most) : text_(text) {
+    text_.resize(most);
+    position_ = text_.data();
+  }
+  TextFiller(const TextFiller&) = delete;
+  TextFiller& operator=(const TextFiller&) = delete;
+  ~TextFiller() { text_.resize(static_cast<std::size_t>(position_ - text_.data())); }
+
+  /// A 0-based id as files have it, at most kMostDigits.
+  void add_id(Index id) { position_ = std::to_chars(position_, position_ + kMostDigits, id + 1).ptr; }
+  void add(std::string_view part) { position_ = std::copy(part.begin(), part.end(), position_); }
+  void add(char c) { *position_++ = c; }
+  static constexpr std::size_t kMostDigits = 10;
+
+ private:
+  std::string& text_;
+  char* position_ = nullptr;
+};
+
+}  // namespace spdnn

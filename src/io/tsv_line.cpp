@@ -1,0 +1,124 @@
+#include "io/tsv_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+
+namespace spdnn {
+
+namespace {
+
+bool is_separator(char c) { return c == '\t' || c == ' '; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+}  // namespace
+
+std::string quoted(std::string_view field) {
+  constexpr std::size_t kShown = 32;
+  std::string text = "'";
+  for (const char c : field.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7F)
+      fmt::format_to(std::back_inserter(text), "\\x{:02x}", byte);
+    else
+      text += c;
+  }
+  return text + (field.size() > kShown ? "...'" : "'");
+}
+
+DataError located(const std::string& name, std::size_t line, const LineProblem& problem) {
+  return DataError(fmt::format("{}:{}:{}: {}", name, line, problem.column, problem.message));
+}
+
+void for_each_line(TextSource& source, std::size_t lines_before,
+                   const std::function<void(std::string_view line, std::size_t number)>& parse) {
+  constexpr std::size_t kRoundBytes = std::size_t{1} << 20;
+  for (std::string_view text = source.next(kRoundBytes); !text.empty(); text = source.next(kRoundBytes)) {
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      try {
+        parse(line, ++lines_before);
+      } catch (const LineProblem& problem) {
+        throw located(source.name(), lines_before, problem);
+      }
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+  }
+}
+
+LineFields::LineFields(std::string_view line, std::string_view expected) : line_(line), expected_(expected) {
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  skip_separators();
+}
+
+void LineFields::skip_separators() {
+  while (position_ < line_.size() && is_separator(line_[position_])) ++position_;
+}
+
+std::string_view LineFields::next() {
+  if (at_end())
+    throw LineProblem{line_.size() + 1,
+                      fmt::format("the line ends after {} column{}, expected {}", fields_, fields_ == 1 ? "" : "s", expected_)};
+  const std::size_t begin = position_;
+  while (position_ < line_.size() && !is_separator(line_[position_])) ++position_;
+  const std::string_view field = line_.substr(begin, position_ - begin);
+  skip_separators();
+  ++fields_;
+  return field;
+}
+
+void LineFields::finish() const {
+  if (at_end()) return;
+  std::string_view field = line_.substr(position_);
+  field = field.substr(0, std::min(field.find_first_of("\t "), field.size()));
+  throw LineProblem{position_ + 1, fmt::format("extra column {}, expected {}", quoted(field), expected_)};
+}
+
+Index LineFields::next_id(std::string_view what, Index limit) {
+  const std::string_view field = next();
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), id);
+  const bool whole = error == std::errc{} && end == field.data() + field.size();
+  if (whole && id >= 1 && id <= limit) return static_cast<Index>(id - 1);
+  if (is_whole_number(field) && field.size() <= 32)
+    throw LineProblem{column(field), fmt::format("{} {} is outside 1..{}", what, field, limit)};
+  throw LineProblem{column(field),
+                    fmt::format("{} {} is no whole number, expected one in 1..{}", what, quoted(field), limit)};
+}
+
+template <class T>
+T LineFields::next_real(std::string_view what) {
+  const std::string_view field = next();
+  const std::string_view digits = field.starts_with('+') ? field.substr(1) : field;
+  T value{};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || 
+      (digits.size() < field.size() && digits.starts_with('-')))
+    throw LineProblem{column(field), fmt::format("{} {} is no number, expected a finite one", what, quoted(field))};
+  if (error == std::errc::result_out_of_range) {
+    const std::string copy(digits);  // strtod tells too small (which is rounded) from too large
+    value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
+                                     : static_cast<T>(std::strtod(copy.c_str(), nullptr));
+    if (std::isinf(value))
+      throw LineProblem{column(field), fmt::format("{} {} is too large, expected at most {:.7g}", what, quoted(field),
+                                                   std::numeric_limits<T>::max())};
+  }
+  if (!std::isfinite(value))
+    throw LineProblem{column(field), fmt::format("{} {} is not finite, expected a number", what, quoted(field))};
+  return value;
+}
+
+template float LineFields::next_real<float>(std::string_view);
+template double LineFields::next_real<double>(std::string_view);
+
+}  // namespace spdnn

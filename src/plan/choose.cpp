@@ -1,0 +1,36 @@
+#include "plan/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// The oracle is never optimised, and adds in the given order only.
+constexpr std::string_view kOracle = "cpu_reference";
+
+std::string work_left(const Plan& plan, Index images) {
+  const double share =
+      plan.given_edges == 0 ? 100.0 : 100.0 * static_cast<double>(plan.edges()) / static_cast<double>(plan.given_edges);
+  return fmt::format("{} layers up to {} neurons wide, {} images, {:.3g} % of {} edges left to compute", plan.depth(),
+                     plan.max_width(), images, share, plan.given_edges);
+}
+
+}  // namespace
+
+VariantChoice choose_variant(const Plan& plan, Index images, std::span<const Variant> usable) {
+  const auto fast = std::find_if(usable.begin(), usable.end(), [](const Variant& v) { return v.name != kOracle; });
+  if (fast != usable.end())
+    return {std::string(fast->name),
+            fmt::format("the first fast engine usable here ({}): {}", fast->description, work_left(plan, images))};
+  if (usable.empty() || plan.passes.merge)
+    throw UsageError(usable.empty() ? "no variant of this build can run here"
+                                    : "no variant of this build takes a merged plan; leave merge out of --reduce");
+  return {std::string(kOracle), "the only engine usable here: " + work_left(plan, images)};
+}
+
+}  // namespace spdnn

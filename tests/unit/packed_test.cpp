@@ -1,0 +1,431 @@
+#include "io/packed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "io/mapped_file.hpp"
+#include "io/packed_file.hpp"
+#include "packed_seal.hpp"
+#include "spdnn/error.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+CsrMatrix matrix_of(Index cols, const std::vector<std::vector<Index>>& rows, std::vector<float> values = {}) {
+  CsrMatrix m;
+  m.rows = static_cast<Index>(rows.size());
+  m.cols = cols;
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (const auto& row : rows) {
+    indices.insert(indices.end(), row.begin(), row.end());
+    offsets.push_back(indices.size());
+  }
+  m.offsets = Array<Offset>(std::move(offsets));
+  m.indices = Array<Index>(std::move(indices));
+  m.values = values.empty() ? Array<float>() : Array<float>(std::move(values));
+  return m;
+}
+
+/// One row of `count` entries 0, 1, ... with values from a palette of `different` ones.
+CsrMatrix row_of_values(Index count, Index different) {
+  std::vector<Index> columns(count);
+  std::iota(columns.begin(), columns.end(), 0U);
+  std::vector<float> values(count);
+  for (Index i = 0; i < count; ++i) values[i] = static_cast<float>(i * std::uint64_t{7919} % different) - 100.5F;
+  return matrix_of(count, {columns}, values);
+}
+
+void expect_equal(const CsrMatrix& a, const CsrMatrix& b) {
+  ASSERT_EQ(a.rows, b.rows);
+  ASSERT_EQ(a.cols, b.cols);
+  EXPECT_TRUE(std::equal(a.offsets.begin(), a.offsets.end(), b.offsets.begin(), b.offsets.end()));
+  ASSERT_TRUE(std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end()));
+  for (Offset k = 0; k < a.entries(); ++k)
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(a.entry_value(k)), std::bit_cast<std::uint32_t>(b.entry_value(k))) << k;
+}
+
+void expect_equal(const std::vector<Layer>& a, const std::vector<Layer>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    expect_equal(a[k].weights, b[k].weights);
+    for (Index j = 0; j < a[k].outputs(); ++j) EXPECT_EQ(a[k].bias[j], b[k].bias[j]);
+  }
+}
+
+void expect_equal(const Network& a, const Network& b) {
+  EXPECT_EQ(a.cap, b.cap);
+  EXPECT_EQ(a.bias_rule, b.bias_rule);
+  expect_equal(a.layers, b.layers);
+}
+
+void expect_equal(const Plan& a, const Plan& b) {
+  expect_equal(a.layers, b.layers);
+  EXPECT_EQ(a.bias_rule, b.bias_rule);
+  EXPECT_EQ(a.cap, b.cap);
+  EXPECT_EQ(a.passes, b.passes);
+  EXPECT_EQ(a.notes, b.notes);
+  ASSERT_EQ(a.expansion.size(), b.expansion.size());
+  for (std::size_t k = 0; k < a.expansion.size(); ++k)
+    EXPECT_TRUE(std::equal(a.expansion[k].begin(), a.expansion[k].end(), b.expansion[k].begin(), b.expansion[k].end()));
+  EXPECT_EQ(a.dead_from, b.dead_from);
+  EXPECT_EQ(a.saturated_from, b.saturated_from);
+  EXPECT_EQ(a.error_bounds, b.error_bounds);
+  EXPECT_EQ(a.given_edges, b.given_edges);
+  EXPECT_EQ(a.given_neurons, b.given_neurons);
+  EXPECT_EQ(a.network_digest, b.network_digest);
+  ASSERT_EQ(a.in_order != nullptr, b.in_order != nullptr);
+  if (a.in_order) expect_equal(*a.in_order, *b.in_order);
+}
+
+/// Layers of every kind: regular, with an empty row and a heavy one, without edges; one bias and several.
+Network small_network() {
+  Network network;
+  network.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}, {2, 0}}), {-0.3, {}}});
+  network.layers.push_back(
+      {matrix_of(4, {{}, {0, 1, 2, 3}}, {0.5F, -0.0F, 0.5F, 1e-38F}), {0, Array<double>({-0.1, 0.2})}});
+  network.layers.push_back({matrix_of(2, {{}, {}, {}}), {0.7, {}}});
+  network.cap = 32.0;
+  return network;
+}
+
+ImageSet small_images() { return {matrix_of(3, {{0}, {1, 2}, {}}, {0.5F, 0.25F, 0.5F})}; }
+
+Plan small_plan(const Network& network) {
+  Plan plan;
+  plan.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}}), {-0.3, {}}});
+  plan.layers.push_back({matrix_of(3, {{0, 1, 2, 0}}, {0.5F, 2.0F, 0.5F, 1e-38F}), {0, Array<double>({0.2})}});
+  plan.layers.push_back({matrix_of(1, {{}, {}, {}}), {0.7, {}}});
+  plan.bias_rule = network.bias_rule;
+  plan.cap = network.cap;
+  plan.passes = {.twins = true, .unused = true, .merge = false, .saturated = false, .dead = true, .identical = true};
+  plan.notes = {"saturated stands aside: a weight is negative", ""};
+  plan.expansion = {Array<Index>({0, 1, 2, 0}), Array<Index>({kAlwaysZero, 0}), Array<Index>()};
+  plan.dead_from = 1;
+  plan.saturated_from = 3;
+  plan.given_edges = network.edges();
+  plan.given_neurons = {3, 4, 2, 3};
+  plan.network_digest = network_digest(network);
+  return plan;
+}
+
+Plan small_merged_plan(const Network& network) {
+  Plan plan = small_plan(network);
+  plan.in_order = std::make_shared<Plan>(plan);
+  plan.passes.merge = true;
+  plan.error_bounds = {1e-7, 2e-6, 0.0};
+  return plan;
+}
+
+Network read_back(const Network& network) {
+  const TemporaryDirectory directory;
+  write_packed_network(directory / "n.spdnn", network);
+  return read_packed_network(directory / "n.spdnn", {}).network;
+}
+
+void expect_round_trip(const CsrMatrix& weights) {
+  Network network;
+  network.layers.push_back({weights, {}});
+  const Network back = read_back(network);
+  back.validate();
+  expect_equal(back, network);
+  EXPECT_EQ(network_digest(back), network_digest(network));
+}
+
+std::string data_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A packed file in memory, to be changed and loaded.
+struct Bytes {
+  explicit Bytes(const PackedParts& parts) {
+    const TemporaryDirectory directory;
+    write_packed(directory / "f.spdnn", parts);
+    const MappedFile file(directory / "f.spdnn");
+    bytes.assign(file.bytes().begin(), file.bytes().end());
+  }
+  PackedFile open(std::size_t size) const {
+    const std::shared_ptr<std::byte> copy = allocate_bytes(size);
+    std::memcpy(copy.get(), bytes.data(), size);
+    return {"f.spdnn", copy, size};
+  }
+  PackedFile open() const { return open(bytes.size()); }
+  template <class T>
+  void patch(std::size_t offset, T value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  }
+  std::vector<std::byte> bytes;
+};
+
+TEST(Packed, NetworkRoundTrip) {
+  Network network = small_network();
+  const Network back = read_back(network);
+  expect_equal(back, network);
+  EXPECT_EQ(network_digest(back), network_digest(network));
+  network.cap.reset();
+  network.bias_rule = BiasRule::everywhere;
+  expect_equal(read_back(network), network);
+  expect_equal(read_back(Network{}), Network{});
+}
+
+TEST(Packed, ColumnsOnBothSidesOfTwoBytes) {
+  expect_round_trip(matrix_of(65536, {{0, 65535}, {1, 65534}}));
+  expect_round_trip(matrix_of(65537, {{0, 65536}, {1, 65535}}));
+  expect_round_trip(matrix_of(0, {}));
+  expect_round_trip(matrix_of(0, {{}, {}}));
+  expect_round_trip(matrix_of(5, {}));
+}
+
+TEST(Packed, PalettesOfEverySize) {
+  for (const Index different : {1U, 2U, 255U, 256U, 257U, 65535U, 65536U, 65537U})
+    expect_round_trip(row_of_values(200000, different));
+  expect_round_trip(row_of_values(300, 300));  // a palette would take more than the values
+}
+
+TEST(Packed, ABlockIsNoBoundary) {
+  const auto count = static_cast<Index>(3 * packed::kBlockBytes / sizeof(std::uint16_t) / 8 + 1);
+  std::vector<std::vector<Index>> rows(9 * packed::kBlockBytes / 8 / 10);
+  for (std::size_t i = 0; i < rows.size(); i += 3) rows[i] = {static_cast<Index>(i % count), 7};
+  expect_round_trip(matrix_of(count, rows));
+  expect_round_trip(row_of_values(count, 1000));
+}
+
+TEST(Packed, TakesFewBytes) {
+  const TemporaryDirectory directory;
+  Network network;
+  network.layers.push_back({matrix_of(64, std::vector(1000, std::vector<Index>{1, 2, 3, 63})), {}});
+  write_packed_network(directory / "n", network);
+  // Two bytes an edge, and what is there once: header, table, description.
+  EXPECT_LT(std::filesystem::file_size(directory / "n"), 8000 + 600);
+}
+
+TEST(Packed, ImagesRoundTrip) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "i.spdnn";
+  const ImageSet sparse = small_images();
+  write_packed_images(path, sparse);
+  expect_equal(read_packed_images(path, 3, {}).sparse(), sparse.sparse());
+  EXPECT_EQ(read_packed_images(path, {}, 5).images(), 5U);
+  EXPECT_EQ(read_packed_images(path, {}, 5).nonzeros(), 3U);
+
+  for (const Index neurons : {1U, 63U, 64U, 65U, 130U}) {
+    const ImageSet bits{ImageSet{matrix_of(neurons, {{0}, {}, {neurons - 1}})}.to_bits()};
+    write_packed_images(path, bits);
+    const ImageSet back = read_packed_images(path, neurons, {});
+    ASSERT_TRUE(back.is_bits());
+    expect_equal(back.to_csr(), bits.to_csr());
+    EXPECT_EQ(read_packed_images(path, {}, 7).nonzeros(), 2U);
+  }
+  EXPECT_EQ(data_error([&] { read_packed_images(path, 131, {}); }),
+            path.string() + ": images of 130 neurons, expected 131");
+  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, 2); }), path.string() + ": 3 images, expected at most 2");
+}
+
+TEST(Packed, PlanRoundTrip) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = small_network();
+  for (const Plan& plan : {small_plan(network), small_merged_plan(network)}) {
+    write_network_with_plan(path, network, plan);
+    expect_equal(read_plan(path), plan);
+    expect_equal(read_packed_network(path, {}).network, network);
+    write_packed(path, {.plan = &plan});
+    expect_equal(read_plan(path), plan);
+  }
+}
+
+TEST(Packed, AnotherNetworksPlanIsRefused) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = small_network();
+  Plan plan = small_plan(network);
+  plan.network_digest ^= 1;
+  EXPECT_EQ(data_error([&] { write_network_with_plan(path, network, plan); }),
+            path.string() + ": cannot write: the plan was made for another network");
+  EXPECT_FALSE(std::filesystem::exists(path));
+
+  plan.network_digest ^= 1;
+  Bytes file({.network = &network, .plan = &plan});
+  file.patch(offsetof(packed::Header, network_digest), plan.network_digest ^ 1);
+  packed::seal(file.bytes);
+  EXPECT_NE(data_error([&] { load_plan(file.open()); }).find("its plan was made for another network"),
+            std::string::npos);
+}
+
+TEST(Packed, ContentsAreReadFromTheHeader) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = small_network();
+  const ImageSet images = small_images();
+  const Plan plan = small_plan(network);
+  write_packed(path, {.network = &network, .images = &images, .plan = &plan});
+  PackedContents contents = packed_contents(path);
+  EXPECT_TRUE(contents.network && contents.images && contents.plan);
+  EXPECT_EQ(contents.layers, 3U);
+  EXPECT_EQ(contents.edges, network.edges());
+  EXPECT_EQ(contents.network_digest, network_digest(network));
+
+  write_packed_images(path, images);
+  contents = packed_contents(path);
+  EXPECT_TRUE(!contents.network && contents.images && !contents.plan);
+  EXPECT_EQ(data_error([&] { read_packed_network(path, {}); }), path.string() + ": holds no network");
+  EXPECT_EQ(data_error([&] { read_plan(path); }), path.string() + ": holds no plan");
+  write_packed_network(path, network);
+  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, {}); }), path.string() + ": holds no images");
+}
+
+TEST(Packed, WhatTheCallerKnowsMustFit) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  write_packed_network(path, small_network());
+  const auto read = [&](std::vector<Index> neurons, std::optional<Index> layers) {
+    return data_error([&] { read_packed_network(path, {neurons, layers, ProgressMode::never}); });
+  };
+  EXPECT_EQ(read({3, 4, 2, 3}, {}), "no error");
+  EXPECT_EQ(read({3, 4, 2}, 2), "no error");
+  EXPECT_EQ(read({}, 0), "no error");
+  EXPECT_EQ(read({3, 4, 2}, {}), path.string() + ": 3 layers, expected 2");
+  EXPECT_EQ(read({}, 4), path.string() + ": holds 3 layers, expected at least 4");
+  EXPECT_EQ(read({3}, {}), path.string() + ": layer 1 leads from 3 to 4 neurons, expected 3 to 3");
+}
+
+TEST(Packed, EveryChangedByteIsNoticed) {
+  const Network network = small_network();
+  const ImageSet images = small_images();
+  const Plan plan = small_merged_plan(network);
+  Bytes file({.network = &network, .images = &images, .plan = &plan});
+  const auto load_all = [&] {
+    const PackedFile opened = file.open();
+    load_network(opened, {});
+    load_images(opened);
+    load_plan(opened);
+  };
+  EXPECT_NO_THROW(load_all());
+  for (std::byte& changed : file.bytes) {
+    for (const std::byte flip : {std::byte{1}, std::byte{0x80}, std::byte{0xFF}}) {
+      changed ^= flip;
+      EXPECT_THROW(load_all(), DataError) << "byte " << &changed - file.bytes.data();
+      changed ^= flip;
+    }
+  }
+}
+
+TEST(Packed, EveryCutIsNoticed) {
+  const Network network = small_network();
+  const Bytes file({.network = &network});
+  EXPECT_NO_THROW(file.open());
+  for (std::size_t size = 0; size < file.bytes.size(); ++size)
+    EXPECT_THROW(file.open(size), DataError) << size << " bytes";
+  Bytes longer = file;
+  longer.bytes.resize(file.bytes.size() + 1);
+  EXPECT_THROW(longer.open(), DataError);
+}
+
+/// Changes that carry right checksums, as a faulty or hostile writer would make them: what is loaded all the same is
+/// sound.
+TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
+  const Network network = small_network();
+  const ImageSet images = small_images();
+  const Plan plan = small_merged_plan(network);
+  const Bytes file({.network = &network, .images = &images, .plan = &plan});
+  int refused = 0;
+  for (std::size_t at = 0; at < file.bytes.size(); ++at) {
+    for (const std::byte flip : {std::byte{1}, std::byte{0x10}, std::byte{0xFF}}) {
+      Bytes changed = file;
+      changed.bytes[at] ^= flip;
+      packed::seal(changed.bytes);
+      try {
+        const PackedFile opened = changed.open();
+        load_network(opened, {}).network.validate();
+        const ImageSet loaded = load_images(opened);
+        if (!loaded.is_bits()) loaded.sparse().validate();
+        const Plan other = load_plan(opened);
+        Network(other.layers, other.bias_rule, other.cap).validate();
+      } catch (const DataError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Packed, ForeignFilesAreNamedAsSuch) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "f.spdnn";
+  const auto error_of = [&](const std::string& content) {
+    std::ofstream(path) << content;
+    return data_error([&] { packed_contents(path); });
+  };
+  EXPECT_EQ(error_of(""), path.string() + ": is empty; expected a packed spdnn file");
+  EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is no packed spdnn file: its first bytes are others");
+  EXPECT_EQ(error_of("\x89SPDNN\r\n"), path.string() + ": is cut short: 8 bytes, expected at least 128");
+
+  const Network network = small_network();
+  Bytes file({.network = &network});
+  file.patch(offsetof(packed::Header, version), std::uint32_t{2});
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { file.open(); }), "f.spdnn: is of version 2 of the packed form; expected version 1");
+  file.patch(offsetof(packed::Header, byte_order), std::uint32_t{0x04030201});
+  EXPECT_NE(data_error([&] { file.open(); }).find("byte order"), std::string::npos);
+}
+
+TEST(Packed, WhatIsNoNetworkIsNotWritten) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  Network network = small_network();
+  network.layers[1].weights.values = Array<float>({0.5F, 1, 2, std::numeric_limits<float>::quiet_NaN()});
+  EXPECT_EQ(data_error([&] { write_packed_network(path, network); }),
+            path.string() + ": cannot write: layer 2: a value is not finite");
+  Plan plan = small_plan(small_network());
+  plan.expansion[0] = Array<Index>({0, 1, 2, 3});
+  EXPECT_EQ(data_error([&] { write_packed(path, {.plan = &plan}); }),
+            path.string() + ": cannot write: layer 1: its expansion leads outside the stored neurons");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", small_network()); }),
+            "/dev/full: cannot write: No space left on device");
+}
+
+TEST(NetworkDigest, IsTheNetworksOwn) {
+  const Network network = small_network();
+  const auto changed = [&](const std::function<void(Network&)>& change) {
+    Network other = network;
+    change(other);
+    return network_digest(other);
+  };
+  const std::uint64_t digest = network_digest(network);
+  EXPECT_NE(digest, changed([](Network& n) { n.cap = 31; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.cap.reset(); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.bias_rule = BiasRule::everywhere; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers.pop_back(); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[0].bias.uniform = -0.35; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[0].weights.value = 0.5F; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[1].bias.values = Array<double>({-0.1, 0.3}); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[2].weights.cols = 3; }));
+  EXPECT_NE(digest, changed([](Network& n) {
+              n.layers[0].weights.indices = Array<Index>({0, 2, 1, 2, 0, 1, 0, 2});  // summed in another order
+            }));
+  // The same numbers stored in another way.
+  EXPECT_EQ(digest, changed([](Network& n) {
+              n.layers[0].weights.values = Array<float>(std::vector<float>(8, 1.0F));
+              n.layers[0].weights.value = 3.0F;
+              n.layers[0].bias = {0.0, Array<double>(std::vector<double>(4, -0.3))};
+              n.layers[2].weights.value = 5.0F;
+            }));
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include "plan/choose.hpp"
+#include "plan/describe.hpp"
+#include "plan/planner.hpp"
+#include "plan_nets.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+namespace {
+
+using plan_tests::make_layer;
+
+Network small_network() {
+  return {
+      {make_layer(4, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {}, {{2, 1.0F}}, {{3, 1.0F}}}, {-0.5, {}}, true),
+       make_layer(5, {{{0, 0.5F}, {1, 0.5F}, {3, 2.0F}}, {{2, 0.25F}}}, {-0.5, {}})},
+      BiasRule::non_zeros,
+      32.0};
+}
+
+TEST(Describe, CountsWhatThePlanMadeOfEachLayer) {
+  const Network network = small_network();
+  const auto layers = describe(network, make_plan(network, parse_passes("all")));
+  ASSERT_EQ(layers.size(), 2U);
+
+  const LayerDescription& first = layers[0];
+  EXPECT_EQ(first.inputs, 4U);
+  EXPECT_EQ(first.outputs, 5U);
+  EXPECT_EQ(first.edges, 6U);
+  EXPECT_EQ(first.min_degree, 0U);
+  EXPECT_EQ(first.max_degree, 2U);
+  EXPECT_DOUBLE_EQ(first.mean_degree, 1.2);
+  EXPECT_DOUBLE_EQ(first.density, 0.3);
+  EXPECT_EQ(first.distinct_weights, 1U);
+  EXPECT_EQ(first.twins, 1U);
+  EXPECT_EQ(first.always_zero, 1U);
+  EXPECT_EQ(first.unread, 1U);
+  EXPECT_EQ(first.stored_outputs, 2U);
+  EXPECT_EQ(first.stored_edges, 3U);
+
+  const LayerDescription& second = layers[1];
+  EXPECT_EQ(second.distinct_weights, 3U);
+  EXPECT_EQ(second.always_zero, 1U) << "it reads nothing but a zero";
+  EXPECT_EQ(second.stored_edges, 3U);
+  EXPECT_DOUBLE_EQ(second.distinct_terms, 2.0) << "two of the three terms name the same twin";
+}
+
+TEST(Describe, AnUnreducedPlanHasNothingToTell) {
+  const Network network = small_network();
+  for (const LayerDescription& layer : describe(network, make_plan(network, {}))) {
+    EXPECT_EQ(layer.twins + layer.always_zero + layer.unread, 0U);
+    EXPECT_EQ(layer.stored_edges, layer.edges);
+  }
+}
+
+TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
+  const Plan plan = make_plan(small_network(), parse_passes("all"));
+  Variant oracle = find_variant("cpu_reference");
+  Variant fast = oracle;
+  fast.name = "fast";
+  fast.description = "quick";
+  EXPECT_EQ(choose_variant(plan, 10, std::vector{oracle, fast}).name, "fast");
+  const VariantChoice only = choose_variant(plan, 10, std::vector{oracle});
+  EXPECT_EQ(only.name, "cpu_reference");
+  EXPECT_EQ(only.why,
+            "the only engine usable here: 2 layers up to 4 neurons wide, 10 images, 60 % of 10 edges left to compute");
+  EXPECT_THROW(choose_variant(plan, 10, {}), UsageError);
+  const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
+  ASSERT_TRUE(merged.passes.merge);
+  EXPECT_THROW(choose_variant(merged, 10, std::vector{oracle}), UsageError);
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,99 @@
+// The error bounds of `merge`: sums of merged terms against sums in the given order, in fp32 and fp64.
+
+#include <gtest/gtest.h>
+
+#include "plan/planner.hpp"
+#include "plan_nets.hpp"
+
+namespace spdnn {
+namespace {
+
+using plan_tests::make_layer;
+using plan_tests::Terms;
+
+/// One image through one layer by the rule; `lifted` receives Z + bias of every neuron.
+template <class Real>
+std::vector<Real> next_row(const Plan& plan, const Layer& layer, const std::vector<Real>& y,
+                           std::vector<Real>& lifted) {
+  std::vector<Real> next(layer.outputs());
+  lifted.assign(layer.outputs(), 0);
+  for (Index j = 0; j < layer.outputs(); ++j) {
+    Real z = 0;
+    for (Offset k = layer.weights.offsets[j]; k < layer.weights.offsets[j + 1]; ++k)
+      z += y[layer.weights.indices[k]] * static_cast<Real>(layer.weights.entry_value(k));
+    lifted[j] = z + static_cast<Real>(layer.bias[j]);
+    const Real ruled = plan.bias_rule == BiasRule::everywhere || z != 0 ? lifted[j] : z;
+    next[j] = std::max(ruled, Real{0});
+    if (plan.cap) next[j] = std::min(next[j], static_cast<Real>(*plan.cap));
+  }
+  return next;
+}
+
+/// Largest |Z + b| distance between merged fp32 and in-order Real, as a share of the bound, over layers and images.
+template <class Real>
+double worst_share(const Plan& plan, const std::vector<std::vector<float>>& images) {
+  double worst = 0;
+  for (const auto& image : images) {
+    std::vector<float> merged = image;
+    std::vector<Real> in_order(image.begin(), image.end());
+    for (Index k = 0; k < plan.depth(); ++k) {
+      std::vector<float> merged_sums;
+      std::vector<Real> sums;
+      merged = next_row(plan, plan.layers[k], merged, merged_sums);
+      in_order = next_row(*plan.in_order, plan.in_order->layers[k], in_order, sums);
+      for (std::size_t j = 0; j < sums.size(); ++j)
+        worst = std::max(worst, std::abs(static_cast<double>(sums[j]) - merged_sums[j]) / plan.error_bounds[k]);
+    }
+  }
+  return worst;
+}
+
+Index below(std::mt19937& random, Index n) { return std::uniform_int_distribution<Index>(0, n - 1)(random); }
+
+/// Twins in every layer, weights that are no fp32 fractions, sums that grow and get clamped.
+Network twin_network(std::mt19937& random, BiasRule rule, std::optional<double> cap) {
+  const Index groups = 4 + below(random, 5);
+  const Index copies = 1 + below(random, 6);
+  Network network;
+  network.bias_rule = rule;
+  network.cap = cap;
+  std::uniform_real_distribution<float> share(0.2F, 2.0F);
+  for (int k = 0; k < 8; ++k) {
+    std::vector<Terms> distinct(groups);
+    for (Terms& row : distinct) {
+      const float weight = share(random) / static_cast<float>(copies);
+      for (Index i = 0; i < groups * copies; ++i)
+        if (below(random, 3) != 0) row.emplace_back(i, below(random, 4) == 0 ? share(random) / 9 : weight);
+    }
+    std::vector<Terms> rows;
+    for (Index j = 0; j < groups * copies; ++j) rows.push_back(distinct[j % groups]);
+    network.layers.push_back(make_layer(groups * copies, rows, {-0.1 * (below(random, 5)), {}}));
+  }
+  return network;
+}
+
+TEST(MergeBounds, HoldInBothPrecisionsAndAreNotIdle) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<float> brightness;
+  double worst = 0;
+  int merged = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::optional<double> cap = round % 5 == 0 ? std::nullopt : std::optional(round % 2 == 0 ? 32.0 : 2.0);
+    const Network network = twin_network(random, round % 3 == 0 ? BiasRule::everywhere : BiasRule::non_zeros, cap);
+    const Plan plan = make_plan(network, {.twins = true, .merge = true});
+    if (!plan.passes.merge) continue;
+    ++merged;
+    std::vector<std::vector<float>> images(8, std::vector<float>(network.inputs()));
+    for (auto& image : images)
+      for (float& pixel : image)
+        pixel = below(random, 2) == 0 ? brightness(random) : static_cast<float>(below(random, 2));
+    const double share = std::max(worst_share<float>(plan, images), worst_share<double>(plan, images));
+    ASSERT_LE(share, 1.0) << "round " << round;
+    worst = std::max(worst, share);
+  }
+  EXPECT_GT(merged, 100);
+  EXPECT_GT(worst, 0.02) << "bounds this far from the truth would decide nothing";
+}
+
+}  // namespace
+}  // namespace spdnn
