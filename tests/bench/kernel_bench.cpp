@@ -147,7 +147,7 @@ void bench(const po::variables_map& values) {
              values["weights"].as<std::string>(), to_string(plan.passes), problem.images.images(), seconds_since(start),
              plan.max_width());
   const double work = static_cast<double>(problem.images.images()) * static_cast<double>(problem.network.edges());
-  const double floor_ms = 1e3 * 4 * static_cast<double>(problem.images.images()) * plan.edges() / 32.9e12;
+  const double floor_ms = 4e3 / 32.9e12 * static_cast<double>(problem.images.images()) * static_cast<double>(plan.edges());
   const auto reference = find_variant("cpu_reference").make(plan, options);
   const ImageSet some = problem.images.slice(0, std::min(values["check"].as<Index>(), problem.images.images()));
   for (const Candidate& candidate : candidates(values["engines"].as<std::string>(), plan, options)) {

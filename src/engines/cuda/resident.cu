@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engines/cuda/device.hpp"
@@ -204,11 +205,9 @@ Index row_stride(const Plan& plan) {
 
 class ResidentEngine final : public Engine {
  public:
-  ResidentEngine(const Plan& plan, const EngineOptions& options, std::optional<std::size_t> shape)
-      : plan_(plan), device_(options.device), forced_shape_(shape) {
-    use_device(options);
-    stream_ = make_stream();
-    if (plan.depth() == 0) throw UsageError("resident: a network without layers");
+  ResidentEngine(Plan plan, const EngineOptions& options, std::optional<std::size_t> shape)
+      : plan_(std::move(plan)), device_(options.device), forced_shape_(shape), stream_(stream_on(options)) {
+    if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
     if (!pick(true) && !pick(false)) throw UsageError(too_wide("a layer"));
     prepare(pick(true).has_value());
   }
@@ -346,7 +345,7 @@ class ResidentEngine final : public Engine {
     check(cudaStreamSynchronize(stream_));
   }
 
-  const Plan& plan_;
+  const Plan plan_;
   int device_;
   std::optional<std::size_t> forced_shape_;
   Stream stream_;
