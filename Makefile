@@ -90,6 +90,12 @@ $(OUT)/%.cu.o: %.cu | build/.deps-BUILD
 	@echo 'NVCC $<'
 	@$(NVCC) -Iinclude -Isrc -I$(OUT)/generated -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
+# One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
+ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine)),)
+$(OUT)/%_avx2.o: CXXFLAGS += -mavx2
+$(OUT)/%_avx512.o: CXXFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl
+endif
+
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
 	@ar rcs $@ $^

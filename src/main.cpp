@@ -14,7 +14,10 @@ namespace spdnn::cli {
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
+      Command{"infer", "run a network on images: categories, verdict, rate", infer},
       Command{"generate", "make networks and inputs: official, synthetic", generate},
+      Command{"convert", "convert networks and images between their forms", convert},
+      Command{"inspect", "what a network is made of and what would be run", inspect},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

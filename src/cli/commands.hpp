@@ -15,7 +15,10 @@ struct Command {
   int (*run)(const Arguments& arguments);
 };
 
+int infer(const Arguments& arguments);
 int generate(const Arguments& arguments);
+int convert(const Arguments& arguments);
+int inspect(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include "cli/engine_choice.hpp"
 #include "cli/problem.hpp"
 #include "cli/verify.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
-#include "cli/engine_choice.hpp"
 #include "plan/planner.hpp"
 #include "report/report.hpp"
 #include "spdnn/error.hpp"

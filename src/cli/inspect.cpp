@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "cli/engine_choice.hpp"
 #include "cli/memory.hpp"
 #include "cli/problem.hpp"
@@ -23,29 +26,46 @@ po::options_description inspect_options() {
   return all;
 }
 
-bool same_but_for_number(const LayerDescription& a, const LayerDescription& b) {
-  return a.inputs == b.inputs && a.outputs == b.outputs && a.edges == b.edges && a.min_degree == b.min_degree &&
-         a.max_degree == b.max_degree && a.distinct_weights == b.distinct_weights &&
-         a.stored_outputs == b.stored_outputs && a.stored_edges == b.stored_edges && a.twins == b.twins &&
-         a.always_zero == b.always_zero && a.unread == b.unread &&
-         fmt::format("{:.1f}", a.distinct_terms) == fmt::format("{:.1f}", b.distinct_terms);
+/// Layers that look the same, wherever in the network they stand.
+struct LayerKind {
+  LayerDescription layer;
+  Index first = 0;  ///< 1-based number of the first of them
+  Index count = 0;
+  double distinct_terms = 0;  ///< summed
+};
+
+bool same_kind(const LayerDescription& a, const LayerDescription& b) {
+  const auto key = [](const LayerDescription& d) {
+    return std::tie(d.inputs, d.outputs, d.edges, d.min_degree, d.max_degree, d.distinct_weights, d.stored_outputs,
+                    d.stored_edges, d.twins, d.always_zero, d.unread);
+  };
+  return key(a) == key(b);
 }
 
-/// One line for each run of layers that look the same.
+std::vector<LayerKind> kinds_of(const std::vector<LayerDescription>& layers) {
+  std::vector<LayerKind> kinds;
+  for (Index k = 0; k < layers.size(); ++k) {
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& x) { return same_kind(x.layer, layers[k]); });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {layers[k], k + 1});
+    ++kind->count;
+    kind->distinct_terms += layers[k].distinct_terms;
+  }
+  return kinds;
+}
+
 void print_layers(const std::vector<LayerDescription>& layers) {
-  fmt::print("{:<11} {:>7} {:>7} {:>11} {:>17} {:>9} {:>8} {:>7} {:>9} {:>7} {:>7} {:>11} {:>8}\n", "layers", "inputs",
-             "outputs", "edges", "degree min/mean/max", "density", "weights", "twins", "always 0", "unread", "stored",
+  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "layers",
+             "first", "inputs", "outputs", "edges", "degree", "density", "weights", "twins", "zero", "unread", "stored",
              "edges", "distinct");
-  for (std::size_t first = 0; first < layers.size();) {
-    std::size_t last = first;
-    while (last + 1 < layers.size() && same_but_for_number(layers[first], layers[last + 1])) ++last;
-    const LayerDescription& d = layers[first];
-    fmt::print("{:<11} {:>7} {:>7} {:>11} {:>19} {:>9.2e} {:>8} {:>7} {:>9} {:>7} {:>7} {:>11} {:>8.1f}\n",
-               first == last ? fmt::format("{}", first + 1) : fmt::format("{}-{}", first + 1, last + 1), d.inputs,
-               d.outputs, d.edges, fmt::format("{}/{:.1f}/{}", d.min_degree, d.mean_degree, d.max_degree), d.density,
-               d.distinct_weights, d.twins, d.always_zero, d.unread, d.stored_outputs, d.stored_edges,
-               d.distinct_terms);
-    first = last + 1;
+  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "", "", "", "",
+             "each", "min/mean/max", "", "values", "", "always", "", "neurons", "stored", "terms");
+  for (const LayerKind& kind : kinds_of(layers)) {
+    const LayerDescription& d = kind.layer;
+    fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9.2e} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8.1f}\n",
+               kind.count, kind.first, d.inputs, d.outputs, d.edges,
+               fmt::format("{}/{:.1f}/{}", d.min_degree, d.mean_degree, d.max_degree), d.density, d.distinct_weights,
+               d.twins, d.always_zero, d.unread, d.stored_outputs, d.stored_edges, kind.distinct_terms / kind.count);
   }
 }
 
@@ -61,7 +81,9 @@ void print_certificates(const Plan& plan) {
 
 int inspect(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"}, values)) return 0;
+  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"},
+             values))
+    return 0;
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   const Index images = parse_count("images", values["images"].as<std::string>());
   EngineOptions options;

@@ -69,21 +69,21 @@ bool is_official(const Network& network) {
 
 po::options_description network_options() {
   po::options_description options("Network", 120, 60);
-  options.add_options()                                                                                          //
-      ("network", po::value<std::string>(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")  //
-      ("generate", po::value<std::string>(), "official: make the official network instead of reading one")       //
+  options.add_options()                                                                                            //
+      ("network", po::value<std::string>(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")   //
+      ("generate", po::value<std::string>(), "official: make the official network instead of reading one")         //
       ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
-      ("layers", po::value<std::string>(), "use the first L layers")                                             //
-      ("bias", po::value<std::string>(), "bias of every neuron; default: the files', or the official one")       //
-      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")              //
-      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32")                       //
+      ("layers", po::value<std::string>(), "use the first L layers")                                               //
+      ("bias", po::value<std::string>(), "bias of every neuron; default: the files', or the official one")         //
+      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
+      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32")                         //
       ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
   return options;
 }
 
 po::options_description image_options() {
   po::options_description options("Images", 120, 60);
-  options.add_options()                                                                                       //
+  options.add_options()                                                                                        //
       ("inputs", po::value<std::string>(), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
       ("mnist", po::value<std::string>(), "make the official inputs from MNIST's training images (IDX[.gz])")  //
       ("images", po::value<std::string>(), "how many images the file holds; default: the largest id");

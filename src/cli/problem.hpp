@@ -10,7 +10,8 @@
 
 namespace spdnn::cli {
 
-/// The options that say which network is meant: --network or --generate, --neurons, --layers, --bias, --bias-rule, --cap.
+/// The options that say which network is meant: --network or --generate, --neurons, --layers, --bias, --bias-rule,
+/// --cap.
 po::options_description network_options();
 /// The options that say which images: --inputs or --mnist, --images.
 po::options_description image_options();

@@ -28,9 +28,8 @@ std::vector<Index> choose_sample(const Categories& categories, Index images, Ind
   std::iota(all.begin(), all.end(), Index{0});
   std::vector<Index> rest;
   std::set_difference(all.begin(), all.end(), categories.begin(), categories.end(), std::back_inserter(rest));
-  const std::size_t from_categories =
-      std::max<std::size_t>(std::min<std::size_t>(sample / 2, categories.size()),
-                            sample > rest.size() ? sample - rest.size() : 0);
+  const std::size_t from_categories = std::max<std::size_t>(std::min<std::size_t>(sample / 2, categories.size()),
+                                                            sample > rest.size() ? sample - rest.size() : 0);
   std::vector<Index> picked;
   pick_evenly(categories, from_categories, picked);
   pick_evenly(rest, sample - picked.size(), picked);
@@ -77,8 +76,8 @@ Truth read_truth(const std::optional<std::string>& path, const std::optional<std
 Verdict verify(const Truth& truth, const Network* network, bool official_network, const ImageSet& images,
                const Categories& categories) {
   const bool all = truth.everything || truth.sample >= images.images();
-  const Verdict sample = truth.wanted() && !all ? recompute_sample(*network, images, categories, truth.sample)
-                                                : unverified(categories);
+  const Verdict sample =
+      truth.wanted() && !all ? recompute_sample(*network, images, categories, truth.sample) : unverified(categories);
   if (sample.status == Verdict::Status::failed) return sample;
   if (truth.list) return judge(categories, *truth.list, truth.source);
   if (truth.wanted() && all) return judge(categories, recompute(*network, images), "cpu_reference on all images");

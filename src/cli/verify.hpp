@@ -11,10 +11,10 @@ namespace spdnn::cli {
 
 /// What the categories are to be compared with; settled, and its file read, before anything long runs.
 struct Truth {
-  std::optional<Categories> list;    ///< --truth
-  std::string source;                ///< its path
-  Index sample = 0;                  ///< --verify K: recompute so many images
-  bool everything = false;           ///< --verify all
+  std::optional<Categories> list;  ///< --truth
+  std::string source;              ///< its path
+  Index sample = 0;                ///< --verify K: recompute so many images
+  bool everything = false;         ///< --verify all
   bool wanted() const { return sample > 0 || everything; }
 };
 

@@ -24,7 +24,8 @@ struct RunResult {
   Index batch = 0;
 };
 
-/// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device.
+/// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device, made
+/// as small as needs no more rounds. DeviceError where not even one image fits.
 Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.

@@ -23,8 +23,8 @@ Form form_of(const Path& path);
 /// What the caller knows about a network on disk. What is not given is taken from file names, headers or the packed
 /// file; what is given and contradicts the files is a DataError.
 struct NetworkRequest {
-  std::vector<Index> neurons;   ///< empty: detect; one number: square layers; else inputs of layer 1, outputs of each
-  std::optional<Index> layers;  ///< use the first so many layers
+  std::vector<Index> neurons{};   ///< empty: detect; one number: square layers; else inputs of layer 1, outputs of each
+  std::optional<Index> layers{};  ///< use the first so many layers
   ProgressMode progress = ProgressMode::never;
 };
 

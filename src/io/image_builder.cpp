@@ -66,7 +66,7 @@ bool ImageBuilder::add(std::span<const Entries> round) {
   }
   for (const Entries& entries : round) nonzeros_ += entries.count;
   words_.grow(images_ * words_per_row_);
-  if (owners_ == 1) {
+  if (owners_ == 1 || round.size() == 1) {
     for (const Entries& entries : round) set_bits(entries.first.get(), entries.second.get(), entries.count, repeated_);
     return repeated_.empty();
   }
@@ -117,24 +117,20 @@ void ImageBuilder::set_bits(const Index* images, const Index* neurons, std::size
 }
 
 void ImageBuilder::move_to_csr() {
+  constexpr Index kImages = 1024;  // moved at once
   csr_ = std::make_unique<CsrBuilder>(CsrBuilder::Row::first);
   const auto rows = static_cast<Index>(words_.size() / words_per_row_);
-  const BitMatrix bits = take_bits(rows);
+  const ImageSet bits{take_bits(rows)};
   std::vector<Entries> block(1);
-  constexpr Index kRows = 64;
-  block[0].reserve(std::size_t{kRows} * neurons_);
-  std::fill_n(block[0].values.get(), block[0].capacity, 1.0F);
-  for (Index begin = 0; begin < rows; begin += kRows) {
+  for (Index first = 0; first < rows; first += kImages) {
+    const CsrMatrix part = bits.slice(first, std::min(kImages, rows - first)).to_csr();
     Entries& entries = block[0];
-    entries.count = 0;
-    for (Index image = begin; image < std::min(rows, begin + kRows); ++image) {
-      for (std::size_t w = 0; w < words_per_row_; ++w) {
-        for (std::uint64_t word = bits.row(image)[w]; word != 0; word &= word - 1) {
-          entries.first[entries.count] = image;
-          entries.second[entries.count++] = static_cast<Index>(64 * w) + static_cast<Index>(std::countr_zero(word));
-        }
-      }
-    }
+    entries.reserve(part.entries());
+    entries.count = part.entries();
+    for (Index row = 0; row < part.rows; ++row)
+      std::fill_n(&entries.first[part.offsets[row]], part.degree(row), first + row);
+    std::copy(part.indices.begin(), part.indices.end(), entries.second.get());
+    std::fill_n(entries.values.get(), entries.count, 1.0F);
     csr_->add(block);
   }
 }

@@ -83,7 +83,11 @@ void SectionLoader::run(ProgressMode mode) {
   for (std::size_t done = 0; done < blocks.size(); done += kBlocksPerUpdate) {
     progress.update(done);
     const std::size_t count = std::min(kBlocksPerUpdate, blocks.size() - done);
-    parallel_for(count, [&](std::size_t i) { load_block(blocks[done + i]); });
+    const auto load = [&](std::size_t i) { load_block(blocks[done + i]); };
+    if (file_.size() > packed::kBlockBytes)
+      parallel_for(count, load);
+    else  // waking threads takes longer than reading this
+      for (std::size_t i = 0; i < count; ++i) load(i);
   }
   // A changed byte is reported as what it is, not as the odd number that it made.
   for (const Job& job : jobs_) check_checksum(job.section, job.hashes);

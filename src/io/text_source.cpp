@@ -32,6 +32,7 @@ TextSource::TextSource(const std::filesystem::path& path) : name_(path.string())
 
 TextSource::TextSource(std::string name, std::string_view text) : name_(std::move(name)), text_(text) {
   if (text_.empty()) throw DataError(name_ + ": the file is empty, expected lines of text");
+  rewind();
 }
 
 void TextSource::rewind() {

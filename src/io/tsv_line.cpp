@@ -67,8 +67,8 @@ void LineFields::skip_separators() {
 
 std::string_view LineFields::next() {
   if (at_end())
-    throw LineProblem{line_.size() + 1,
-                      fmt::format("the line ends after {} column{}, expected {}", fields_, fields_ == 1 ? "" : "s", expected_)};
+    throw LineProblem{line_.size() + 1, fmt::format("the line ends after {} column{}, expected {}", fields_,
+                                                    fields_ == 1 ? "" : "s", expected_)};
   const std::size_t begin = position_;
   while (position_ < line_.size() && !is_separator(line_[position_])) ++position_;
   const std::string_view field = line_.substr(begin, position_ - begin);
@@ -84,17 +84,23 @@ void LineFields::finish() const {
   throw LineProblem{position_ + 1, fmt::format("extra column {}, expected {}", quoted(field), expected_)};
 }
 
-Index LineFields::next_id(std::string_view what, Index limit) {
+std::uint64_t LineFields::next_whole(std::string_view what, std::uint64_t least, std::uint64_t most) {
   const std::string_view field = next();
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), id);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
   const bool whole = error == std::errc{} && end == field.data() + field.size();
-  if (whole && id >= 1 && id <= limit) return static_cast<Index>(id - 1);
+  if (whole && number >= least && number <= most) return number;
   if (is_whole_number(field) && field.size() <= 32)
-    throw LineProblem{column(field), fmt::format("{} {} is outside 1..{}", what, field, limit)};
+    throw LineProblem{column(field), fmt::format("{} {} is outside {}..{}", what, field, least, most)};
   throw LineProblem{column(field),
-                    fmt::format("{} {} is no whole number, expected one in 1..{}", what, quoted(field), limit)};
+                    fmt::format("{} {} is no whole number, expected one in {}..{}", what, quoted(field), least, most)};
 }
+
+Index LineFields::next_id(std::string_view what, Index limit) {
+  return static_cast<Index>(next_whole(what, 1, limit) - 1);
+}
+
+std::uint64_t LineFields::next_count(std::string_view what, std::uint64_t limit) { return next_whole(what, 0, limit); }
 
 template <class T>
 T LineFields::next_real(std::string_view what) {
@@ -102,7 +108,7 @@ T LineFields::next_real(std::string_view what) {
   const std::string_view digits = field.starts_with('+') ? field.substr(1) : field;
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || 
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() ||
       (digits.size() < field.size() && digits.starts_with('-')))
     throw LineProblem{column(field), fmt::format("{} {} is no number, expected a finite one", what, quoted(field))};
   if (error == std::errc::result_out_of_range) {

@@ -34,6 +34,8 @@ class LineFields {
 
   /// The next field as an id in 1..limit, 0-based. `what` names it.
   Index next_id(std::string_view what, Index limit);
+  /// The next field as a number in 0..limit.
+  std::uint64_t next_count(std::string_view what, std::uint64_t limit);
   /// The next field as a finite number, rounded once to T (float or double). What is too small for T becomes the
   /// nearest T, if need be 0; what is too large is a problem.
   template <class T>
@@ -41,6 +43,7 @@ class LineFields {
 
  private:
   void skip_separators();
+  std::uint64_t next_whole(std::string_view what, std::uint64_t least, std::uint64_t most);
 
   std::string_view line_;
   std::string_view expected_;

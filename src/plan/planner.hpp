@@ -42,10 +42,11 @@ namespace spdnn {
 // the edges of the given network times all images (Plan::given_edges), which is the challenge's definition; a report
 // names the passes in force, and `--reduce dead` gives the rate without any but what published systems do.
 //
-// Literature. That neurons with equal incoming weights can be lumped without changing the network's function: L. Ressi
-// et al. 2022 (arXiv 2209.07475); the same as a bisimulation, and approximations of it: P. Prabhakar 2021 (arXiv
-// 2110.03726). Both argue in real arithmetic and merge terms; keeping the order and the repeats of terms is what makes
-// the pass exact in floating point. Rounding bounds: N. Higham, Accuracy and Stability of Numerical Algorithms, ch. 3.
+// Literature. D. Ressi et al., Neural Networks Reduction via Lumping, 2022 (arXiv 2209.07475): neurons of equal
+// incoming weights are lumped, the network's function stays. P. Prabhakar, Bisimulations for Neural Network Reduction,
+// 2021 (arXiv 2110.03726): the same as a bisimulation, with approximations of it. Their quotients add up weights and
+// hold in real arithmetic; keeping the order and the repeats of terms is what makes `twins` hold in floating point.
+// Rounding bounds: N. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3.
 
 /// Makes the plan: checks for each requested pass whether its conditions hold (otherwise it stands aside, with a note),
 /// applies the static ones and computes the certificates of the dynamic ones. `Passes{}` gives the network itself, and

@@ -14,9 +14,9 @@ namespace spdnn::planning {
 // repeats (two terms that come to name one representative stay two terms). A row that has the same terms in another
 // order is not a twin: its rounding may differ.
 //
-// In the literature this is exact lumping of the network: L. Ressi et al. 2022, arXiv 2209.07475; seen as a
-// bisimulation: P. Prabhakar 2021, arXiv 2110.03726. Theirs holds in real arithmetic; keeping the order makes it hold
-// in floating point.
+// In the literature this is exact lumping of the network: D. Ressi et al. 2022, arXiv 2209.07475; seen as a
+// bisimulation: P. Prabhakar 2021, arXiv 2110.03726. Theirs add up weights and hold in real arithmetic; keeping the
+// order makes it hold in floating point.
 //
 // Cost: one hash of each row and one full comparison with its representative; about 25 B of memory a row.
 

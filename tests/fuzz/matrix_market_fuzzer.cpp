@@ -17,8 +17,8 @@ constexpr Index kOutputs = 5;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  TextSource source("fuzz.mtx", text.substr(1));
   try {
+    TextSource source("fuzz.mtx", text.substr(1));
     if (text.front() == 'i')
       read_matrix_market_images(source, kOutputs, kInputs).to_csr().validate();
     else

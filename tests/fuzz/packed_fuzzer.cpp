@@ -23,10 +23,7 @@ void load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) {
   attempt([&] {
     const PackedFile file("fuzz.spdnn", data, size);
     attempt([&] { load_network(file, {}).network.validate(); });
-    attempt([&] {
-      const ImageSet images = load_images(file);
-      if (!images.is_bits()) images.sparse().validate();
-    });
+    attempt([&] { load_images(file).to_csr().validate(); });
     attempt([&] {
       const Plan plan = load_plan(file);
       Network{plan.layers, plan.bias_rule, plan.cap}.validate();

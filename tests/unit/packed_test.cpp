@@ -1,6 +1,7 @@
 #include "io/packed.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <bit>
 #include <cmath>
@@ -100,6 +101,8 @@ Network small_network() {
 
 ImageSet small_images() { return {matrix_of(3, {{0}, {1, 2}, {}}, {0.5F, 0.25F, 0.5F})}; }
 
+ImageSet small_bits() { return {ImageSet{matrix_of(65, {{0}, {}, {64}})}.to_bits()}; }
+
 Plan small_plan(const Network& network) {
   Plan plan;
   plan.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}}), {-0.3, {}}});
@@ -169,6 +172,18 @@ struct Bytes {
     std::memcpy(bytes.data() + offset, &value, sizeof value);
   }
   std::vector<std::byte> bytes;
+};
+
+/// For thousands of tiny loads, in which threads would do nothing but wait for one another.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
 };
 
 TEST(Packed, NetworkRoundTrip) {
@@ -304,6 +319,7 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
 }
 
 TEST(Packed, EveryChangedByteIsNoticed) {
+  const OneThread one_thread;
   const Network network = small_network();
   const ImageSet images = small_images();
   const Plan plan = small_merged_plan(network);
@@ -315,16 +331,16 @@ TEST(Packed, EveryChangedByteIsNoticed) {
     load_plan(opened);
   };
   EXPECT_NO_THROW(load_all());
-  for (std::byte& changed : file.bytes) {
-    for (const std::byte flip : {std::byte{1}, std::byte{0x80}, std::byte{0xFF}}) {
-      changed ^= flip;
-      EXPECT_THROW(load_all(), DataError) << "byte " << &changed - file.bytes.data();
-      changed ^= flip;
-    }
+  for (std::size_t at = 0; at < file.bytes.size(); ++at) {
+    const auto flip = std::byte{1} << at % 8;
+    file.bytes[at] ^= flip;
+    EXPECT_THROW(load_all(), DataError) << "byte " << at;
+    file.bytes[at] ^= flip;
   }
 }
 
 TEST(Packed, EveryCutIsNoticed) {
+  const OneThread one_thread;
   const Network network = small_network();
   const Bytes file({.network = &network});
   EXPECT_NO_THROW(file.open());
@@ -338,13 +354,14 @@ TEST(Packed, EveryCutIsNoticed) {
 /// Changes that carry right checksums, as a faulty or hostile writer would make them: what is loaded all the same is
 /// sound.
 TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
+  const OneThread one_thread;
   const Network network = small_network();
-  const ImageSet images = small_images();
+  const ImageSet images = small_bits();
   const Plan plan = small_merged_plan(network);
   const Bytes file({.network = &network, .images = &images, .plan = &plan});
   int refused = 0;
   for (std::size_t at = 0; at < file.bytes.size(); ++at) {
-    for (const std::byte flip : {std::byte{1}, std::byte{0x10}, std::byte{0xFF}}) {
+    for (const std::byte flip : {std::byte{1}, std::byte{0xFF}}) {
       Bytes changed = file;
       changed.bytes[at] ^= flip;
       packed::seal(changed.bytes);
@@ -352,7 +369,7 @@ TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
         const PackedFile opened = changed.open();
         load_network(opened, {}).network.validate();
         const ImageSet loaded = load_images(opened);
-        if (!loaded.is_bits()) loaded.sparse().validate();
+        loaded.to_csr().validate();
         const Plan other = load_plan(opened);
         Network(other.layers, other.bias_rule, other.cap).validate();
       } catch (const DataError&) {
@@ -397,6 +414,17 @@ TEST(Packed, WhatIsNoNetworkIsNotWritten) {
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", small_network()); }),
             "/dev/full: cannot write: No space left on device");
+}
+
+/// The seeds of the fuzzer were written by the first program that had version 1: every later one must read them.
+TEST(Packed, FilesOfVersionOneStayReadable) {
+  const auto seeds = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/packed";
+  const Network network = small_network();
+  expect_equal(read_packed_network(seeds / "network.spdnn", {}).network, network);
+  expect_equal(read_packed_images(seeds / "images.spdnn", {}, {}).sparse(), small_images().sparse());
+  expect_equal(read_packed_images(seeds / "bits.spdnn", {}, {}).to_csr(), small_bits().to_csr());
+  expect_equal(read_plan(seeds / "plan.spdnn"), small_merged_plan(network));
+  EXPECT_EQ(packed_contents(seeds / "network.spdnn").network_digest, network_digest(network));
 }
 
 TEST(NetworkDigest, IsTheNetworksOwn) {

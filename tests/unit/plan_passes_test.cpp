@@ -46,7 +46,9 @@ TEST(Twins, RowsMustAgreeInOrderWeightsAndBias) {
                                   {},
                                   {}},
                                  bias_of({-1, -1, -1, -1, -1, -2, -1, -1, -1}));
-  EXPECT_EQ(to_vector(planning::first_equal_rows(layer)), (Indices{0, 1, 0, 3, 4, 5, 6, 7, 7}));
+  const Indices expected{0, 1, 0, 3, 4, 5, 6, 7, 7};
+  EXPECT_EQ(to_vector(planning::first_equal_rows(layer)), expected);
+  EXPECT_EQ(to_vector(planning::first_equal_rows(layer, 0)), expected) << "with every hash the same";
 }
 
 TEST(Twins, AllDistinctIsEmpty) {
@@ -224,6 +226,16 @@ TEST(Merge, KeepsThePlanInOrderBesideIt) {
   ASSERT_EQ(plan.error_bounds.size(), 2U);
   EXPECT_GT(plan.error_bounds[0], 0.0);
   EXPECT_LT(plan.error_bounds[1], 1e-5);
+}
+
+TEST(Merge, BoundsGrowWithTheSumsAndTakeTheCapAsALimit) {
+  // Every layer doubles: two twins, each reading both with weight 1.
+  const Layer doubling = make_layer(2, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}}, {-0.25, {}});
+  const Plan plan = make_plan(network_of(std::vector<Layer>(40, doubling)), {.twins = true, .merge = true});
+  ASSERT_EQ(plan.error_bounds.size(), 40U);
+  for (std::size_t k = 1; k < 20; ++k) EXPECT_GE(plan.error_bounds[k], 2 * plan.error_bounds[k - 1]);
+  EXPECT_GT(plan.error_bounds.back(), 2 * 32.0);
+  EXPECT_LT(plan.error_bounds.back(), 2 * 32.0 + 0.001);
 }
 
 // ---- passes that stand aside ------------------------------------------------------------------------------------

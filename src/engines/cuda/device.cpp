@@ -97,8 +97,7 @@ const cudaDeviceProp& device_properties(int ordinal) {
   if (found != known.end()) return found->second;
   cudaDeviceProp properties{};
   const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
-  if (status != cudaSuccess)
-    throw DeviceError(fmt::format("CUDA device {}: {}", ordinal, cudaGetErrorString(status)));
+  if (status != cudaSuccess) throw DeviceError(fmt::format("CUDA device {}: {}", ordinal, cudaGetErrorString(status)));
   return known.emplace(ordinal, properties).first->second;
 }
 

@@ -79,8 +79,8 @@ void DeviceImages::expand(Layout layout, Index first, Index count, float* to, cu
     if (by_image)
       expand_bits_by_image<<<count, kBlock, 0, stream>>>(words, words_per_row(), neurons_, to);
     else
-      expand_bits_by_neuron<<<dim3(blocks_for(count, kBlock), word_blocks), kBlock, 0, stream>>>(
-          words, words_per_row(), count, neurons_, to);
+      expand_bits_by_neuron<<<dim3(blocks_for(count, kBlock), word_blocks), kBlock, 0, stream>>>(words, words_per_row(),
+                                                                                                 count, neurons_, to);
   } else {
     check(cudaMemsetAsync(to, 0, std::size_t{count} * neurons_ * sizeof(float), stream));
     expand_csr<<<blocks_for(std::size_t{count} * kWarp, kBlock), kBlock, 0, stream>>>(

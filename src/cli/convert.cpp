@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+#include "io/files.hpp"
+#include "io/layer_files.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+enum class Kind { network, images };
+
+po::options_description describe_options() {
+  po::options_description options("Options");
+  options.add_options()("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")(
+      "neurons", po::value<std::string>(),
+      "of the network or images; a list 784,300,10 for layers that are not square")(
+      "layers", po::value<std::string>(), "take the first so many layers")("bias", po::value<std::string>(),
+                                                                           "bias of a network that brings none")(
+      "bias-rule", po::value<std::string>(), "non-zeros (the challenge's; default) or everywhere")(
+      "cap", po::value<std::string>(), "upper bound of activations (default 32), or none")(
+      "images", po::value<std::string>(), "number of images, where the last ones are empty")(
+      "form", po::value<std::string>(),
+      "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
+      "progress", po::value<std::string>()->default_value("auto"), "auto or never");
+  return options;
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const char* option) {
+  if (values.count(option) == 0) return {};
+  return values[option].as<std::string>();
+}
+
+std::optional<Index> count_of(const po::variables_map& values, const char* option) {
+  const auto text = text_of(values, option);
+  return text ? std::optional(parse_count(option, *text)) : std::nullopt;
+}
+
+/// One of the choices by name; UsageError names them.
+template <class T>
+T choose(const char* option, const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(fmt::format("--{}: '{}' is none of {}", option, text, names));
+}
+
+void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const char* what) {
+  for (const char* const option : options)
+    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with {}", option, what));
+}
+
+Kind kind_of(const Path& in, const po::variables_map& values) {
+  if (const auto kind = text_of(values, "kind"))
+    return choose<Kind>("kind", *kind, {{"network", Kind::network}, {"images", Kind::images}});
+  if (is_directory(in)) return Kind::network;
+  if (!exists(in)) throw DataError(in.string() + ": cannot read: No such file or directory");
+  if (form_of(in) == Form::packed) {
+    const PackedContents contents = packed_contents(in);
+    if (contents.network != contents.images) return contents.network ? Kind::network : Kind::images;
+  } else {
+    const std::string name = in.filename().string();
+    if (parse_layer_name(name)) return Kind::network;
+    if (name.starts_with("sparse-images-")) return Kind::images;
+  }
+  throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
+}
+
+/// The form of a network's OUT. Layers go into directories: a name that ends like one of their files is a slip.
+Form network_form(const Path& out, const po::variables_map& values) {
+  const std::string name = out.filename().string();
+  const auto ends = [&](const char* ending) { return name.ends_with(ending); };
+  if (const auto text = text_of(values, "form")) {
+    const Form form = choose<Form>(
+        "form", *text,
+        {{"tsv", Form::tsv}, {"tsv.gz", Form::tsv_gz}, {"mtx", Form::matrix_market}, {"packed", Form::packed}});
+    if ((form == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
+      throw UsageError(fmt::format("--form {} does not go with OUT {}", *text, out.string()));
+    return form;
+  }
+  if (ends(".spdnn")) return Form::packed;
+  if (ends(".tsv") || ends(".tsv.gz") || ends(".mtx") || ends(".mtx.gz"))
+    throw UsageError(fmt::format("OUT {}: a network goes into a directory or a .spdnn file", out.string()));
+  return Form::tsv;
+}
+
+/// Sets bias, rule and cap from the options; what the file brings may not be given again.
+void set_parameters(NetworkFile& file, const po::variables_map& values) {
+  if (file.has_bias) refuse(values, {"bias"}, "an IN that brings its biases");
+  if (file.has_rule) refuse(values, {"bias-rule", "cap"}, "an IN that brings rule and cap");
+  Network& network = file.network;
+  if (const auto bias = text_of(values, "bias"))
+    for (Layer& layer : network.layers) layer.bias.uniform = parse_real("bias", *bias);
+  if (const auto rule = text_of(values, "bias-rule"))
+    network.bias_rule = choose<BiasRule>("bias-rule", *rule,
+                                         {{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}});
+  if (const auto cap = text_of(values, "cap")) {
+    if (*cap == "none")
+      network.cap.reset();
+    else if ((network.cap = parse_real("cap", *cap)) <= 0.0)
+      throw UsageError(fmt::format("--cap: {} is not positive", *cap));
+  }
+}
+
+/// Text layers hold weights, and biases that differ: says what must be given to `infer` beside them.
+void say_what_is_lost(const Path& out, const NetworkFile& file) {
+  const Network& network = file.network;
+  if (!file.has_rule && !file.has_bias) return;
+  std::string options;
+  if (file.has_bias && network.layers[0].bias.values.empty())
+    options += fmt::format(" --bias {}", network.layers[0].bias.uniform);
+  if (network.bias_rule == BiasRule::everywhere) options += " --bias-rule everywhere";
+  if (file.has_rule) options += network.cap ? fmt::format(" --cap {}", *network.cap) : " --cap none";
+  if (!options.empty())
+    fmt::print(stderr, "spdnn: note: {} does not hold all parameters; infer with{}\n", out.string(), options);
+}
+
+void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
+  refuse(values, {"images"}, "a network");
+  const Form form = network_form(out, values);
+  NetworkRequest request;
+  if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
+  request.layers = count_of(values, "layers");
+  request.progress = parse_progress(*text_of(values, "progress"));
+  NetworkFile file = read_network(in, request);
+  if (form != Form::packed) refuse(values, {"bias", "bias-rule", "cap"}, "an OUT of text layers, which hold weights");
+  set_parameters(file, values);
+  if (form == Form::packed && !file.has_bias && values.count("bias") == 0)
+    throw UsageError(fmt::format("--bias is missing: {} brings none, and a packed network has one", in.string()));
+  write_network(out, form, file.network, request.progress);
+  if (form != Form::packed) say_what_is_lost(out, file);
+}
+
+void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
+  refuse(values, {"layers", "bias", "bias-rule", "cap", "form"}, "images");
+  form_of(out);  // an unknown form is found before the work
+  write_images(out, read_images(in, count_of(values, "neurons"), count_of(values, "images")));
+}
+
+}  // namespace
+
+int convert(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", describe_options(), {"IN", "OUT"}, values)) return 0;
+  const Path in = values["in"].as<std::string>();
+  const Path out = values["out"].as<std::string>();
+  if (kind_of(in, values) == Kind::network)
+    convert_network(in, out, values);
+  else
+    convert_images(in, out, values);
+  return 0;
+}
+
+}  // namespace spdnn::cli

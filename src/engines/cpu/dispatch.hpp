@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "engines/cpu/tile_kernels.hpp"
+
+namespace spdnn::tiles {
+
+/// The kernels that this processor can run, best first; never empty.
+template <class T>
+const std::vector<const Kernels<T>*>& available_kernels();
+
+}  // namespace spdnn::tiles

@@ -1,0 +1,210 @@
+// cpu_openmp: tiles of images, a row of lanes to a neuron; each thread takes a tile through all layers before the next
+// (cascade.hpp), with the kernels of the best instruction set at hand (tile_kernels.hpp). Wins whenever there are a few
+// dozen images to a thread; below that, lanes and threads stay empty.
+
+#include "engines/cpu/openmp.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/parallel.hpp"
+#include "engines/cpu/cascade.hpp"
+#include "engines/cpu/dispatch.hpp"
+#include "engines/cpu/pinning.hpp"
+#include "engines/fates.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using namespace tiles;  // NOLINT(google-build-using-namespace): this file is the front of it
+
+constexpr Index kMostStations = 24;                            ///< a phase of 128 layers
+constexpr std::size_t kStationBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
+
+Index widest_output(const Plan& plan) {
+  Index width = 0;
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  return width;
+}
+
+Index station_count(const Plan& plan) {
+  const std::size_t tile_bytes = std::max<std::size_t>(1, widest_output(plan) * kLaneBytes);
+  return static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, 2, kMostStations));
+}
+
+/// Threads write whole tiles but for one each.
+template <class T>
+std::size_t slot_count(Index images, int threads) {
+  return std::size_t{images} / kLanes<T> + 1 + static_cast<std::size_t>(threads);
+}
+
+template <class T>
+class OpenmpEngine final : public Engine {
+ public:
+  OpenmpEngine(const Plan& plan, int threads, const Kernels<T>& kernels)
+      : shared_{.plan = plan,
+                .kernels = kernels,
+                .inputs = {},
+                .store = {},
+                .fates = {},
+                .copies = {},
+                .borderline_at = {}},
+        threads_(threads) {
+    cascades_.resize(static_cast<std::size_t>(threads));
+    for_each_thread(
+        [&](std::size_t member) { cascades_[member] = std::make_unique<Cascade<T>>(shared_, station_count(plan)); });
+    shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
+  }
+
+  void load(const ImageSet& images) override {
+    shared_.inputs.load(images, threads_);
+    Store<T>& store = shared_.store;
+    const std::size_t slots = slot_count<T>(images.images(), threads_);
+    if (store.rosters.size() != slots) {
+      store.memory = HostMemory<T>();  // the old before the new
+      store.memory = HostMemory<T>(slots * store.stride);
+      store.rosters.assign(slots, {});
+#pragma omp parallel for schedule(static) num_threads(threads_)
+      for (std::size_t slot = 0; slot < slots; ++slot)  // takes the pages now, outside the timed part
+        std::fill_n(store.memory.data() + slot * store.stride, store.stride, T{0});
+    }
+    reset();
+  }
+
+  void reset() override {
+    const Index images = loaded();
+    shared_.fates.assign(images, Fate{});
+    shared_.copies.assign(images, 1);
+    shared_.borderline_at.assign(shared_.plan.passes.merge ? images : 0, 0);
+    shared_.store.occupied.clear();
+    shared_.store.next_unused = 0;
+    for (const auto& cascade : cascades_) cascade->reset();
+    layers_done_ = 0;
+  }
+
+  Index advance(Index first, Index until) override {
+    const Phase phase(first, until, station_count(shared_.plan));
+    Store<T>& store = shared_.store;
+    const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
+    std::atomic<Index> next = 0;
+    for_each_thread([&](std::size_t member) { cascades_[member]->run(phase, next, count); });
+    store.occupied.clear();
+    for (const auto& cascade : cascades_)
+      store.occupied.insert(store.occupied.end(), cascade->stored().begin(), cascade->stored().end());
+    layers_done_ = phase.until;
+    return phase.until;
+  }
+
+  Outcome outcome() override {
+    if (layers_done_ == 0) settle_zero_inputs();
+    Outcome outcome = resolve(shared_.fates);
+    outcome.alive.assign(shared_.plan.depth(), 0);
+    for (const auto& cascade : cascades_) {
+      std::int64_t saturated = 0;
+      for (Index layer = 0; layer < shared_.plan.depth(); ++layer) {
+        saturated += cascade->saturated()[layer];
+        outcome.alive[layer] += cascade->alive()[layer] + saturated;
+      }
+    }
+    for (const Index image : outcome.borderline)  // the run in the given order counts them
+      for (Index layer = 0; layer + 1 < shared_.borderline_at[owner_of(image)]; ++layer) --outcome.alive[layer];
+    return outcome;
+  }
+
+  std::vector<double> activations() override {
+    const Plan& plan = shared_.plan;
+    const Index width = layers_done_ == 0 ? shared_.inputs.images().neurons() : plan.layers[layers_done_ - 1].outputs();
+    std::vector<double> all(std::size_t{loaded()} * width, 0.0);
+    if (layers_done_ == 0) {
+      const CsrMatrix rows = shared_.inputs.images().to_csr();
+      for (Index image = 0; image < rows.rows; ++image)
+        for (Offset k = rows.offsets[image]; k < rows.offsets[image + 1]; ++k)
+          all[std::size_t{image} * width + rows.indices[k]] += rows.entry_value(k);
+      return all;
+    }
+    const auto row = [&](Index image) { return all.begin() + static_cast<std::ptrdiff_t>(std::size_t{image} * width); };
+    for (const Index slot : shared_.store.occupied) {
+      const Roster<T>& roster = shared_.store.rosters[slot];
+      const T* tile = shared_.store.slot(slot);
+      for (Index lane = 0; lane < kLanes<T>; ++lane) {
+        if ((roster.lanes >> lane & 1U) == 0) continue;
+        for (Index j = 0; j < width; ++j) row(roster.images[lane])[j] = tile[std::size_t{j} * kLanes<T> + lane];
+      }
+    }
+    for (Index image = 0; image < loaded(); ++image) {
+      const Index owner = owner_of(image);
+      if (shared_.fates[owner].kind == Fate::Kind::saturated)
+        std::fill_n(row(image), width, *plan.cap);
+      else if (owner != image)
+        std::copy_n(row(owner), width, row(image));
+    }
+    return all;
+  }
+
+ private:
+  Index loaded() const { return shared_.inputs.images().images(); }
+
+  Index owner_of(Index image) const {
+    while (shared_.fates[image].kind == Fate::Kind::same_as) image = shared_.fates[image].same_as;
+    return image;
+  }
+
+  void settle_zero_inputs() {  // without layers, the categories are the images with a non-zero
+    const CsrMatrix rows = shared_.inputs.images().to_csr();
+    for (Index image = 0; image < rows.rows; ++image)
+      if (rows.degree(image) == 0) shared_.fates[image].kind = Fate::Kind::dead;
+  }
+
+  template <class Work>
+  void for_each_thread(Work work) {
+#pragma omp parallel num_threads(threads_)
+    {
+      const ScopedPin pin(omp_get_thread_num(), threads_);
+      // The system may grant fewer threads than asked for.
+      for (auto member = static_cast<std::size_t>(omp_get_thread_num()); member < cascades_.size();
+           member += static_cast<std::size_t>(omp_get_num_threads()))
+        work(member);
+    }
+  }
+
+  Shared<T> shared_;
+  int threads_;
+  std::vector<std::unique_ptr<Cascade<T>>> cascades_;  ///< one a thread
+  Index layers_done_ = 0;
+};
+
+template <class T>
+std::unique_ptr<Engine> make(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
+  return std::make_unique<OpenmpEngine<T>>(plan, host_threads(options.threads),
+                                           *available_kernels<T>().at(instruction_set));
+}
+
+template <class T>
+std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index images) {
+  const int threads = host_threads(options.threads);
+  const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
+  return slot_count<T>(images, threads) * slot_bytes + InputTiles::bytes(plan.inputs(), images) +
+         static_cast<std::size_t>(threads) * Cascade<T>::bytes(plan, station_count(plan)) +
+         std::size_t{images} * (sizeof(Fate) + sizeof(Index));
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
+  return options.precision == Precision::fp64 ? make<double>(plan, options, instruction_set)
+                                              : make<float>(plan, options, instruction_set);
+}
+
+std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options) {
+  return make_cpu_openmp(plan, options, 0);
+}
+
+std::size_t working_bytes_cpu_openmp(const Plan& plan, const EngineOptions& options, Index images) {
+  return options.precision == Precision::fp64 ? working_bytes<double>(plan, options, images)
+                                              : working_bytes<float>(plan, options, images);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,91 @@
+#include "engines/memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+#ifdef SPDNN_WITH_CUDA
+#include "engines/cuda/device_info.hpp"
+#endif
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+/// The first number in a file of the kernel's; nothing where there is none ("max").
+std::optional<std::size_t> number_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::size_t number = 0;
+  if (stream >> number) return number;
+  return std::nullopt;
+}
+
+std::size_t available_on_host() {
+  std::ifstream stream("/proc/meminfo");
+  for (std::string name; stream >> name;) {
+    std::size_t kibibytes = 0;
+    if (name == "MemAvailable:" && stream >> kibibytes) return kibibytes * 1024;
+    stream.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// What one cgroup still grants: its limit less its use, files in the page cache not counted as they give way.
+std::size_t left_in(const std::filesystem::path& group, const char* limit_name, const char* use_name,
+                    const std::string& cache_name) {
+  const auto limit = number_in(group / limit_name);
+  const auto use = number_in(group / use_name);
+  if (!limit || !use) return kUnlimited;
+  std::size_t cache = 0;
+  std::ifstream statistics(group / "memory.stat");
+  std::size_t value = 0;
+  for (std::string name; statistics >> name >> value;)
+    if (name == cache_name) cache = value;
+  const std::size_t in_use = *use - std::min(*use, cache);
+  return *limit - std::min(*limit, in_use);
+}
+
+/// The least that the process's cgroup and those above it grant. Version 2 has one hierarchy at the mount point
+/// ("0::/path"), version 1 one for memory ("N:memory:/path"); in a container the path may not exist under the mount
+/// point, whose own files then count.
+std::size_t left_in_cgroups() {
+  const std::filesystem::path root = "/sys/fs/cgroup";
+  std::size_t left = kUnlimited;
+  std::ifstream stream("/proc/self/cgroup");
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool unified = controllers.empty();
+    if (!unified && controllers != "memory") continue;
+    const std::filesystem::path mount = unified ? root : root / "memory";
+    std::filesystem::path path = std::filesystem::path(line.substr(second + 1)).relative_path();
+    for (;; path = path.parent_path()) {
+      left = std::min(left, unified ? left_in(mount / path, "memory.max", "memory.current", "inactive_file")
+                                    : left_in(mount / path, "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                              "total_inactive_file"));
+      if (path.empty()) break;
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
+std::size_t memory_budget(Device device, [[maybe_unused]] const EngineOptions& options) {
+#ifdef SPDNN_WITH_CUDA
+  if (device == Device::cuda) return cuda::memory_budget(options);
+#endif
+  if (device != Device::cpu) return 0;
+  return std::min(available_on_host(), left_in_cgroups()) / 10 * 9;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,160 @@
+#include "engines/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "engines/memory.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// The bounds of a merged plan hold for images in [0, 1] only.
+bool within_unit_interval(const ImageSet& images) {
+  if (images.is_bits()) return true;
+  const CsrMatrix& rows = images.sparse();
+  const auto inside = [](float value) { return value >= 0.0F && value <= 1.0F; };
+  return rows.uniform() ? rows.entries() == 0 || inside(rows.value)
+                        : std::all_of(rows.values.begin(), rows.values.end(), inside);
+}
+
+void check(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
+  const Precision precision = options.engine.precision;
+  if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) == variant.precisions.end())
+    throw UsageError(fmt::format("{} does not compute in {}", variant.name, to_string(precision)));
+  if (plan.depth() > 0 && images.neurons() != plan.inputs())
+    throw DataError(
+        fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), plan.inputs()));
+}
+
+/// Bytes for a batch: with `merge`, all of its images may have to be run again.
+std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOptions& options, Index batch) {
+  const std::size_t bytes = variant.working_bytes(plan, options, batch);
+  return plan.in_order ? bytes + variant.working_bytes(*plan.in_order, options, batch) : bytes;
+}
+
+/// Puts the outcome of images first, first+1, ... behind those of the images before.
+void append(Outcome& all, const Outcome& part, Index first) {
+  for (const Index image : part.categories) all.categories.push_back(first + image);
+  for (const Index image : part.borderline) all.borderline.push_back(first + image);
+  all.saturated += part.saturated;
+  all.identical += part.identical;
+  for (std::size_t layer = 0; layer < all.alive.size(); ++layer) {
+    const bool counted = all.alive[layer] >= 0 && part.alive[layer] >= 0;
+    all.alive[layer] = counted ? all.alive[layer] + part.alive[layer] : -1;
+  }
+}
+
+/// Adds the outcome of the borderline images, run by themselves.
+void settle_borderline(Outcome& outcome, const Outcome& rerun) {
+  Outcome settled;
+  settled.alive.assign(outcome.alive.size(), 0);
+  append(settled, rerun, 0);
+  for (Index& image : settled.categories) image = outcome.borderline[image];
+  settled.borderline.clear();
+  append(outcome, settled, 0);
+  std::sort(outcome.categories.begin(), outcome.categories.end());
+}
+
+/// One plan, run over batch after batch.
+class Runner {
+ public:
+  Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
+      : plan_(plan), images_(images), options_(options) {
+    result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
+                                       : automatic_batch(variant, plan, options.engine, images.images());
+    result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
+    result_.outcome.alive.assign(plan.depth(), 0);
+    const Stopwatch upload;
+    engine_ = variant.make(plan, options.engine);
+    if (plan.in_order) in_order_ = variant.make(*plan.in_order, options.engine);
+    result_.upload_seconds = upload.seconds();
+  }
+
+  RunResult run() {
+    const Index images = images_.images();
+    const Offset rounds = result_.batch == 0 ? 0 : (images - 1) / result_.batch + 1;
+    Progress progress(options_.progress, "infer", rounds * static_cast<Offset>(options_.trials) * plan_.depth());
+    for (Index first = 0; first < images; first += std::min(result_.batch, images - first))
+      run_batch(first, std::min(result_.batch, images - first), progress);
+    return std::move(result_);
+  }
+
+ private:
+  void run_batch(Index first, Index count, Progress& progress) {
+    Stopwatch watch;
+    const ImageSet batch = count == images_.images() ? images_ : images_.slice(first, count);
+    engine_->load(batch);
+    result_.upload_seconds += watch.lap();
+    Outcome outcome;
+    for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
+      watch.lap();
+      engine_->reset();
+      Outcome this_time = infer(batch, progress);
+      result_.infer_seconds[trial] += watch.seconds();
+      if (trial == 0)
+        outcome = std::move(this_time);
+      else if (this_time.categories != outcome.categories)
+        throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
+    }
+    watch.lap();
+    append(result_.outcome, outcome, first);
+    result_.gather_seconds += watch.seconds();
+  }
+
+  Outcome infer(const ImageSet& batch, Progress& progress) {
+    for (Index layer = 0; layer < plan_.depth();) {
+      const Index next = engine_->advance(layer, plan_.depth());
+      done_ += next - layer;
+      progress.update(done_);
+      layer = next;
+    }
+    Outcome outcome = engine_->outcome();
+    if (!outcome.borderline.empty()) {
+      if (!in_order_) throw std::logic_error("borderline images of a plan that was not merged");
+      in_order_->load(batch.select(outcome.borderline));
+      for (Index layer = 0; layer < plan_.depth();) layer = in_order_->advance(layer, plan_.depth());
+      settle_borderline(outcome, in_order_->outcome());
+    }
+    return outcome;
+  }
+
+  const Plan& plan_;
+  const ImageSet& images_;
+  const RunOptions& options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
+  Offset done_ = 0;                   ///< layers, over batches and trials
+  RunResult result_;
+};
+
+}  // namespace
+
+Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images) {
+  const std::size_t budget = memory_budget(variant.device, options);
+  const auto fits = [&](Index batch) { return batch_bytes(variant, plan, options, batch) <= budget; };
+  if (fits(images)) return images;
+  Index most = 0;
+  for (Index too_many = images; too_many - most > 1;) {
+    const Index middle = most + (too_many - most) / 2;
+    (fits(middle) ? most : too_many) = middle;
+  }
+  if (most == 0)
+    throw DeviceError(fmt::format("{} needs {} MB for a single image, but {} MB are available", variant.name,
+                                  batch_bytes(variant, plan, options, 1) / 1000000, budget / 1000000));
+  const Index rounds = (images - 1) / most + 1;
+  return (images - 1) / rounds + 1;
+}
+
+RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
+  check(variant, plan, images, options);
+  const bool in_order = plan.passes.merge && !within_unit_interval(images);
+  return Runner(variant, in_order ? *plan.in_order : plan, images, options).run();
+}
+
+}  // namespace spdnn

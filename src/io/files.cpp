@@ -1,0 +1,105 @@
+#include "io/files.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "io/atomic_file.hpp"
+#include "io/layer_files.hpp"
+#include "io/matrix_market.hpp"
+#include "io/packed.hpp"
+#include "io/text_source.hpp"
+#include "io/tsv_reader.hpp"
+#include "io/tsv_writer.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// N of a name `sparse-images-N.tsv`, with any ending.
+std::optional<Index> neurons_of_name(const Path& path) {
+  constexpr std::string_view kPrefix = "sparse-images-";
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return {};
+  Index neurons = 0;
+  const char* const begin = name.data() + kPrefix.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), neurons);
+  if (error != std::errc{} || *end != '.' || neurons == 0 || neurons > kMaxIndex) return {};
+  return neurons;
+}
+
+ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+  const auto named = neurons_of_name(path);
+  if (neurons && named && *neurons != *named)
+    throw DataError(fmt::format("{}: the images are for {} neurons, expected {}", path.string(), *named, *neurons));
+  if (!neurons && !named)
+    throw DataError(
+        path.string() +
+        ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
+  TextSource source(path);
+  return read_tsv_images(source, neurons ? *neurons : *named, images);
+}
+
+}  // namespace
+
+Form form_of(const Path& path) {
+  const std::string name = path.filename().string();
+  if (name.ends_with(".tsv")) return Form::tsv;
+  if (name.ends_with(".tsv.gz")) return Form::tsv_gz;
+  if (name.ends_with(".mtx") || name.ends_with(".mtx.gz")) return Form::matrix_market;
+  if (name.ends_with(".spdnn")) return Form::packed;
+  throw DataError(path.string() + ": unknown form, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn");
+}
+
+NetworkFile read_network(const Path& path, const NetworkRequest& request) {
+  if (is_directory(path)) return read_layer_files(path, request);
+  if (!exists(path)) throw DataError(path.string() + ": cannot read: No such file or directory");
+  return form_of(path) == Form::packed ? read_packed_network(path, request) : read_layer_files(path, request);
+}
+
+ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+  switch (form_of(path)) {
+    case Form::packed:
+      return read_packed_images(path, neurons, images);
+    case Form::matrix_market: {
+      TextSource source(path);
+      return read_matrix_market_images(source, neurons, images);
+    }
+    default:
+      return read_tsv_images(path, neurons, images);
+  }
+}
+
+Categories read_categories(const Path& path) {
+  TextSource source(path);
+  return read_tsv_categories(source);
+}
+
+void write_network(const Path& path, Form form, const Network& network, ProgressMode progress) {
+  if (form == Form::packed)
+    write_packed_network(path, network, progress);
+  else
+    write_layer_files(path, form, network, progress);
+}
+
+void write_images(const Path& path, const ImageSet& images) {
+  switch (form_of(path)) {
+    case Form::packed:
+      return write_packed_images(path, images);
+    case Form::matrix_market:
+      return write_matrix_market_images(path, images);
+    default:
+      return write_tsv_images(path, images);
+  }
+}
+
+void write_categories(const Path& path, const Categories& categories) { write_tsv_categories(path, categories); }
+
+void write_text(const Path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace spdnn

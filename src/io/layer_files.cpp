@@ -1,0 +1,94 @@
+#include "io/layer_files.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Takes `prefix` and a number off the front of the text.
+std::optional<Index> take_number(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return {};
+  text.remove_prefix(prefix.size());
+  Index number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number > kMaxIndex) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+void add(LayerFiles& files, const LayerName& name, const Path& path) {
+  if (name.layer == 0) throw DataError(path.string() + ": layer number 0, expected 1 or more");
+  const auto [place, fresh] = (name.bias ? files.biases : files.weights).emplace(name.layer, path);
+  if (!fresh) {
+    const auto [first, second] = std::minmax(place->second, path);
+    throw DataError(
+        fmt::format("{}: the same layer as {}, expected one file a layer", second.string(), first.filename().string()));
+  }
+}
+
+LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
+  LayerFiles files;
+  const auto name = parse_layer_name(file.filename().string());
+  if (name && name->bias) throw DataError(file.string() + ": holds biases, expected a layer");
+  if (!name && !neurons)
+    throw DataError(
+        file.string() +
+        ": the name does not tell the number of neurons, expected n<neurons>-l<layer>.tsv, or the number given");
+  files.neurons = name ? name->neurons : *neurons;
+  files.weights.emplace(1, file);
+  if (!name) return files;
+  for (const char* const ending : {".tsv", ".tsv.gz"}) {
+    const Path bias = file.parent_path() / layer_name({name->neurons, name->layer, true}, ending);
+    if (exists(bias)) add(files, {name->neurons, 1, true}, bias);
+  }
+  return files;
+}
+
+}  // namespace
+
+std::optional<LayerName> parse_layer_name(const std::string& name) {
+  std::string_view rest = name;
+  const auto neurons = take_number(rest, "n");
+  const auto layer = neurons ? take_number(rest, "-l") : neurons;
+  if (!layer || *neurons == 0) return {};
+  constexpr std::array<std::string_view, 4> kEndings{".tsv", ".tsv.gz", ".mtx", ".mtx.gz"};
+  for (const std::string_view ending : kEndings)
+    if (rest == ending) return LayerName{*neurons, *layer, false};
+  if (rest == "-bias.tsv" || rest == "-bias.tsv.gz") return LayerName{*neurons, *layer, true};
+  return {};
+}
+
+std::string layer_name(const LayerName& name, const std::string& ending) {
+  return fmt::format("n{}-l{}{}{}", name.neurons, name.layer, name.bias ? "-bias" : "", ending);
+}
+
+LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
+  if (!is_directory(path)) return find_beside(path, neurons);
+  std::map<Index, LayerFiles> found;  // by number of neurons
+  for (const auto& entry : std::filesystem::directory_iterator(path))
+    if (const auto name = parse_layer_name(entry.path().filename().string())) {
+      found[name->neurons].neurons = name->neurons;
+      add(found[name->neurons], *name, entry.path());
+    }
+  std::erase_if(found, [](const auto& one) { return one.second.weights.empty(); });
+  if (found.empty())
+    throw DataError(path.string() + ": no layers, expected files n<neurons>-l<layer>.tsv, .tsv.gz or .mtx");
+  if (neurons) {
+    if (found.count(*neurons) != 0) return found[*neurons];
+    throw DataError(
+        fmt::format("{}: the layers are for {} neurons, expected {}", path.string(), found.begin()->first, *neurons));
+  }
+  if (found.size() > 1)
+    throw DataError(fmt::format("{}: holds layers for {} and for {} neurons, expected one network, or the number given",
+                                path.string(), found.begin()->first, std::next(found.begin())->first));
+  return found.begin()->second;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,117 @@
+// Reads the layers of a network from text files, in parallel over files or over the pieces of each.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "io/layer_files.hpp"
+#include "io/matrix_market.hpp"
+#include "io/text_source.hpp"
+#include "io/tsv_entries.hpp"
+#include "io/tsv_reader.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Neurons of each layer as far as they are known beforehand: always for TSV.
+struct Shapes {
+  std::vector<Index> neurons;  ///< as in NetworkRequest
+  Index square = 0;            ///< what the names say, where `neurons` is empty
+  bool given() const { return !neurons.empty(); }
+  Index inputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k] : given() ? neurons[0] : square; }
+  Index outputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k + 1] : given() ? neurons[0] : square; }
+};
+
+std::size_t count_layers(const Path& path, const NetworkRequest& request, const LayerFiles& files) {
+  const std::size_t found = files.weights.rbegin()->first;
+  if (request.neurons.size() < 2) return request.layers.value_or(narrow<Index>(found));
+  const std::size_t listed = request.neurons.size() - 1;
+  if (!request.layers && found != listed)
+    throw DataError(fmt::format("{}: holds {} layers, expected {}: the numbers of neurons given are {}", path.string(),
+                                found, listed, listed + 1));
+  if (request.layers.value_or(1) > listed)
+    throw DataError(fmt::format("{}: {} layers are asked for, expected at most {}: the numbers of neurons given are {}",
+                                path.string(), *request.layers, listed, listed + 1));
+  return request.layers.value_or(narrow<Index>(listed));
+}
+
+/// The files of layers 1 .. count; DataError for the first that is missing.
+std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::size_t count) {
+  std::vector<Path> paths;
+  for (const auto& [number, file] : files.weights) {
+    if (paths.size() == count) break;
+    if (number != paths.size() + 1) break;
+    paths.push_back(file);
+  }
+  if (paths.size() < count)
+    throw DataError(fmt::format(
+        "{}: no such file, expected layers 1..{}",
+        (path / layer_name({files.neurons, static_cast<Index>(paths.size() + 1), false}, ".tsv")).string(), count));
+  return paths;
+}
+
+CsrMatrix read_weights(const Path& path, const Shapes& shapes, std::size_t k) {
+  TextSource source(path);
+  if (form_of(path) != Form::matrix_market) return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+  if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
+  return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
+}
+
+/// Many or small files: one a thread. Few large ones: one after another, each by all threads. A .gz file is
+/// decompressed by one thread whatever we do.
+bool parallel_over_files(const std::vector<Path>& paths) {
+  constexpr std::uintmax_t kSmall = std::uintmax_t{4} << 20;
+  if (paths.size() >= 4 * static_cast<std::size_t>(host_threads())) return true;
+  return std::all_of(paths.begin(), paths.end(), [](const Path& path) {
+    std::error_code error;
+    const auto size = file_size(path, error);
+    return error || size < kSmall || path.extension() == ".gz";
+  });
+}
+
+void check_chain(const std::vector<Path>& paths, const Network& network) {
+  for (std::size_t k = 1; k < paths.size(); ++k)
+    if (network.layers[k].inputs() != network.layers[k - 1].outputs())
+      throw DataError(fmt::format("{}: the layer has {} inputs, expected {}: the outputs of the layer before",
+                                  paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
+}
+
+}  // namespace
+
+NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
+  const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
+  const LayerFiles files = find_layer_files(path, square);
+  const Shapes shapes{request.neurons, files.neurons};
+  const std::vector<Path> paths = without_gap(path, files, count_layers(path, request, files));
+
+  NetworkFile result;
+  Network& network = result.network;
+  network.layers.resize(paths.size());
+  std::mutex mutex;
+  Progress progress(request.progress, "read layers", paths.size());
+  std::size_t done = 0;
+  const auto read = [&](std::size_t k) {
+    Layer& layer = network.layers[k];
+    layer.weights = read_weights(paths[k], shapes, k);
+    if (const auto bias = files.biases.find(static_cast<Index>(k + 1)); bias != files.biases.end()) {
+      TextSource source(bias->second);
+      layer.bias = read_tsv_bias(source, layer.outputs());
+    }
+    const std::lock_guard lock(mutex);
+    progress.update(++done);
+  };
+  if (parallel_over_files(paths))
+    parallel_for(paths.size(), read);
+  else
+    for (std::size_t k = 0; k < paths.size(); ++k) read(k);
+  check_chain(paths, network);
+  result.has_bias = !files.biases.empty() && files.biases.begin()->first <= paths.size();
+  return result;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,46 @@
+// The planner on the official 1024 x 120 network, generated.
+
+#include <gtest/gtest.h>
+
+#include "data/generate.hpp"
+#include "plan/planner.hpp"
+#include "plan_nets.hpp"
+
+namespace spdnn {
+namespace {
+
+using plan_tests::expands_to;
+using plan_tests::run_trace;
+using plan_tests::Trace;
+
+const Network& official() {
+  static const Network network = generate_official_network(1024, 120);
+  return network;
+}
+
+TEST(OfficialPlan, DistinctNeuronsAreASixteenthOrLess) {
+  const Plan plan = make_plan(official(), parse_passes("all"));
+  for (Index k = 0; k < plan.depth(); ++k)
+    EXPECT_EQ(plan.layers[k].outputs(), k % 6 == 5 ? 32U : 64U) << "layer " << k + 1;
+  EXPECT_EQ(plan.edges(), official().edges() / 1024 * (5 * 64 + 32) / 6);
+  EXPECT_EQ(plan.dead_from, 0U);
+  EXPECT_EQ(plan.saturated_from, 0U);
+  EXPECT_EQ(plan.passes, parse_passes("all"));
+}
+
+TEST(OfficialPlan, EveryLayerBitForBit) {
+  constexpr Index kImages = 24;
+  const ImageSet images = generate_digit_images(1024, kImages, 1);
+  const Plan reduced = make_plan(official(), parse_passes("all"));
+  const Plan given = make_plan(official(), {});
+  for (const Variant& variant : variants()) {
+    if (variant.device == Device::cuda) continue;
+    const Precision precision = variant.precisions.front();
+    const Trace full = run_trace(variant, precision, given, images);
+    EXPECT_FALSE(full.outcome.categories.empty()) << "images must survive for the comparison to mean something";
+    EXPECT_TRUE(expands_to(reduced, run_trace(variant, precision, reduced, images), full, kImages)) << variant.name;
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
