@@ -71,7 +71,8 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench clean help
+.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
+	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
@@ -161,6 +162,13 @@ else
 gpu-tests test-gpu sanitize-gpu:
 	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
 endif
+
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+KERNEL_BENCH := $(OUT)/kernel_bench
+kernel-bench: $(KERNEL_BENCH)
+$(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
 FUZZ_OUT      := build/fuzz
