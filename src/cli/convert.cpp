@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
@@ -14,13 +15,15 @@ enum class Kind { network, images };
 po::options_description describe_options() {
   po::options_description options("Options");
   options.add_options()("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")(
-      "neurons", po::value<std::string>(), "of the network or images; a list 784,300,10 for layers that are not square")(
-      "layers", po::value<std::string>(), "take the first so many layers")(
-      "bias", po::value<std::string>(), "bias of a network that brings none")(
+      "neurons", po::value<std::string>(),
+      "of the network or images; a list 784,300,10 for layers that are not square")(
+      "layers", po::value<std::string>(), "take the first so many layers")("bias", po::value<std::string>(),
+                                                                           "bias of a network that brings none")(
       "bias-rule", po::value<std::string>(), "non-zeros (the challenge's; default) or everywhere")(
       "cap", po::value<std::string>(), "upper bound of activations (default 32), or none")(
       "images", po::value<std::string>(), "number of images, where the last ones are empty")(
-      "form", po::value<std::string>(), "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
+      "form", po::value<std::string>(),
+      "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
       "progress", po::value<std::string>()->default_value("auto"), "auto or never");
   return options;
 }
@@ -67,26 +70,6 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
   throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
 }
 
-/// The form of a network's OUT. Layers go into directories: a name that ends like one of their files is a slip.
-Form network_form(const Path& out, const po::variables_map& values) {
-  const std::string name = out.filename().string();
-  const auto ends = [&](const char* ending) { return name.ends_with(ending); };
-  if (const auto text = text_of(values, "form")) {
-    const Form form = choose<Form>("form", *text,
-                                   {{"tsv", Form::tsv},
-                                    {"tsv.gz", Form::tsv_gz},
-                                    {"mtx", Form::matrix_market},
-                                    {"packed", Form::packed}});
-    if ((form == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
-      throw UsageError(fmt::format("--form {} does not go with OUT {}", *text, out.string()));
-    return form;
-  }
-  if (ends(".spdnn")) return Form::packed;
-  if (ends(".tsv") || ends(".tsv.gz") || ends(".mtx") || ends(".mtx.gz"))
-    throw UsageError(fmt::format("OUT {}: a network goes into a directory or a .spdnn file", out.string()));
-  return Form::tsv;
-}
-
 /// Sets bias, rule and cap from the options; what the file brings may not be given again.
 void set_parameters(NetworkFile& file, const po::variables_map& values) {
   if (file.has_bias) refuse(values, {"bias"}, "an IN that brings its biases");
@@ -120,7 +103,7 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"images"}, "a network");
-  const Form form = network_form(out, values);
+  const Form form = network_form(out, text_of(values, "form"));
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
   request.layers = count_of(values, "layers");

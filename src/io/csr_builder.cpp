@@ -92,7 +92,8 @@ void CsrBuilder::give_up_sorted(std::size_t entries) {
 
 void CsrBuilder::add_values(std::span<const Entries> round, std::span<const std::size_t> begin) {
   if (begin.front() == 0) {
-    const auto first = std::find_if(round.begin(), round.end(), [](const Entries& entries) { return entries.count > 0; });
+    const auto first =
+        std::find_if(round.begin(), round.end(), [](const Entries& entries) { return entries.count > 0; });
     value_ = first->values[0];
   }
   const auto same = [&](const Entries& entries) {
@@ -101,9 +102,8 @@ void CsrBuilder::add_values(std::span<const Entries> round, std::span<const std:
   if (uniform_ && std::all_of(round.begin(), round.end(), same)) return;
   values_.grow(begin.back());
   if (std::exchange(uniform_, false)) std::fill_n(values_.data(), begin.front(), value_);
-  parallel_for(round.size(), [&](std::size_t i) {
-    std::copy_n(round[i].values.get(), round[i].count, values_.data() + begin[i]);
-  });
+  parallel_for(round.size(),
+               [&](std::size_t i) { std::copy_n(round[i].values.get(), round[i].count, values_.data() + begin[i]); });
 }
 
 CsrMatrix CsrBuilder::finish(Index rows, Index cols) {
@@ -150,9 +150,11 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   values_ = std::move(values);
 
   constexpr std::size_t kRangesPerThread = 8;  // rows may differ in length
-  parallel_ranges(next.size(), threads == 1 ? 1 : kRangesPerThread * threads, [&](auto, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) sort_row(static_cast<Index>(i), offsets[i], offsets[i + 1]);
-  });
+  parallel_ranges(next.size(), threads == 1 ? 1 : kRangesPerThread * threads,
+                  [&](auto, std::size_t begin, std::size_t end) {
+                    for (std::size_t i = begin; i < end; ++i)
+                      sort_row(static_cast<Index>(i), offsets[i], offsets[i + 1]);
+                  });
 }
 
 void CsrBuilder::sort_row(Index row, Offset begin, Offset end) {

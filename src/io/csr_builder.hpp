@@ -27,8 +27,12 @@ class CsrBuilder {
   const std::vector<EntryKey>& repeated() const { return repeated_; }
 
  private:
-  const Index* rows_of(const Entries& entries) const { return row_ == Row::first ? entries.first.get() : entries.second.get(); }
-  const Index* cols_of(const Entries& entries) const { return row_ == Row::first ? entries.second.get() : entries.first.get(); }
+  const Index* rows_of(const Entries& entries) const {
+    return row_ == Row::first ? entries.first.get() : entries.second.get();
+  }
+  const Index* cols_of(const Entries& entries) const {
+    return row_ == Row::first ? entries.second.get() : entries.first.get();
+  }
   bool continues_sorted(std::span<const Entries> round) const;
   void count_rows(std::span<const Entries> round);
   void give_up_sorted(std::size_t entries);

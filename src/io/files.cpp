@@ -34,8 +34,9 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   if (neurons && named && *neurons != *named)
     throw DataError(fmt::format("{}: the images are for {} neurons, expected {}", path.string(), *named, *neurons));
   if (!neurons && !named)
-    throw DataError(path.string() +
-                    ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
+    throw DataError(
+        path.string() +
+        ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
   TextSource source(path);
   return read_tsv_images(source, neurons ? *neurons : *named, images);
 }

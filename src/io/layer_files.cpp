@@ -28,8 +28,8 @@ void add(LayerFiles& files, const LayerName& name, const Path& path) {
   const auto [place, fresh] = (name.bias ? files.biases : files.weights).emplace(name.layer, path);
   if (!fresh) {
     const auto [first, second] = std::minmax(place->second, path);
-    throw DataError(fmt::format("{}: the same layer as {}, expected one file a layer", second.string(),
-                                first.filename().string()));
+    throw DataError(
+        fmt::format("{}: the same layer as {}, expected one file a layer", second.string(), first.filename().string()));
   }
 }
 
@@ -38,7 +38,9 @@ LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
   const auto name = parse_layer_name(file.filename().string());
   if (name && name->bias) throw DataError(file.string() + ": holds biases, expected a layer");
   if (!name && !neurons)
-    throw DataError(file.string() + ": the name does not tell the number of neurons, expected n<neurons>-l<layer>.tsv, or the number given");
+    throw DataError(
+        file.string() +
+        ": the name does not tell the number of neurons, expected n<neurons>-l<layer>.tsv, or the number given");
   files.neurons = name ? name->neurons : *neurons;
   files.weights.emplace(1, file);
   if (!name) return files;
@@ -80,8 +82,8 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
     throw DataError(path.string() + ": no layers, expected files n<neurons>-l<layer>.tsv, .tsv.gz or .mtx");
   if (neurons) {
     if (found.count(*neurons) != 0) return found[*neurons];
-    throw DataError(fmt::format("{}: the layers are for {} neurons, expected {}", path.string(), found.begin()->first,
-                                *neurons));
+    throw DataError(
+        fmt::format("{}: the layers are for {} neurons, expected {}", path.string(), found.begin()->first, *neurons));
   }
   if (found.size() > 1)
     throw DataError(fmt::format("{}: holds layers for {} and for {} neurons, expected one network, or the number given",

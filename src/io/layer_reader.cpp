@@ -49,9 +49,9 @@ std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::si
     paths.push_back(file);
   }
   if (paths.size() < count)
-    throw DataError(fmt::format("{}: no such file, expected layers 1..{}",
-                                (path / layer_name({files.neurons, static_cast<Index>(paths.size() + 1), false}, ".tsv")).string(),
-                                count));
+    throw DataError(fmt::format(
+        "{}: no such file, expected layers 1..{}",
+        (path / layer_name({files.neurons, static_cast<Index>(paths.size() + 1), false}, ".tsv")).string(), count));
   return paths;
 }
 

@@ -78,8 +78,9 @@ void refuse_foreign_layers(const Path& directory, const Naming& naming, std::siz
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const Path name = entry.path().filename();
     if (parse_layer_name(name.string()) && ours.count(name) == 0)
-      throw DataError(fmt::format("{}: is no part of the network to be written beside it, expected a directory without it",
-                                  entry.path().string()));
+      throw DataError(
+          fmt::format("{}: is no part of the network to be written beside it, expected a directory without it",
+                      entry.path().string()));
   }
 }
 

@@ -42,7 +42,8 @@ bool parse_banner(std::string_view line) {
     const std::string_view field = fields.next();
     const std::string word = lower(field);
     if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())
-      throw LineProblem{fields.column(field), fmt::format("{} is not supported, expected {}", quoted(field), kExpected)};
+      throw LineProblem{fields.column(field),
+                        fmt::format("{} is not supported, expected {}", quoted(field), kExpected)};
     pattern |= word == "pattern";
   }
   fields.finish();
@@ -99,8 +100,8 @@ EntryList entry_list(const Header& header, const char* first, const char* second
 bool all_ones(const CsrMatrix& matrix) { return matrix.uniform() && matrix.value == 1.0F; }
 
 std::string header_text(bool pattern, Index rows, Index cols, Offset entries) {
-  return fmt::format("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", pattern ? "pattern" : "real", rows, cols,
-                     entries);
+  return fmt::format("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", pattern ? "pattern" : "real", rows,
+                     cols, entries);
 }
 
 }  // namespace
@@ -133,17 +134,18 @@ void write_matrix_market_images(const std::filesystem::path& path, const ImageSe
   constexpr Index kImages = 256;  // of a piece
   const bool pattern = images.is_bits() || all_ones(images.sparse());
   const std::string header = header_text(pattern, images.images(), images.neurons(), images.nonzeros());
-  write_in_pieces(path, std::max<Index>(1, (images.images() + kImages - 1) / kImages), [&](std::size_t piece, std::string& text) {
-    const auto first = static_cast<Index>(piece * kImages);
-    const CsrMatrix part = images.slice(first, std::min(kImages, images.images() - first)).to_csr();
-    text = piece == 0 ? header : "";
-    for (Index row = 0; row < part.rows; ++row) {
-      for (Offset k = part.offsets[row]; k < part.offsets[std::size_t{row} + 1]; ++k) {
-        fmt::format_to(std::back_inserter(text), "{} {}", first + row + 1, part.indices[k] + 1);
-        text += pattern ? "\n" : ' ' + value_text(part.entry_value(k)) + '\n';
-      }
-    }
-  });
+  write_in_pieces(path, std::max<Index>(1, (images.images() + kImages - 1) / kImages),
+                  [&](std::size_t piece, std::string& text) {
+                    const auto first = static_cast<Index>(piece * kImages);
+                    const CsrMatrix part = images.slice(first, std::min(kImages, images.images() - first)).to_csr();
+                    text = piece == 0 ? header : "";
+                    for (Index row = 0; row < part.rows; ++row) {
+                      for (Offset k = part.offsets[row]; k < part.offsets[std::size_t{row} + 1]; ++k) {
+                        fmt::format_to(std::back_inserter(text), "{} {}", first + row + 1, part.indices[k] + 1);
+                        text += pattern ? "\n" : ' ' + value_text(part.entry_value(k)) + '\n';
+                      }
+                    }
+                  });
 }
 
 }  // namespace spdnn

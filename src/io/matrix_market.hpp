@@ -10,8 +10,9 @@
 namespace spdnn {
 
 // Matrix Market coordinate files: `%%MatrixMarket matrix coordinate real|integer|pattern general`, comments, a line
-// `rows columns entries`, then the entries `row column [value]`, ids from 1 on. Entries of pattern files are 1. As strict
-// as the TSV readers and as open to order, separators and line ends. Parsing from memory: TextSource(name, text).
+// `rows columns entries`, then the entries `row column [value]`, ids from 1 on. Entries of pattern files are 1. As
+// strict as the TSV readers and as open to order, separators and line ends. Parsing from memory: TextSource(name,
+// text).
 
 /// A layer: the challenge's W, inputs x outputs. The sizes, where given, must be those of the header.
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs);

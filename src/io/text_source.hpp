@@ -41,12 +41,12 @@ class TextSource {
 
   std::string name_;
   std::optional<MappedFile> file_;
-  std::string_view text_;        ///< of plain text
-  std::size_t position_ = 0;     ///< in text_; of .gz, 0 only before the first round
+  std::string_view text_;     ///< of plain text
+  std::size_t position_ = 0;  ///< in text_; of .gz, 0 only before the first round
   std::unique_ptr<GzReader> gz_;
-  std::vector<char> buffer_;     ///< of .gz: the round, and behind it the beginning of the line cut by its end
-  std::size_t used_ = 0;         ///< of buffer_
-  std::size_t given_ = 0;        ///< of buffer_: the last round
+  std::vector<char> buffer_;  ///< of .gz: the round, and behind it the beginning of the line cut by its end
+  std::size_t used_ = 0;      ///< of buffer_
+  std::size_t given_ = 0;     ///< of buffer_: the last round
 };
 
 }  // namespace spdnn

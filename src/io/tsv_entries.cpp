@@ -17,7 +17,8 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10;  // its entries stay in the L2 cache: measured best of 128K..4M
+constexpr std::size_t kPieceBytes = std::size_t{512}
+                                    << 10;  // its entries stay in the L2 cache: measured best of 128K..4M
 
 /// The text of the latest value with its LF, to be compared in two words: official files repeat one value.
 class LatestValue {
@@ -71,7 +72,8 @@ struct PlainLine {
 inline const char* read_digits(const char* text, std::uint64_t& id) {
   const char* const begin = text;
   std::uint64_t sum = 0;
-  for (unsigned digit = 0; (digit = static_cast<unsigned char>(*text) - unsigned{'0'}) <= 9; ++text) sum = sum * 10 + digit;
+  for (unsigned digit = 0; (digit = static_cast<unsigned char>(*text) - unsigned{'0'}) <= 9; ++text)
+    sum = sum * 10 + digit;
   id = text - begin <= 10 ? sum : 0;
   return text;
 }
@@ -112,8 +114,7 @@ inline PlainLine read_plain(const char* text, const char* end, const EntryColumn
   const auto [behind, error] = std::from_chars(text, end, line.value);
   if (error != std::errc{} || !std::isfinite(line.value)) return line;
   line.next = line_end(behind);
-  if (comparable && line.next != nullptr)
-    latest.remember(text, static_cast<std::size_t>(line.next - text), line.value);
+  if (comparable && line.next != nullptr) latest.remember(text, static_cast<std::size_t>(line.next - text), line.value);
   return line;
 }
 
@@ -145,7 +146,8 @@ void parse_lines(std::string_view text, const EntryColumns& columns, Entries& en
   while (position < end) {
     PlainLine line = read_plain<kWithValue>(position, end, columns, latest);
     if (line.next == nullptr) {
-      const auto* const lf = static_cast<const char*>(std::memchr(position, '\n', static_cast<std::size_t>(end - position)));
+      const auto* const lf =
+          static_cast<const char*>(std::memchr(position, '\n', static_cast<std::size_t>(end - position)));
       const std::string_view whole(position, static_cast<std::size_t>(lf - position));
       bool blank = false;
       try {

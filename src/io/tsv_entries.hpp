@@ -34,9 +34,9 @@ struct Entries {
   std::unique_ptr<float[]> values;  ///< 1 where the text has no column of values
   std::size_t capacity = 0;
   std::size_t count = 0;
-  std::size_t lines = 0;    ///< read, blank ones among them
-  bool uniform = true;      ///< all values have the bits of values[0]
-  Index largest_first = 0;  ///< 0 where there is none
+  std::size_t lines = 0;               ///< read, blank ones among them
+  bool uniform = true;                 ///< all values have the bits of values[0]
+  Index largest_first = 0;             ///< 0 where there is none
   std::optional<LineProblem> problem;  ///< of the line behind those read
 
   void reserve(std::size_t entries);

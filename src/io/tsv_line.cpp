@@ -67,8 +67,8 @@ void LineFields::skip_separators() {
 
 std::string_view LineFields::next() {
   if (at_end())
-    throw LineProblem{line_.size() + 1,
-                      fmt::format("the line ends after {} column{}, expected {}", fields_, fields_ == 1 ? "" : "s", expected_)};
+    throw LineProblem{line_.size() + 1, fmt::format("the line ends after {} column{}, expected {}", fields_,
+                                                    fields_ == 1 ? "" : "s", expected_)};
   const std::size_t begin = position_;
   while (position_ < line_.size() && !is_separator(line_[position_])) ++position_;
   const std::string_view field = line_.substr(begin, position_ - begin);
@@ -108,7 +108,7 @@ T LineFields::next_real(std::string_view what) {
   const std::string_view digits = field.starts_with('+') ? field.substr(1) : field;
   T value{};
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() || 
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size() ||
       (digits.size() < field.size() && digits.starts_with('-')))
     throw LineProblem{column(field), fmt::format("{} {} is no number, expected a finite one", what, quoted(field))};
   if (error == std::errc::result_out_of_range) {

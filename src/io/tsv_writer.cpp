@@ -55,7 +55,8 @@ void format_rows(const CsrMatrix& matrix, Index begin, Index end, const LineForm
     const std::string row_text = format.separator + std::to_string(row + 1);
     std::string behind = row_text + value;
     for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k) {
-      if (format.with_value && std::bit_cast<std::uint32_t>(matrix.entry_value(k)) != std::bit_cast<std::uint32_t>(latest)) {
+      if (format.with_value &&
+          std::bit_cast<std::uint32_t>(matrix.entry_value(k)) != std::bit_cast<std::uint32_t>(latest)) {
         latest = matrix.entry_value(k);
         value = format.separator + format.value_of(latest) + '\n';
         behind = row_text + value;

@@ -20,8 +20,8 @@ void write_tsv_images(const std::filesystem::path& path, const ImageSet& images)
 /// Lines `image`.
 void write_tsv_categories(const std::filesystem::path& path, const Categories& categories);
 
-/// Rows begin .. end-1 of a matrix as lines `column SEPARATOR row [SEPARATOR value]`, behind `head`: what TSV and Matrix
-/// Market files share. `value_of` gives the text of a value.
+/// Rows begin .. end-1 of a matrix as lines `column SEPARATOR row [SEPARATOR value]`, behind `head`: what TSV and
+/// Matrix Market files share. `value_of` gives the text of a value.
 struct LineFormat {
   char separator = '\t';
   bool with_value = true;

@@ -1,7 +1,7 @@
 // How fast files are read from the page cache. usage: io_bench [LAYERS_DIR NEURONS IMAGES.tsv]
-// Without arguments it writes files of the official form (32 edges of weight 1/16 a neuron, images one tenth full, sorted
-// as the official ones) and reads them back. Each figure is the median of kRuns. "per core" divides by the CPU time that
-// all threads took, so that it does not flatter: threads that wait in a spin count as working.
+// Without arguments it writes files of the official form (32 edges of weight 1/16 a neuron, images one tenth full,
+// sorted as the official ones) and reads them back. Each figure is the median of kRuns. "per core" divides by the CPU
+// time that all threads took, so that it does not flatter: threads that wait in a spin count as working.
 
 #include <fmt/format.h>
 
@@ -114,7 +114,8 @@ int main(int argc, char** argv) {
     std::filesystem::remove_all(directory / "layers");
     std::filesystem::create_directories(directory / "layers");
     for (Index k = 1; k <= layers; ++k)
-      write_tsv_layer(directory / "layers" / fmt::format("n{}-l{}.tsv", neurons, k), official_form_layer(neurons, random));
+      write_tsv_layer(directory / "layers" / fmt::format("n{}-l{}.tsv", neurons, k),
+                      official_form_layer(neurons, random));
     const Path images = directory / fmt::format("sparse-images-{}.tsv", neurons);
     write_tsv_images(images, official_form_images(neurons, neurons == 1024 ? 60000 : 6000, random));
     bench(directory / "layers", neurons, images);

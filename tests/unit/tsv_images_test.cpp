@@ -57,7 +57,8 @@ TEST(TsvImages, BadLinesAreNamed) {
   EXPECT_EQ(images_error("1\t1\n"), "i.tsv:1:4: the line ends after 2 columns, expected image, neuron, value");
   EXPECT_EQ(images_error("1\t1\t1\n2\t2\t1\n1\t1\t1\n9\n"),
             "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
-  EXPECT_EQ(images_error("1\t1\t1\n1\t2\t2\n1\t1\t1\n"), "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
+  EXPECT_EQ(images_error("1\t1\t1\n1\t2\t2\n1\t1\t1\n"),
+            "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
   EXPECT_EQ(images_error("99999999999\t1\t1\n"), "i.tsv:1:1: image 99999999999 is outside 1..2147483647");
   EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text");
 }
@@ -67,7 +68,8 @@ std::vector<std::string> many_lines() {
   std::mt19937_64 random(11);
   std::vector<std::string> lines;
   for (Index neuron = 1; neuron <= 100; ++neuron)
-    for (Index image = 1 + static_cast<Index>(random() % 5); image <= 20000; image += 1 + static_cast<Index>(random() % 7))
+    for (Index image = 1 + static_cast<Index>(random() % 5); image <= 20000;
+         image += 1 + static_cast<Index>(random() % 7))
       lines.push_back(fmt::format("{}\t{}\t1\n", image, neuron));
   return lines;
 }

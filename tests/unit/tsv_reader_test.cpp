@@ -117,7 +117,8 @@ std::vector<std::string> many_lines(Index neurons) {
   std::mt19937_64 random(3);
   std::vector<std::string> lines;
   for (Index output = 1; output <= neurons; ++output)
-    for (Index input = 1 + static_cast<Index>(random() % 7); input <= neurons; input += 1 + static_cast<Index>(random() % 9))
+    for (Index input = 1 + static_cast<Index>(random() % 7); input <= neurons;
+         input += 1 + static_cast<Index>(random() % 9))
       lines.push_back(fmt::format("{}\t{}\t{}\n", input, output, output > neurons / 2 ? "0.5" : "6.250000e-02"));
   return lines;
 }

@@ -30,8 +30,8 @@ std::vector<T> list(const Array<T>& array) {
 }
 
 inline bool same(const CsrMatrix& a, const CsrMatrix& b) {
-  return a.rows == b.rows && a.cols == b.cols && list(a.offsets) == list(b.offsets) && list(a.indices) == list(b.indices) &&
-         list(a.values) == list(b.values) && a.value == b.value;
+  return a.rows == b.rows && a.cols == b.cols && list(a.offsets) == list(b.offsets) &&
+         list(a.indices) == list(b.indices) && list(a.values) == list(b.values) && a.value == b.value;
 }
 
 /// A directory of its own for the running test, removed at its end.
