@@ -8,7 +8,7 @@ ARCH    ?= 80 90
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
-TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
+TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
