@@ -71,7 +71,8 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench clean help
+.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
+	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
@@ -162,6 +163,13 @@ gpu-tests test-gpu sanitize-gpu:
 	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
 endif
 
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+KERNEL_BENCH := $(OUT)/kernel_bench
+kernel-bench: $(KERNEL_BENCH)
+$(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
 # ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
 FUZZ_OUT      := build/fuzz
 FUZZERS       := $(patsubst tests/fuzz/%.cpp,%,$(wildcard tests/fuzz/*_fuzzer.cpp))
@@ -190,6 +198,16 @@ sanitize: build/.deps-TEST build/.deps-FUZZ
 	     { cat $(FUZZ_OUT)/$$fuzzer.log; exit 1; }; \
 	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
 	 done
+
+# ---- peers: other programs doing the same work, in one run with ours ------------------------------------------------
+$(OUT)/tests/peers/graphblas_peer.o: | build/.deps-BENCH
+$(OUT)/graphblas_peer: $(OUT)/tests/peers/graphblas_peer.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgraphblas -o $@
+
+bench: build/.deps-BENCH
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/graphblas_peer
+	./$(OUT)/graphblas_peer 1024 120 60000 3 $(or $(MNIST),$(wildcard ../shared/data/mnist/train-images-idx3-ubyte.gz))
 
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT
