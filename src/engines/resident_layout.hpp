@@ -32,29 +32,33 @@ inline constexpr std::uint16_t kNoCopy = 0xffff;
 /// In `chunks`: the warp has no bundle in that round. No sum is so long: a layer has at most 65536 inputs.
 inline constexpr std::uint16_t kNoBundle = 0xffff;
 inline constexpr Index kMaxRounds = 32;
+/// In `chunks`, with the number of pairs in the other bits: an *alternating* bundle. All its sums are a, b, a, b, ...
+/// for two inputs of their own (a, a, ... too), as twins make many; its one chunk names them, and they are read once.
+inline constexpr std::uint16_t kAlternating = 0x8000;
 
 /// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
 /// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
 /// shared memory. Where room is left, inputs have a second slot of another colour, so that few such terms are needed.
 struct ResidentLayout {
   TileShape shape;
-  bool values = false;   ///< every term has its weight in the stream; otherwise a layer has one weight
+  bool values = false;     ///< every term has its weight in the stream; otherwise a layer has one weight
   bool from_bits = false;  ///< layer 0 reads bits: its terms name inputs, not slots; `inputs` names a row of zeros
-  Index zero_slot = 0;   ///< first of colours() slots that hold zeros; below it, slot = neuron
+  Index zero_slot = 0;     ///< first of colours() slots that hold zeros; below it, slot = neuron
   Index slots = 0;
 
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
   /// floats and bundle() x 4 floats.
   std::vector<std::uint32_t> stream;
-  std::vector<Offset> starts;         ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
-  std::vector<std::uint16_t> chunks;  ///< by layer, warp, kMaxRounds: chunks of the bundle
+  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
+  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle, or one of the above
   std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron of the bundle: slot, copy's slot << 16
   std::vector<float> biases;           ///< likewise; empty where all layers have one bias
   std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy
   Index width = 0;
 
-  Offset terms = 0;   ///< of the plan
-  Offset padded = 0;  ///< read by the blocks
+  Offset terms = 0;           ///< of the plan
+  Offset padded = 0;          ///< in the stream
+  std::vector<Offset> reads;  ///< by layer: of an image's activations, in the layers up to it
 
   std::size_t bytes() const;
   Index chunk_units() const { return shape.bundle() * (values ? 3 : 1); }
