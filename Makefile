@@ -19,7 +19,7 @@ ifeq ($(GPU),auto)
   override GPU := $(if $(and $(NVCC),$(CUDA_SOURCES)),1,0)
 endif
 
-OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)
+OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),-portable)
 comma := ,
 empty :=
 space := $(empty) $(empty)
@@ -33,6 +33,11 @@ ifeq ($(or $(STRICT),$(if $(CI),1)),1)
 endif
 CPPFLAGS := -Iinclude -Isrc -I$(OUT)/generated -MMD -MP
 LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lcrypto -lz -lxxhash
+# PORTABLE=1: runs on machines that have a C++ runtime, and CUDA where asked for, but none of these libraries.
+ifeq ($(PORTABLE),1)
+  CPPFLAGS += -DFMT_HEADER_ONLY
+  LDLIBS   := -Wl,-Bstatic -lboost_program_options -lfftw3 -lcrypto -lz -lxxhash -Wl,-Bdynamic -ldl -lpthread
+endif
 ifeq ($(BUILD),release)
   CXXFLAGS += -O3
 else ifeq ($(BUILD),debug)
@@ -49,6 +54,8 @@ LIBRARY   := $(OUT)/libspdnn.a
 PROGRAM   := $(OUT)/spdnn
 UNIT_TESTS := $(OUT)/spdnn_tests
 UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+GPU_TESTS    := $(OUT)/spdnn_gpu_tests
+GPU_OBJECTS  := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 SCRIPTS   := $(shell find tests data_scripts .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name run \) | LC_ALL=C sort)
 FORMATTED := $(shell find src include tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
@@ -64,13 +71,14 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: kernel-bench all deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help
+.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
+	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help'
-	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   MNIST=/path/to/train-images-idx3-ubyte.gz'
+	@echo 'targets: all (default) deps demo test test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench clean help'
+	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
 build/.deps-%: Makefile
@@ -134,6 +142,27 @@ test: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
 	@./tests/run.sh $(UNIT_TESTS) build/spdnn
 
+# On the device. Tests skip, loudly, where there is none. compute-sanitizer finds bad accesses and races in our kernels;
+# ErrorsTest is left out, as it provokes errors on purpose.
+$(GPU_OBJECTS): CPPFLAGS += -Itests
+$(GPU_OBJECTS): | build/.deps-TEST
+$(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -Wl,-Bstatic -lgtest -Wl,-Bdynamic -o $@
+
+ifeq ($(GPU),1)
+gpu-tests: $(GPU_TESTS)
+test-gpu: $(GPU_TESTS)
+	@$(GPU_TESTS)
+SANITIZE_FILTER ?= *:-ErrorsTest.*
+sanitize-gpu: $(GPU_TESTS)
+	@for tool in memcheck racecheck; do \
+	   $(CUDA)/bin/compute-sanitizer --tool $$tool --error-exitcode 9 $(GPU_TESTS) --gtest_filter='$(SANITIZE_FILTER)' || exit 1; done
+else
+gpu-tests test-gpu sanitize-gpu:
+	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
+endif
+
 # Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
 KERNEL_BENCH := $(OUT)/kernel_bench
 kernel-bench: $(KERNEL_BENCH)
@@ -169,6 +198,16 @@ sanitize: build/.deps-TEST build/.deps-FUZZ
 	     { cat $(FUZZ_OUT)/$$fuzzer.log; exit 1; }; \
 	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
 	 done
+
+# ---- peers: other programs doing the same work, in one run with ours ------------------------------------------------
+$(OUT)/tests/peers/graphblas_peer.o: | build/.deps-BENCH
+$(OUT)/graphblas_peer: $(OUT)/tests/peers/graphblas_peer.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgraphblas -o $@
+
+bench: build/.deps-BENCH
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/graphblas_peer
+	./$(OUT)/graphblas_peer 1024 120 60000 3 $(or $(MNIST),$(wildcard ../shared/data/mnist/train-images-idx3-ubyte.gz))
 
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT

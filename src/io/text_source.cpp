@@ -64,7 +64,7 @@ std::string_view TextSource::next_plain(std::size_t bytes) {
 
 std::string_view TextSource::next_gz(std::size_t bytes) {
   used_ -= given_;
-  std::memmove(buffer_.data(), buffer_.data() + given_, used_);
+  if (used_ > 0) std::memmove(buffer_.data(), buffer_.data() + given_, used_);
   if (buffer_.size() < bytes) buffer_.resize(bytes);
   used_ += gz_->read(std::span(buffer_).subspan(used_));
   if (position_ == 0 && used_ == 0) throw DataError(name_ + ": the file is empty, expected lines of text");

@@ -74,6 +74,7 @@ void expect_equal(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.bias_rule, b.bias_rule);
   EXPECT_EQ(a.cap, b.cap);
   EXPECT_EQ(a.passes, b.passes);
+  EXPECT_EQ(a.requested, b.requested);
   EXPECT_EQ(a.notes, b.notes);
   ASSERT_EQ(a.expansion.size(), b.expansion.size());
   for (std::size_t k = 0; k < a.expansion.size(); ++k)
@@ -111,6 +112,7 @@ Plan small_plan(const Network& network) {
   plan.bias_rule = network.bias_rule;
   plan.cap = network.cap;
   plan.passes = {.twins = true, .unused = true, .merge = false, .saturated = false, .dead = true, .identical = true};
+  plan.requested = parse_passes("all");
   plan.notes = {"saturated stands aside: a weight is negative", ""};
   plan.expansion = {Array<Index>({0, 1, 2, 0}), Array<Index>({kAlwaysZero, 0}), Array<Index>()};
   plan.dead_from = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -20,6 +21,11 @@ Index widest_output(const Plan& plan) {
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
   return width;
+}
+
+bool is_power_of_two(float weight) {
+  int exponent = 0;
+  return std::abs(std::frexp(weight, &exponent)) == 0.5F;
 }
 
 template <class T>
@@ -194,6 +200,7 @@ void Cascade<T>::step(Tile& tile, Index layer) {
                           .values = weights.uniform() ? nullptr : weights.values.data(),
                           .biases = l.bias.values.empty() ? nullptr : l.bias.values.data(),
                           .weight = static_cast<T>(weights.value),
+                          .multiply_once = is_power_of_two(weights.value),
                           .bias = static_cast<T>(l.bias.uniform),
                           .cap = plan.cap ? static_cast<T>(*plan.cap) : std::numeric_limits<T>::infinity(),
                           .bias_everywhere = plan.bias_rule == BiasRule::everywhere,

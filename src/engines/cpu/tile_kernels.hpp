@@ -16,13 +16,12 @@ namespace spdnn::tiles {
 // into one accumulator per lane: what a lane computes depends neither on its neighbours, nor on the instruction set,
 // nor on which other neurons the plan computes.
 //
-// What a sum is, in the precision T of the tile and without fused multiply-add:
-//   a layer of different weights   ((w1*y1 + w2*y2) + w3*y3) + ...
-//   a layer of one repeated weight ((y1 + y2) + y3) + ...) * w
-// The second equals the first bit for bit where w is a power of two, as the official 1/16 is (short of overflow and
-// underflow). For other weights it rounds half as often and lies closer to the exact sum more often than not
-// (tests/unit/cpu_kernels_test.cpp). IEEE rules hold: sums that overflow become infinite, infinity less infinity NaN,
-// and a NaN counts as a non-zero.
+// What a sum is: ((w1*y1 + w2*y2) + w3*y3) + ..., in the precision of the tile, without fused multiply-add, whether the
+// weights are stored one by one or as one repeated value. A repeated weight that is a power of two, as the official
+// 1/16, is multiplied only once, with the sum of the inputs: the same bit for bit, short of overflow and underflow.
+// (For other weights it would not be the same and no closer to the exact sum: over random sums of 32 terms, the root
+// mean square errors are 1.644e-7 and 1.645e-7.) IEEE rules hold: sums that overflow become infinite, infinity less
+// infinity NaN, and a NaN counts as a non-zero.
 
 /// Bytes of a row of lanes: two cache lines, two AVX-512 registers. Measured on Zen 4, ns per 64-byte addition at
 /// widths 64, 1024, 16384: with 1 line 0.63, 0.66, 0.88; 2 lines 0.38, 0.47, 0.71; 4 lines 0.32, 0.53, 1.00.
@@ -60,6 +59,7 @@ struct LayerTask {
   const float* values;   ///< null: every weight is `weight`
   const double* biases;  ///< null: every bias is `bias`
   T weight;
+  bool multiply_once;  ///< `weight` is a power of two
   T bias;
   T cap;  ///< infinity for none
   bool bias_everywhere;

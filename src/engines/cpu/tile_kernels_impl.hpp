@@ -110,9 +110,11 @@ struct Observer {
   }
 };
 
+enum class Weights { multiplied_once, repeated, different };
+
 /// Mapping: one neuron after another; a term costs one load of its index and, per register, one addition with its
 /// operand from memory (and one multiplication where weights differ).
-template <class T, Watch kWatch, bool kUniform, class Inputs>
+template <class T, Watch kWatch, Weights kWeights, class Inputs>
 void compute_layer(const LayerTask<T>& task, const Inputs& inputs, LaneFacts<T>& facts) {
   Observer<T, kWatch> observer;
   const Bits<T> everywhere = Bits<T>{} - static_cast<Integer<T>>(task.bias_everywhere ? 1 : 0);
@@ -122,8 +124,10 @@ void compute_layer(const LayerTask<T>& task, const Inputs& inputs, LaneFacts<T>&
     for (Offset k = task.offsets[j], end = task.offsets[j + 1]; k < end; ++k) {
       const Index neuron = task.indices[k];
       for (std::size_t v = 0; v < kVectors; ++v) {
-        if constexpr (kUniform)
+        if constexpr (kWeights == Weights::multiplied_once)
           sum[v] += inputs(neuron, v);
+        else if constexpr (kWeights == Weights::repeated)
+          sum[v] += inputs(neuron, v) * task.weight;
         else
           sum[v] += inputs(neuron, v) * static_cast<T>(task.values[k]);
       }
@@ -131,7 +135,7 @@ void compute_layer(const LayerTask<T>& task, const Inputs& inputs, LaneFacts<T>&
     const T bias = task.biases != nullptr ? static_cast<T>(task.biases[j]) : task.bias;
     auto* output = reinterpret_cast<Real<T>*>(task.output + std::size_t{j} * kLanes<T>);
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const Real<T> z = kUniform ? sum[v] * task.weight : sum[v];
+      const Real<T> z = kWeights == Weights::multiplied_once ? sum[v] * task.weight : sum[v];
       const Real<T> biased = ((z != 0) | everywhere) ? z + bias : z;
       const Real<T> positive = biased <= 0 ? Real<T>{} : biased;
       const Real<T> activation = positive > cap ? cap : positive;
@@ -143,21 +147,22 @@ void compute_layer(const LayerTask<T>& task, const Inputs& inputs, LaneFacts<T>&
   observer.report(task.outputs, facts);
 }
 
+template <class T, Watch kWatch, class Inputs>
+void layer_of(const LayerTask<T>& task, const Inputs& inputs, LaneFacts<T>& facts) {
+  if (task.values != nullptr)
+    compute_layer<T, kWatch, Weights::different>(task, inputs, facts);
+  else if (task.multiply_once)
+    compute_layer<T, kWatch, Weights::multiplied_once>(task, inputs, facts);
+  else
+    compute_layer<T, kWatch, Weights::repeated>(task, inputs, facts);
+}
+
 template <class T, Watch kWatch>
 void layer(const LayerTask<T>& task, LaneFacts<T>& facts) {
-  if (task.tile != nullptr) {
-    const TileInputs<T> inputs{task.tile};
-    if (task.values == nullptr)
-      compute_layer<T, kWatch, true>(task, inputs, facts);
-    else
-      compute_layer<T, kWatch, false>(task, inputs, facts);
-  } else {
-    const BitInputs<T> inputs(task);
-    if (task.values == nullptr)
-      compute_layer<T, kWatch, true>(task, inputs, facts);
-    else
-      compute_layer<T, kWatch, false>(task, inputs, facts);
-  }
+  if (task.tile != nullptr)
+    layer_of<T, kWatch>(task, TileInputs<T>{task.tile}, facts);
+  else
+    layer_of<T, kWatch>(task, BitInputs<T>(task), facts);
 }
 
 #if defined(__clang__) || !defined(__SSSE3__)

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "spdnn/images.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::testing {
+
+/// Random numbers that are the same everywhere (the distributions of <random> are not).
+class Dice {
+ public:
+  explicit Dice(std::uint32_t seed) : generator_(seed) {}
+  Index below(Index limit) { return static_cast<Index>(generator_() % limit); }
+  double real(double low, double high) { return low + (high - low) * (static_cast<double>(generator_()) * 0x1p-32); }
+
+ private:
+  std::mt19937 generator_;
+};
+
+using Term = std::pair<Index, float>;  ///< input, weight
+using Rows = std::vector<std::vector<Term>>;
+
+/// A matrix from its rows, terms in the order given. `uniform`: every weight is that of the first term.
+inline CsrMatrix make_matrix(Index cols, const Rows& rows, bool uniform = false) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      indices.push_back(column);
+      values.push_back(value);
+    }
+    offsets.push_back(indices.size());
+  }
+  CsrMatrix matrix;
+  matrix.rows = narrow<Index>(rows.size());
+  matrix.cols = cols;
+  matrix.offsets = std::move(offsets);
+  matrix.indices = std::move(indices);
+  if (uniform)
+    matrix.value = values.empty() ? 1.0F : values.front();
+  else
+    matrix.values = std::move(values);
+  return matrix;
+}
+
+inline Layer make_layer(Index inputs, const Rows& rows, double bias, bool uniform = false) {
+  return {make_matrix(inputs, rows, uniform), Bias{bias, {}}};
+}
+
+/// `degree` distinct ascending inputs per output, weights drawn from [low, high].
+inline Rows random_rows(Dice& dice, Index inputs, Index outputs, Index degree, double low, double high) {
+  Rows rows(outputs);
+  for (auto& row : rows) {
+    std::vector<Index> columns;
+    while (columns.size() < std::min(degree, inputs)) {
+      const Index column = dice.below(inputs);
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+    }
+    std::sort(columns.begin(), columns.end());
+    for (const Index column : columns) row.emplace_back(column, static_cast<float>(dice.real(low, high)));
+  }
+  return rows;
+}
+
+inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree, double low, double high, double bias) {
+  return make_layer(inputs, random_rows(dice, inputs, outputs, degree, low, high), bias);
+}
+
+/// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which
+/// differs from image to image; every seventh image is empty.
+inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {
+  Rows rows(images);
+  for (Index image = 0; image < images; ++image)
+    for (Index neuron = 0; neuron < neurons; ++neuron)
+      if (image % 7 != 6 && dice.real(0, 1) < density * (image % 10 + 0.5) / 5)
+        rows[image].emplace_back(neuron, static_cast<float>(dice.real(0.01, 1)));
+  return {make_matrix(neurons, rows)};
+}
+
+/// The same in zeros and ones.
+inline ImageSet bit_images(Dice& dice, Index images, Index neurons, double density) {
+  CsrMatrix lit = valued_images(dice, images, neurons, density).sparse();
+  lit.values = {};
+  return {ImageSet{std::move(lit)}.to_bits()};
+}
+
+/// Does a row at the cap provably stay there? (By a margin that dwarfs rounding.)
+inline bool keeps_cap(const Network& network, const Layer& layer) {
+  if (!network.cap || layer.outputs() == 0) return false;
+  for (Index j = 0; j < layer.outputs(); ++j) {
+    double sum = 0;
+    for (Offset k = layer.weights.offsets[j]; k < layer.weights.offsets[j + 1]; ++k) {
+      if (layer.weights.entry_value(k) < 0) return false;
+      sum += layer.weights.entry_value(k);
+    }
+    if (sum * *network.cap * (1 - 1e-4) + layer.bias[j] < *network.cap) return false;
+  }
+  return true;
+}
+
+/// The network itself as a plan, with the dynamic passes asked for in so far as they are sound.
+inline Plan unreduced_plan(const Network& network, const Passes& passes = {}) {
+  Plan plan;
+  plan.layers = network.layers;
+  plan.bias_rule = network.bias_rule;
+  plan.cap = network.cap;
+  plan.passes = passes;
+  plan.expansion.resize(network.layers.size());
+  plan.given_edges = network.edges();
+  plan.given_neurons.push_back(network.inputs());
+  for (const Layer& layer : network.layers) plan.given_neurons.push_back(layer.outputs());
+  plan.dead_from = plan.depth();
+  while (plan.dead_from > 0 &&
+         (network.bias_rule == BiasRule::non_zeros || network.layers[plan.dead_from - 1].outputs() == 0 ||
+          network.layers[plan.dead_from - 1].bias.max() <= 0))
+    --plan.dead_from;
+  plan.saturated_from = plan.depth();
+  while (plan.saturated_from > 0 && keeps_cap(network, network.layers[plan.saturated_from - 1])) --plan.saturated_from;
+  if (!network.cap) plan.passes.saturated = false;
+  return plan;
+}
+
+}  // namespace spdnn::testing

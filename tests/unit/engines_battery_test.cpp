@@ -1,0 +1,161 @@
+// Every variant of this build, in every precision it knows, against the oracle.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string_view>
+
+#include "spdnn/error.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Case;
+using testing::MakeEngine;
+using testing::Truth;
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = testing::battery();
+  return all;
+}
+
+const Truth& truth_of(std::size_t number) {
+  static std::vector<std::unique_ptr<Truth>> truths(cases().size());
+  if (!truths[number]) truths[number] = std::make_unique<Truth>(testing::oracle(cases()[number]));
+  return *truths[number];
+}
+
+struct Configuration {
+  const Variant* variant;
+  Precision precision;
+};
+
+std::vector<Configuration> configurations() {
+  std::vector<Configuration> all;
+  for (const Variant& variant : variants())
+    for (const Precision precision : variant.precisions) all.push_back({&variant, precision});
+  return all;
+}
+
+double tolerance_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return 1e-12;
+    case Precision::fp32:
+      return 2e-5;
+    default:
+      return 2e-2;
+  }
+}
+
+struct Run {
+  std::string_view passes;
+  int threads;
+};
+constexpr std::string_view kAll = "dead,saturated,identical";
+constexpr std::array<Run, 6> kRuns{{{"none", 1}, {"dead", 2}, {"identical", 3}, {kAll, 1}, {kAll, 2}, {kAll, 3}}};
+
+using Parameter = std::tuple<std::size_t, std::size_t>;  // configuration, case
+
+std::string name_of(const ::testing::TestParamInfo<Parameter>& test) {
+  const Configuration c = configurations()[std::get<0>(test.param)];
+  return std::string(c.variant->name) + "_" + std::string(to_string(c.precision)) + "_" +
+         cases()[std::get<1>(test.param)].name;
+}
+
+class Battery : public ::testing::TestWithParam<Parameter> {};
+
+TEST_P(Battery, AgreesWithTheOracle) {
+  const Configuration configuration = configurations()[std::get<0>(GetParam())];
+  const Case& c = cases()[std::get<1>(GetParam())];
+  const Truth& truth = truth_of(std::get<1>(GetParam()));
+  try {
+    for (const auto& [passes, threads] : kRuns)
+      EXPECT_EQ(testing::difference(truth, c, configuration.variant->make, parse_passes(passes),
+                                    {.precision = configuration.precision, .threads = threads},
+                                    tolerance_of(configuration.precision)),
+                "")
+          << "passes " << passes << ", " << threads << " threads";
+  } catch (const DeviceError& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Battery,
+                         ::testing::Combine(::testing::Range<std::size_t>(0, configurations().size()),
+                                            ::testing::Range<std::size_t>(0, cases().size())),
+                         name_of);
+
+/// An engine that runs another plan than it was given.
+class Mutant final : public Engine {
+ public:
+  Mutant(const Plan& plan, const EngineOptions& options, const std::function<void(Plan&)>& spoil) : plan_(plan) {
+    spoil(plan_);
+    engine_ = find_variant("cpu_reference").make(plan_, options);
+  }
+  void load(const ImageSet& images) override { engine_->load(images); }
+  void reset() override { engine_->reset(); }
+  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  Outcome outcome() override { return engine_->outcome(); }
+  std::vector<double> activations() override { return engine_->activations(); }
+
+ private:
+  Plan plan_;
+  std::unique_ptr<Engine> engine_;
+};
+
+/// The last term of every row left out.
+void drop_last_terms(Plan& plan) {
+  for (Layer& layer : plan.layers) {
+    testing::Rows rows(layer.outputs());
+    for (Index j = 0; j < layer.outputs(); ++j)
+      for (Offset k = layer.weights.offsets[j]; k + 1 < layer.weights.offsets[j + 1]; ++k)
+        rows[j].emplace_back(layer.weights.indices[k], layer.weights.entry_value(k));
+    layer.weights = testing::make_matrix(layer.inputs(), rows);
+  }
+}
+
+void change_bias(Plan& plan) {
+  for (Layer& layer : plan.layers) layer.bias.uniform += 1e-3;
+}
+
+void forget_bias_of_neurons(Plan& plan) {
+  for (Layer& layer : plan.layers) layer.bias.values = {};
+}
+
+void turn_rule(Plan& plan) {
+  plan.bias_rule = plan.bias_rule == BiasRule::everywhere ? BiasRule::non_zeros : BiasRule::everywhere;
+}
+
+TEST(BatteryMutants, AreCaught) {
+  const std::vector<std::pair<std::string, std::function<void(Plan&)>>> mutants = {
+      {"drops the last term of every sum", drop_last_terms},
+      {"adds another bias", change_bias},
+      {"takes one bias for all neurons", forget_bias_of_neurons},
+      {"adds the bias by the other rule", turn_rule},
+      {"forgets the cap", [](Plan& plan) { plan.cap.reset(); }},
+      {"settles images at the cap too early",
+       [](Plan& plan) {
+         plan.passes.saturated = plan.cap.has_value();
+         plan.saturated_from = 0;
+       }},
+      {"settles dead images where a bias revives them",
+       [](Plan& plan) {
+         plan.passes.dead = true;
+         plan.dead_from = 0;
+       }},
+  };
+  for (const auto& [name, spoil] : mutants) {
+    const MakeEngine make = [&](const Plan& plan, const EngineOptions& options) {
+      return std::make_unique<Mutant>(plan, options, spoil);
+    };
+    int caught = 0;
+    for (std::size_t i = 0; i < cases().size(); ++i)
+      caught += testing::difference(truth_of(i), cases()[i], make, {}, {Precision::fp64, 1}, 1e-12).empty() ? 0 : 1;
+    EXPECT_GT(caught, 0) << "no case catches an engine that " << name;
+  }
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,173 @@
+// The one loop: batches from the memory at hand, trials that must agree, merged plans with borderline images.
+
+#include <gtest/gtest.h>
+
+#include "engines/memory.hpp"
+#include "engines/run.hpp"
+#include "spdnn/error.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Case;
+
+RunOptions options_of(int trials, Index batch = 0) {
+  RunOptions options;
+  options.engine.threads = 1;
+  options.trials = trials;
+  options.batch = batch;
+  return options;
+}
+
+/// Keeps images 0, 2, 4, ... of each batch; in the trials after the first, 1, 3, 5, ... where it is told to waver.
+class FakeEngine final : public Engine {
+ public:
+  explicit FakeEngine(bool wavers) : wavers_(wavers) {}
+  void load(const ImageSet& images) override { images_ = images.images(); }
+  void reset() override { ++trial_; }
+  Index advance(Index /*first*/, Index until) override { return until; }
+  Outcome outcome() override {
+    Outcome outcome;
+    for (Index image = wavers_ && trial_ > 1 ? 1 : 0; image < images_; image += 2) outcome.categories.push_back(image);
+    outcome.alive.assign(1, -1);
+    return outcome;
+  }
+  std::vector<double> activations() override { return {}; }
+
+ private:
+  bool wavers_;
+  Index images_ = 0;
+  int trial_ = 0;
+};
+
+Variant fake_variant(std::size_t (*working_bytes)(const Plan&, const EngineOptions&, Index), bool wavers = false) {
+  Variant variant{"fake", Device::cpu, "for tests", {Precision::fp32}, nullptr, working_bytes};
+  variant.make = wavers
+      ? [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(true); }
+  : [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(false); };
+  return variant;
+}
+
+struct Small {
+  testing::Dice dice{4};
+  Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  Plan plan = testing::unreduced_plan(network);
+  ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+};
+
+TEST(Run, BatchesAreEvenAndFitTheMemory) {
+  const Small s;
+  EXPECT_GT(memory_budget(Device::cpu, {}), std::size_t{1} << 20U);
+  const Variant four_fit = fake_variant([](const Plan&, const EngineOptions&, Index images) -> std::size_t {
+    return images <= 4 ? 1 : std::numeric_limits<std::size_t>::max();
+  });
+  const RunResult result = run(four_fit, s.plan, s.images, options_of(1));
+  EXPECT_EQ(result.batch, 4U);  // 10 = 4 + 4 + 2
+  EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 4, 6, 8}));
+  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{-1});
+
+  const Variant nine_fit = fake_variant([](const Plan&, const EngineOptions&, Index images) -> std::size_t {
+    return images <= 9 ? 1 : std::numeric_limits<std::size_t>::max();
+  });
+  EXPECT_EQ(run(nine_fit, s.plan, s.images, options_of(1)).batch, 5U);  // two rounds in either case
+
+  const Variant none_fits = fake_variant([](const Plan&, const EngineOptions&, Index) -> std::size_t {
+    return std::numeric_limits<std::size_t>::max() / 4;
+  });
+  EXPECT_THROW(run(none_fits, s.plan, s.images, options_of(1)), DeviceError);
+}
+
+TEST(Run, TrialsMustAgree) {
+  const Small s;
+  const auto no_bytes = [](const Plan&, const EngineOptions&, Index) -> std::size_t { return 0; };
+  EXPECT_EQ(run(fake_variant(no_bytes), s.plan, s.images, options_of(3)).infer_seconds.size(), 3U);
+  EXPECT_NO_THROW(run(fake_variant(no_bytes, true), s.plan, s.images, options_of(1)));
+  EXPECT_THROW(run(fake_variant(no_bytes, true), s.plan, s.images, options_of(2)), std::logic_error);
+}
+
+TEST(Run, RefusesWhatDoesNotFit) {
+  const Small s;
+  const Variant& reference = find_variant("cpu_reference");
+  EXPECT_THROW(run(reference, s.plan, s.images, options_of(1)), UsageError);  // fp32
+  const ImageSet narrow_images{testing::make_matrix(7, {{{0, 1.0F}}})};
+  EXPECT_THROW(run(find_variant("cpu_openmp"), s.plan, narrow_images, options_of(1)), DataError);
+}
+
+TEST(Run, WithoutLayersTheLitImagesAreTheCategories) {
+  Network network;
+  const Plan plan = testing::unreduced_plan(network);
+  const ImageSet images{testing::make_matrix(3, {{{0, 1.0F}}, {}, {{2, 1.0F}}})};
+  EXPECT_EQ(run(find_variant("cpu_openmp"), plan, images, options_of(1)).outcome.categories, (Categories{0, 2}));
+}
+
+/// The network's rows with equal terms added up, and bounds that call `doubtful` everything within them.
+Plan merged_plan(const Network& network, double bound) {
+  Plan plan = testing::unreduced_plan(network, parse_passes("merge,dead,saturated,identical"));
+  plan.passes.merge = false;
+  plan.in_order = std::make_shared<const Plan>(plan);
+  plan.passes.merge = true;
+  plan.error_bounds.assign(plan.depth(), bound);
+  for (Layer& layer : plan.layers) {
+    testing::Rows rows(layer.outputs());
+    for (Index j = 0; j < layer.outputs(); ++j) {
+      for (Offset k = layer.weights.offsets[j]; k < layer.weights.offsets[j + 1]; ++k) {
+        const Index input = layer.weights.indices[k];
+        const auto same = std::find_if(rows[j].begin(), rows[j].end(), [&](const auto& t) { return t.first == input; });
+        if (same != rows[j].end())
+          same->second += layer.weights.entry_value(k);
+        else
+          rows[j].emplace_back(input, layer.weights.entry_value(k));
+      }
+    }
+    layer.weights = testing::make_matrix(layer.inputs(), rows);
+  }
+  return plan;
+}
+
+Network network_with_repeated_terms() {
+  testing::Dice dice(6);
+  Network network;
+  for (int k = 0; k < 12; ++k) {
+    testing::Rows rows = testing::random_rows(dice, 40, 40, 4, 0.15, 0.15);
+    for (auto& row : rows) row.insert(row.end(), {row[0], row[1], row[0], row[2]});
+    network.layers.push_back(testing::make_layer(40, rows, -0.2));
+  }
+  return network;
+}
+
+TEST(Run, BorderlineImagesAreRunInOrder) {
+  const Network network = network_with_repeated_terms();
+  testing::Dice dice(9);
+  const ImageSet images = testing::bit_images(dice, 300, 40, 0.5);
+  const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
+  const Variant& openmp = find_variant("cpu_openmp");
+  const RunResult expected = run(openmp, in_order, images, options_of(1));
+  ASSERT_GT(expected.outcome.categories.size(), 20U);
+  ASSERT_LT(expected.outcome.categories.size(), 250U);
+  for (const double bound : {1e-5, 0.02, 0.2, 100.0}) {
+    for (const Index batch : {300U, 70U}) {
+      const Plan merged = merged_plan(network, bound);
+      const RunResult result = run(openmp, merged, images, options_of(2, batch));
+      EXPECT_EQ(result.outcome.categories, expected.outcome.categories) << "bound " << bound;
+      EXPECT_EQ(result.outcome.alive, expected.outcome.alive) << "bound " << bound;
+      EXPECT_EQ(result.outcome.borderline.empty(), bound < 0.02) << "bound " << bound;
+      EXPECT_EQ(result.outcome.borderline.size() == 300, bound == 100.0) << "bound " << bound;
+    }
+  }
+}
+
+TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
+  const Network network = network_with_repeated_terms();
+  const Plan merged = merged_plan(network, 100.0);
+  const Variant& openmp = find_variant("cpu_openmp");
+  testing::Rows bright(5);
+  for (Index i = 0; i < 5; ++i) bright[i].emplace_back(i, i == 3 ? 1.5F : 1.0F);
+  const RunResult result = run(openmp, merged, {testing::make_matrix(40, bright)}, options_of(1));
+  EXPECT_TRUE(result.outcome.borderline.empty());
+  bright[3][0].second = 1.0F;
+  EXPECT_EQ(run(openmp, merged, {testing::make_matrix(40, bright)}, options_of(1)).outcome.borderline.size(), 5U);
+}
+
+}  // namespace
+}  // namespace spdnn
