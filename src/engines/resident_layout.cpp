@@ -138,8 +138,18 @@ void plain_terms(const CsrMatrix& weights, Index row, Terms& terms) {
 struct Bundle {
   std::vector<Index> neurons;
   std::vector<Terms> terms;
-  Index chunks = 0;
+  Index chunks = 0;  ///< in the stream
+  Index pairs = 0;   ///< of an alternating bundle
 };
+
+/// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
+Index alternating_pairs(const CsrMatrix& weights, Index row) {
+  const auto inputs = weights.row(row);
+  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0 || inputs.size() / 2 >= kAlternating / 2) return 0;
+  for (std::size_t k = 2; k < inputs.size(); ++k)
+    if (inputs[k] != inputs[k - 2]) return 0;
+  return static_cast<Index>(inputs.size() / 2);
+}
 
 class LayerBuilder {
  public:
@@ -171,7 +181,22 @@ class LayerBuilder {
     return all;
   }
 
+  /// Pairs in every row of the bundle, or 0.
+  Index common_pairs(const std::vector<Index>& neurons) const {
+    if (bits_ || layout_.values) return 0;
+    const Index pairs = alternating_pairs(weights_, neurons.front());
+    const auto alike = [&](Index neuron) { return alternating_pairs(weights_, neuron) == pairs; };
+    return std::all_of(neurons.begin(), neurons.end(), alike) ? pairs : 0;
+  }
+
   void pad(Bundle& bundle) const {
+    bundle.pairs = common_pairs(bundle.neurons);
+    if (bundle.pairs > 0) {
+      bundle.terms.resize(bundle.neurons.size());
+      for (std::size_t i = 0; i < bundle.neurons.size(); ++i) plain_terms(weights_, bundle.neurons[i], bundle.terms[i]);
+      bundle.chunks = 1;
+      return;
+    }
     const Index group = layout_.shape.colours();
     const std::size_t size = bundle.neurons.size();
     bundle.terms.resize(size);
@@ -238,6 +263,7 @@ struct LayerPart {
   std::vector<std::uint32_t> stream;
   std::vector<Offset> starts;
   Offset padded = 0;
+  Offset reads = 0;
 };
 
 /// Fills the layer's places in the layout's tables and returns its part of the stream.
@@ -252,8 +278,10 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
     part.starts.push_back(part.stream.size() / 4);
     for (Index round = 0; round < warps[warp].size(); ++round) {
       const Bundle& bundle = warps[warp][round];
-      layout.chunks[place * kMaxRounds + round] = narrow<std::uint16_t>(bundle.chunks);
+      layout.chunks[place * kMaxRounds + round] =
+          narrow<std::uint16_t>(bundle.pairs > 0 ? kAlternating | bundle.pairs : bundle.chunks);
       part.padded += Offset{bundle.chunks} * kChunkTerms * shape.bundle();
+      part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks * kChunkTerms} * shape.bundle();
       emit(bundle, layout.values, part.stream);
       for (Index i = 0; i < shape.bundle(); ++i) {
         const std::size_t at = (place * shape.rounds + round) * shape.bundle() + i;
@@ -328,6 +356,7 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
     for (const Offset start : part.starts) layout.starts.push_back(layout.stream.size() / 4 + start);
     layout.stream.insert(layout.stream.end(), part.stream.begin(), part.stream.end());
     layout.padded += part.padded;
+    layout.reads.push_back(part.reads + (layout.reads.empty() ? 0 : layout.reads.back()));
     part = {};
   }
   for (const auto& of_layer : copies) layout.copies.insert(layout.copies.end(), of_layer.begin(), of_layer.end());
