@@ -199,6 +199,16 @@ sanitize: build/.deps-TEST build/.deps-FUZZ
 	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
 	 done
 
+# ---- peers: other programs doing the same work, in one run with ours ------------------------------------------------
+$(OUT)/tests/peers/graphblas_peer.o: | build/.deps-BENCH
+$(OUT)/graphblas_peer: $(OUT)/tests/peers/graphblas_peer.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgraphblas -o $@
+
+bench: build/.deps-BENCH
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/graphblas_peer
+	./$(OUT)/graphblas_peer 1024 120 60000 3 $(or $(MNIST),$(wildcard ../shared/data/mnist/train-images-idx3-ubyte.gz))
+
 # ---- upkeep ----------------------------------------------------------------------------------------------------
 format: build/.deps-LINT
 	clang-format -i $(FORMATTED)

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cli/network_form.hpp"
 #include "cli/problem.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
@@ -66,24 +67,6 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
   throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
 }
 
-/// The form of a network's OUT. Layers go into directories: a name that ends like one of their files is a slip.
-Form network_form(const Path& out, const po::variables_map& values) {
-  const std::string name = out.filename().string();
-  const auto ends = [&](const char* ending) { return name.ends_with(ending); };
-  if (const auto text = text_of(values, "form")) {
-    const Form form = choose<Form>(
-        "form", *text,
-        {{"tsv", Form::tsv}, {"tsv.gz", Form::tsv_gz}, {"mtx", Form::matrix_market}, {"packed", Form::packed}});
-    if ((form == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
-      throw UsageError(fmt::format("--form {} does not go with OUT {}", *text, out.string()));
-    return form;
-  }
-  if (ends(".spdnn")) return Form::packed;
-  if (ends(".tsv") || ends(".tsv.gz") || ends(".mtx") || ends(".mtx.gz"))
-    throw UsageError(fmt::format("OUT {}: a network goes into a directory or a .spdnn file", out.string()));
-  return Form::tsv;
-}
-
 /// Text layers hold weights, and biases that differ: says what must be given to `infer` beside them.
 void say_what_is_lost(const Path& out, const NetworkFile& file) {
   const Network& network = file.network;
@@ -99,7 +82,7 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"images"}, "a network");
-  const Form form = network_form(out, values);
+  const Form form = network_form(out, text_of(values, "form"));
   if (form != Form::packed)
     refuse(values, {"bias", "bias-rule", "cap", "plan"}, "an OUT of text layers, which hold weights");
   NetworkRequest request;

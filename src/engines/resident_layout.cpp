@@ -258,8 +258,7 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
       for (Index i = 0; i < shape.bundle(); ++i) {
         const std::size_t at = (place * shape.rounds + round) * shape.bundle() + i;
         layout.targets[at] = bundle.neurons[i] | std::uint32_t{next_copies[bundle.neurons[i]]} << 16U;
-        if (!layout.biases.empty())
-          layout.biases[at] = static_cast<float>(plan.layers[number].bias[bundle.neurons[i]]);
+        if (!layout.biases.empty()) layout.biases[at] = static_cast<float>(plan.layers[number].bias[bundle.neurons[i]]);
       }
     }
   }

@@ -38,16 +38,16 @@ inline constexpr Index kMaxRounds = 32;
 /// shared memory. Where room is left, inputs have a second slot of another colour, so that few such terms are needed.
 struct ResidentLayout {
   TileShape shape;
-  bool values = false;   ///< every term has its weight in the stream; otherwise a layer has one weight
+  bool values = false;     ///< every term has its weight in the stream; otherwise a layer has one weight
   bool from_bits = false;  ///< layer 0 reads bits: its terms name inputs, not slots; `inputs` names a row of zeros
-  Index zero_slot = 0;   ///< first of colours() slots that hold zeros; below it, slot = neuron
+  Index zero_slot = 0;     ///< first of colours() slots that hold zeros; below it, slot = neuron
   Index slots = 0;
 
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
   /// floats and bundle() x 4 floats.
   std::vector<std::uint32_t> stream;
-  std::vector<Offset> starts;         ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
-  std::vector<std::uint16_t> chunks;  ///< by layer, warp, kMaxRounds: chunks of the bundle
+  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
+  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle
   std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron of the bundle: slot, copy's slot << 16
   std::vector<float> biases;           ///< likewise; empty where all layers have one bias
   std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy

@@ -12,9 +12,9 @@ namespace spdnn {
 using packed::Kind;
 using packed::kNone;
 using packed::kPassBits;
-using packed::passes_of;
 using packed::LayerRecord;
 using packed::ModelRecord;
+using packed::passes_of;
 
 namespace {
 

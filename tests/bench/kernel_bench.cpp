@@ -147,7 +147,8 @@ void bench(const po::variables_map& values) {
              values["weights"].as<std::string>(), to_string(plan.passes), problem.images.images(), seconds_since(start),
              plan.max_width());
   const double work = static_cast<double>(problem.images.images()) * static_cast<double>(problem.network.edges());
-  const double floor_ms = 4e3 / 32.9e12 * static_cast<double>(problem.images.images()) * static_cast<double>(plan.edges());
+  const double floor_ms =
+      4e3 / 32.9e12 * static_cast<double>(problem.images.images()) * static_cast<double>(plan.edges());
   const auto reference = find_variant("cpu_reference").make(plan, options);
   const ImageSet some = problem.images.slice(0, std::min(values["check"].as<Index>(), problem.images.images()));
   for (const Candidate& candidate : candidates(values["engines"].as<std::string>(), plan, options)) {
@@ -166,11 +167,11 @@ void bench(const po::variables_map& values) {
       }
       std::sort(times.begin(), times.end());
       const double median = times[times.size() / 2];
-      fmt::print("{:<28} set-up {:5.2f} s  min {:9.3f} median {:9.3f} max {:9.3f} ms  {:8.2f} TE/s  floor/median {:5.1f} %"
-                 "  cats {} {}  err {:.1e} sum {:016x}\n",
-                 candidate.name, upload, times.front(), median, times.back(), work / median / 1e9,
-                 100 * floor_ms / median, outcome.categories.size(), digest(outcome.categories).substr(0, 8), worst,
-                 checksum);
+      fmt::print(
+          "{:<28} set-up {:5.2f} s  min {:9.3f} median {:9.3f} max {:9.3f} ms  {:8.2f} TE/s  floor/median {:5.1f} %"
+          "  cats {} {}  err {:.1e} sum {:016x}\n",
+          candidate.name, upload, times.front(), median, times.back(), work / median / 1e9, 100 * floor_ms / median,
+          outcome.categories.size(), digest(outcome.categories).substr(0, 8), worst, checksum);
     } catch (const Error& error) {
       fmt::print("{:<28} {}\n", candidate.name, error.what());
     }
@@ -185,8 +186,8 @@ int main(int argc, char** argv) {
   namespace po = boost::program_options;
   po::options_description options("kernel_bench");
   options.add_options()("neurons", po::value<spdnn::Index>()->default_value(1024))(
-      "layers", po::value<spdnn::Index>()->default_value(120))(
-      "images", po::value<spdnn::Index>()->default_value(60000))(
+      "layers", po::value<spdnn::Index>()->default_value(120))("images",
+                                                               po::value<spdnn::Index>()->default_value(60000))(
       "network", po::value<std::string>()->default_value("random"), "random, power-law or official")(
       "weights", po::value<std::string>()->default_value("uniform"), "uniform or different")(
       "reduce", po::value<std::string>()->default_value("dead"))(

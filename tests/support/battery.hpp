@@ -62,14 +62,15 @@ inline void append_shape_cases(std::vector<Case>& cases) {
   }
   cases.push_back(square_case("images_0", 24, 0));
   cases.push_back(square_case("one_image", 24, 1));
-  cases.push_back({"one_by_one", network_of({make_layer(1, {{{0, 0.5F}}}, -0.25)}),
+  cases.push_back({"one_by_one",
+                   network_of({make_layer(1, {{{0, 0.5F}}}, -0.25)}),
                    {make_matrix(1, {{{0, 1.0F}}, {}, {{0, 1.0F}}}, true)}});
   Dice dice(5);
-  cases.push_back({"not_square",
-                   network_of({random_layer(dice, 70, 20, 9, 0.1, 0.4, -0.1),
-                               random_layer(dice, 20, 130, 5, 0.1, 0.6, -0.1),
-                               random_layer(dice, 130, 3, 40, 0.01, 0.05, -0.02)}),
-                   bit_images(dice, 65, 70, 0.3)});
+  cases.push_back(
+      {"not_square",
+       network_of({random_layer(dice, 70, 20, 9, 0.1, 0.4, -0.1), random_layer(dice, 20, 130, 5, 0.1, 0.6, -0.1),
+                   random_layer(dice, 130, 3, 40, 0.01, 0.05, -0.02)}),
+       bit_images(dice, 65, 70, 0.3)});
   cases.push_back({"empty_layer", network_of({make_layer(12, Rows(12), -0.1), random_layer(dice, 12, 12, 3, 0, 1, 0)}),
                    bit_images(dice, 20, 12, 0.5)});
   cases.push_back({"no_outputs", network_of({random_layer(dice, 12, 12, 3, 0, 1, 0), make_layer(12, {}, -0.1)}),
@@ -114,8 +115,7 @@ inline void append_value_cases(std::vector<Case>& cases) {
 
   cases.push_back({"positive_bias", random_network(dice, 32, 4, 4, 0.25), bit_images(dice, 45, 32, 0.1)});
   cases.push_back({"valued_images", random_network(dice, 50, 5, 7, -0.1), valued_images(dice, 45, 50, 0.4)});
-  cases.push_back({"sparse_ones", random_network(dice, 50, 3, 7, -0.01),
-                   {bit_images(dice, 45, 50, 0.05).to_csr()}});
+  cases.push_back({"sparse_ones", random_network(dice, 50, 3, 7, -0.01), {bit_images(dice, 45, 50, 0.05).to_csr()}});
 
   Network uniform;
   for (const float weight : {0.0625F, 0.3F, 0.25F}) {

@@ -73,8 +73,8 @@ inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree,
   return make_layer(inputs, random_rows(dice, inputs, outputs, degree, low, high), bias);
 }
 
-/// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which differs
-/// from image to image; every seventh image is empty.
+/// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which
+/// differs from image to image; every seventh image is empty.
 inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {
   Rows rows(images);
   for (Index image = 0; image < images; ++image)
@@ -117,9 +117,9 @@ inline Plan unreduced_plan(const Network& network, const Passes& passes = {}) {
   plan.given_neurons.push_back(network.inputs());
   for (const Layer& layer : network.layers) plan.given_neurons.push_back(layer.outputs());
   plan.dead_from = plan.depth();
-  while (plan.dead_from > 0 && (network.bias_rule == BiasRule::non_zeros ||
-                                network.layers[plan.dead_from - 1].outputs() == 0 ||
-                                network.layers[plan.dead_from - 1].bias.max() <= 0))
+  while (plan.dead_from > 0 &&
+         (network.bias_rule == BiasRule::non_zeros || network.layers[plan.dead_from - 1].outputs() == 0 ||
+          network.layers[plan.dead_from - 1].bias.max() <= 0))
     --plan.dead_from;
   plan.saturated_from = plan.depth();
   while (plan.saturated_from > 0 && keeps_cap(network, network.layers[plan.saturated_from - 1])) --plan.saturated_from;

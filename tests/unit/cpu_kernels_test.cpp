@@ -99,8 +99,8 @@ TEST(CpuKernels, ARepeatedWeightIsAWeightLikeAnyOther) {
 
 TEST(CpuKernels, OverflowFollowsIeee) {
   const float huge = 3e38F;
-  Network network = testing::network_of(
-      {testing::make_layer(2, {{{0, huge}, {1, huge}}, {{0, huge}, {1, huge}, {0, -huge}, {1, -huge}, {0, -huge}}}, 0)});
+  Network network = testing::network_of({testing::make_layer(
+      2, {{{0, huge}, {1, huge}}, {{0, huge}, {1, huge}, {0, -huge}, {1, -huge}, {0, -huge}}}, 0)});
   network.cap.reset();
   const Plan plan = testing::unreduced_plan(network, parse_passes("dead"));
   const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});

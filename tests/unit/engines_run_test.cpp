@@ -43,9 +43,8 @@ class FakeEngine final : public Engine {
 
 Variant fake_variant(std::size_t (*working_bytes)(const Plan&, const EngineOptions&, Index), bool wavers = false) {
   Variant variant{"fake", Device::cpu, "for tests", {Precision::fp32}, nullptr, working_bytes};
-  variant.make = wavers ? [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> {
-    return std::make_unique<FakeEngine>(true);
-  }
+  variant.make = wavers
+      ? [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(true); }
   : [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(false); };
   return variant;
 }

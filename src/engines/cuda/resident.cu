@@ -3,8 +3,6 @@
 //
 // A run is a handful of launches that the device itself divides into phases; the host waits once, for the outcome.
 
-#include "engines/cuda/resident.hpp"
-
 #include <array>
 #include <limits>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "engines/cuda/device_images.hpp"
 #include "engines/cuda/handle.hpp"
 #include "engines/cuda/layer_source.hpp"
+#include "engines/cuda/resident.hpp"
 #include "engines/cuda/resident_kernel.cuh"
 #include "engines/cuda/staging.hpp"
 #include "spdnn/error.hpp"
@@ -108,8 +107,7 @@ std::optional<std::size_t> choose_shape(const Plan& plan, const cudaDeviceProp& 
 /// A layout on the device, and how to launch it.
 class DeviceProgram {
  public:
-  DeviceProgram(const Plan& plan, std::size_t shape, bool from_bits, const cudaDeviceProp& device,
-                cudaStream_t stream)
+  DeviceProgram(const Plan& plan, std::size_t shape, bool from_bits, const cudaDeviceProp& device, cudaStream_t stream)
       : shape_(kShapes[shape]) {
     const ResidentLayout layout = lay_out(plan, shape_.tile, slots_for(plan, device, from_bits), from_bits);
     const std::size_t spare = 4 * std::size_t{layout.chunk_units()};
@@ -272,7 +270,8 @@ class ResidentEngine final : public Engine {
     const Control& control = *reinterpret_cast<const Control*>(host_state_.data());
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
-    for (const Index image : settled.categories) std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
+    for (const Index image : settled.categories)
+      std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
     std::vector<Index> ids(control.images);
     std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
     copy_back(ids, ids_[control.side]);
@@ -384,8 +383,8 @@ std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& opt
 std::size_t working_bytes_resident(const Plan& plan, const EngineOptions&, Index images) {
   // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.
   const std::size_t rows = 2 * (std::size_t{images} + 32) * (cuda::row_stride(plan) * sizeof(float) + sizeof(Index));
-  const bool values = std::any_of(plan.layers.begin(), plan.layers.end(),
-                                  [](const Layer& layer) { return !layer.weights.uniform(); });
+  const bool values =
+      std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
   return rows + 2 * plan.edges() * (values ? 6 : 2) + 16 * widths + images;
 }

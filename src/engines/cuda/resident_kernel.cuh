@@ -49,8 +49,7 @@ struct Config {
   static constexpr Index kPitch = M / kWide;             ///< loads a row
   static constexpr Index kAhead = V >= 8 ? 1 : 2;        ///< chunks read ahead: a chunk lasts 128 V cycles
   using Wide = std::conditional_t<kWide == 4, float4, std::conditional_t<kWide == 2, float2, float>>;
-  using Bits =
-      std::conditional_t<M == 32, std::uint32_t, std::conditional_t<M == 16, std::uint16_t, std::uint8_t>>;
+  using Bits = std::conditional_t<M == 32, std::uint32_t, std::conditional_t<M == 16, std::uint16_t, std::uint8_t>>;
 
   static_assert(M <= 32 && (M & (M - 1)) == 0 && (V & (V - 1)) == 0 && V <= M && V <= 32);
   static_assert(V >= 4 || V == M, "threads of a neuron read 16 bytes each");
@@ -88,8 +87,8 @@ inline constexpr Index kNever = 0xffffffff;
 
 /// What a launch leaves to the next.
 struct Control {
-  Index layer;      ///< next to run
-  Index images;     ///< unsettled, in rows[side]
+  Index layer;   ///< next to run
+  Index images;  ///< unsettled, in rows[side]
   Index side;
   Index length;     ///< layers of the last phase
   Index calm;       ///< hardly any image left in the last phase
@@ -107,13 +106,13 @@ struct LayerCount {
 /// A batch of images on the device.
 struct Batch {
   Control* control;
-  LayerCount* counts;        ///< by layer
+  LayerCount* counts;         ///< by layer
   std::uint32_t* categories;  ///< a bit an image
   std::uint32_t* borderline;
-  Index* progress;          ///< by tile: kMaxSegments * epoch + segments done
-  std::uint32_t* settled;   ///< by tile, between segments
-  float* rows[2];           ///< activations by image, `stride` floats a row; between segments by tile as in the block
-  Index* ids[2];            ///< the image of each row; before layer 0, row i is image i
+  Index* progress;         ///< by tile: kMaxSegments * epoch + segments done
+  std::uint32_t* settled;  ///< by tile, between segments
+  float* rows[2];          ///< activations by image, `stride` floats a row; between segments by tile as in the block
+  Index* ids[2];           ///< the image of each row; before layer 0, row i is image i
   Index stride;
   const std::uint32_t* bits;  ///< input: rows of `words` words, or
   std::size_t words;
@@ -291,8 +290,7 @@ struct LaneFlags {
 /// One layer: `out` receives this thread's activations.
 template <class C, bool kBits>
 __device__ LaneFlags run_layer(const Program& program, const LayerInfo& info, std::size_t place, const float* tile,
-                               const Lane<C>& lane, Reader<C>& reader,
-                               float (&out)[C::kRounds][C::kLaneImages]) {
+                               const Lane<C>& lane, Reader<C>& reader, float (&out)[C::kRounds][C::kLaneImages]) {
   LaneFlags flags;
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
@@ -303,8 +301,7 @@ __device__ LaneFlags run_layer(const Program& program, const LayerInfo& info, st
     const std::size_t at = (place * C::kRounds + round) * C::kBundle + lane.neuron;
     const float bias = program.biases != nullptr ? program.biases[at] : info.bias;
 #pragma unroll 1
-    for (Index k = 0; k < chunks; ++k)
-      add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
+    for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
 #pragma unroll
     for (Index i = 0; i < C::kLaneImages; ++i) {
       const float sum = out[round][i] + bias;
@@ -513,8 +510,7 @@ __device__ std::uint32_t settle(const Program& program, const Batch& batch, Inde
   if (threadIdx.x == 0) {
     if ((active & live) != 0)
       atomicAdd(&batch.counts[layer].live, static_cast<unsigned long long>(__popc(active & live)));
-    if (saturated != 0)
-      atomicAdd(&batch.counts[layer].saturated, static_cast<unsigned long long>(__popc(saturated)));
+    if (saturated != 0) atomicAdd(&batch.counts[layer].saturated, static_cast<unsigned long long>(__popc(saturated)));
   }
   if (threadIdx.x < C::kImages && (saturated >> threadIdx.x & 1U) != 0)
     atomicOr(batch.categories + image / 32, 1U << (image % 32));
@@ -579,8 +575,8 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
 /// Takes the next item of the queue and brings its tile into shared memory, unless nothing is left to do for it.
 /// False: the queue is empty.
 template <class C>
-__device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, float* rows,
-                          Scratch& scratch, Tile& tile, Index& segment) {
+__device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, float* rows, Scratch& scratch,
+                          Tile& tile, Index& segment) {
   if (threadIdx.x == 0) {
     scratch.item = atomicAdd(&batch.control->next_item, 1U);
     scratch.live[0] = scratch.live[1] = scratch.miss[0] = scratch.miss[1] = 0;
@@ -602,8 +598,7 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Phas
   tile.image = 0;
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
-  if (~tile.settled != 0)
-    load_tile<C>(program, batch, phase, tile.number, phase.begin(segment), rows);
+  if (~tile.settled != 0) load_tile<C>(program, batch, phase, tile.number, phase.begin(segment), rows);
   __syncthreads();
   return true;
 }

@@ -8,8 +8,6 @@
 // Bias, cap and the images' flags are applied before the sums are written. Settled images are dropped at a growing
 // distance of layers (resident's phases do the same): only there the host waits, for one number.
 
-#include "engines/cuda/spmm_engine.hpp"
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -22,6 +20,7 @@
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/row_steps.cuh"
+#include "engines/cuda/spmm_engine.hpp"
 
 namespace spdnn::cuda {
 
@@ -292,7 +291,8 @@ class SpmmEngine final : public Engine {
     check(cudaStreamSynchronize(stream_));
     std::vector<double> active(std::size_t{rows} * width_);
     for (std::size_t row = 0; row < rows; ++row)
-      for (Index neuron = 0; neuron < width_; ++neuron) active[row * width_ + neuron] = stored[place(row, neuron, width_)];
+      for (Index neuron = 0; neuron < width_; ++neuron)
+        active[row * width_ + neuron] = stored[place(row, neuron, width_)];
     return rows_.fill_settled(width_, active);
   }
 
