@@ -56,7 +56,7 @@ class GroupScheduler {
     Index active = narrow<Index>(rows.size());
     for (Index i = 0; i < active; ++i) {
       rows_[i] = {weights_.offsets[rows[i]], weights_.offsets[Offset{rows[i]} + 1]};
-      order_[i] = i;
+      order_[i] = static_cast<std::uint8_t>(i);
       padded[i].clear();
       padded[i].reserve(2 * weights_.degree(rows[i]));
     }
@@ -231,28 +231,33 @@ class LayerBuilder {
     group.chunks = narrow<Index>((longest + kChunkTerms - 1) / kChunkTerms);
   }
 
-  /// Groups that need more chunks than the best of their length exchange neurons, in the hope of a better match.
+  /// Groups that need more chunks than the best of equal sums exchange neurons, in the hope of a better match.
   void regroup(std::vector<Group>& all) const {
-    constexpr int kAttempts = 6;
     if (layout_.shape.colours() == 1 || bits_) return;
-    std::map<Offset, Index> best;  // chunks by degree
-    for (const Group& group : all) {
-      const auto [entry, fresh] = best.try_emplace(weights_.degree(group.neurons.front()), group.chunks);
-      if (!fresh) entry->second = std::min(entry->second, group.chunks);
+    std::map<Offset, std::vector<Group*>> by_degree;
+    for (Group& group : all) {
+      const Offset degree = weights_.degree(group.neurons.front());
+      const auto equal = [&](Index neuron) { return weights_.degree(neuron) == degree; };
+      if (group.pairs == 0 && std::all_of(group.neurons.begin(), group.neurons.end(), equal))
+        by_degree[degree].push_back(&group);
     }
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      std::vector<Group*> poor;
-      for (Group& group : all)
-        if (group.pairs == 0 && group.chunks > best.at(weights_.degree(group.neurons.front()))) poor.push_back(&group);
-      if (poor.size() < 2) return;
-      // Neuron i of each group moves i groups on, among groups of equal degrees only in the regular case that matters.
-      std::vector<std::vector<Index>> dealt(poor.size());
-      for (std::size_t g = 0; g < poor.size(); ++g)
-        for (std::size_t i = 0; i < poor[g]->neurons.size(); ++i)
-          dealt[(g + i * (static_cast<std::size_t>(attempt) + 1)) % poor.size()].push_back(poor[g]->neurons[i]);
-      for (std::size_t g = 0; g < poor.size(); ++g) {
-        poor[g]->neurons = std::move(dealt[g]);
-        pad(*poor[g]);
+    for (auto& [degree, groups] : by_degree) exchange(std::move(groups));
+  }
+
+  void exchange(std::vector<Group*> groups) const {
+    constexpr std::size_t kAttempts = 6;
+    const auto fewer = [](const Group* a, const Group* b) { return a->chunks < b->chunks; };
+    const Index best = (*std::min_element(groups.begin(), groups.end(), fewer))->chunks;
+    for (std::size_t attempt = 1; attempt <= kAttempts; ++attempt) {
+      std::erase_if(groups, [&](const Group* group) { return group->chunks <= best; });
+      if (groups.size() < 2) return;
+      std::vector<std::vector<Index>> dealt(groups.size());
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        for (std::size_t i = 0; i < groups[g]->neurons.size(); ++i)
+          dealt[(g + i * attempt) % groups.size()].push_back(groups[g]->neurons[i]);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        groups[g]->neurons = std::move(dealt[g]);
+        pad(*groups[g]);
       }
     }
   }
