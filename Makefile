@@ -8,7 +8,7 @@ ARCH    ?= 80 90
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
-TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
+TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
@@ -71,7 +71,7 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
+.PHONY: io-bench all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
 	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
@@ -169,6 +169,15 @@ kernel-bench: $(KERNEL_BENCH)
 $(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- how fast files are read; a part of `make bench` -----------------------------------------------------------------
+$(OUT)/io_bench: $(OUT)/tests/bench/io_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+io-bench: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/io_bench
+	./$(OUT)/io_bench
+bench: io-bench
 
 # ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
 FUZZ_OUT      := build/fuzz
