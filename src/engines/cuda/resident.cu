@@ -218,6 +218,11 @@ class DeviceProgram {
   std::vector<Offset> reads_;
 };
 
+UsageError too_wide(const Plan& plan, const std::string& what) {
+  return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
+                    " neurons does not fit shared memory; spmm_rows takes any");
+}
+
 /// Row lengths are whole 16-byte units.
 Index row_stride(const Plan& plan) {
   Index width = 0;
@@ -230,7 +235,7 @@ class ResidentEngine final : public Engine {
   ResidentEngine(Plan plan, const EngineOptions& options, std::optional<std::size_t> shape)
       : plan_(std::move(plan)), device_(options.device), forced_shape_(shape), stream_(stream_on(options)) {
     if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
-    if (!pick(true) && !pick(false)) throw UsageError(too_wide("a layer"));
+    if (!pick(true) && !pick(false)) throw too_wide(plan_, "a layer");
     const cudaDeviceProp& device = device_properties(device_);
     int clock_khz = 0;
     check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
@@ -324,11 +329,6 @@ class ResidentEngine final : public Engine {
     return fits_as(plan_, *forced_shape_, device, from_bits) ? forced_shape_ : std::nullopt;
   }
 
-  std::string too_wide(const std::string& what) const {
-    return "resident: " + what + " of " + std::to_string(plan_.max_width()) +
-           " neurons does not fit shared memory; spmm_rows takes any";
-  }
-
   /// Phases are so long that the work of one with all images would outlast what its launch and the moving of rows
   /// cost.
   void choose_least_phase() {
@@ -372,7 +372,7 @@ class ResidentEngine final : public Engine {
 
   void prepare(bool from_bits) {
     const std::optional<std::size_t> shape = pick(from_bits);
-    if (!shape) throw UsageError(too_wide("a layer, or the images, which are not bits,"));
+    if (!shape) throw too_wide(plan_, "a layer, or the images, which are not bits,");
     const cudaDeviceProp& device = device_properties(device_);
     tail_.reset();
     main_.reset();
@@ -464,7 +464,12 @@ std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& opt
   return std::make_unique<cuda::ResidentEngine>(plan, options, std::nullopt);
 }
 
-std::size_t working_bytes_resident(const Plan& plan, const EngineOptions&, Index images) {
+std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
+  if (cuda::cuda_available(nullptr, options.device)) {
+    const cudaDeviceProp& device = cuda::device_properties(options.device);
+    if (!cuda::choose_shape(plan, device, true) && !cuda::choose_shape(plan, device, false))
+      throw cuda::too_wide(plan, "a layer");
+  }
   // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.
   const std::size_t rows = 2 * (std::size_t{images} + 32) * (cuda::row_stride(plan) * sizeof(float) + sizeof(Index));
   const bool values =
