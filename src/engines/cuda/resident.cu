@@ -306,8 +306,9 @@ class ResidentEngine final : public Engine {
     const Control& control = *reinterpret_cast<const Control*>(host_state_.data());
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
-    for (const Index image : settled.categories)
-      std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
+    if (plan_.cap)
+      for (const Index image : settled.categories)
+        std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
     std::vector<Index> ids(control.images);
     std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
     copy_back(ids, ids_[control.side]);
