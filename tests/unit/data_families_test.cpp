@@ -133,13 +133,17 @@ TEST(RadixNet, EveryInputHasTheSameNumberOfReaders) {
 }
 
 TEST(Random, InputsAreUniform) {
-  const Network network = generate_random({.neurons = 64, .layers = 50, .degree = 16});
-  std::vector<double> readers(64);
-  for (const Layer& layer : network.layers)
-    for (const Index input : layer.weights.indices) ++readers[input];
-  // 3200 rows x 1/4: 800 readers expected, deviation 24.5
-  EXPECT_GT(*std::min_element(readers.begin(), readers.end()), 690);
-  EXPECT_LT(*std::max_element(readers.begin(), readers.end()), 910);
+  for (const Index degree : {1, 16}) {
+    const Network network = generate_random({.neurons = 64, .layers = 50, .degree = degree});
+    std::vector<double> readers(64);
+    for (const Layer& layer : network.layers)
+      for (const Index input : layer.weights.indices) ++readers[input];
+    const double chance = degree / 64.0;
+    const double expected = 50 * 64 * chance;
+    const double deviation = std::sqrt(expected * (1 - chance));
+    EXPECT_GT(*std::min_element(readers.begin(), readers.end()), expected - 4.5 * deviation);
+    EXPECT_LT(*std::max_element(readers.begin(), readers.end()), expected + 4.5 * deviation);
+  }
 }
 
 TEST(Families, RefuseDegreesThatDoNotFit) {
