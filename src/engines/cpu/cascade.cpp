@@ -112,7 +112,7 @@ auto Cascade<T>::first_tile(Index number) -> Tile {
   tile.lanes = kAllLanes<T> >> (kLanes<T> - count);
   if (inputs.are_bits()) {
     auto* masks = reinterpret_cast<LaneMask*>(input_.data());
-    inputs.transpose<T>(first, masks);
+    inputs.transpose(shared_.kernels, first, masks);
     tile.bits = masks;
   } else {
     tile.data = reinterpret_cast<T*>(input_.data());
