@@ -1,8 +1,8 @@
 #include "engines/cpu/settler.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace spdnn::tiles {
 
@@ -13,8 +13,9 @@ constexpr Index kFirstSearch = 4;
 
 template <class T>
 bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
+  using Pattern = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
   for (Index neuron = 0; neuron < neurons; ++neuron, tile += kLanes<T>)
-    if (std::memcmp(tile + a, tile + b, sizeof(T)) != 0) return false;
+    if (std::bit_cast<Pattern>(tile[a]) != std::bit_cast<Pattern>(tile[b])) return false;
   return true;
 }
 

@@ -184,7 +184,7 @@ struct Observer {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits<T> lane_bits;
       for (std::size_t l = 0; l < kPerVector<T>; ++l)
-        lane_bits[l] = static_cast<Integer<T>>(LaneMask{1} << (v * kPerVector<T> + l));
+        lane_bits[l] = Integer<T>{1} << (v * kPerVector<T> + l);
       found |= (marks[v] == 0) & lane_bits;
     }
     LaneMask lanes = 0;
