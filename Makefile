@@ -8,21 +8,20 @@ ARCH    ?= 80 90
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
-TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
+TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
 
+# Tests that need no GPU, lint and sanitizers take the program without CUDA, unless GPU= is given.
+HOST_GPU     := $(if $(filter command,$(firstword $(origin GPU))),$(GPU),0)
 CUDA_SOURCES := $(shell find src -name '*.cu' | LC_ALL=C sort)
 NVCC         := $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc))
 ifeq ($(GPU),auto)
   override GPU := $(if $(and $(NVCC),$(CUDA_SOURCES)),1,0)
 endif
 
-OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)
-comma := ,
-empty :=
-space := $(empty) $(empty)
+OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),-portable)
 
 CXX      ?= g++
 CXXFLAGS := -std=c++20 -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Wno-stringop-overflow
@@ -33,6 +32,11 @@ ifeq ($(or $(STRICT),$(if $(CI),1)),1)
 endif
 CPPFLAGS := -Iinclude -Isrc -I$(OUT)/generated -MMD -MP
 LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lcrypto -lz -lxxhash
+# PORTABLE=1: runs on machines that have a C++ runtime, and CUDA where asked for, but none of these libraries.
+ifeq ($(PORTABLE),1)
+  CPPFLAGS += -DFMT_HEADER_ONLY
+  LDLIBS   := -Wl,-Bstatic -lboost_program_options -lfftw3 -lcrypto -lz -lxxhash -Wl,-Bdynamic -ldl -lpthread
+endif
 ifeq ($(BUILD),release)
   CXXFLAGS += -O3
 else ifeq ($(BUILD),debug)
@@ -49,6 +53,8 @@ LIBRARY   := $(OUT)/libspdnn.a
 PROGRAM   := $(OUT)/spdnn
 UNIT_TESTS := $(OUT)/spdnn_tests
 UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+GPU_TESTS    := $(OUT)/spdnn_gpu_tests
+GPU_OBJECTS  := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 SCRIPTS   := $(shell find tests data_scripts .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name run \) | LC_ALL=C sort)
 FORMATTED := $(shell find src include tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
@@ -64,13 +70,15 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help
+.PHONY: io-bench all deps demo test run-tests gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
+	kernel-bench \
+	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test test-gpu test-mpi lint format format-check sanitize bench clean help'
-	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   MNIST=/path/to/train-images-idx3-ubyte.gz'
+	@echo 'targets: all (default) deps demo test test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench clean help'
+	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
 build/.deps-%: Makefile
@@ -131,8 +139,48 @@ $(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgtest -lgtest_main -o $@
 
 test: build/.deps-TEST
-	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
-	@./tests/run.sh $(UNIT_TESTS) build/spdnn
+	@$(MAKE) --no-print-directory -j$$(nproc) GPU=$(HOST_GPU) run-tests
+run-tests: $(PROGRAM) $(UNIT_TESTS)
+	@./tests/run.sh $(UNIT_TESTS) $(PROGRAM)
+test-mpi:
+	@echo 'This version has no MPI: there is nothing to test.'
+
+# On the device. Tests skip, loudly, where there is none. compute-sanitizer finds bad accesses and races in our kernels;
+# ErrorsTest is left out, as it provokes errors on purpose.
+$(GPU_OBJECTS): CPPFLAGS += -Itests
+$(GPU_OBJECTS): | build/.deps-TEST
+$(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -Wl,-Bstatic -lgtest -Wl,-Bdynamic -o $@
+
+ifeq ($(GPU),1)
+gpu-tests: $(GPU_TESTS)
+test-gpu: $(GPU_TESTS)
+	@$(GPU_TESTS)
+SANITIZE_FILTER ?= *:-ErrorsTest.*
+sanitize-gpu: $(GPU_TESTS)
+	@for tool in memcheck racecheck; do \
+	   $(CUDA)/bin/compute-sanitizer --tool $$tool --error-exitcode 9 $(GPU_TESTS) --gtest_filter='$(SANITIZE_FILTER)' || exit 1; done
+else
+gpu-tests test-gpu sanitize-gpu:
+	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
+endif
+
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+KERNEL_BENCH := $(OUT)/kernel_bench
+kernel-bench: $(KERNEL_BENCH)
+$(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- how fast files are read; a part of `make bench` -----------------------------------------------------------------
+$(OUT)/io_bench: $(OUT)/tests/bench/io_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+io-bench: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/io_bench
+	./$(OUT)/io_bench
+bench: io-bench
 
 # ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
 FUZZ_OUT      := build/fuzz
@@ -178,7 +226,9 @@ format: build/.deps-LINT
 	clang-format -i $(FORMATTED)
 format-check: build/.deps-LINT
 	clang-format --dry-run -Werror $(FORMATTED)
-lint: build/.deps-LINT $(OUT)/generated/build_values.hpp
+lint: build/.deps-LINT build/.deps-BUILD
+	@$(MAKE) --no-print-directory GPU=0 run-lint
+run-lint: $(OUT)/generated/build_values.hpp
 	shellcheck $(SCRIPTS)
 	printf '%s\n' $(SOURCES) src/main.cpp | xargs -P$$(nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- -std=c++20 -Iinclude -Isrc -I$(OUT)/generated' tidy
 clean:

@@ -19,6 +19,7 @@ int infer(const Arguments& arguments);
 int generate(const Arguments& arguments);
 int convert(const Arguments& arguments);
 int inspect(const Arguments& arguments);
+int bench(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
-#include "cli/options.hpp"
+#include "cli/network_form.hpp"
+#include "cli/problem.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
+#include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -11,25 +13,21 @@ namespace {
 
 enum class Kind { network, images };
 
-po::options_description describe_options() {
-  po::options_description options("Options");
-  options.add_options()("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")(
-      "neurons", po::value<std::string>(),
-      "of the network or images; a list 784,300,10 for layers that are not square")(
-      "layers", po::value<std::string>(), "take the first so many layers")("bias", po::value<std::string>(),
-                                                                           "bias of a network that brings none")(
-      "bias-rule", po::value<std::string>(), "non-zeros (the challenge's; default) or everywhere")(
-      "cap", po::value<std::string>(), "upper bound of activations (default 32), or none")(
-      "images", po::value<std::string>(), "number of images, where the last ones are empty")(
-      "form", po::value<std::string>(),
-      "tsv, tsv.gz, mtx or packed: of a network's OUT (default: tsv for a directory)")(
-      "progress", po::value<std::string>()->default_value("auto"), "auto or never");
+po::options_description convert_options() {
+  po::options_description options("Options", 120, 60);
+  options.add_options()                                                                                            //
+      ("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")                  //
+      ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
+      ("layers", po::value<std::string>(), "take the first so many layers")                                        //
+      ("bias", po::value<std::string>(), "bias of a network that brings none and is not of official form")         //
+      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
+      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32")                         //
+      ("images", po::value<std::string>(), "number of images, where the last ones are empty")                      //
+      ("form", po::value<std::string>(), "tsv, tsv.gz, mtx or packed: of a network's OUT; default tsv")            //
+      ("plan", po::value<std::string>(),
+       "store with a packed network its plan for these passes: all, dead or a list")  //
+      ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
   return options;
-}
-
-std::optional<std::string> text_of(const po::variables_map& values, const char* option) {
-  if (values.count(option) == 0) return {};
-  return values[option].as<std::string>();
 }
 
 std::optional<Index> count_of(const po::variables_map& values, const char* option) {
@@ -69,42 +67,6 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
   throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
 }
 
-/// The form of a network's OUT. Layers go into directories: a name that ends like one of their files is a slip.
-Form network_form(const Path& out, const po::variables_map& values) {
-  const std::string name = out.filename().string();
-  const auto ends = [&](const char* ending) { return name.ends_with(ending); };
-  if (const auto text = text_of(values, "form")) {
-    const Form form = choose<Form>(
-        "form", *text,
-        {{"tsv", Form::tsv}, {"tsv.gz", Form::tsv_gz}, {"mtx", Form::matrix_market}, {"packed", Form::packed}});
-    if ((form == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
-      throw UsageError(fmt::format("--form {} does not go with OUT {}", *text, out.string()));
-    return form;
-  }
-  if (ends(".spdnn")) return Form::packed;
-  if (ends(".tsv") || ends(".tsv.gz") || ends(".mtx") || ends(".mtx.gz"))
-    throw UsageError(fmt::format("OUT {}: a network goes into a directory or a .spdnn file", out.string()));
-  return Form::tsv;
-}
-
-/// Sets bias, rule and cap from the options; what the file brings may not be given again.
-void set_parameters(NetworkFile& file, const po::variables_map& values) {
-  if (file.has_bias) refuse(values, {"bias"}, "an IN that brings its biases");
-  if (file.has_rule) refuse(values, {"bias-rule", "cap"}, "an IN that brings rule and cap");
-  Network& network = file.network;
-  if (const auto bias = text_of(values, "bias"))
-    for (Layer& layer : network.layers) layer.bias.uniform = parse_real("bias", *bias);
-  if (const auto rule = text_of(values, "bias-rule"))
-    network.bias_rule = choose<BiasRule>("bias-rule", *rule,
-                                         {{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}});
-  if (const auto cap = text_of(values, "cap")) {
-    if (*cap == "none")
-      network.cap.reset();
-    else if ((network.cap = parse_real("cap", *cap)) <= 0.0)
-      throw UsageError(fmt::format("--cap: {} is not positive", *cap));
-  }
-}
-
 /// Text layers hold weights, and biases that differ: says what must be given to `infer` beside them.
 void say_what_is_lost(const Path& out, const NetworkFile& file) {
   const Network& network = file.network;
@@ -120,22 +82,31 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"images"}, "a network");
-  const Form form = network_form(out, values);
+  const Form form = network_form(out, text_of(values, "form"));
+  if (form != Form::packed)
+    refuse(values, {"bias", "bias-rule", "cap", "plan"}, "an OUT of text layers, which hold weights");
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
   request.layers = count_of(values, "layers");
   request.progress = parse_progress(*text_of(values, "progress"));
   NetworkFile file = read_network(in, request);
-  if (form != Form::packed) refuse(values, {"bias", "bias-rule", "cap"}, "an OUT of text layers, which hold weights");
-  set_parameters(file, values);
-  if (form == Form::packed && !file.has_bias && values.count("bias") == 0)
-    throw UsageError(fmt::format("--bias is missing: {} brings none, and a packed network has one", in.string()));
-  write_network(out, form, file.network, request.progress);
-  if (form != Form::packed) say_what_is_lost(out, file);
+  if (form != Form::packed) {
+    write_network(out, form, file.network, request.progress);
+    say_what_is_lost(out, file);
+    return;
+  }
+  settle_parameters(values, in, file);
+  if (const auto passes = text_of(values, "plan")) {
+    Plan plan = make_plan(file.network, parse_passes(*passes));
+    plan.network_digest = network_digest(file.network);
+    write_network_with_plan(out, file.network, plan);
+  } else {
+    write_network(out, form, file.network, request.progress);
+  }
 }
 
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
-  refuse(values, {"layers", "bias", "bias-rule", "cap", "form"}, "images");
+  refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan"}, "images");
   form_of(out);  // an unknown form is found before the work
   write_images(out, read_images(in, count_of(values, "neurons"), count_of(values, "images")));
 }
@@ -144,7 +115,7 @@ void convert_images(const Path& in, const Path& out, const po::variables_map& va
 
 int convert(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", describe_options(), {"IN", "OUT"}, values)) return 0;
+  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
   if (kind_of(in, values) == Kind::network)

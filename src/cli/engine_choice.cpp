@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/build_info.hpp"
+#include "engines/devices.hpp"
 #include "plan/choose.hpp"
 #include "spdnn/error.hpp"
 
@@ -14,11 +16,16 @@ void check_device_name(const std::string& device) {
     throw UsageError(fmt::format("--device: '{}' is neither auto, cpu nor cuda", device));
 }
 
+/// A device that was asked for must be there; otherwise what is absent is left out.
 std::vector<Variant> usable_variants(const std::string& device) {
+  const std::string why_no_cuda = why_unusable(Device::cuda);
+  if (device == "cuda" && !build_info().cuda) throw UsageError("--device cuda: " + why_no_cuda);
+  if (device == "cuda" && !why_no_cuda.empty()) throw DeviceError("--device cuda: " + why_no_cuda);
   std::vector<Variant> usable;
   for (const Variant& variant : variants())
-    if (device == "auto" || to_string(variant.device) == device) usable.push_back(variant);
-  if (usable.empty()) throw UsageError("--device cuda: built without CUDA; make GPU=1");
+    if ((device == "auto" || to_string(variant.device) == device) &&
+        (variant.device == Device::cpu || why_no_cuda.empty()))
+      usable.push_back(variant);
   return usable;
 }
 

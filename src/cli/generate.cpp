@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "data/official.hpp"
 #include "io/files.hpp"
@@ -45,16 +46,9 @@ po::options_description common_options() {
   po::options_description options("Options");
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()("neurons", text(), "neurons of each layer, pixels of each image")(
-      "out", text(), "what to write; the form follows from the name")(
-      "seed", text(), "whole number; the same seed gives the same data (default 1)")(
+      "out", text(), "what to write")("seed", text(), "whole number; the same seed gives the same data (default 1)")(
       "progress", text()->default_value("auto"), "auto or never");
   return options;
-}
-
-/// A name with an ending says its form; any other name is a directory of TSV layers.
-Form network_form(const Path& out) {
-  const bool directory = std::filesystem::is_directory(out) || !out.has_filename() || !out.has_extension();
-  return directory ? Form::tsv : form_of(out);
 }
 
 Network make_network(const po::variables_map& values, Index neurons, Index layers, ProgressMode progress) {
@@ -79,13 +73,15 @@ int generate_network(const Arguments& arguments) {
   options.add_options()("family", text(), "official, radixnet or random")("layers", text(), "number of layers")(
       "degree", text(), "inputs of each neuron (default 32; not official)")(
       "weights", text(), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")(
-      "bias", text(), "of every neuron (default 0; not official)");
+      "bias", text(), "of every neuron (default 0; not official)")(
+      "form", text(), "tsv, tsv.gz, mtx or packed (default: packed for a .spdnn file, tsv for a directory)");
   po::variables_map values;
   if (!parse(arguments, kNetworkUsage, options, {}, values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kNetworkUsage));
   const Index layers = parse_count("layers", required(values, "layers", kNetworkUsage));
   const Path out = required(values, "out", kNetworkUsage);
-  const Form form = network_form(out);
+  const Form form =
+      network_form(out, values.count("form") != 0 ? std::optional(values["form"].as<std::string>()) : std::nullopt);
   const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
 
   const Network network = make_network(values, neurons, layers, progress);

@@ -34,9 +34,9 @@ NetworkFile read(const po::variables_map& values, const std::string& path) {
   return read_network(path, request);
 }
 
-void settle_bias(const po::variables_map& values, const std::string& path, NetworkFile& file) {
+void settle_bias(const po::variables_map& values, const Path& path, NetworkFile& file) {
   const auto bias = text_of(values, "bias");
-  if (bias && file.has_bias) throw UsageError(fmt::format("--bias: {} brings its own biases", path));
+  if (bias && file.has_bias) throw UsageError(fmt::format("--bias: {} brings its own biases", path.string()));
   if (file.has_bias) return;
   double uniform = 0;
   if (bias) {
@@ -44,16 +44,16 @@ void settle_bias(const po::variables_map& values, const std::string& path, Netwo
   } else if (has_official_form(file.network)) {
     uniform = official_problem(file.network.inputs())->bias;
   } else {
-    throw UsageError(fmt::format("{} is not of official form and has no bias files: give --bias", path));
+    throw UsageError(fmt::format("{} is not of official form and brings no biases: give --bias", path.string()));
   }
   for (Layer& layer : file.network.layers) layer.bias.uniform = uniform;
 }
 
-void settle_rule_and_cap(const po::variables_map& values, const std::string& path, NetworkFile& file) {
+void settle_rule_and_cap(const po::variables_map& values, const Path& path, NetworkFile& file) {
   const auto rule = text_of(values, "bias-rule");
   const auto cap = text_of(values, "cap");
   if ((rule || cap) && file.has_rule)
-    throw UsageError(fmt::format("--{}: {} brings its own", rule ? "bias-rule" : "cap", path));
+    throw UsageError(fmt::format("--{}: {} brings its own", rule ? "bias-rule" : "cap", path.string()));
   if (rule) file.network.bias_rule = parse_bias_rule(*rule);
   if (cap) file.network.cap = parse_cap(*cap);
 }
@@ -90,6 +90,11 @@ po::options_description image_options() {
   return options;
 }
 
+void settle_parameters(const po::variables_map& values, const Path& path, NetworkFile& file) {
+  settle_bias(values, path, file);
+  settle_rule_and_cap(values, path, file);
+}
+
 GivenNetwork load_network(const po::variables_map& values) {
   const auto path = text_of(values, "network");
   const auto family = text_of(values, "generate");
@@ -100,8 +105,7 @@ GivenNetwork load_network(const po::variables_map& values) {
     return generate(values, *family);
   }
   NetworkFile file = read(values, *path);
-  settle_bias(values, *path, file);
-  settle_rule_and_cap(values, *path, file);
+  settle_parameters(values, *path, file);
   const bool official = is_official(file.network);
   return {std::move(file.network), official};
 }

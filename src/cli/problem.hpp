@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "io/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
@@ -24,6 +25,9 @@ struct GivenNetwork {
 /// Reads or generates the network and settles its bias, rule and cap: from the options, the files, or, for a network of
 /// official form, the challenge. UsageError where none of them says what the bias is.
 GivenNetwork load_network(const po::variables_map& values);
+
+/// Sets bias, rule and cap of a network read from `path` by --bias, --bias-rule and --cap, as load_network does.
+void settle_parameters(const po::variables_map& values, const Path& path, NetworkFile& file);
 
 /// Was a stored plan made for the official network of its size and depth?
 bool is_official(const Plan& plan);

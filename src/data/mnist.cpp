@@ -73,7 +73,7 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
   std::uint8_t beyond = 0;
   if (read_bytes(file.get(), name, &beyond, 1) != 0)
     throw DataError(fmt::format("{}: has bytes behind its {} images", name, count));
-  return {count, Array<std::uint8_t>(pixels, size)};
+  return {count, Array<std::uint8_t>(pixels, size), name};
 }
 
 }  // namespace spdnn

@@ -91,7 +91,8 @@ struct ModelRecord {
   std::uint32_t layers = 0;
   std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
   double cap = 0;                     ///< 0: none
-  std::uint32_t passes = 0;           ///< see kPassBits
+  std::uint16_t passes = 0;           ///< in force; see kPassBits
+  std::uint16_t requested = 0;        ///< likewise, of the passes asked for
   std::uint32_t dead_from = 0;
   std::uint32_t saturated_from = 0;
   std::uint32_t given_neurons = kNone;  ///< u32[layers + 1]
@@ -107,9 +108,22 @@ struct ImagesRecord {
   std::uint32_t reserved = 0;
 };
 
-/// Bit k of ModelRecord::passes is the k-th of these.
+/// Bit k of ModelRecord::passes and ::requested is the k-th of these.
 inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
                                                          &Passes::saturated, &Passes::dead,   &Passes::identical};
+
+inline std::uint16_t pass_bits(const Passes& passes) {
+  std::uint16_t bits = 0;
+  for (std::size_t k = 0; k < kPassBits.size(); ++k)
+    if (passes.*kPassBits[k]) bits = static_cast<std::uint16_t>(bits | 1U << k);
+  return bits;
+}
+
+inline Passes passes_of(std::uint16_t bits) {
+  Passes passes;
+  for (std::size_t k = 0; k < kPassBits.size(); ++k) passes.*kPassBits[k] = (bits >> k & 1U) != 0;
+  return passes;
+}
 
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
 static_assert(sizeof(LayerRecord) == 64 && sizeof(ModelRecord) == 56 && sizeof(ImagesRecord) == 56);

@@ -14,6 +14,7 @@ using packed::kNone;
 using packed::kPassBits;
 using packed::LayerRecord;
 using packed::ModelRecord;
+using packed::passes_of;
 
 namespace {
 
@@ -37,8 +38,10 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   plan.layers = std::move(model.layers);
   plan.bias_rule = model.bias_rule;
   plan.cap = model.cap;
-  if (record.passes >> kPassBits.size() != 0) file.fail("is corrupted: the plan has unknown passes");
-  for (std::size_t k = 0; k < kPassBits.size(); ++k) plan.passes.*kPassBits[k] = (record.passes >> k & 1U) != 0;
+  if ((record.passes | record.requested) >> kPassBits.size() != 0)
+    file.fail("is corrupted: the plan has unknown passes");
+  plan.passes = passes_of(record.passes);
+  plan.requested = passes_of(record.requested);
   plan.dead_from = record.dead_from;
   plan.saturated_from = record.saturated_from;
   plan.given_edges = record.given_edges;

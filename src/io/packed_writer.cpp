@@ -165,8 +165,8 @@ void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
   ModelRecord record;
   record.bias_everywhere = plan.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = plan.cap.value_or(0.0);
-  for (std::size_t k = 0; k < packed::kPassBits.size(); ++k)
-    if (plan.passes.*packed::kPassBits[k]) record.passes |= 1U << k;
+  record.passes = packed::pass_bits(plan.passes);
+  record.requested = packed::pass_bits(plan.requested);
   record.dead_from = plan.dead_from;
   record.saturated_from = plan.saturated_from;
   record.given_edges = plan.given_edges;

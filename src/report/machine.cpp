@@ -5,10 +5,16 @@
 #include <array>
 #include <fstream>
 
+#include "engines/devices.hpp"
+
 namespace spdnn {
 
-Machine this_machine() {
+Machine this_machine(Device device) {
   Machine machine;
+  const DeviceNames names = device_names(device);
+  machine.device = names.name;
+  machine.driver = names.driver;
+  machine.cuda = names.cuda;
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) machine.host = host.data();
   std::ifstream info("/proc/cpuinfo");

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "spdnn/engine.hpp"
+
 namespace spdnn {
 
 /// The machine a run happened on. Device fields are empty for runs on the CPU.
@@ -13,6 +15,7 @@ struct Machine {
   std::string cuda;
 };
 
-Machine this_machine();
+/// `device`: what the run used.
+Machine this_machine(Device device = Device::cpu);
 
 }  // namespace spdnn

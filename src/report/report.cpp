@@ -94,7 +94,7 @@ std::string to_text(const Report& r) {
 
 std::string to_json(const Report& r) {
   using Json = nlohmann::ordered_json;
-  const Machine machine = this_machine();
+  const Machine machine = this_machine(r.device);
   const BuildInfo& build = build_info();
   const auto named = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();

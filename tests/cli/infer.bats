@@ -12,7 +12,7 @@ setup() {
 }
 
 @test "categories of a network small enough to check by hand" {
-  run "${infer[@]}" --bias -0.5 --categories out.tsv
+  run "${infer[@]}" --bias -0.25 --categories out.tsv
   [ "$status" -eq 0 ]
   [ "$(cat out.tsv)" = $'1\n3' ] # image 2 feeds neuron 2, which nothing reads
   [[ "$output" == *UNVERIFIED* ]]
@@ -21,19 +21,19 @@ setup() {
 @test "a true list passes, a wrong one fails with exit code 1 and names the images" {
   printf '1\n3\n' >right.tsv
   printf '1\n2\n' >wrong.tsv
-  run "${infer[@]}" --bias -0.5 --truth right.tsv
+  run "${infer[@]}" --bias -0.25 --truth right.tsv
   [ "$status" -eq 0 ]
   [[ "$output" == *"PASSED: 2 categories, missing 0, extra 0"* ]]
-  run "${infer[@]}" --bias -0.5 --truth wrong.tsv
+  run "${infer[@]}" --bias -0.25 --truth wrong.tsv
   [ "$status" -eq 1 ]
   [[ "$output" == *"FAILED: 2 categories, missing 1, extra 1"*"first wrong images 2 3"* ]]
 }
 
 @test "--verify all passes against cpu_reference; a sample leaves the run unverified" {
-  run "${infer[@]}" --bias -0.5 --verify all
+  run "${infer[@]}" --bias -0.25 --verify all
   [ "$status" -eq 0 ]
   [[ "$output" == *"PASSED"*"cpu_reference on all images"* ]]
-  run "${infer[@]}" --bias -0.5 --verify 2
+  run "${infer[@]}" --bias -0.25 --verify 2
   [ "$status" -eq 0 ]
   [[ "$output" == *"UNVERIFIED"*"cpu_reference on 2 of 3 images"* ]]
 }
@@ -41,7 +41,7 @@ setup() {
 @test "every variant and reduction gives the same categories" {
   for variant in $("$SPDNN" variants | awk 'NR > 1 && $2 == "cpu" { print $1 }'); do
     for reduce in all dead none twins,dead unused,identical; do
-      run "${infer[@]}" --bias -0.5 --variant "$variant" --reduce "$reduce" --categories out.tsv
+      run "${infer[@]}" --bias -0.25 --variant "$variant" --reduce "$reduce" --categories out.tsv
       [ "$status" -eq 0 ]
       [ "$(cat out.tsv)" = $'1\n3' ]
     done
@@ -49,9 +49,9 @@ setup() {
 }
 
 @test "the JSON line carries what was asked and what came out" {
-  "${infer[@]}" --bias -0.5 --trials 3 --compare --json run.json >/dev/null
+  "${infer[@]}" --bias -0.25 --trials 3 --compare --json run.json >/dev/null
   [ "$(wc -l <run.json)" -eq 1 ]
-  jq -e '.schema == "spdnn-run-1" and .problem.images == 3 and .problem.edges == 4 and .problem.bias == "-0.5"
+  jq -e '.schema == "spdnn-run-1" and .problem.images == 3 and .problem.edges == 4 and .problem.bias == "-0.25"
     and .trials == 3 and .verdict.status == "UNVERIFIED" and .verdict.categories == 2 and .verdict.missing == null
     and (.alive | length) == 2 and .compared.same_categories and .rate > 0
     and .seconds.infer.min <= .seconds.infer.median and .machine.ranks == 1' run.json
@@ -67,7 +67,7 @@ setup() {
   for bad in "--trials 0" "--batch -1" "--reduce twin" "--variant fast" "--precision fp8" "--cap 0" "--verify some" \
     "--bias x" "--bias-rule sometimes" "--device tpu" "--progress loud"; do
     # shellcheck disable=SC2086
-    run "${infer[@]}" --bias -0.5 $bad
+    run "${infer[@]}" --bias -0.25 $bad
     [ "$status" -eq 2 ]
     [[ "$output" == *"${bad%% *}"* || "$output" == *variant* ]]
   done
@@ -76,7 +76,7 @@ setup() {
 @test "missing files and images that do not fit are data errors" {
   run "$SPDNN" infer --network nowhere --inputs images.tsv --bias 0
   [ "$status" -eq 3 ]
-  run "${infer[@]}" --bias -0.5 --truth nowhere.tsv
+  run "${infer[@]}" --bias -0.25 --truth nowhere.tsv
   [ "$status" -eq 3 ]
   printf '1\t3\t1\n' >wide.tsv
   run "$SPDNN" infer --network net --inputs wide.tsv --bias 0
@@ -85,8 +85,8 @@ setup() {
 }
 
 @test "results that cannot be written are an error, and leave no file" {
-  run "${infer[@]}" --bias -0.5 --categories no/such/dir/out.tsv
+  run "${infer[@]}" --bias -0.25 --categories no/such/dir/out.tsv
   [ "$status" -eq 3 ]
-  run "${infer[@]}" --bias -0.5 --json /dev/full
+  run "${infer[@]}" --bias -0.25 --json /dev/full
   [ "$status" -eq 3 ]
 }

@@ -19,7 +19,8 @@ CsrMatrix layer(const std::string& text, std::optional<Index> inputs = {}, std::
 }
 
 TEST(MatrixMarket, ALayerIsInputsByOutputs) {
-  const CsrMatrix m = layer("%%matrixmarket MATRIX coordinate Real general\r\n% comment\n\n%\n 3 2  3\n3 1 0.5\n1 1 -2\n2 2 4e0");
+  const CsrMatrix m =
+      layer("%%matrixmarket MATRIX coordinate Real general\r\n% comment\n\n%\n 3 2  3\n3 1 0.5\n1 1 -2\n2 2 4e0");
   EXPECT_EQ(m.rows, 2U);
   EXPECT_EQ(m.cols, 3U);
   EXPECT_EQ(list(m.offsets), (std::vector<Offset>{0, 2, 3}));
@@ -51,7 +52,8 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {"%%MatrixMarket matrix coordinate complex general\n", "m.mtx:1:34: 'complex' is not supported" + expected},
       {"%%MatrixMarket matrix coordinate real symmetric\n", "m.mtx:1:39: 'symmetric' is not supported" + expected},
       {"%%MatrixMarket matrix coordinate real\n", "m.mtx:1:38: the line ends after 4 columns" + expected},
-      {kReal + "% only comments\n", "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
+      {kReal + "% only comments\n",
+       "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
       {kReal + "2 2\n", "m.mtx:2:4: the line ends after 2 columns, expected rows, columns, entries"},
       {kReal + "0 2 1\n", "m.mtx:2:1: number of rows 0 is outside 1..2147483647"},
       {kReal + "2 2 5\n", "m.mtx:2:5: number of entries 5 is outside 0..4"},

@@ -163,7 +163,8 @@ std::string directory_error(const std::vector<std::string>& names, const Network
   for (const std::string& name : names) write(scratch / name, "1\t1\t1\n");
   std::string error = error_of([&] { read_network(scratch.path(), request); });
   const std::string path = scratch.path().string();
-  for (std::size_t at = error.find(path); at != std::string::npos; at = error.find(path)) error.replace(at, path.size(), "D");
+  for (std::size_t at = error.find(path); at != std::string::npos; at = error.find(path))
+    error.replace(at, path.size(), "D");
   return error;
 }
 

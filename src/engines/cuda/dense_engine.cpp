@@ -7,15 +7,6 @@
 
 namespace spdnn::cuda {
 
-namespace {
-
-/// Error bound of what comes out of layer `number`; 0 without `merge`.
-float error_bound(const Plan& plan, Index number) {
-  return plan.passes.merge ? static_cast<float>(plan.error_bounds.at(number)) : 0.0F;
-}
-
-}  // namespace
-
 DenseEngine::DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make)
     : plan_(std::move(plan)),
       stream_(stream_on(options)),
@@ -51,6 +42,7 @@ void DenseEngine::reset() {
   flag_rows(product_->layout(), y_.data(), images_.images(), width_, activation_.cap, rows_.flags(), stream_);
   rows_.settle(0);
   if (rows_.may_settle(0)) drop_settled();
+  check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
 Index DenseEngine::advance(Index first, Index until) {
@@ -69,7 +61,7 @@ void DenseEngine::run_layer(Index number) {
     product_->multiply(layer, rows_.rows(), y_.data(), z_.data());
   else
     check(cudaMemsetAsync(z_.data(), 0, std::size_t{rows_.rows()} * width_ * sizeof(float), stream_));
-  activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound(plan_, number),
+  activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound_of(plan_, number),
            rows_.flags(), stream_);
   std::swap(y_, z_);
   rows_.settle(number + 1);
@@ -103,7 +95,7 @@ std::vector<double> DenseEngine::activations() {
 std::size_t DenseEngine::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options,
                                       Index images) {
   return 2 * std::size_t{images} * plan.max_width() * sizeof(float) + ActiveRows::device_bytes(plan, images) +
-         LayerSource::device_bytes(plan, format, options);
+         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, format, options);
 }
 
 }  // namespace spdnn::cuda

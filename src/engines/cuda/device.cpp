@@ -8,8 +8,9 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <sstream>
 
-#include "build_values.hpp"
+#include "core/build_info.hpp"
 #include "engines/cuda/check.hpp"
 #include "engines/cuda/row_kernels.hpp"
 #include "spdnn/error.hpp"
@@ -27,12 +28,8 @@ std::string arch_text(const cudaDeviceProp& properties) {
 /// "80 90" as "sm_80 sm_90".
 std::string built_for() {
   std::string text;
-  bool start = true;
-  for (const char* c = SPDNN_ARCH; *c != '\0'; ++c) {
-    if (*c != ' ' && start) text += "sm_";
-    start = *c == ' ';
-    text += *c;
-  }
+  std::istringstream names(build_info().cuda_architectures);
+  for (std::string name; names >> name;) text += (text.empty() ? "sm_" : " sm_") + name;
   return text;
 }
 

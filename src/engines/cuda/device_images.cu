@@ -61,9 +61,9 @@ void DeviceImages::load(const ImageSet& images, cudaStream_t stream) {
   Staging staging(std::clamp<std::size_t>(images.bytes(), 1, std::size_t{32} << 20U));
   images_ = images.images();
   neurons_ = images.neurons();
-  const bool bits = images.is_bits();
-  const CsrMatrix sparse = bits ? CsrMatrix{} : images.sparse();
-  upload(words_, bits ? images.bits().words : Array<std::uint64_t>(), staging, stream);
+  is_bits_ = images.is_bits();
+  const CsrMatrix sparse = is_bits_ ? CsrMatrix{} : images.sparse();
+  upload(words_, is_bits_ ? images.bits().words : Array<std::uint64_t>(), staging, stream);
   upload(offsets_, sparse.offsets, staging, stream);
   upload(indices_, sparse.indices, staging, stream);
   upload(values_, sparse.values, staging, stream);

@@ -3,6 +3,7 @@
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/row_kernels.hpp"
 #include "spdnn/images.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {
 
@@ -14,7 +15,7 @@ class DeviceImages {
 
   Index images() const { return images_; }
   Index neurons() const { return neurons_; }
-  bool is_bits() const { return !words_.empty(); }
+  bool is_bits() const { return is_bits_; }
   /// Bits: images x words_per_row(), lowest bit first; null for CSR.
   const std::uint64_t* words() const { return words_.data(); }
   std::size_t words_per_row() const { return (std::size_t{neurons_} + 63) / 64; }
@@ -27,9 +28,16 @@ class DeviceImages {
   /// Writes images first .. first+count-1 densely, `count` of them in the given layout. Costs the writing.
   void expand(Layout layout, Index first, Index count, float* to, cudaStream_t stream) const;
 
+  /// What a batch takes, its form not yet known: two bytes a neuron, which holds bits, and CSR with values up to a
+  /// quarter of non-zeros.
+  static std::size_t device_bytes(const Plan& plan, Index images) {
+    return std::size_t{images} * (2 * std::size_t{plan.inputs()} + sizeof(Offset));
+  }
+
  private:
   Index images_ = 0;
   Index neurons_ = 0;
+  bool is_bits_ = false;
   DeviceBuffer<std::uint64_t> words_;
   DeviceBuffer<Offset> offsets_;
   DeviceBuffer<Index> indices_;

@@ -32,4 +32,7 @@ DeviceInfo device_info(int ordinal = 0);
 /// more than options.memory_limit.
 std::size_t memory_budget(const EngineOptions& options);
 
+/// Bytes read and written per second by a copy within the device's memory, the best of ten.
+double copy_bytes_per_second(const EngineOptions& options);
+
 }  // namespace spdnn::cuda

@@ -1,7 +1,7 @@
 #include "engines/cuda/layer_source.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -113,6 +113,12 @@ Activation activation_of(const Plan& plan) {
   activation.cap = plan.cap ? static_cast<float>(*plan.cap) : std::numeric_limits<float>::infinity();
   activation.everywhere = plan.bias_rule == BiasRule::everywhere;
   return activation;
+}
+
+float error_bound_of(const Plan& plan, Index number) {
+  if (!plan.passes.merge) return 0.0F;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return std::nextafter(static_cast<float>(plan.error_bounds.at(number)), kInfinity);
 }
 
 bool LayerSource::fits(const Plan& plan, LayerFormat format, const EngineOptions& options) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engines/cuda/device.hpp"
@@ -89,6 +90,7 @@ void SpgemmEngine::reset() {
   store_images(images_, y_.rows(), rows_.flags(), stream_);
   rows_.settle(0);
   if (rows_.may_settle(0)) drop_settled();
+  check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
 Index SpgemmEngine::advance(Index first, Index until) {
@@ -112,9 +114,8 @@ void SpgemmEngine::run_layer(Index number) {
       first += count;
     } else {
       if (count == 1)
-        throw DeviceError(
-            fmt::format("{}: layer {}: the products of one image exceed the {} MiB set aside for cuSPARSE",
-                        policy_.variant, number + 1, workspace_limit_ >> 20U));
+        throw DeviceError(fmt::format("{}: layer {}: the products of one image are too many for cuSPARSE",
+                                      policy_.variant, number + 1));
       product_limit_ = std::max<Offset>(product_limit_ / 2, 1);
     }
   }
@@ -151,7 +152,9 @@ bool SpgemmEngine::run_chunk(Index first, Index count, const DeviceLayer& weight
         weights.inputs,
         weights.edges,
         {weights.offsets, const_cast<Index*>(weights.indices), const_cast<float*>(weights.values)}};
-    if (!product_.multiply(left, right, workspace_limit_)) return false;
+    // One image cannot be split: it may have what is free.
+    const std::size_t limit = count == 1 ? std::numeric_limits<std::size_t>::max() : workspace_limit_;
+    if (!product_.multiply(left, right, limit)) return false;
     products = product_.result();
   } else {
     check(cudaMemsetAsync(local_offsets_.data(), 0, (std::size_t{count} + 1) * sizeof(std::uint32_t), stream_));
@@ -194,7 +197,7 @@ SparseActivation SpgemmEngine::activation(Index number, const DeviceLayer& weigh
   step.layer = weights;
   step.outputs = plan_.layers[number].outputs();
   step.activation = activation_of(plan_);
-  step.error_bound = plan_.passes.merge ? static_cast<float>(plan_.error_bounds.at(number)) : 0.0F;
+  step.error_bound = error_bound_of(plan_, number);
   step.max_bias = static_cast<float>(plan_.layers[number].bias.max());
   step.filter = policy_.filter;
   return step;
@@ -221,7 +224,7 @@ std::size_t SpgemmEngine::device_bytes(const Plan& plan, const EngineOptions& op
   const std::size_t offsets = (std::size_t{images} + 1) * (2 * sizeof(Offset) + 2 * sizeof(std::uint32_t));
   // Two workspaces at most and, of the same size at most, the result.
   return 2 * matrix + offsets + 2 * workspace_share(options) + ActiveRows::device_bytes(plan, images) +
-         LayerSource::device_bytes(plan, kFormat, options);
+         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
 }
 
 }  // namespace spdnn::cuda

@@ -1,0 +1,97 @@
+#include "bench/layers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "data/generate.hpp"
+#include "engines/memory.hpp"
+#include "engines/run.hpp"
+#include "plan/planner.hpp"
+
+#ifdef SPDNN_WITH_CUDA
+#include "engines/cuda/device_info.hpp"
+#endif
+
+namespace spdnn {
+
+namespace {
+
+/// Half of the pixels set, in every image.
+ImageSet random_images(Index images, Index neurons) {
+  std::mt19937_64 random(1);
+  BitMatrix bits;
+  bits.rows = images;
+  bits.cols = neurons;
+  std::vector<std::uint64_t> words(bits.words_per_row() * images);
+  for (std::uint64_t& word : words) word = random();
+  const std::uint64_t last = neurons % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << neurons % 64) - 1;
+  for (std::size_t end = bits.words_per_row(); end <= words.size(); end += bits.words_per_row()) words[end - 1] &= last;
+  bits.words = Array<std::uint64_t>(std::move(words));
+  return {bits};
+}
+
+/// Bias 0 and a mean weight of 2 / degree: images stay alive through all layers.
+Plan make_layers(const LayerBench& bench) {
+  FamilyOptions family;
+  family.neurons = bench.neurons;
+  family.layers = bench.layers;
+  family.degree = bench.degree;
+  const double mean = 2.0 / bench.degree;
+  if (bench.distinct) family.law = WeightLaw{WeightLaw::Kind::normal, mean, mean / 4};
+  return make_plan(generate_random(family), parse_passes("dead"));
+}
+
+double host_copy_bytes_per_second(const EngineOptions& options) {
+  constexpr std::size_t kMost = std::size_t{1} << 30U;
+  const std::size_t bytes = std::min(kMost, memory_budget(Device::cpu, options) / 4);
+  const auto threads = static_cast<std::size_t>(host_threads(options.threads));
+  std::vector<char> from(bytes, 1);
+  std::vector<char> to(bytes, 2);
+  double best_seconds = HUGE_VAL;
+  for (int run = 0; run < 10; ++run) {
+    const Stopwatch watch;
+    parallel_ranges(bytes, threads, [&](auto, std::size_t begin, std::size_t end) {
+      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+    });
+    best_seconds = std::min(best_seconds, watch.seconds());
+  }
+  return 2.0 * static_cast<double>(bytes) / best_seconds;
+}
+
+}  // namespace
+
+LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const EngineOptions& options) {
+  const Plan plan = make_layers(bench);
+  const auto wanted = static_cast<Index>(std::max(1.0, std::round(bench.alive * bench.images)));
+  LayerTiming timing;
+  timing.images = automatic_batch(variant, plan, options, wanted);
+  const auto engine = variant.make(plan, options);
+  engine->load(random_images(timing.images, bench.neurons));
+  std::vector<double> samples;
+  for (int trial = 0; trial <= bench.trials; ++trial) {
+    engine->reset();
+    const Stopwatch watch;
+    for (Index layer = 0; layer < plan.depth();) layer = engine->advance(layer, plan.depth());
+    engine->outcome();
+    if (trial > 0) samples.push_back(watch.seconds() / plan.depth());  // the first warms up
+  }
+  timing.seconds = spread(std::move(samples));
+  const std::size_t layer_edges = plan.edges() / plan.depth();
+  timing.edges = static_cast<double>(timing.images) * static_cast<double>(layer_edges);
+  timing.bytes = plan.bytes() / plan.depth() + 2 * sizeof(float) * std::size_t{timing.images} * bench.neurons;
+  return timing;
+}
+
+double copy_bytes_per_second(Device device, const EngineOptions& options) {
+#ifdef SPDNN_WITH_CUDA
+  if (device == Device::cuda) return cuda::copy_bytes_per_second(options);
+#endif
+  return device == Device::cpu ? host_copy_bytes_per_second(options) : 0.0;
+}
+
+}  // namespace spdnn

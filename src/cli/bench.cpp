@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/layers.hpp"
+#include "cli/options.hpp"
+#include "engines/devices.hpp"
+#include "io/files.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+constexpr const char* kUsage = "spdnn bench layers [OPTIONS]";
+
+po::options_description layer_options() {
+  const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
+  po::options_description options("Options", 120, 60);
+  options.add_options()                                                                                //
+      ("neurons", text("1024,4096"), "widths, joined by commas")                                       //
+      ("degrees", text("32"), "inputs of each neuron, joined by commas")                               //
+      ("alive", text("1,0.1"), "shares of the images that enter the layers, joined by commas")         //
+      ("weights", text("constant"), "constant (one value) or distinct (every weight its own)")         //
+      ("layers", text("8"), "layers timed together")                                                   //
+      ("images", text("60000"), "images at a share of 1")                                              //
+      ("trials", text("5"), "measurements; the median counts")                                         //
+      ("variants", text("all"), "names joined by commas, or all that can run here but cpu_reference")  //
+      ("json", po::value<std::string>(), "write one JSON line per measurement here");
+  return options;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<const Variant*> chosen_variants(const std::string& text) {
+  std::vector<const Variant*> chosen;
+  if (text != "all") {
+    for (const std::string& name : split(text)) chosen.push_back(&find_variant(name));
+    return chosen;
+  }
+  for (const Variant& variant : spdnn::variants())
+    if (variant.name != "cpu_reference" && why_unusable(variant.device).empty()) chosen.push_back(&variant);
+  return chosen;
+}
+
+std::vector<LayerBench> benches(const po::variables_map& values) {
+  const auto text = [&](const char* name) { return values[name].as<std::string>(); };
+  LayerBench one;
+  one.layers = parse_count("layers", text("layers"));
+  one.images = parse_count("images", text("images"));
+  one.trials = static_cast<int>(parse_count("trials", text("trials")));
+  if (text("weights") != "constant" && text("weights") != "distinct")
+    throw UsageError(fmt::format("--weights: '{}' is neither constant nor distinct", text("weights")));
+  one.distinct = text("weights") == "distinct";
+  std::vector<LayerBench> all;
+  for (const Index neurons : parse_counts("neurons", text("neurons")))
+    for (const Index degree : parse_counts("degrees", text("degrees")))
+      for (const std::string& share : split(text("alive"))) {
+        one.neurons = neurons;
+        one.degree = degree;
+        one.alive = parse_real("alive", share);
+        if (degree > neurons) throw UsageError(fmt::format("--degrees: {} is more than {} neurons", degree, neurons));
+        if (one.alive <= 0.0 || one.alive > 1.0) throw UsageError(fmt::format("--alive: {} is outside (0, 1]", share));
+        all.push_back(one);
+      }
+  return all;
+}
+
+std::string json_line(const Variant& variant, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
+  const double median = timing.seconds.median;
+  const nlohmann::ordered_json json = {
+      {"schema", "spdnn-layers-1"},
+      {"variant", variant.name},
+      {"neurons", bench.neurons},
+      {"degree", bench.degree},
+      {"weights", bench.distinct ? "distinct" : "constant"},
+      {"layers", bench.layers},
+      {"images", timing.images},
+      {"trials", bench.trials},
+      {"seconds_per_layer", {{"min", timing.seconds.min}, {"median", median}, {"max", timing.seconds.max}}},
+      {"edges_per_second", timing.edges / median},
+      {"bytes", timing.bytes},
+      {"ceiling_bytes_per_second", ceiling},
+      {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling}};
+  return json.dump() + "\n";
+}
+
+int bench_layers(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, kUsage, layer_options(), {}, values)) return 0;
+  const auto all = benches(values);
+  const auto chosen = chosen_variants(values["variants"].as<std::string>());
+  const EngineOptions defaults;
+  std::map<Device, double> ceilings;
+  std::string json;
+  fmt::print("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8}\n", "variant", "neurons", "degree", "images",
+             "ms a layer", "Tedges/s", "MB", "ceiling");
+  for (const Variant* variant : chosen) {
+    if (!ceilings.contains(variant->device))
+      ceilings[variant->device] = copy_bytes_per_second(variant->device, defaults);
+    const double ceiling = ceilings[variant->device];
+    EngineOptions options;
+    options.precision = variant->precisions.front();
+    for (const LayerBench& bench : all) {
+      fmt::print("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree);
+      try {
+        const LayerTiming timing = time_layers(*variant, bench, options);
+        const double median = timing.seconds.median;
+        fmt::print("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}%\n", timing.images, median * 1e3,
+                   timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
+                   100.0 * static_cast<double>(timing.bytes) / median / ceiling);
+        json += json_line(*variant, bench, timing, ceiling);
+      } catch (const Error& error) {
+        fmt::print("{}\n", error.what());
+      }
+    }
+  }
+  for (const auto& [device, ceiling] : ceilings)
+    fmt::print("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n", to_string(device),
+               ceiling / 1e9);
+  if (const auto path = text_of(values, "json")) write_text(*path, json);
+  return 0;
+}
+
+}  // namespace
+
+int bench(const Arguments& arguments) {
+  if (!arguments.empty() && arguments[0] == "layers") return bench_layers({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == "--help") return fmt::print("usage: {}\n", kUsage), 0;
+  throw UsageError(fmt::format("bench needs to know what: layers; usage: {}", kUsage));
+}
+
+}  // namespace spdnn::cli

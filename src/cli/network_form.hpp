@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "io/files.hpp"
+
+namespace spdnn::cli {
+
+/// The form in which a network goes to OUT: what --form says (tsv, tsv.gz, mtx, packed), or else packed for a name that
+/// ends in .spdnn and a directory of TSV layers for others. UsageError where both do not fit, and for names that end
+/// like a layer file's: layers go into directories, so that is a slip.
+Form network_form(const Path& out, const std::optional<std::string>& form);
+
+}  // namespace spdnn::cli

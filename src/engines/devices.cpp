@@ -1,0 +1,30 @@
+#include "engines/devices.hpp"
+
+#ifdef SPDNN_WITH_CUDA
+#include "engines/cuda/device_info.hpp"
+#endif
+
+namespace spdnn {
+
+std::string why_unusable(Device device, [[maybe_unused]] int ordinal) {
+  if (device == Device::cpu) return {};
+#ifdef SPDNN_WITH_CUDA
+  std::string why_not;
+  cuda::cuda_available(&why_not, ordinal);
+  return why_not;
+#else
+  return "built without CUDA: make GPU=1";
+#endif
+}
+
+DeviceNames device_names([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
+#ifdef SPDNN_WITH_CUDA
+  if (device == Device::cuda) {
+    const cuda::DeviceInfo info = cuda::device_info(ordinal);
+    return {info.name, info.driver, info.runtime};
+  }
+#endif
+  return {};
+}
+
+}  // namespace spdnn

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+/// Why variants of `device` cannot run here: one line that says what would help; empty where they can.
+std::string why_unusable(Device device, int ordinal = 0);
+
+/// The device that variants of `device` run on, as reports name it; all empty for the CPU.
+struct DeviceNames {
+  std::string name;
+  std::string driver;
+  std::string cuda;
+};
+DeviceNames device_names(Device device, int ordinal = 0);
+
+}  // namespace spdnn

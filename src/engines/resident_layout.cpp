@@ -1,0 +1,442 @@
+#include "engines/resident_layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "core/parallel.hpp"
+
+namespace spdnn {
+
+namespace {
+
+struct Term {
+  std::uint16_t slot;
+  float weight;
+};
+using Terms = std::vector<Term>;  ///< of one neuron, padded
+
+/// The second slots of a layer's inputs. Within each colour the inputs that most terms name come first; each copy lies
+/// in another colour than its original, by a distance that changes from one line of slots to the next.
+std::vector<std::uint16_t> place_copies(const CsrMatrix& weights, const ResidentLayout& layout) {
+  const Index colours = layout.shape.colours();
+  std::vector<std::uint16_t> copies(layout.width, kNoCopy);
+  const Index first = (layout.zero_slot + 2 * colours - 1) / colours * colours;
+  if (colours == 1 || layout.slots < first + colours) return copies;
+  const Index lines = (layout.slots - first) / colours;
+
+  std::vector<Index> named(weights.cols, 0);
+  for (const Index input : weights.indices) ++named[input];
+  for (Index colour = 0; colour < colours; ++colour) {
+    std::vector<Index> inputs;
+    for (Index input = colour; input < weights.cols; input += colours) inputs.push_back(input);
+    std::stable_sort(inputs.begin(), inputs.end(), [&](Index a, Index b) { return named[a] > named[b]; });
+    for (Index line = 0; line < std::min<std::size_t>(lines, inputs.size()); ++line) {
+      const Index shift = 1 + line * 7 % (colours - 1);
+      copies[inputs[line]] = narrow<std::uint16_t>(first + line * colours + (colour + shift) % colours);
+    }
+  }
+  return copies;
+}
+
+/// Orders the reads of a group so that no two in the same step meet in a colour, unless they read the same slot. In
+/// each step the rows furthest behind choose first; a row may be moved to its other copy to make room for another.
+class GroupScheduler {
+ public:
+  GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> copies)
+      : weights_(weights), zero_slot_(layout.zero_slot), mask_(layout.shape.colours() - 1), copies_(copies) {}
+
+  /// `padded[i]` becomes the terms of row `rows[i]`.
+  void run(std::span<const Index> rows, std::span<Terms> padded) {
+    Index active = narrow<Index>(rows.size());
+    for (Index i = 0; i < active; ++i) {
+      rows_[i] = {weights_.offsets[rows[i]], weights_.offsets[Offset{rows[i]} + 1]};
+      order_[i] = static_cast<std::uint8_t>(i);
+      padded[i].clear();
+      padded[i].reserve(2 * weights_.degree(rows[i]));
+    }
+    while (true) {
+      sort_by_left(active);
+      while (active > 0 && rows_[order_[active - 1]].left() == 0) --active;
+      if (active == 0) return;
+      holder_.fill(kFree);
+      riders_ = 0;
+      for (Index row = 0; row < rows.size(); ++row) rows_[row].chosen = kNoCopy;
+      for (Index k = 0; k < active; ++k) board(order_[k]);
+      for (Index row = 0; row < rows.size(); ++row) padded[row].push_back(take(rows_[row]));
+    }
+  }
+
+ private:
+  static constexpr std::uint8_t kFree = 0xff;
+
+  struct Row {
+    Offset next = 0;  ///< entry
+    Offset end = 0;
+    std::array<std::uint16_t, 2> slots{};  ///< of the next entry
+    std::uint16_t chosen = kNoCopy;        ///< the slot that it reads in this step
+
+    Offset left() const { return end - next; }
+  };
+
+  /// Most terms left first; stable. Insertion sort: a step changes little.
+  void sort_by_left(Index count) {
+    for (Index i = 1; i < count; ++i) {
+      const std::uint8_t row = order_[i];
+      Index at = i;
+      for (; at > 0 && rows_[order_[at - 1]].left() < rows_[row].left(); --at) order_[at] = order_[at - 1];
+      order_[at] = row;
+    }
+  }
+
+  void board(std::uint8_t number) {
+    Row& row = rows_[number];
+    const Index input = weights_.indices[row.next];
+    row.slots = {static_cast<std::uint16_t>(input), copies_[input]};
+    for (const std::uint16_t slot : row.slots) {
+      const std::uint8_t holder = holder_[slot & mask_];
+      if (slot == kNoCopy || holder == kFree || rows_[holder].chosen != slot) continue;
+      row.chosen = slot;
+      riders_ |= 1U << (slot & mask_);
+      return;
+    }
+    std::uint32_t seen = riders_;
+    find_place(number, seen);
+  }
+
+  bool find_place(std::uint8_t number, std::uint32_t& seen) {
+    Row& row = rows_[number];
+    for (const std::uint16_t slot : row.slots) {
+      if (slot == kNoCopy) continue;
+      const Index colour = slot & mask_;
+      if ((seen >> colour & 1U) != 0) continue;
+      seen |= 1U << colour;
+      if (holder_[colour] != kFree && !find_place(holder_[colour], seen)) continue;
+      holder_[colour] = number;
+      row.chosen = slot;
+      return true;
+    }
+    return false;
+  }
+
+  Term take(Row& row) {
+    if (row.chosen == kNoCopy) return {idle_slot(), 0.0F};
+    return {row.chosen, weights_.entry_value(row.next++)};
+  }
+
+  /// A slot of zeros that meets none of the reads of this step.
+  std::uint16_t idle_slot() const {
+    Index colour = 0;
+    while (colour < mask_ && holder_[colour] != kFree) ++colour;
+    return static_cast<std::uint16_t>(zero_slot_ + ((colour - zero_slot_) & mask_));
+  }
+
+  const CsrMatrix& weights_;
+  Index zero_slot_;
+  Index mask_;  ///< colours - 1: their number is a power of two
+  std::span<const std::uint16_t> copies_;
+  std::array<Row, 32> rows_;
+  std::array<std::uint8_t, 32> order_{};
+  std::array<std::uint8_t, 32> holder_{};  ///< by colour: the row that reads it in this step
+  std::uint32_t riders_ = 0;               ///< colours whose slot several rows read: their holder stays
+};
+
+/// The terms of a row as they are.
+void plain_terms(const CsrMatrix& weights, Index row, Terms& terms) {
+  terms.clear();
+  for (Offset k = weights.offsets[row]; k < weights.offsets[Offset{row} + 1]; ++k)
+    terms.push_back({static_cast<std::uint16_t>(weights.indices[k]), weights.entry_value(k)});
+}
+
+/// Neurons whose reads are kept apart, with their padded terms.
+struct Group {
+  std::vector<Index> neurons;
+  std::vector<Terms> terms;
+  Index pairs = 0;   ///< of alternating sums; then the terms are not padded
+  Index chunks = 0;  ///< that the longest sum fills
+};
+
+/// Neurons that a warp handles together.
+struct Bundle {
+  std::vector<Index> neurons;
+  std::vector<Terms> terms;  ///< equally long
+  Index chunks = 0;          ///< in the stream
+  Index pairs = 0;           ///< of an alternating bundle
+};
+
+/// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
+Index alternating_pairs(const CsrMatrix& weights, Index row) {
+  const auto inputs = weights.row(row);
+  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0 || inputs.size() / 2 >= kAlternating / 2) return 0;
+  for (std::size_t k = 2; k < inputs.size(); ++k)
+    if (inputs[k] != inputs[k - 2]) return 0;
+  return static_cast<Index>(inputs.size() / 2);
+}
+
+class LayerBuilder {
+ public:
+  LayerBuilder(const Plan& plan, const ResidentLayout& layout, Index number,
+               const std::vector<std::vector<std::uint16_t>>& copies)
+      : weights_(plan.layers[number].weights),
+        layout_(layout),
+        copies_(copies[number]),
+        bits_(layout.from_bits && number == 0) {}
+
+  /// By warp: its bundles, one a round.
+  std::vector<std::vector<Bundle>> build() const { return assign(bundles()); }
+
+ private:
+  /// Groups of like neurons, in the order in which they are bundled.
+  std::vector<Group> groups() const {
+    std::vector<Index> pairs(weights_.rows, 0);
+    if (!bits_ && !layout_.values)
+      for (Index row = 0; row < weights_.rows; ++row) pairs[row] = alternating_pairs(weights_, row);
+    std::vector<Index> order(weights_.rows);
+    std::iota(order.begin(), order.end(), 0);
+    const auto first = [&](Index a, Index b) {
+      return std::pair(pairs[a], weights_.degree(a)) > std::pair(pairs[b], weights_.degree(b));
+    };
+    if (!std::is_sorted(order.begin(), order.end(), first)) std::stable_sort(order.begin(), order.end(), first);
+
+    const Index size = layout_.shape.colours();
+    std::vector<Group> all((weights_.rows + size - 1) / size);
+    for (std::size_t g = 0; g < all.size(); ++g) {
+      // A last group that is not full repeats a neuron: the same sum is written to the same slot twice.
+      for (std::size_t i = g * size; i < (g + 1) * size; ++i)
+        all[g].neurons.push_back(order[std::min<std::size_t>(i, order.size() - 1)]);
+      all[g].pairs = pairs[all[g].neurons.front()];
+      if (all[g].pairs != pairs[all[g].neurons.back()]) all[g].pairs = 0;
+      pad(all[g]);
+    }
+    regroup(all);
+    std::stable_sort(all.begin(), all.end(), [](const Group& a, const Group& b) {
+      return std::pair(a.pairs, a.chunks) > std::pair(b.pairs, b.chunks);
+    });
+    return all;
+  }
+
+  void pad(Group& group) const {
+    group.terms.resize(group.neurons.size());
+    if (bits_ || group.neurons.size() == 1 || group.pairs > 0)
+      for (std::size_t i = 0; i < group.neurons.size(); ++i) plain_terms(weights_, group.neurons[i], group.terms[i]);
+    else
+      GroupScheduler(weights_, layout_, copies_).run(group.neurons, group.terms);
+    std::size_t longest = 0;
+    for (const Terms& terms : group.terms) longest = std::max(longest, terms.size());
+    group.chunks = narrow<Index>((longest + kChunkTerms - 1) / kChunkTerms);
+  }
+
+  /// Groups that need more chunks than the best of equal sums exchange neurons, in the hope of a better match.
+  void regroup(std::vector<Group>& all) const {
+    if (layout_.shape.colours() == 1 || bits_) return;
+    std::map<Offset, std::vector<Group*>> by_degree;
+    for (Group& group : all) {
+      const Offset degree = weights_.degree(group.neurons.front());
+      const auto equal = [&](Index neuron) { return weights_.degree(neuron) == degree; };
+      if (group.pairs == 0 && std::all_of(group.neurons.begin(), group.neurons.end(), equal))
+        by_degree[degree].push_back(&group);
+    }
+    for (auto& [degree, groups] : by_degree) exchange(std::move(groups));
+  }
+
+  void exchange(std::vector<Group*> groups) const {
+    constexpr std::size_t kAttempts = 6;
+    const auto fewer = [](const Group* a, const Group* b) { return a->chunks < b->chunks; };
+    const Index best = (*std::min_element(groups.begin(), groups.end(), fewer))->chunks;
+    for (std::size_t attempt = 1; attempt <= kAttempts; ++attempt) {
+      std::erase_if(groups, [&](const Group* group) { return group->chunks <= best; });
+      if (groups.size() < 2) return;
+      std::vector<std::vector<Index>> dealt(groups.size());
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        for (std::size_t i = 0; i < groups[g]->neurons.size(); ++i)
+          dealt[(g + i * attempt) % groups.size()].push_back(groups[g]->neurons[i]);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        groups[g]->neurons = std::move(dealt[g]);
+        pad(*groups[g]);
+      }
+    }
+  }
+
+  std::vector<Bundle> bundles() const {
+    std::vector<Group> all = groups();
+    const std::size_t size = layout_.shape.bundle() / layout_.shape.colours();
+    std::vector<Bundle> bundles((all.size() + size - 1) / size);
+    for (std::size_t b = 0; b < bundles.size(); ++b) {
+      const std::size_t end = std::min((b + 1) * size, all.size());
+      const bool alternating = all[b * size].pairs > 0 && all[b * size].pairs == all[end - 1].pairs;
+      for (std::size_t g = b * size; g < end; ++g) {
+        if (all[g].pairs > 0 && !alternating) {
+          all[g].pairs = 0;
+          pad(all[g]);
+        }
+        bundles[b].chunks = std::max(bundles[b].chunks, alternating ? 1 : all[g].chunks);
+      }
+      bundles[b].pairs = alternating ? all[b * size].pairs : 0;
+      for (std::size_t g = b * size; g < (b + 1) * size; ++g) join(all[std::min(g, all.size() - 1)], bundles[b]);
+    }
+    return bundles;
+  }
+
+  /// Appends a group, or repeats the last one in a bundle that is not full.
+  void join(const Group& group, Bundle& bundle) const {
+    const std::size_t length = std::size_t{bundle.chunks} * kChunkTerms;
+    for (std::size_t i = 0; i < group.neurons.size(); ++i) {
+      bundle.neurons.push_back(group.neurons[i]);
+      bundle.terms.push_back(group.terms[i]);
+      if (bundle.terms.back().size() >= length) continue;
+      bundle.terms.back().resize(length, Term{narrow<std::uint16_t>(bits_ ? weights_.cols : layout_.zero_slot), 0.0F});
+    }
+  }
+
+  /// Longest first, each to the warp with the least to do that has a round left.
+  std::vector<std::vector<Bundle>> assign(std::vector<Bundle> all) const {
+    std::stable_sort(all.begin(), all.end(), [](const Bundle& a, const Bundle& b) { return a.chunks > b.chunks; });
+    std::vector<std::vector<Bundle>> warps(layout_.shape.warps());
+    std::vector<Offset> load(warps.size(), 0);
+    for (Bundle& bundle : all) {
+      std::size_t best = warps.size();
+      for (std::size_t w = 0; w < warps.size(); ++w)
+        if (warps[w].size() < layout_.shape.rounds && (best == warps.size() || load[w] < load[best])) best = w;
+      load[best] += bundle.chunks + 1;
+      warps[best].push_back(std::move(bundle));
+    }
+    return warps;
+  }
+
+  const CsrMatrix& weights_;
+  const ResidentLayout& layout_;
+  const std::vector<std::uint16_t>& copies_;
+  bool bits_;
+};
+
+/// Appends a bundle's chunks to the stream.
+void emit(const Bundle& bundle, bool values, std::vector<std::uint32_t>& stream) {
+  for (Index chunk = 0; chunk < bundle.chunks; ++chunk) {
+    const std::size_t first = std::size_t{chunk} * kChunkTerms;
+    for (const Terms& terms : bundle.terms)
+      for (std::size_t t = first; t < first + kChunkTerms; t += 2)
+        stream.push_back(terms[t].slot | std::uint32_t{terms[t + 1].slot} << 16U);
+    if (!values) continue;
+    for (std::size_t half = first; half < first + kChunkTerms; half += 4) {
+      for (const Terms& terms : bundle.terms) {
+        for (std::size_t t = half; t < half + 4; ++t) {
+          std::uint32_t bits = 0;
+          std::memcpy(&bits, &terms[t].weight, sizeof bits);
+          stream.push_back(bits);
+        }
+      }
+    }
+  }
+}
+
+/// A finished layer, before all are put behind one another.
+struct LayerPart {
+  std::vector<std::uint32_t> stream;
+  std::vector<Offset> starts;
+  Offset padded = 0;
+  Offset reads = 0;
+};
+
+/// Fills the layer's places in the layout's tables and returns its part of the stream.
+LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vector<std::uint16_t>>& copies,
+                      ResidentLayout& layout) {
+  const TileShape& shape = layout.shape;
+  const auto warps = LayerBuilder(plan, layout, number, copies).build();
+  const std::vector<std::uint16_t>& next_copies = copies[number + 1];
+  LayerPart part;
+  for (Index warp = 0; warp < shape.warps(); ++warp) {
+    const std::size_t place = std::size_t{number} * shape.warps() + warp;
+    part.starts.push_back(part.stream.size() / 4);
+    for (Index round = 0; round < warps[warp].size(); ++round) {
+      const Bundle& bundle = warps[warp][round];
+      layout.chunks[place * kMaxRounds + round] =
+          narrow<std::uint16_t>(bundle.pairs > 0 ? kAlternating | bundle.pairs : bundle.chunks);
+      part.padded += Offset{bundle.chunks} * kChunkTerms * shape.bundle();
+      part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks * kChunkTerms} * shape.bundle();
+      emit(bundle, layout.values, part.stream);
+      for (Index i = 0; i < shape.bundle(); ++i) {
+        const std::size_t at = (place * shape.rounds + round) * shape.bundle() + i;
+        layout.targets[at] = bundle.neurons[i] | std::uint32_t{next_copies[bundle.neurons[i]]} << 16U;
+        if (!layout.biases.empty()) layout.biases[at] = static_cast<float>(plan.layers[number].bias[bundle.neurons[i]]);
+      }
+    }
+  }
+  return part;
+}
+
+void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
+  if (shape.rounds > kMaxRounds) throw std::invalid_argument("a tile shape of too many rounds");
+  if (needed_slots(plan, shape, from_bits) > slots || slots >= kNoCopy)
+    throw std::invalid_argument("the plan's activations do not fit the slots");
+  if (from_bits && !takes_bits(plan)) throw std::invalid_argument("too many inputs for 16 bits");
+  for (const Layer& layer : plan.layers)
+    if (layer.outputs() > shape.capacity()) throw std::invalid_argument("a layer is wider than the tile shape");
+}
+
+}  // namespace
+
+std::size_t ResidentLayout::bytes() const {
+  return stream.size() * sizeof(stream[0]) + starts.size() * sizeof(starts[0]) + chunks.size() * sizeof(chunks[0]) +
+         targets.size() * sizeof(targets[0]) + biases.size() * sizeof(biases[0]) + copies.size() * sizeof(copies[0]);
+}
+
+bool takes_bits(const Plan& plan) {
+  if (plan.inputs() <= 0xffff) return true;
+  if (plan.inputs() > 0x10000) return false;
+  const CsrMatrix& weights = plan.layers.front().weights;
+  for (Index row = 0; row < weights.rows; ++row)
+    if (weights.degree(row) != weights.degree(0) || weights.degree(row) % kChunkTerms != 0) return false;
+  return true;
+}
+
+Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits) {
+  Index width = from_bits ? 0 : plan.inputs();
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  return width + shape.colours();
+}
+
+ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
+  check_fit(plan, shape, slots, from_bits);
+  ResidentLayout layout;
+  layout.shape = shape;
+  layout.from_bits = from_bits;
+  layout.zero_slot = needed_slots(plan, shape, from_bits) - shape.colours();
+  layout.slots = slots;
+  layout.width = plan.max_width();
+  bool biases = false;
+  for (const Layer& layer : plan.layers) {
+    layout.values = layout.values || !layer.weights.uniform();
+    biases = biases || !layer.bias.values.empty();
+    layout.terms += layer.weights.entries();
+  }
+  const std::size_t places = std::size_t{plan.depth()} * shape.warps();
+  layout.chunks.assign(places * kMaxRounds, kNoBundle);
+  layout.targets.assign(places * shape.rounds * shape.bundle(), 0);
+  if (biases) layout.biases.assign(layout.targets.size(), 0.0F);
+
+  // The last set of copies is of outputs that nothing reads.
+  std::vector<std::vector<std::uint16_t>> copies(std::size_t{plan.depth()} + 1,
+                                                 std::vector<std::uint16_t>(layout.width, kNoCopy));
+  parallel_for(plan.depth(), [&](std::size_t k) {
+    if (k > 0 || !from_bits) copies[k] = place_copies(plan.layers[k].weights, layout);
+  });
+  std::vector<LayerPart> parts(plan.depth());
+  parallel_for(plan.depth(), [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), copies, layout); });
+
+  for (LayerPart& part : parts) {
+    for (const Offset start : part.starts) layout.starts.push_back(layout.stream.size() / 4 + start);
+    layout.stream.insert(layout.stream.end(), part.stream.begin(), part.stream.end());
+    layout.padded += part.padded;
+    layout.reads.push_back(part.reads + (layout.reads.empty() ? 0 : layout.reads.back()));
+    part = {};
+  }
+  for (const auto& of_layer : copies) layout.copies.insert(layout.copies.end(), of_layer.begin(), of_layer.end());
+  return layout;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// How one thread block of the `resident` engine handles a tile of images. The tile's activations are rows of shared
+/// memory, one a *slot*: `images` floats. A warp works on a *bundle* of neurons at a time, `lanes()` threads a neuron,
+/// each thread keeping the sums of `lane_images` images; after `rounds` bundles a warp its share of the layer is done.
+struct TileShape {
+  Index images = 32;       ///< a power of two, at most 32
+  Index lane_images = 16;  ///< a power of two, at most images
+  Index threads = 512;
+  Index rounds = 4;
+
+  constexpr Index lanes() const { return images / lane_images; }
+  constexpr Index bundle() const { return 32 / lanes(); }
+  constexpr Index warps() const { return threads / 32; }
+  /// The widest layer that the threads can hold.
+  constexpr Index capacity() const { return warps() * rounds * bundle(); }
+  /// Slots in the 128 bytes that shared memory delivers at a time. Neighbouring neurons of a bundle, so many at a time
+  /// (a *group*), read in the same cycle, and are served in it where their slots differ modulo this number.
+  constexpr Index colours() const { return 32 / images; }
+};
+
+/// Terms of a sum that one thread reads at a time.
+inline constexpr Index kChunkTerms = 8;
+inline constexpr std::uint16_t kNoCopy = 0xffff;
+/// In `chunks`: the warp has no bundle in that round. No sum is so long: a layer has at most 65536 inputs.
+inline constexpr std::uint16_t kNoBundle = 0xffff;
+inline constexpr Index kMaxRounds = 32;
+/// In `chunks`, with the number of pairs in the other bits: an *alternating* bundle. All its sums are a, b, a, b, ...
+/// for two inputs of their own (a, a, ... too), as twins make many; its one chunk names them, and they are read once.
+inline constexpr std::uint16_t kAlternating = 0x8000;
+
+/// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
+/// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
+/// shared memory. Where room is left, inputs have a second slot of another colour, so that few such terms are needed.
+struct ResidentLayout {
+  TileShape shape;
+  bool values = false;     ///< every term has its weight in the stream; otherwise a layer has one weight
+  bool from_bits = false;  ///< layer 0 reads bits: its terms name inputs, not slots; `inputs` names a row of zeros
+  Index zero_slot = 0;     ///< first of colours() slots that hold zeros; below it, slot = neuron
+  Index slots = 0;
+
+  /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
+  /// floats and bundle() x 4 floats.
+  std::vector<std::uint32_t> stream;
+  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
+  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle, or one of the above
+  std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron of the bundle: slot, copy's slot << 16
+  std::vector<float> biases;           ///< likewise; empty where all layers have one bias
+  std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy
+  Index width = 0;
+
+  Offset terms = 0;           ///< of the plan
+  Offset padded = 0;          ///< in the stream
+  std::vector<Offset> reads;  ///< by layer: of an image's activations, in the layers up to it
+
+  std::size_t bytes() const;
+  Index chunk_units() const { return shape.bundle() * (values ? 3 : 1); }
+};
+
+/// Whether layer 0 can read bits: its inputs, and a row of zeros where terms must be padded, have 16-bit numbers.
+bool takes_bits(const Plan& plan);
+
+/// Slots that a plan needs at least: one a stored neuron (inputs too, unless they are read as bits) and the zeros.
+Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits);
+
+/// Lays the plan out for at most `slots` slots. O(edges) with a factor of some ten nanoseconds; parallel over layers.
+/// Throws std::invalid_argument where the plan does not fit the shape.
+ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits);
+
+}  // namespace spdnn

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// A warp's share of a sparse product: consecutive whole rows, or a piece of one long row.
+struct WorkItem {
+  static constexpr Index kWhole = 0xffffffff;
+
+  Index row = 0;         ///< first row
+  Index rows = 1;        ///< 1 for a piece
+  Index piece = kWhole;  ///< number of the piece's partial sums, kWhole for whole rows
+  Index first = 0;       ///< of a piece: its first term within the row
+  Index terms = 0;       ///< of a piece: how many
+};
+
+/// A row that was cut: the sums of pieces first_piece, first_piece + 1, ... are added in this order.
+struct CutRow {
+  Index row = 0;
+  Index first_piece = 0;
+  Index pieces = 0;
+};
+
+struct WorkList {
+  std::vector<WorkItem> items;  ///< empty: item i is row i
+  std::vector<CutRow> cuts;
+  Index pieces = 0;
+};
+
+/// One row an item, longest first, so that no long row is begun last. (Gale et al., SC20: row swizzle.)
+WorkList rows_by_length(const CsrMatrix& weights);
+
+/// Items of about `share` rows and terms together, in the matrix's order: short rows share an item, rows of more than
+/// `share` terms are cut into pieces of that many. Merrill & Garland's merge path cuts at exactly equal shares; here
+/// cuts move to the next row's start, so that only long rows are added up in pieces, each the same way in any matrix
+/// that it stands in.
+WorkList equal_shares(const CsrMatrix& weights, Index share);
+
+}  // namespace spdnn

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# Devices that are there and devices that are not; timing of layers.
+
+has_cuda() { "$SPDNN" --version | grep -q '^CUDA: *yes'; }
+has_device() { has_cuda && command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; }
+
+small_run() {
+  run "$SPDNN" infer --network net --inputs images.tsv --bias -0.5 --progress never "$@"
+}
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  mkdir net
+  printf '1\t1\t1\n2\t2\t1\n' >net/n2-l1.tsv
+  printf '1\t1\t1\n2\t2\t1\n' >images.tsv
+}
+
+@test "a CUDA variant in a program without CUDA names the build option" {
+  if has_cuda; then skip "this program has CUDA"; fi
+  small_run --variant cusparse_spmm
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"'cusparse_spmm' needs CUDA"*"make GPU=1"* ]]
+  small_run --device cuda
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"built without CUDA: make GPU=1"* ]]
+}
+
+@test "without a driver or device, a CUDA variant says so and auto runs on the CPU" {
+  if ! has_cuda; then skip "this program has no CUDA"; fi
+  if has_device; then skip "there is a device"; fi
+  small_run --variant cusparse_spmm
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"no NVIDIA driver"* || "$output" == *"no CUDA device"* ]]
+  small_run --device cuda
+  [ "$status" -eq 4 ]
+  small_run --device auto
+  [ "$status" -eq 0 ]
+  [[ "$output" == *cpu_* ]]
+}
+
+@test "bench layers prints a line and writes a JSON line per measurement" {
+  run "$SPDNN" bench layers --neurons 64,128 --degrees 4 --alive 1,0.5 --images 100 --layers 2 --trials 1 \
+    --variants cpu_openmp --json "$BATS_TEST_TMPDIR/layers.json"
+  [ "$status" -eq 0 ]
+  [ "$(grep -c '^cpu_openmp ' <<<"$output")" -eq 4 ]
+  [ "$(jq -r '.variant' "$BATS_TEST_TMPDIR/layers.json" | grep -c cpu_openmp)" -eq 4 ]
+  [ "$(jq -s '[.[].images] | sort | join(",")' "$BATS_TEST_TMPDIR/layers.json")" = '"50,50,100,100"' ]
+  [ "$(jq -s '[.[].share_of_ceiling > 0] | all' "$BATS_TEST_TMPDIR/layers.json")" = true ]
+}
+
+@test "bench refuses what it cannot time" {
+  run "$SPDNN" bench engines
+  [ "$status" -eq 2 ]
+  run "$SPDNN" bench layers --neurons 8 --degrees 9
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"9 is more than 8 neurons"* ]]
+  run "$SPDNN" bench layers --alive 0
+  [ "$status" -eq 2 ]
+}

@@ -1,0 +1,41 @@
+// Runs the device tests and closes with `N passed, N failed, N skipped` alone on a line. Without a device it says so.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "engines/cuda/device_info.hpp"
+
+namespace {
+
+class Tally : public testing::EmptyTestEventListener {
+ public:
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const testing::TestResult& result = *test.result();
+    if (result.Skipped())
+      ++skipped;
+    else if (result.Failed())
+      ++failed;
+    else
+      ++passed;
+  }
+
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto* tally = new Tally;  // owned by GoogleTest
+  testing::UnitTest::GetInstance()->listeners().Append(tally);
+  const int status = RUN_ALL_TESTS();
+  std::string why_not;
+  if (!spdnn::cuda::cuda_available(&why_not))
+    std::printf("\n*** no device: %d tests skipped (%s) ***\n", tally->skipped, why_not.c_str());
+  std::printf("%d passed, %d failed, %d skipped\n", tally->passed, tally->failed, tally->skipped);
+  return status;
+}
