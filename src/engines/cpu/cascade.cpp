@@ -108,11 +108,13 @@ auto Cascade<T>::first_tile(Index number) -> Tile {
   const Index first = number * kLanes<T>;
   const Index count = std::min(kLanes<T>, inputs.images().images() - first);
   Tile tile;
-  for (Index lane = 0; lane < count; ++lane) tile.images[lane] = first + lane;
-  tile.lanes = kAllLanes<T> >> (kLanes<T> - count);
+  for (Index lane = 0; lane < count; ++lane) {
+    tile.images[lane] = first + lane;
+    tile.lanes |= lane_bit(lane);
+  }
   if (inputs.are_bits()) {
     auto* masks = reinterpret_cast<LaneMask*>(input_.data());
-    inputs.transpose<T>(first, masks);
+    inputs.transpose(shared_.kernels, first, masks);
     tile.bits = masks;
   } else {
     tile.data = reinterpret_cast<T*>(input_.data());

@@ -12,10 +12,10 @@ class InputTiles {
   const ImageSet& images() const { return images_; }
   bool are_bits() const { return images_.is_bits(); }
 
-  /// Images of bits: fills the masks (neurons x kMasks<T>) of the tile whose first image is `first`. Zeros and ones
-  /// never become numbers. A transposition of 32 x 32 bits at a time.
+  /// Images of bits: fills the masks (neurons x kMasks<T>, neurons rounded up to kSide) of the tile whose first image
+  /// is `first`. Zeros and ones never become numbers.
   template <class T>
-  void transpose(Index first, LaneMask* masks) const;
+  void transpose(const Kernels<T>& kernels, Index first, LaneMask* masks) const;
   /// Other images: fills the tile (neurons x kLanes<T>).
   template <class T>
   void scatter(Index first, T* tile) const;
@@ -23,7 +23,8 @@ class InputTiles {
   /// Bytes of what either of them fills.
   template <class T>
   std::size_t tile_bytes() const {
-    return std::size_t{images_.neurons()} * (are_bits() ? kMasks<T> * sizeof(LaneMask) : kLaneBytes);
+    const std::size_t neurons = images_.neurons();
+    return are_bits() ? (neurons + kSide - 1) / kSide * kSide * kMasks<T> * sizeof(LaneMask) : neurons * kLaneBytes;
   }
 
  private:

@@ -196,8 +196,8 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
-  return options.precision == Precision::fp64 ? make<double>(plan, options, instruction_set)
-                                              : make<float>(plan, options, instruction_set);
+  if (options.precision == Precision::fp64) return make<double>(plan, options, instruction_set);
+  return make<float>(plan, options, instruction_set);
 }
 
 std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options) {

@@ -1,8 +1,8 @@
 #include "engines/cpu/settler.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace spdnn::tiles {
 
@@ -13,8 +13,9 @@ constexpr Index kFirstSearch = 4;
 
 template <class T>
 bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
+  using Pattern = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
   for (Index neuron = 0; neuron < neurons; ++neuron, tile += kLanes<T>)
-    if (std::memcmp(tile + a, tile + b, sizeof(T)) != 0) return false;
+    if (std::bit_cast<Pattern>(tile[a]) != std::bit_cast<Pattern>(tile[b])) return false;
   return true;
 }
 
@@ -33,11 +34,7 @@ Index Fates::owner_of(Index image) const {
 
 template <class T>
 Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, Fates& fates)
-    : plan_(plan),
-      kernels_(kernels),
-      fates_(fates),
-      alive_(plan.depth()),
-      saturated_(std::size_t{plan.depth()} + 1) {}
+    : plan_(plan), kernels_(kernels), fates_(fates), alive_(plan.depth()), saturated_(std::size_t{plan.depth()} + 1) {}
 
 template <class T>
 void Settler<T>::reset() {
@@ -65,8 +62,7 @@ void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>
   alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
   if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.dead_from))
     leave(roster, zero, Fate::Kind::dead, layers_done);
-  if (watch(layers_done) == Watch::caps)
-    leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
+  if (watch(layers_done) == Watch::caps) leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
 }
 
 /// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been

@@ -76,6 +76,14 @@ struct LayerTask {
   T* output;
 };
 
+/// Bits are transposed in squares of kSide images by kSide neurons, kSquares of them side by side: a strip holds a word
+/// for each image and square, with the square's first neuron lowest. A cache line of an image is a row of a strip.
+inline constexpr Index kSide = 32;
+inline constexpr Index kSquares = 16;
+struct Strip {
+  alignas(64) std::uint32_t words[kSide][kSquares];
+};
+
 /// The functions of one instruction set.
 template <class T>
 struct Kernels {
@@ -84,6 +92,9 @@ struct Kernels {
   /// Copies lanes from[0], from[1], ... of a tile to lanes to[0], to[1], ... of another, whose other lanes stay.
   void (*move_lanes)(const T* source, T* target, Index neurons, const std::uint8_t* from, const std::uint8_t* to,
                      Index count);
+  /// Turns the first `squares` of a strip into the masks of their neurons (kSide * kMasks to a square). Spoils the
+  /// strip.
+  void (*transpose)(Strip& strip, Index squares, LaneMask* masks);
   /// A hash of each lane's bits: equal lanes have equal hashes, and the converse is for the caller to check.
   void (*hash_lanes)(const T* tile, Index neurons, std::uint32_t* hashes);
 };

@@ -72,8 +72,7 @@ struct TileSums {
     for (Offset k = begin; k < begin + degree; ++k) {
       for (Index row = 0; row < kCount; ++row) {
         const Offset entry = k + row * degree;
-        const auto* input =
-            reinterpret_cast<const Real<T>*>(task.tile + std::size_t{task.indices[entry]} * kLanes<T>);
+        const auto* input = reinterpret_cast<const Real<T>*>(task.tile + std::size_t{task.indices[entry]} * kLanes<T>);
         for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] += term<T, kWeights>(task, entry, input[v]);
       }
     }
@@ -185,7 +184,7 @@ struct Observer {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits<T> lane_bits;
       for (std::size_t l = 0; l < kPerVector<T>; ++l)
-        lane_bits[l] = static_cast<Integer<T>>(LaneMask{1} << (v * kPerVector<T> + l));
+        lane_bits[l] = Integer<T>{1} << (v * kPerVector<T> + l);
       found |= (marks[v] == 0) & lane_bits;
     }
     LaneMask lanes = 0;
@@ -307,6 +306,41 @@ void move_lanes(const T* source, T* target, Index neurons, const std::uint8_t* f
 }
 #endif
 
+using Words = Patterns<float>;
+constexpr std::size_t kWordVectors = kSquares / kPerVector<float>;  ///< registers to a row of a strip
+
+/// One step of a transposition: swaps blocks of kStep x kStep bits across the diagonals of blocks twice as large, in
+/// all squares of a strip.
+template <Index kStep>
+void swap_blocks(Words (*rows)[kWordVectors]) {
+  constexpr std::uint32_t kLow = ~std::uint32_t{0} / ((1U << kStep) + 1);  // the lower half of each block's columns
+  for (Index block = 0; block < kSide; block += 2 * kStep) {
+    for (Index row = block; row < block + kStep; ++row) {
+      for (std::size_t v = 0; v < kWordVectors; ++v) {
+        const Words differing = ((rows[row][v] >> kStep) ^ rows[row + kStep][v]) & kLow;
+        rows[row][v] ^= differing << kStep;
+        rows[row + kStep][v] ^= differing;
+      }
+    }
+  }
+}
+
+template <class T>
+void transpose(Strip& strip, Index squares, LaneMask* masks) {
+  auto* rows = reinterpret_cast<Words(*)[kWordVectors]>(strip.words);
+  swap_blocks<16>(rows);
+  swap_blocks<8>(rows);
+  swap_blocks<4>(rows);
+  swap_blocks<2>(rows);
+  swap_blocks<1>(rows);
+  for (Index square = 0; square < squares; ++square) {
+    for (Index neuron = 0; neuron < kSide; ++neuron) {
+      const std::uint32_t images = strip.words[neuron][square];
+      for (Index m = 0; m < kMasks<T>; ++m) *masks++ = images >> (m * kMaskLanes) & 0xFFFFU;
+    }
+  }
+}
+
 /// The sum of the bit patterns, each times an odd number of its neuron's own.
 template <class T>
 void hash_lanes(const T* tile, Index neurons, std::uint32_t* hashes) {
@@ -328,6 +362,7 @@ constexpr Kernels<T> kernels_named(const char* instruction_set) {
   return {instruction_set,
           {layer<T, Watch::zeros>, layer<T, Watch::caps>, layer<T, Watch::margins>},
           move_lanes<T>,
+          transpose<T>,
           hash_lanes<T>};
 }
 
