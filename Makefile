@@ -8,11 +8,13 @@ ARCH    ?= 80 90
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
-TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3-minimal xz-utils
+TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
 BENCH_PACKAGES := libgraphblas-dev
 
+# Tests that need no GPU, lint and sanitizers take the program without CUDA, unless GPU= is given.
+HOST_GPU     := $(if $(filter command,$(firstword $(origin GPU))),$(GPU),0)
 CUDA_SOURCES := $(shell find src -name '*.cu' | LC_ALL=C sort)
 NVCC         := $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc))
 ifeq ($(GPU),auto)
@@ -20,9 +22,6 @@ ifeq ($(GPU),auto)
 endif
 
 OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),-portable)
-comma := ,
-empty :=
-space := $(empty) $(empty)
 
 CXX      ?= g++
 CXXFLAGS := -std=c++20 -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Wno-stringop-overflow
@@ -72,7 +71,8 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: all deps demo test gpu-tests test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench kernel-bench \
+.PHONY: io-bench all deps demo test run-tests gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
+	kernel-bench \
 	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
@@ -140,8 +140,11 @@ $(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgtest -lgtest_main -o $@
 
 test: build/.deps-TEST
-	@$(MAKE) --no-print-directory -j$$(nproc) all $(UNIT_TESTS)
-	@./tests/run.sh $(UNIT_TESTS) build/spdnn
+	@$(MAKE) --no-print-directory -j$$(nproc) GPU=$(HOST_GPU) run-tests
+run-tests: $(PROGRAM) $(UNIT_TESTS)
+	@./tests/run.sh $(UNIT_TESTS) $(PROGRAM)
+test-mpi:
+	@echo 'This version has no MPI: there is nothing to test.'
 
 # On the device. Tests skip, loudly, where there is none. compute-sanitizer finds bad accesses and races in our kernels;
 # ErrorsTest is left out, as it provokes errors on purpose.
@@ -170,6 +173,15 @@ kernel-bench: $(KERNEL_BENCH)
 $(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- how fast files are read; a part of `make bench` -----------------------------------------------------------------
+$(OUT)/io_bench: $(OUT)/tests/bench/io_bench.o $(LIBRARY)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+io-bench: build/.deps-BUILD
+	@$(MAKE) --no-print-directory -j$$(nproc) $(OUT)/io_bench
+	./$(OUT)/io_bench
+bench: io-bench
 
 # ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
 FUZZ_OUT      := build/fuzz
@@ -215,7 +227,9 @@ format: build/.deps-LINT
 	clang-format -i $(FORMATTED)
 format-check: build/.deps-LINT
 	clang-format --dry-run -Werror $(FORMATTED)
-lint: build/.deps-LINT $(OUT)/generated/build_values.hpp
+lint: build/.deps-LINT build/.deps-BUILD
+	@$(MAKE) --no-print-directory GPU=0 run-lint
+run-lint: $(OUT)/generated/build_values.hpp
 	shellcheck $(SCRIPTS)
 	printf '%s\n' $(SOURCES) src/main.cpp | xargs -P$$(nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- -std=c++20 -Iinclude -Isrc -I$(OUT)/generated' tidy
 clean:

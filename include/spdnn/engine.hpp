@@ -74,7 +74,7 @@ struct Variant {
   std::vector<Precision> precisions;  ///< supported; the first is the default
   std::unique_ptr<Engine> (*make)(const Plan&, const EngineOptions&);
   /// Bytes of host (CPU) or device (CUDA) memory the engine takes besides plan and images, for a batch of `images`;
-  /// on a device, the plan's copy there included.
+  /// on a device, the plan's copy there included. UsageError where the variant does not take the plan.
   std::size_t (*working_bytes)(const Plan&, const EngineOptions&, Index images);
 };
 

@@ -32,7 +32,7 @@ using Stroke = std::vector<Point>;
 
 /// The strokes of a digit: smooth curves through the points given.
 const std::vector<Stroke>& shape_of(Index digit) {
-  static const std::array<std::vector<Stroke>, 10> kShapes{{
+  static const std::array<std::vector<Stroke>, 10> shapes{{
       {{{.50, .18}, {.34, .28}, {.28, .50}, {.34, .72}, {.50, .82}, {.66, .72}, {.72, .50}, {.66, .28}, {.50, .18}}},
       {{{.40, .30}, {.52, .18}, {.51, .50}, {.48, .82}}},
       {{{.30, .34}, {.42, .20}, {.60, .20}, {.68, .34}, {.58, .52}, {.42, .68}, {.30, .80}},
@@ -58,7 +58,7 @@ const std::vector<Stroke>& shape_of(Index digit) {
         {.60, .22}}},
       {{{.64, .32}, {.52, .20}, {.38, .28}, {.38, .42}, {.52, .48}, {.64, .36}}, {{.65, .28}, {.63, .56}, {.58, .82}}},
   }};
-  return kShapes[digit];
+  return shapes[digit];
 }
 
 /// Point at t in [0, 1] between b and c of the curve through a, b, c, d (Catmull & Rom 1974).

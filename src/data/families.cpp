@@ -81,17 +81,17 @@ Network make_network(const FamilyOptions& options, const auto& fill) {
 /// j mod groups. Layer k of a block connects group g with the groups g + i radix^k (mod groups), i < radix, all members
 /// with all; so the degree is width x radix. Between blocks the neurons are permuted at random.
 struct Butterfly {
-  Index radix = 0;
-  Index width = 0;  ///< members of a group
-  Index groups = 0;
-  Index depth = 0;     ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
+  Index radix = 1;
+  Index groups = 1;
+  Index depth = 1;     ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
   bool exact = false;  ///< radix^depth == groups: a block connects every input with every output, equally often
 };
 
+/// Needs width to divide the neurons, and degree <= neurons: then radix <= groups.
 Butterfly butterfly(Index neurons, Index degree, Index radix) {
-  Butterfly shape{.radix = radix, .width = degree / radix};
-  shape.groups = neurons / shape.width;
-  Offset reach = 1;
+  const Index width = degree / radix;
+  Butterfly shape{.radix = radix, .groups = neurons / width};
+  Offset reach = radix;
   for (; reach * radix <= shape.groups; reach *= radix) ++shape.depth;
   shape.exact = reach == shape.groups;
   return shape;
@@ -100,12 +100,11 @@ Butterfly butterfly(Index neurons, Index degree, Index radix) {
 /// Of all radices that divide the degree and give whole groups, the smallest exact one, or else the smallest. There is
 /// always one: the degree itself, with groups of one.
 Butterfly choose_butterfly(Index neurons, Index degree) {
-  Butterfly best;
-  for (Index radix = 2; radix <= degree; ++radix) {
+  Butterfly best = butterfly(neurons, degree, degree);
+  for (Index radix = degree - 1; radix >= 2; --radix) {
     if (degree % radix != 0 || neurons % (degree / radix) != 0) continue;
     const Butterfly shape = butterfly(neurons, degree, radix);
-    if (shape.exact) return shape;
-    if (best.radix == 0) best = shape;
+    if (shape.exact || !best.exact) best = shape;
   }
   return best;
 }

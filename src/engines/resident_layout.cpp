@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "core/parallel.hpp"
 
@@ -47,84 +49,101 @@ std::vector<std::uint16_t> place_copies(const CsrMatrix& weights, const Resident
 class GroupScheduler {
  public:
   GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> copies)
-      : weights_(weights), layout_(layout), copies_(copies), colours_(layout.shape.colours()) {}
+      : weights_(weights), zero_slot_(layout.zero_slot), mask_(layout.shape.colours() - 1), copies_(copies) {}
 
   /// `padded[i]` becomes the terms of row `rows[i]`.
   void run(std::span<const Index> rows, std::span<Terms> padded) {
-    rows_ = rows;
-    done_.assign(rows.size(), 0);
-    std::vector<Index> order(rows.size());
-    std::iota(order.begin(), order.end(), 0);
-    for (Terms& terms : padded) terms.clear();
+    Index active = narrow<Index>(rows.size());
+    for (Index i = 0; i < active; ++i) {
+      rows_[i] = {weights_.offsets[rows[i]], weights_.offsets[Offset{rows[i]} + 1]};
+      order_[i] = static_cast<std::uint8_t>(i);
+      padded[i].clear();
+      padded[i].reserve(2 * weights_.degree(rows[i]));
+    }
     while (true) {
-      std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return left(a) > left(b); });
-      while (!order.empty() && left(order.back()) == 0) order.pop_back();
-      if (order.empty()) return;
+      sort_by_left(active);
+      while (active > 0 && rows_[order_[active - 1]].left() == 0) --active;
+      if (active == 0) return;
       holder_.fill(kFree);
       riders_ = 0;
-      chosen_.fill(kNoCopy);
-      for (const Index row : order) board(row);
-      for (Index row = 0; row < rows.size(); ++row) padded[row].push_back(take(row));
+      for (Index row = 0; row < rows.size(); ++row) rows_[row].chosen = kNoCopy;
+      for (Index k = 0; k < active; ++k) board(order_[k]);
+      for (Index row = 0; row < rows.size(); ++row) padded[row].push_back(take(rows_[row]));
     }
-  }
-
-  /// A slot of zeros that meets none of the reads of this step.
-  std::uint16_t idle_slot() const {
-    Index colour = 0;
-    while (colour + 1 < colours_ && holder_[colour] != kFree) ++colour;
-    return narrow<std::uint16_t>(layout_.zero_slot + (colour + colours_ - layout_.zero_slot % colours_) % colours_);
   }
 
  private:
-  static constexpr Index kFree = 0xffffffff;
+  static constexpr std::uint8_t kFree = 0xff;
 
-  Offset left(Index row) const { return weights_.degree(rows_[row]) - done_[row]; }
-  Index input(Index row) const { return weights_.indices[weights_.offsets[rows_[row]] + done_[row]]; }
-  std::array<std::uint16_t, 2> slots_of(Index row) const {
-    return {static_cast<std::uint16_t>(input(row)), copies_[input(row)]};
+  struct Row {
+    Offset next = 0;  ///< entry
+    Offset end = 0;
+    std::array<std::uint16_t, 2> slots{};  ///< of the next entry
+    std::uint16_t chosen = kNoCopy;        ///< the slot that it reads in this step
+
+    Offset left() const { return end - next; }
+  };
+
+  /// Most terms left first; stable. Insertion sort: a step changes little.
+  void sort_by_left(Index count) {
+    for (Index i = 1; i < count; ++i) {
+      const std::uint8_t row = order_[i];
+      Index at = i;
+      for (; at > 0 && rows_[order_[at - 1]].left() < rows_[row].left(); --at) order_[at] = order_[at - 1];
+      order_[at] = row;
+    }
   }
 
-  void board(Index row) {
-    for (const std::uint16_t slot : slots_of(row)) {
-      const Index colour = slot % colours_;
-      if (slot == kNoCopy || holder_[colour] == kFree || chosen_[holder_[colour]] != slot) continue;
-      chosen_[row] = slot;
-      riders_ |= 1U << colour;
+  void board(std::uint8_t number) {
+    Row& row = rows_[number];
+    const Index input = weights_.indices[row.next];
+    row.slots = {static_cast<std::uint16_t>(input), copies_[input]};
+    for (const std::uint16_t slot : row.slots) {
+      const std::uint8_t holder = holder_[slot & mask_];
+      if (slot == kNoCopy || holder == kFree || rows_[holder].chosen != slot) continue;
+      row.chosen = slot;
+      riders_ |= 1U << (slot & mask_);
       return;
     }
     std::uint32_t seen = riders_;
-    find_place(row, seen);
+    find_place(number, seen);
   }
 
-  bool find_place(Index row, std::uint32_t& seen) {
-    for (const std::uint16_t slot : slots_of(row)) {
+  bool find_place(std::uint8_t number, std::uint32_t& seen) {
+    Row& row = rows_[number];
+    for (const std::uint16_t slot : row.slots) {
       if (slot == kNoCopy) continue;
-      const Index colour = slot % colours_;
+      const Index colour = slot & mask_;
       if ((seen >> colour & 1U) != 0) continue;
       seen |= 1U << colour;
       if (holder_[colour] != kFree && !find_place(holder_[colour], seen)) continue;
-      holder_[colour] = row;
-      chosen_[row] = slot;
+      holder_[colour] = number;
+      row.chosen = slot;
       return true;
     }
     return false;
   }
 
-  Term take(Index row) {
-    if (chosen_[row] == kNoCopy) return {idle_slot(), 0.0F};
-    const Offset entry = weights_.offsets[rows_[row]] + done_[row]++;
-    return {chosen_[row], weights_.entry_value(entry)};
+  Term take(Row& row) {
+    if (row.chosen == kNoCopy) return {idle_slot(), 0.0F};
+    return {row.chosen, weights_.entry_value(row.next++)};
+  }
+
+  /// A slot of zeros that meets none of the reads of this step.
+  std::uint16_t idle_slot() const {
+    Index colour = 0;
+    while (colour < mask_ && holder_[colour] != kFree) ++colour;
+    return static_cast<std::uint16_t>(zero_slot_ + ((colour - zero_slot_) & mask_));
   }
 
   const CsrMatrix& weights_;
-  const ResidentLayout& layout_;
+  Index zero_slot_;
+  Index mask_;  ///< colours - 1: their number is a power of two
   std::span<const std::uint16_t> copies_;
-  Index colours_;
-  std::span<const Index> rows_;
-  std::vector<Offset> done_;
-  std::array<Index, 32> holder_{};          ///< by colour: the row that reads it in this step
-  std::array<std::uint16_t, 32> chosen_{};  ///< by row: the slot it reads in this step
-  std::uint32_t riders_ = 0;                ///< colours whose slot several rows read: their holder stays
+  std::array<Row, 32> rows_;
+  std::array<std::uint8_t, 32> order_{};
+  std::array<std::uint8_t, 32> holder_{};  ///< by colour: the row that reads it in this step
+  std::uint32_t riders_ = 0;               ///< colours whose slot several rows read: their holder stays
 };
 
 /// The terms of a row as they are.
@@ -134,12 +153,30 @@ void plain_terms(const CsrMatrix& weights, Index row, Terms& terms) {
     terms.push_back({static_cast<std::uint16_t>(weights.indices[k]), weights.entry_value(k)});
 }
 
-/// Neurons that a warp handles together, with their padded terms.
-struct Bundle {
+/// Neurons whose reads are kept apart, with their padded terms.
+struct Group {
   std::vector<Index> neurons;
   std::vector<Terms> terms;
-  Index chunks = 0;
+  Index pairs = 0;   ///< of alternating sums; then the terms are not padded
+  Index chunks = 0;  ///< that the longest sum fills
 };
+
+/// Neurons that a warp handles together.
+struct Bundle {
+  std::vector<Index> neurons;
+  std::vector<Terms> terms;  ///< equally long
+  Index chunks = 0;          ///< in the stream
+  Index pairs = 0;           ///< of an alternating bundle
+};
+
+/// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
+Index alternating_pairs(const CsrMatrix& weights, Index row) {
+  const auto inputs = weights.row(row);
+  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0 || inputs.size() / 2 >= kAlternating / 2) return 0;
+  for (std::size_t k = 2; k < inputs.size(); ++k)
+    if (inputs[k] != inputs[k - 2]) return 0;
+  return static_cast<Index>(inputs.size() / 2);
+}
 
 class LayerBuilder {
  public:
@@ -154,41 +191,105 @@ class LayerBuilder {
   std::vector<std::vector<Bundle>> build() const { return assign(bundles()); }
 
  private:
-  std::vector<Bundle> bundles() const {
+  /// Groups of like neurons, in the order in which they are bundled.
+  std::vector<Group> groups() const {
+    std::vector<Index> pairs(weights_.rows, 0);
+    if (!bits_ && !layout_.values)
+      for (Index row = 0; row < weights_.rows; ++row) pairs[row] = alternating_pairs(weights_, row);
     std::vector<Index> order(weights_.rows);
     std::iota(order.begin(), order.end(), 0);
-    const auto longer = [&](Index a, Index b) { return weights_.degree(a) > weights_.degree(b); };
-    if (!std::is_sorted(order.begin(), order.end(), longer)) std::stable_sort(order.begin(), order.end(), longer);
+    const auto first = [&](Index a, Index b) {
+      return std::pair(pairs[a], weights_.degree(a)) > std::pair(pairs[b], weights_.degree(b));
+    };
+    if (!std::is_sorted(order.begin(), order.end(), first)) std::stable_sort(order.begin(), order.end(), first);
 
-    const Index size = layout_.shape.bundle();
-    std::vector<Bundle> all((weights_.rows + size - 1) / size);
-    for (std::size_t b = 0; b < all.size(); ++b) {
-      // A last bundle that is not full repeats a neuron: the same sum is written to the same slot twice.
-      for (std::size_t i = b * size; i < (b + 1) * size; ++i)
-        all[b].neurons.push_back(order[std::min<std::size_t>(i, order.size() - 1)]);
-      pad(all[b]);
+    const Index size = layout_.shape.colours();
+    std::vector<Group> all((weights_.rows + size - 1) / size);
+    for (std::size_t g = 0; g < all.size(); ++g) {
+      // A last group that is not full repeats a neuron: the same sum is written to the same slot twice.
+      for (std::size_t i = g * size; i < (g + 1) * size; ++i)
+        all[g].neurons.push_back(order[std::min<std::size_t>(i, order.size() - 1)]);
+      all[g].pairs = pairs[all[g].neurons.front()];
+      if (all[g].pairs != pairs[all[g].neurons.back()]) all[g].pairs = 0;
+      pad(all[g]);
     }
+    regroup(all);
+    std::stable_sort(all.begin(), all.end(), [](const Group& a, const Group& b) {
+      return std::pair(a.pairs, a.chunks) > std::pair(b.pairs, b.chunks);
+    });
     return all;
   }
 
-  void pad(Bundle& bundle) const {
-    const Index group = layout_.shape.colours();
-    const std::size_t size = bundle.neurons.size();
-    bundle.terms.resize(size);
-    GroupScheduler scheduler(weights_, layout_, copies_);
-    for (std::size_t first = 0; first < size; first += group) {
-      if (bits_ || group == 1)
-        for (std::size_t i = first; i < first + group; ++i) plain_terms(weights_, bundle.neurons[i], bundle.terms[i]);
-      else
-        scheduler.run(std::span(bundle.neurons).subspan(first, group), std::span(bundle.terms).subspan(first, group));
-    }
+  void pad(Group& group) const {
+    group.terms.resize(group.neurons.size());
+    if (bits_ || group.neurons.size() == 1 || group.pairs > 0)
+      for (std::size_t i = 0; i < group.neurons.size(); ++i) plain_terms(weights_, group.neurons[i], group.terms[i]);
+    else
+      GroupScheduler(weights_, layout_, copies_).run(group.neurons, group.terms);
     std::size_t longest = 0;
-    for (const Terms& terms : bundle.terms) longest = std::max(longest, terms.size());
-    bundle.chunks = narrow<Index>((longest + kChunkTerms - 1) / kChunkTerms);
+    for (const Terms& terms : group.terms) longest = std::max(longest, terms.size());
+    group.chunks = narrow<Index>((longest + kChunkTerms - 1) / kChunkTerms);
+  }
+
+  /// Groups that need more chunks than the best of equal sums exchange neurons, in the hope of a better match.
+  void regroup(std::vector<Group>& all) const {
+    if (layout_.shape.colours() == 1 || bits_) return;
+    std::map<Offset, std::vector<Group*>> by_degree;
+    for (Group& group : all) {
+      const Offset degree = weights_.degree(group.neurons.front());
+      const auto equal = [&](Index neuron) { return weights_.degree(neuron) == degree; };
+      if (group.pairs == 0 && std::all_of(group.neurons.begin(), group.neurons.end(), equal))
+        by_degree[degree].push_back(&group);
+    }
+    for (auto& [degree, groups] : by_degree) exchange(std::move(groups));
+  }
+
+  void exchange(std::vector<Group*> groups) const {
+    constexpr std::size_t kAttempts = 6;
+    const auto fewer = [](const Group* a, const Group* b) { return a->chunks < b->chunks; };
+    const Index best = (*std::min_element(groups.begin(), groups.end(), fewer))->chunks;
+    for (std::size_t attempt = 1; attempt <= kAttempts; ++attempt) {
+      std::erase_if(groups, [&](const Group* group) { return group->chunks <= best; });
+      if (groups.size() < 2) return;
+      std::vector<std::vector<Index>> dealt(groups.size());
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        for (std::size_t i = 0; i < groups[g]->neurons.size(); ++i)
+          dealt[(g + i * attempt) % groups.size()].push_back(groups[g]->neurons[i]);
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        groups[g]->neurons = std::move(dealt[g]);
+        pad(*groups[g]);
+      }
+    }
+  }
+
+  std::vector<Bundle> bundles() const {
+    std::vector<Group> all = groups();
+    const std::size_t size = layout_.shape.bundle() / layout_.shape.colours();
+    std::vector<Bundle> bundles((all.size() + size - 1) / size);
+    for (std::size_t b = 0; b < bundles.size(); ++b) {
+      const std::size_t end = std::min((b + 1) * size, all.size());
+      const bool alternating = all[b * size].pairs > 0 && all[b * size].pairs == all[end - 1].pairs;
+      for (std::size_t g = b * size; g < end; ++g) {
+        if (all[g].pairs > 0 && !alternating) {
+          all[g].pairs = 0;
+          pad(all[g]);
+        }
+        bundles[b].chunks = std::max(bundles[b].chunks, alternating ? 1 : all[g].chunks);
+      }
+      bundles[b].pairs = alternating ? all[b * size].pairs : 0;
+      for (std::size_t g = b * size; g < (b + 1) * size; ++g) join(all[std::min(g, all.size() - 1)], bundles[b]);
+    }
+    return bundles;
+  }
+
+  /// Appends a group, or repeats the last one in a bundle that is not full.
+  void join(const Group& group, Bundle& bundle) const {
     const std::size_t length = std::size_t{bundle.chunks} * kChunkTerms;
-    for (Terms& terms : bundle.terms) {
-      if (terms.size() == length) continue;
-      terms.resize(length, Term{narrow<std::uint16_t>(bits_ ? weights_.cols : layout_.zero_slot), 0.0F});
+    for (std::size_t i = 0; i < group.neurons.size(); ++i) {
+      bundle.neurons.push_back(group.neurons[i]);
+      bundle.terms.push_back(group.terms[i]);
+      if (bundle.terms.back().size() >= length) continue;
+      bundle.terms.back().resize(length, Term{narrow<std::uint16_t>(bits_ ? weights_.cols : layout_.zero_slot), 0.0F});
     }
   }
 
@@ -238,6 +339,7 @@ struct LayerPart {
   std::vector<std::uint32_t> stream;
   std::vector<Offset> starts;
   Offset padded = 0;
+  Offset reads = 0;
 };
 
 /// Fills the layer's places in the layout's tables and returns its part of the stream.
@@ -252,8 +354,10 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
     part.starts.push_back(part.stream.size() / 4);
     for (Index round = 0; round < warps[warp].size(); ++round) {
       const Bundle& bundle = warps[warp][round];
-      layout.chunks[place * kMaxRounds + round] = narrow<std::uint16_t>(bundle.chunks);
+      layout.chunks[place * kMaxRounds + round] =
+          narrow<std::uint16_t>(bundle.pairs > 0 ? kAlternating | bundle.pairs : bundle.chunks);
       part.padded += Offset{bundle.chunks} * kChunkTerms * shape.bundle();
+      part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks * kChunkTerms} * shape.bundle();
       emit(bundle, layout.values, part.stream);
       for (Index i = 0; i < shape.bundle(); ++i) {
         const std::size_t at = (place * shape.rounds + round) * shape.bundle() + i;
@@ -328,6 +432,7 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
     for (const Offset start : part.starts) layout.starts.push_back(layout.stream.size() / 4 + start);
     layout.stream.insert(layout.stream.end(), part.stream.begin(), part.stream.end());
     layout.padded += part.padded;
+    layout.reads.push_back(part.reads + (layout.reads.empty() ? 0 : layout.reads.back()));
     part = {};
   }
   for (const auto& of_layer : copies) layout.copies.insert(layout.copies.end(), of_layer.begin(), of_layer.end());

@@ -32,6 +32,9 @@ inline constexpr std::uint16_t kNoCopy = 0xffff;
 /// In `chunks`: the warp has no bundle in that round. No sum is so long: a layer has at most 65536 inputs.
 inline constexpr std::uint16_t kNoBundle = 0xffff;
 inline constexpr Index kMaxRounds = 32;
+/// In `chunks`, with the number of pairs in the other bits: an *alternating* bundle. All its sums are a, b, a, b, ...
+/// for two inputs of their own (a, a, ... too), as twins make many; its one chunk names them, and they are read once.
+inline constexpr std::uint16_t kAlternating = 0x8000;
 
 /// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
 /// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
@@ -47,14 +50,15 @@ struct ResidentLayout {
   /// floats and bundle() x 4 floats.
   std::vector<std::uint32_t> stream;
   std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
-  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle
+  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle, or one of the above
   std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron of the bundle: slot, copy's slot << 16
   std::vector<float> biases;           ///< likewise; empty where all layers have one bias
   std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy
   Index width = 0;
 
-  Offset terms = 0;   ///< of the plan
-  Offset padded = 0;  ///< read by the blocks
+  Offset terms = 0;           ///< of the plan
+  Offset padded = 0;          ///< in the stream
+  std::vector<Offset> reads;  ///< by layer: of an image's activations, in the layers up to it
 
   std::size_t bytes() const;
   Index chunk_units() const { return shape.bundle() * (values ? 3 : 1); }

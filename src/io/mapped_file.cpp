@@ -57,10 +57,10 @@ MappedFile::MappedFile(const std::filesystem::path& path, Access access) {
 void will_need(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const std::uintptr_t start = first / page * page;
+  const std::byte* const start = bytes.data() - reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
+  const auto length = static_cast<std::size_t>(bytes.data() + bytes.size() - start);
   // Advice only: a file system may ignore it.
-  ::madvise(reinterpret_cast<void*>(start), first - start + bytes.size(), MADV_WILLNEED);
+  ::madvise(const_cast<std::byte*>(start), length, MADV_WILLNEED);
 }
 
 }  // namespace spdnn

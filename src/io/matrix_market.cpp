@@ -34,11 +34,11 @@ std::string lower(std::string_view text) {
 /// `%%MatrixMarket matrix coordinate real general`, each word one of those that we read; true for pattern.
 bool parse_banner(std::string_view line) {
   constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general";
-  static const std::array<std::vector<std::string_view>, 5> kWords{
+  static const std::array<std::vector<std::string_view>, 5> words{
       {{"%%matrixmarket"}, {"matrix"}, {"coordinate"}, {"real", "integer", "pattern"}, {"general"}}};
   LineFields fields(line, kExpected);
   bool pattern = false;
-  for (const auto& allowed : kWords) {
+  for (const auto& allowed : words) {
     const std::string_view field = fields.next();
     const std::string word = lower(field);
     if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())

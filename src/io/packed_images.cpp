@@ -72,7 +72,7 @@ ImageSet load_images(const PackedFile& file) {
 
 ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
   const PackedFile file(path);
-  const ImageSet set = load_images(file);
+  ImageSet set = load_images(file);
   if (neurons && set.neurons() != *neurons)
     file.fail(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
   if (!images || *images == set.images()) return set;

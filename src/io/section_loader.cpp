@@ -92,7 +92,7 @@ void SectionLoader::run(ProgressMode mode) {
   // A changed byte is reported as what it is, not as the odd number that it made.
   for (const Job& job : jobs_) check_checksum(job.section, job.hashes);
   for (std::size_t j = 0; j < jobs_.size(); ++j)
-    if (bad[j]) file_.fail(jobs_[j].complaint);
+    if (bad[j]) file_.fail("is corrupted: " + jobs_[j].complaint);
   jobs_.clear();
 }
 

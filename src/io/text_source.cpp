@@ -17,9 +17,11 @@ constexpr std::size_t kGzRatio = 8;  // official layers shrink 7 to 9 times
 /// 5 GB does not count as 5 GB of memory in use. Advice: failure changes nothing.
 void forget(const char* begin, const char* end) {
   constexpr std::uintptr_t kPage = 4096;
-  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) / kPage * kPage;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / kPage * kPage;
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  begin += (kPage - address % kPage) % kPage;
+  if (begin + kPage <= end)
+    ::madvise(const_cast<char*>(begin), last - reinterpret_cast<std::uintptr_t>(begin), MADV_DONTNEED);
 }
 
 }  // namespace

@@ -20,10 +20,21 @@ std::string work_left(const Plan& plan, Index images) {
                      plan.max_width(), images, share, plan.given_edges);
 }
 
+/// A variant that is made for certain plans only refuses others with a UsageError.
+bool takes_plan(const Variant& variant, const Plan& plan, Index images) {
+  try {
+    variant.working_bytes(plan, EngineOptions{}, images);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 VariantChoice choose_variant(const Plan& plan, Index images, std::span<const Variant> usable) {
-  const auto fast = std::find_if(usable.begin(), usable.end(), [](const Variant& v) { return v.name != kOracle; });
+  const auto takes = [&](const Variant& v) { return v.name != kOracle && takes_plan(v, plan, images); };
+  const auto fast = std::find_if(usable.begin(), usable.end(), takes);
   if (fast != usable.end())
     return {std::string(fast->name),
             fmt::format("the first fast engine usable here ({}): {}", fast->description, work_left(plan, images))};

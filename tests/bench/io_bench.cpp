@@ -1,9 +1,11 @@
 // How fast files are read from the page cache. usage: io_bench [LAYERS_DIR NEURONS IMAGES.tsv]
 // Without arguments it writes files of the official form (32 edges of weight 1/16 a neuron, images one tenth full,
-// sorted as the official ones) and reads them back. Each figure is the median of kRuns. "per core" divides by the CPU
-// time that all threads took, so that it does not flatter: threads that wait in a spin count as working.
+// sorted as the official ones) and reads them back, and does the same for a packed network. Each figure is the
+// median of kRuns. "per core" divides by the CPU time that all threads took, so that it does not flatter: threads that
+// wait in a spin count as working.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,13 +13,11 @@
 #include <filesystem>
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "io/files.hpp"
-#include "io/tsv_reader.hpp"
-#include "io/tsv_writer.hpp"
 
 namespace {
 
@@ -79,46 +79,56 @@ ImageSet official_form_images(Index neurons, Index images, std::mt19937_64& rand
   return {bits};
 }
 
-void bench(const Path& layers, Index neurons, const Path& images) {
-  std::vector<Path> files;
+void bench_tsv(const Path& layers, Index neurons, const Path& images) {
   std::uintmax_t layer_bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(layers)) {
-    files.push_back(entry.path());
-    layer_bytes += entry.file_size();
-  }
-  report("TSV layers", layer_bytes, median_seconds([&] {
-           parallel_for(files.size(), [&](std::size_t i) {
-             TextSource source(files[i]);
-             read_tsv_layer(source, neurons, neurons);
-           });
-         }));
-  report("TSV images", std::filesystem::file_size(images), median_seconds([&] {
-           TextSource source(images);
-           read_tsv_images(source, neurons, {});
-         }));
+  for (const auto& entry : std::filesystem::directory_iterator(layers)) layer_bytes += entry.file_size();
+  report("TSV layers", layer_bytes, median_seconds([&] { read_network(layers, {.neurons = {neurons}}); }));
+  report("TSV images", std::filesystem::file_size(images), median_seconds([&] { read_images(images, neurons, {}); }));
+}
+
+/// A packed network beside a plain read of as many bytes: the sum of their words, by all threads.
+void bench_packed(const Path& file, const Network& network) {
+  write_network(file, Form::packed, network);
+  const std::uintmax_t bytes = std::filesystem::file_size(file);
+  const Seconds packed = median_seconds([&] { read_network(file, {}); });
+  report("packed network", bytes, packed);
+  const std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);
+  std::uint64_t sum = 0;
+  const Seconds plain = median_seconds([&] {
+    const std::uint64_t* const data = words.data();
+#pragma omp parallel for reduction(+ : sum)
+    for (std::size_t i = 0; i < words.size(); ++i) sum += data[i];
+  });
+  if (sum != (kRuns + 1) * words.size()) throw std::logic_error("the plain read read something else");
+  report("plain read of as many bytes", bytes, plain);
+  fmt::print("packed takes {:.2f} times the time and {:.2f} times the CPU time of the plain read\n",
+             packed.wall / plain.wall, packed.cpu / plain.cpu);
+}
+
+void bench_official_form(const Path& directory, Index neurons, Index layers, Index image_count) {
+  std::mt19937_64 random(1);
+  Network network;
+  for (Index k = 0; k < layers; ++k) network.layers.push_back({official_form_layer(neurons, random), {}});
+  fmt::print("{} neurons, {} layers, {} images\n", neurons, layers, image_count);
+  const Path images = directory / fmt::format("sparse-images-{}.tsv", neurons);
+  write_images(images, official_form_images(neurons, image_count, random));
+  write_network(directory / "layers", Form::tsv, network);
+  bench_tsv(directory / "layers", neurons, images);
+  std::filesystem::remove_all(directory / "layers");
+  std::filesystem::remove(images);
+  bench_packed(directory / "network.spdnn", network);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 4) {
-    bench(argv[1], narrow<Index>(std::stoul(argv[2])), argv[3]);
+    bench_tsv(argv[1], narrow<Index>(std::stoul(argv[2])), argv[3]);
     return 0;
   }
-  const Path directory = std::filesystem::temp_directory_path() / fmt::format("io_bench.{}", std::clock());
-  std::filesystem::create_directories(directory / "layers");
-  std::mt19937_64 random(1);
-  for (const Index neurons : {Index{1024}, Index{65536}}) {
-    fmt::print("{} neurons\n", neurons);
-    const Index layers = neurons == 1024 ? 60 : 2;
-    std::filesystem::remove_all(directory / "layers");
-    std::filesystem::create_directories(directory / "layers");
-    for (Index k = 1; k <= layers; ++k)
-      write_tsv_layer(directory / "layers" / fmt::format("n{}-l{}.tsv", neurons, k),
-                      official_form_layer(neurons, random));
-    const Path images = directory / fmt::format("sparse-images-{}.tsv", neurons);
-    write_tsv_images(images, official_form_images(neurons, neurons == 1024 ? 60000 : 6000, random));
-    bench(directory / "layers", neurons, images);
-  }
+  const Path directory = std::filesystem::temp_directory_path() / fmt::format("spdnn.io_bench.{}", ::getpid());
+  std::filesystem::create_directories(directory);
+  bench_official_form(directory, 1024, 120, 60000);
+  bench_official_form(directory, 65536, 8, 6000);
   std::filesystem::remove_all(directory);
 }

@@ -93,6 +93,7 @@ struct Candidate {
 
 std::vector<Candidate> candidates(const std::string& list, const Plan& plan, const EngineOptions& options) {
   std::vector<Candidate> all;
+  if (list == "all") all.push_back({"resident", find_variant("resident").make});
   const auto shapes = cuda::resident_shapes();
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (list != "all" || !cuda::fits(plan, i, options)) continue;

@@ -196,7 +196,9 @@ bad() {
   [ -f "$archive" ] || skip "needs ../shared/data/official"
   tar xJf "$archive"
   layers=$(dirname "$(find . -name n1024-l1.tsv)")
-  "$SPDNN" convert "$layers" net.spdnn --bias -0.3
+  "$SPDNN" convert "$layers" net.spdnn  # knows the official bias
+  "$SPDNN" convert "$layers" same.spdnn --bias -0.3
+  cmp net.spdnn same.spdnn
   "$SPDNN" convert net.spdnn tsv
   [ "$(ls tsv | wc -l)" -eq 120 ]
   for file in tsv/*; do cmp "$file" "$layers/$(basename "$file")"; done

@@ -6,6 +6,7 @@
 #include <bit>
 #include <random>
 
+#include "io/csr_builder.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {
@@ -140,6 +141,27 @@ TEST(TsvLayer, ShuffledLinesGiveTheSameLayer) {
   EXPECT_TRUE(same(sorted, layer(joined(late), kNeurons, kNeurons)));
   std::shuffle(lines.begin(), lines.end(), std::mt19937_64(5));
   EXPECT_TRUE(same(sorted, layer(joined(lines), kNeurons, kNeurons)));
+}
+
+TEST(CsrBuilder, PiecesThatAreSortedEachMayBeOutOfOrder) {
+  const EntryColumns columns{"input", 4, "output", 4, "weight"};
+  const std::vector<std::string> texts{"1 3 1\n2 3 1\n", "", "3 3 1\n1 4 1\n", "1 1 1\n2 1 1\n"};
+  const auto build = [&](const std::vector<std::vector<std::size_t>>& rounds) {
+    CsrBuilder builder(CsrBuilder::Row::second);
+    for (const auto& pieces : rounds) {
+      std::vector<Entries> round(pieces.size());
+      for (std::size_t i = 0; i < pieces.size(); ++i) parse_entries(texts[pieces[i]], columns, round[i]);
+      builder.add(round);
+    }
+    return builder.finish(4, 4);
+  };
+  const CsrMatrix expected = build({{3, 0, 1, 2}});
+  EXPECT_EQ(list(expected.offsets), (std::vector<Offset>{0, 2, 2, 5, 6}));
+  EXPECT_EQ(list(expected.indices), (std::vector<Index>{0, 1, 0, 1, 2, 0}));
+  EXPECT_TRUE(same(expected, build({{3}, {0, 1}, {2}})));
+  EXPECT_TRUE(same(expected, build({{0, 1, 2, 3}})));
+  EXPECT_TRUE(same(expected, build({{0}, {2}, {3}})));
+  EXPECT_TRUE(same(expected, build({{1}, {2}, {3, 0}})));
 }
 
 TEST(TsvLayer, TheFirstBadLineWinsAlsoInParallel) {

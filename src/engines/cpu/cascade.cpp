@@ -1,10 +1,10 @@
 #include "engines/cpu/cascade.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace spdnn::tiles {
 
@@ -12,15 +12,21 @@ namespace {
 
 /// Moving lanes costs about as much per neuron as so many terms of its sum.
 constexpr Offset kMoveCost = 8;
-/// Equal images are looked for before this layer for the first time. A search costs a fifth of a layer of 32 terms.
-constexpr Index kFirstSearch = 4;
 
-Index station_after(Index offset) { return offset + std::max<Index>(1, std::bit_floor(offset) / 4); }
+Index station_after(Index offset) { return offset == 0 ? 1 : offset + std::max<Index>(1, std::bit_floor(offset) / 4); }
 
-Index widest_output(const Plan& plan) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return width;
+template <class T>
+std::size_t tile_size(Index neurons) {
+  return std::size_t{neurons} * kLanes<T>;
+}
+
+Index neurons_before(const Plan& plan, Index layer) {
+  return layer == 0 ? plan.inputs() : plan.layers[layer - 1].outputs();
+}
+
+template <class T>
+Offset empty_lanes(const Roster<T>& roster) {
+  return static_cast<Offset>(std::popcount(~roster.lanes & kAllLanes<T>));
 }
 
 bool is_power_of_two(float weight) {
@@ -29,50 +35,55 @@ bool is_power_of_two(float weight) {
 }
 
 template <class T>
-std::size_t tile_size(Index neurons) {
-  return std::size_t{neurons} * kLanes<T>;
-}
-
-/// Calls work(lane) for each lane of the mask, lowest first.
-template <class Work>
-void for_each_lane(LaneMask lanes, Work work) {
-  for (; lanes != 0; lanes &= lanes - 1) work(static_cast<Index>(std::countr_zero(lanes)));
+LayerTask<T> task_of(const Plan& plan, Index layer) {
+  const CsrMatrix& weights = plan.layers[layer].weights;
+  const Bias& bias = plan.layers[layer].bias;
+  return {.offsets = weights.offsets.data(),
+          .indices = weights.indices.data(),
+          .values = weights.uniform() ? nullptr : weights.values.data(),
+          .biases = bias.values.empty() ? nullptr : bias.values.data(),
+          .weight = static_cast<T>(weights.value),
+          .multiply_once = is_power_of_two(weights.value),
+          .bias = static_cast<T>(bias.uniform),
+          .cap = plan.cap ? static_cast<T>(*plan.cap) : std::numeric_limits<T>::infinity(),
+          .bias_everywhere = plan.bias_rule == BiasRule::everywhere,
+          .outputs = weights.rows,
+          .tile = nullptr,
+          .bits = nullptr,
+          .output = nullptr};
 }
 
 }  // namespace
 
-Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer) {
-  Index offset = 0;
-  std::vector<Index> offsets{0};
-  for (Index station = 0; station < stations && offset < limit - first; ++station) {
-    offset = std::min(offset < 1 ? 1 : station_after(offset), limit - first);
-    offsets.push_back(offset);
+Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer), until(first_layer) {
+  is_station.assign(std::size_t{limit - first} + 1, false);
+  is_station[0] = true;
+  for (Index station = 0; station < stations && until < limit; ++station) {
+    until = std::min(first + station_after(until - first), limit);
+    is_station[until - first] = true;
   }
-  until = first + offset;
-  is_station.assign(std::size_t{offset} + 1, false);
-  for (const Index station : offsets) is_station[station] = true;
 }
 
 template <class T>
 Cascade<T>::Cascade(Shared<T>& shared, Index stations)
-    : shared_(shared), alive_(shared.plan.depth()), saturated_(std::size_t{shared.plan.depth()} + 1) {
-  const std::size_t tile = tile_size<T>(widest_output(shared.plan));
-  const std::size_t count = std::size_t{stations} + 2;
-  memory_ = HostMemory<T>(count * tile + tile_size<T>(shared.plan.inputs()));
-  std::fill_n(memory_.data(), memory_.size(), T{0});  // the thread that will use them takes the pages
-  for (std::size_t i = 0; i < count; ++i) free_.push_back(memory_.data() + i * tile);
-  input_ = memory_.data() + count * tile;
+    : shared_(shared), settler_(shared.plan, shared.kernels, shared.fates) {
+  const std::size_t tile = shared.store.stride;
+  const std::size_t count = std::size_t{stations} + 2;  // and the input and output of a step
+  memory_ = HostMemory<T>(count * tile);
+  for (std::size_t i = count; i-- > 0;) free_.push_back(memory_.data() + i * tile);
 }
 
 template <class T>
 std::size_t Cascade<T>::bytes(const Plan& plan, Index stations) {
-  return ((std::size_t{stations} + 2) * tile_size<T>(widest_output(plan)) + tile_size<T>(plan.inputs())) * sizeof(T);
+  Index width = 0;
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  return ((std::size_t{stations} + 2) * width + plan.inputs()) * kLaneBytes;
 }
 
 template <class T>
-void Cascade<T>::reset() {
-  std::fill(alive_.begin(), alive_.end(), 0);
-  std::fill(saturated_.begin(), saturated_.end(), 0);
+void Cascade<T>::load() {
+  const std::size_t size = shared_.inputs.template tile_bytes<T>();
+  if (input_.size() != size) input_ = HostMemory<std::byte>(size);
 }
 
 template <class T>
@@ -81,7 +92,7 @@ void Cascade<T>::run(const Phase& phase, std::atomic<Index>& next, Index count) 
   flushing_ = false;
   stored_.clear();
   free_slots_.clear();
-  waiting_.assign(phase.is_station.size(), Tile{});
+  waiting_.assign(std::size_t{phase.until - phase.first} + 1, Tile{});
   for (Index i = next++; i < count; i = next++) {
     if (phase.first == 0)
       descend(first_tile(i), 0, true);
@@ -99,18 +110,19 @@ auto Cascade<T>::first_tile(Index number) -> Tile {
   Tile tile;
   for (Index lane = 0; lane < count; ++lane) tile.images[lane] = first + lane;
   tile.lanes = kAllLanes<T> >> (kLanes<T> - count);
-  tile.next_search = kFirstSearch;
   if (inputs.are_bits()) {
-    tile.bits = inputs.masks<T>(number, &tile.first_bit);
+    auto* masks = reinterpret_cast<LaneMask*>(input_.data());
+    inputs.transpose<T>(first, masks);
+    tile.bits = masks;
   } else {
-    inputs.scatter<T>(number, input_);
-    tile.data = input_;
+    tile.data = reinterpret_cast<T*>(input_.data());
+    inputs.scatter<T>(first, tile.data);
   }
   return tile;
 }
 
 template <class T>
-auto Cascade<T>::stored_tile(Index slot) -> Tile {
+auto Cascade<T>::stored_tile(Index slot) const -> Tile {
   Tile tile{shared_.store.rosters[slot]};
   tile.data = shared_.store.slot(slot);
   tile.slot = slot;
@@ -129,35 +141,32 @@ void Cascade<T>::descend(Tile tile, Index layer, bool admitted) {
   }
 }
 
-/// At a station: true when the tile goes on, false when its images wait (or turned out to be copies).
+/// At a station: true when the tile goes on, false when its images wait.
 template <class T>
 bool Cascade<T>::admit(Tile& tile, Index layer) {
-  if (shared_.plan.passes.identical && layer >= tile.next_search) settle_equal(tile, layer);
+  const Index neurons = neurons_before(shared_.plan, layer);
+  settler_.settle_equal(tile, tile.data, neurons, layer);
   Tile& waiting = waiting_[layer - phase_->first];
   if (flushing_ ? waiting.lanes == 0 : !worth_waiting(tile, layer)) return true;
   if (waiting.lanes == 0) {
     waiting = tile;
     return false;
   }
-  fill_up(waiting, tile, neurons_before(layer));
-  if (waiting.lanes != kAllLanes<T>) {
-    release(tile);
-    return false;
-  }
-  std::swap(waiting, tile);
+  fill_up(waiting, tile, neurons);
+  if (waiting.lanes == kAllLanes<T>) std::swap(waiting, tile);
   if (waiting.lanes == 0) release(waiting);
-  return true;
+  if (tile.lanes == kAllLanes<T>) return true;
+  release(tile);
+  return false;
 }
 
-/// Has the tile wasted on empty lanes what a move would cost? Then it would waste more than that again, or nearly.
+/// Has the tile wasted on empty lanes what a move would cost? Then it would waste about as much again.
 template <class T>
 bool Cascade<T>::worth_waiting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
   Offset waste = tile.waste;
-  if (layer == phase_->first)
-    waste +=
-        static_cast<Offset>(std::popcount(~tile.lanes & kAllLanes<T>)) * shared_.plan.layers[layer].weights.entries();
-  return waste >= kMoveCost * kLanes<T> * neurons_before(layer);
+  if (layer == phase_->first) waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
+  return waste >= kMoveCost * kLanes<T> * neurons_before(shared_.plan, layer);
 }
 
 /// Moves as many images as fit from `source` to the empty lanes of `target`.
@@ -166,22 +175,16 @@ void Cascade<T>::fill_up(Tile& target, Tile& source, Index neurons) {
   std::array<std::uint8_t, kLanes<T>> from{};
   std::array<std::uint8_t, kLanes<T>> to{};
   Index count = 0;
-  LaneMask empty = ~target.lanes & kAllLanes<T>;
-  for (; empty != 0 && source.lanes != 0; ++count) {
-    const auto source_lane = static_cast<unsigned>(std::countr_zero(source.lanes));
-    const auto target_lane = static_cast<unsigned>(std::countr_zero(empty));
-    const LaneMask source_bit = LaneMask{1} << source_lane;
-    const LaneMask target_bit = LaneMask{1} << target_lane;
-    target.images[target_lane] = source.images[source_lane];
-    if ((source.shared & source_bit) != 0) target.shared |= target_bit;
-    if ((source.unsure & source_bit) != 0) target.unsure |= target_bit;
-    target.lanes |= target_bit;
-    source.lanes &= ~source_bit;
-    source.shared &= ~source_bit;
-    source.unsure &= ~source_bit;
-    empty &= empty - 1;
-    from[count] = static_cast<std::uint8_t>(source_lane);
-    to[count] = static_cast<std::uint8_t>(target_lane);
+  for (LaneMask empty = ~target.lanes & kAllLanes<T>; empty != 0 && source.lanes != 0; empty &= empty - 1, ++count) {
+    const auto from_lane = static_cast<Index>(std::countr_zero(source.lanes));
+    const auto to_lane = static_cast<Index>(std::countr_zero(empty));
+    target.images[to_lane] = source.images[from_lane];
+    target.lanes |= lane_bit(to_lane);
+    if ((source.shared & lane_bit(from_lane)) != 0) target.shared |= lane_bit(to_lane);
+    if ((source.unsure & lane_bit(from_lane)) != 0) target.unsure |= lane_bit(to_lane);
+    source.leave(lane_bit(from_lane));
+    from[count] = static_cast<std::uint8_t>(from_lane);
+    to[count] = static_cast<std::uint8_t>(to_lane);
   }
   target.next_search = std::min(target.next_search, source.next_search);
   target.waste = 0;
@@ -190,52 +193,38 @@ void Cascade<T>::fill_up(Tile& target, Tile& source, Index neurons) {
 
 template <class T>
 void Cascade<T>::step(Tile& tile, Index layer) {
-  const Plan& plan = shared_.plan;
-  const Layer& l = plan.layers[layer];
-  const CsrMatrix& weights = l.weights;
-  T* output = free_.back();
+  LayerTask<T> task = task_of<T>(shared_.plan, layer);
+  task.tile = tile.data;
+  task.bits = tile.bits;
+  task.output = free_.back();
   free_.pop_back();
-  const LayerTask<T> task{.offsets = weights.offsets.data(),
-                          .indices = weights.indices.data(),
-                          .values = weights.uniform() ? nullptr : weights.values.data(),
-                          .biases = l.bias.values.empty() ? nullptr : l.bias.values.data(),
-                          .weight = static_cast<T>(weights.value),
-                          .multiply_once = is_power_of_two(weights.value),
-                          .bias = static_cast<T>(l.bias.uniform),
-                          .cap = plan.cap ? static_cast<T>(*plan.cap) : std::numeric_limits<T>::infinity(),
-                          .bias_everywhere = plan.bias_rule == BiasRule::everywhere,
-                          .outputs = l.outputs(),
-                          .tile = tile.data,
-                          .bits = tile.bits,
-                          .first_bit = tile.first_bit,
-                          .output = output};
-  const bool watch_cap = plan.passes.saturated && layer + 1 >= plan.saturated_from;
-  const Watch watch = plan.passes.merge ? Watch::margins : watch_cap ? Watch::caps : Watch::zeros;
   LaneFacts<T> facts;
-  shared_.kernels.layer[static_cast<std::size_t>(watch)](task, facts);
+  shared_.kernels.layer[static_cast<std::size_t>(settler_.watch(layer + 1))](task, facts);
   release(tile);
-  tile.data = output;
-  tile.slot = kNone;
+  tile.data = task.output;
   tile.bits = nullptr;
-  tile.waste += static_cast<Offset>(std::popcount(~tile.lanes & kAllLanes<T>)) * weights.entries();
-  settle(tile, layer + 1, facts);
+  tile.waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
+  settler_.settle(tile, layer + 1, facts);
 }
 
-/// At the end of the phase: only full tiles are written, the others wait.
+/// At the end of the phase, where rows are kept: only full tiles are written, the others wait.
 template <class T>
 void Cascade<T>::emit(Tile tile) {
-  if (shared_.plan.passes.identical && phase_->until >= tile.next_search) settle_equal(tile, phase_->until);
-  if (tile.lanes == kAllLanes<T>) return write(tile);
+  if (shared_.store.rosters.empty()) return release(tile);
+  const Index neurons = neurons_before(shared_.plan, phase_->until);
+  settler_.settle_equal(tile, tile.data, neurons, phase_->until);
   Tile& waiting = waiting_.back();
-  if (waiting.lanes == 0) {
-    waiting = tile;
-    return;
+  if (tile.lanes != kAllLanes<T>) {
+    if (waiting.lanes == 0) {
+      waiting = tile;
+      return;
+    }
+    fill_up(waiting, tile, neurons);
+    if (waiting.lanes != kAllLanes<T>) return release(tile);
+    std::swap(waiting, tile);
+    if (waiting.lanes == 0) release(waiting);
   }
-  fill_up(waiting, tile, neurons_before(phase_->until));
-  if (waiting.lanes != kAllLanes<T>) return release(tile);
-  write(waiting);
-  waiting = tile;
-  if (waiting.lanes == 0) release(waiting);
+  write(tile);
 }
 
 template <class T>
@@ -247,10 +236,10 @@ void Cascade<T>::write(Tile& tile) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  std::memcpy(shared_.store.slot(slot), tile.data, tile_size<T>(neurons_before(phase_->until)) * sizeof(T));
+  std::memcpy(shared_.store.slot(slot), tile.data,
+              tile_size<T>(neurons_before(shared_.plan, phase_->until)) * sizeof(T));
   shared_.store.rosters[slot] = tile;
   stored_.push_back(slot);
-  tile.lanes = 0;
   release(tile);
 }
 
@@ -258,7 +247,7 @@ template <class T>
 void Cascade<T>::release(Tile& tile) {
   if (tile.slot != kNone)
     free_slots_.push_back(tile.slot);
-  else if (tile.data != nullptr && tile.data != input_)
+  else if (tile.data != nullptr && tile.data != reinterpret_cast<T*>(input_.data()))
     free_.push_back(tile.data);
   tile.data = nullptr;
   tile.slot = kNone;
@@ -268,121 +257,15 @@ void Cascade<T>::release(Tile& tile) {
 template <class T>
 void Cascade<T>::flush() {
   flushing_ = true;
-  for (std::size_t offset = 0; offset + 1 < waiting_.size(); ++offset) {
-    while (waiting_[offset].lanes != 0) {
-      const Tile tile = waiting_[offset];
-      waiting_[offset] = Tile{};
-      descend(tile, phase_->first + static_cast<Index>(offset), true);
+  for (Index layer = phase_->first; layer < phase_->until; ++layer) {
+    Tile& waiting = waiting_[layer - phase_->first];
+    while (waiting.lanes != 0) {
+      const Tile tile = waiting;
+      waiting = Tile{};
+      descend(tile, layer, true);
     }
   }
   if (waiting_.back().lanes != 0) write(waiting_.back());
-}
-
-template <class T>
-std::int64_t Cascade<T>::images_in(const Tile& tile, LaneMask lanes) const {
-  std::int64_t images = std::popcount(lanes);
-  for_each_lane(lanes & tile.shared, [&](Index lane) { images += shared_.copies[tile.images[lane]] - 1; });
-  return images;
-}
-
-template <class T>
-Index Cascade<T>::neurons_before(Index layer) const {
-  return layer == 0 ? shared_.plan.inputs() : shared_.plan.layers[layer - 1].outputs();
-}
-
-template <class T>
-void Cascade<T>::settle(Tile& tile, Index layers_done, const LaneFacts<T>& facts) {
-  const Plan& plan = shared_.plan;
-  if (plan.passes.merge) return settle_merged(tile, layers_done, facts);
-  const LaneMask zero = facts.zero & tile.lanes;
-  alive_[layers_done - 1] += images_in(tile, tile.lanes & ~zero);
-  const bool stays_zero = layers_done == plan.depth() || (plan.passes.dead && layers_done >= plan.dead_from);
-  if (stays_zero) settle_lanes(tile, zero, Fate::Kind::dead, layers_done);
-  if (plan.passes.saturated && layers_done >= plan.saturated_from)
-    settle_lanes(tile, facts.at_cap & tile.lanes, Fate::Kind::saturated, layers_done);
-}
-
-/// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
-/// all zero and then proves to be alive was alive before (zeros stay zeros behind dead_from); if it proves to be all
-/// zero, or comes to the end, nobody knows since when, and the given order has to tell.
-template <class T>
-void Cascade<T>::settle_merged(Tile& tile, Index layers_done, const LaneFacts<T>& facts) {
-  const Plan& plan = shared_.plan;
-  const Layer& layer = plan.layers[layers_done - 1];
-  const double bound = plan.error_bounds[layers_done - 1];
-  const double cap = plan.cap.value_or(std::numeric_limits<double>::infinity());
-  const bool zero_is_certain = layers_done >= plan.dead_from;
-  const bool life_is_certain = plan.bias_rule == BiasRule::everywhere || layer.outputs() == 0 || layer.bias.max() <= 0;
-  LaneMask dead = 0;
-  LaneMask saturated = 0;
-  LaneMask borderline = 0;
-  for_each_lane(tile.lanes, [&](Index lane) {
-    const LaneMask bit = LaneMask{1} << lane;
-    const double highest = facts.highest[lane];
-    if (zero_is_certain && highest <= -bound) {
-      ((tile.unsure & bit) != 0 ? borderline : dead) |= bit;
-    } else if (plan.passes.saturated && layers_done >= plan.saturated_from && (facts.at_cap & bit) != 0 &&
-               facts.lowest[lane] >= cap + bound) {
-      saturated |= bit;
-    } else if (life_is_certain && highest > bound) {
-      tile.unsure &= ~bit;
-    } else {
-      tile.unsure |= bit;
-      if ((facts.zero & bit) != 0 || bound >= cap) borderline |= bit;
-    }
-  });
-  if (layers_done == plan.depth()) borderline |= tile.unsure & ~dead & ~saturated;
-  alive_[layers_done - 1] += images_in(tile, tile.lanes & ~dead & ~borderline);
-  settle_lanes(tile, dead, Fate::Kind::dead, layers_done);
-  settle_lanes(tile, saturated, Fate::Kind::saturated, layers_done);
-  settle_lanes(tile, borderline, Fate::Kind::borderline, layers_done);
-}
-
-template <class T>
-void Cascade<T>::settle_lanes(Tile& tile, LaneMask lanes, Fate::Kind kind, Index layers_done) {
-  if (lanes == 0) return;
-  if (kind == Fate::Kind::saturated) saturated_[layers_done] += images_in(tile, lanes);
-  for_each_lane(lanes, [&](Index lane) {
-    const Index image = tile.images[lane];
-    shared_.fates[image].kind = kind;
-    if (kind == Fate::Kind::borderline) shared_.borderline_at[image] = layers_done;
-  });
-  tile.lanes &= ~lanes;
-  tile.shared &= ~lanes;
-  tile.unsure &= ~lanes;
-}
-
-/// Makes copies of all images in the tile but the first of each group with equal rows. Rows are compared whole: equal
-/// hashes only say where that is worth while. The search is repeated soon where it found something, else after as many
-/// layers again, so that images that all differ lose a few searches to a thousand layers.
-template <class T>
-void Cascade<T>::settle_equal(Tile& tile, Index layers_done) {
-  tile.next_search = std::max(2 * layers_done, kFirstSearch);
-  if (std::popcount(tile.lanes) < 2) return;
-  const Index neurons = neurons_before(layers_done);
-  std::array<std::uint32_t, kLanes<T>> hashes{};
-  shared_.kernels.hash_lanes(tile.data, neurons, hashes.data());
-  const auto equal = [&](Index a, Index b) {
-    const T* row = tile.data;
-    for (Index neuron = 0; neuron < neurons; ++neuron, row += kLanes<T>)
-      if (std::memcmp(row + a, row + b, sizeof(T)) != 0) return false;
-    return true;
-  };
-  for_each_lane(tile.lanes, [&](Index lane) {
-    const LaneMask bit = LaneMask{1} << lane;
-    for_each_lane(tile.lanes & (bit - 1), [&](Index owner) {
-      if ((tile.lanes & bit) == 0 || hashes[owner] != hashes[lane] || !equal(owner, lane)) return;
-      const LaneMask owner_bit = LaneMask{1} << owner;
-      shared_.fates[tile.images[lane]] = {Fate::Kind::same_as, tile.images[owner]};
-      shared_.copies[tile.images[owner]] += shared_.copies[tile.images[lane]];
-      tile.shared |= owner_bit;
-      if ((tile.unsure & bit) != 0) tile.unsure |= owner_bit;
-      tile.lanes &= ~bit;
-      tile.shared &= ~bit;
-      tile.unsure &= ~bit;
-      tile.next_search = layers_done + 1;
-    });
-  });
 }
 
 template class Cascade<float>;

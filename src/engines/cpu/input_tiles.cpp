@@ -33,47 +33,44 @@ void transpose_bits(Square& square) {
 
 }  // namespace
 
-void InputTiles::load(const ImageSet& images, int threads) {
-  images_ = images;
-  if (!images.is_bits()) {
-    masks_ = {};
-    return;
-  }
-  const BitMatrix& bits = images.bits();
-  const Index groups = bits.rows / kGroup + (bits.rows % kGroup != 0 ? 1 : 0);
-  const std::size_t size = std::size_t{groups} * bits.cols;
-  if (masks_.size() != size) masks_ = HostMemory<LaneMask>(size);
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (Index group = 0; group < groups; ++group) {
-    const Index first = group * kGroup;
-    const Index count = std::min(kGroup, bits.rows - first);
-    LaneMask* out = masks_.data() + std::size_t{group} * bits.cols;
-    for (Index neuron = 0; neuron < bits.cols; neuron += 32) {
-      Square square{};
-      for (Index i = 0; i < count; ++i)
-        square[i] = static_cast<std::uint32_t>(bits.row(first + i)[neuron / 64] >> (neuron % 64));
+template <class T>
+void InputTiles::transpose(Index first, LaneMask* masks) const {
+  const BitMatrix& bits = images_.bits();
+  const Index count = std::min(kLanes<T>, bits.rows - first);
+  constexpr Index kStrip = 16;  // squares side by side: the cache line of each image is read once
+  std::array<Square, kStrip> squares{};
+  for (Index strip = 0; strip < bits.cols; strip += 32 * kStrip) {
+    const Index used = std::min(kStrip, (bits.cols - strip + 31) / 32);
+    for (Index i = 0; i < count; ++i) {
+      const std::uint64_t* words = bits.row(first + i) + strip / 64;
+      __builtin_prefetch(words + kStrip / 2);  // the rows' next cache lines: too far apart for the hardware to guess
+      for (Index s = 0; s < used; ++s) squares[s][i] = static_cast<std::uint32_t>(words[s / 2] >> (s % 2 * 32));
+    }
+    for (Index s = 0; s < used; ++s) {
+      Square square = squares[s];
       transpose_bits(square);
-      std::copy_n(square.data(), std::min<Index>(32, bits.cols - neuron), out + neuron);
+      const Index neuron = strip + 32 * s;
+      const Index neurons = std::min<Index>(32, bits.cols - neuron);
+      LaneMask* out = masks + std::size_t{neuron} * kMasks<T>;
+      for (Index j = 0; j < neurons; ++j)
+        for (Index m = 0; m < kMasks<T>; ++m) *out++ = square[j] >> (m * kMaskLanes) & 0xFFFFU;
     }
   }
 }
 
 template <class T>
-void InputTiles::scatter(Index tile, T* output) const {
+void InputTiles::scatter(Index first, T* tile) const {
   const CsrMatrix& rows = images_.sparse();
-  std::fill_n(output, std::size_t{rows.cols} * kLanes<T>, T{0});
-  const Index first = tile * kLanes<T>;
+  std::fill_n(tile, std::size_t{rows.cols} * kLanes<T>, T{0});
   const Index count = std::min(kLanes<T>, rows.rows - first);
   for (Index lane = 0; lane < count; ++lane)
     for (Offset k = rows.offsets[first + lane]; k < rows.offsets[first + lane + 1]; ++k)
-      output[std::size_t{rows.indices[k]} * kLanes<T> + lane] += static_cast<T>(rows.entry_value(k));
+      tile[std::size_t{rows.indices[k]} * kLanes<T> + lane] += static_cast<T>(rows.entry_value(k));
 }
 
+template void InputTiles::transpose<float>(Index, LaneMask*) const;
+template void InputTiles::transpose<double>(Index, LaneMask*) const;
 template void InputTiles::scatter<float>(Index, float*) const;
 template void InputTiles::scatter<double>(Index, double*) const;
-
-std::size_t InputTiles::bytes(Index neurons, Index images) {
-  return (std::size_t{images} + kGroup - 1) / kGroup * neurons * sizeof(LaneMask);
-}
 
 }  // namespace spdnn::tiles

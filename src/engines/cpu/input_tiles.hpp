@@ -1,38 +1,33 @@
 #pragma once
 
-#include "engines/cpu/host_memory.hpp"
 #include "engines/cpu/tile_kernels.hpp"
 #include "spdnn/images.hpp"
 
 namespace spdnn::tiles {
 
-/// The loaded images as tiles for the first layer: bits transposed once, to one mask of 32 images per neuron, so that
-/// images of zeros and ones never become numbers; other images scattered into a tile when it is asked for.
+/// Tiles for the first layer, made from the images when they are asked for: the images are not kept in another form.
 class InputTiles {
  public:
-  void load(const ImageSet& images, int threads);
+  void load(const ImageSet& images) { images_ = images; }
   const ImageSet& images() const { return images_; }
   bool are_bits() const { return images_.is_bits(); }
 
-  /// The masks of tile `tile` and the bit of its first lane. Bits only.
+  /// Images of bits: fills the masks (neurons x kMasks<T>) of the tile whose first image is `first`. Zeros and ones
+  /// never become numbers. A transposition of 32 x 32 bits at a time.
   template <class T>
-  const LaneMask* masks(Index tile, unsigned* first_bit) const {
-    const Index image = tile * kLanes<T>;
-    *first_bit = image % kGroup;
-    return masks_.data() + std::size_t{image / kGroup} * images_.neurons();
-  }
-  /// Fills tile `tile` (neurons x kLanes<T>). Other than bits only.
+  void transpose(Index first, LaneMask* masks) const;
+  /// Other images: fills the tile (neurons x kLanes<T>).
   template <class T>
-  void scatter(Index tile, T* output) const;
+  void scatter(Index first, T* tile) const;
 
-  /// Bytes besides the images themselves.
-  static std::size_t bytes(Index neurons, Index images);
+  /// Bytes of what either of them fills.
+  template <class T>
+  std::size_t tile_bytes() const {
+    return std::size_t{images_.neurons()} * (are_bits() ? kMasks<T> * sizeof(LaneMask) : kLaneBytes);
+  }
 
  private:
-  static constexpr Index kGroup = 32;  ///< images to a mask
-
   ImageSet images_;
-  HostMemory<LaneMask> masks_;  ///< groups x neurons
 };
 
 }  // namespace spdnn::tiles

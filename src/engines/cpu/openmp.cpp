@@ -21,7 +21,8 @@ namespace {
 
 using namespace tiles;  // NOLINT(google-build-using-namespace): this file is the front of it
 
-constexpr Index kMostStations = 24;                            ///< a phase of 128 layers
+constexpr Index kMostStations = 40;                            ///< a phase of 2048 layers
+constexpr Index kFewestStations = 4;                           ///< a phase of 4 layers
 constexpr std::size_t kStationBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
 
 Index widest_output(const Plan& plan) {
@@ -32,10 +33,12 @@ Index widest_output(const Plan& plan) {
 
 Index station_count(const Plan& plan) {
   const std::size_t tile_bytes = std::max<std::size_t>(1, widest_output(plan) * kLaneBytes);
-  return static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, 2, kMostStations));
+  return static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, kFewestStations, kMostStations));
 }
 
-/// Threads write whole tiles but for one each.
+bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), station_count(plan)).until < plan.depth(); }
+
+/// Threads write full tiles but for one each.
 template <class T>
 std::size_t slot_count(Index images, int threads) {
   return std::size_t{images} / kLanes<T> + 1 + static_cast<std::size_t>(threads);
@@ -45,49 +48,32 @@ template <class T>
 class OpenmpEngine final : public Engine {
  public:
   OpenmpEngine(const Plan& plan, int threads, const Kernels<T>& kernels)
-      : shared_{.plan = plan,
-                .kernels = kernels,
-                .inputs = {},
-                .store = {},
-                .fates = {},
-                .copies = {},
-                .borderline_at = {}},
-        threads_(threads) {
-    cascades_.resize(static_cast<std::size_t>(threads));
-    for_each_thread(
-        [&](std::size_t member) { cascades_[member] = std::make_unique<Cascade<T>>(shared_, station_count(plan)); });
+      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}}, threads_(threads) {
     shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
+    for (int thread = 0; thread < threads; ++thread)
+      cascades_.push_back(std::make_unique<Cascade<T>>(shared_, station_count(plan)));
   }
 
   void load(const ImageSet& images) override {
-    shared_.inputs.load(images, threads_);
-    Store<T>& store = shared_.store;
-    const std::size_t slots = slot_count<T>(images.images(), threads_);
-    if (store.rosters.size() != slots) {
-      store.memory = HostMemory<T>();  // the old before the new
-      store.memory = HostMemory<T>(slots * store.stride);
-      store.rosters.assign(slots, {});
-#pragma omp parallel for schedule(static) num_threads(threads_)
-      for (std::size_t slot = 0; slot < slots; ++slot)  // takes the pages now, outside the timed part
-        std::fill_n(store.memory.data() + slot * store.stride, store.stride, T{0});
-    }
+    shared_.inputs.load(images);
+    for (const auto& cascade : cascades_) cascade->load();
+    if (shared_.store.rosters.size() != slot_count<T>(loaded(), threads_)) drop_store();
+    if (needs_store(shared_.plan)) make_store();
     reset();
   }
 
   void reset() override {
-    const Index images = loaded();
-    shared_.fates.assign(images, Fate{});
-    shared_.copies.assign(images, 1);
-    shared_.borderline_at.assign(shared_.plan.passes.merge ? images : 0, 0);
+    shared_.fates.reset(loaded(), shared_.plan.passes.merge);
     shared_.store.occupied.clear();
     shared_.store.next_unused = 0;
-    for (const auto& cascade : cascades_) cascade->reset();
+    for (const auto& cascade : cascades_) cascade->settler().reset();
     layers_done_ = 0;
   }
 
   Index advance(Index first, Index until) override {
     const Phase phase(first, until, station_count(shared_.plan));
     Store<T>& store = shared_.store;
+    if (phase.until < shared_.plan.depth()) make_store();
     const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
     std::atomic<Index> next = 0;
     for_each_thread([&](std::size_t member) { cascades_[member]->run(phase, next, count); });
@@ -100,44 +86,44 @@ class OpenmpEngine final : public Engine {
 
   Outcome outcome() override {
     if (layers_done_ == 0) settle_zero_inputs();
-    Outcome outcome = resolve(shared_.fates);
+    Outcome outcome = resolve(shared_.fates.fates);
     outcome.alive.assign(shared_.plan.depth(), 0);
     for (const auto& cascade : cascades_) {
+      const Settler<T>& settler = cascade->settler();
       std::int64_t saturated = 0;
       for (Index layer = 0; layer < shared_.plan.depth(); ++layer) {
-        saturated += cascade->saturated()[layer];
-        outcome.alive[layer] += cascade->alive()[layer] + saturated;
+        saturated += settler.saturated()[layer];
+        outcome.alive[layer] += settler.alive()[layer] + saturated;
       }
     }
-    for (const Index image : outcome.borderline)  // the run in the given order counts them
-      for (Index layer = 0; layer + 1 < shared_.borderline_at[owner_of(image)]; ++layer) --outcome.alive[layer];
+    for (const Index image : outcome.borderline) {  // the run in the given order counts them
+      const Index given_up = shared_.fates.borderline_at[shared_.fates.owner_of(image)];
+      for (Index layer = 0; layer + 1 < given_up; ++layer) --outcome.alive[layer];
+    }
     return outcome;
   }
 
   std::vector<double> activations() override {
-    const Plan& plan = shared_.plan;
-    const Index width = layers_done_ == 0 ? shared_.inputs.images().neurons() : plan.layers[layers_done_ - 1].outputs();
-    std::vector<double> all(std::size_t{loaded()} * width, 0.0);
-    if (layers_done_ == 0) {
-      const CsrMatrix rows = shared_.inputs.images().to_csr();
-      for (Index image = 0; image < rows.rows; ++image)
-        for (Offset k = rows.offsets[image]; k < rows.offsets[image + 1]; ++k)
-          all[std::size_t{image} * width + rows.indices[k]] += rows.entry_value(k);
-      return all;
+    if (layers_done_ == 0) return inputs();
+    if (shared_.store.rosters.empty()) {  // the last layer's rows were not kept: once more, keeping them
+      make_store();
+      reset();
+      for (Index layer = 0; layer < shared_.plan.depth();) layer = advance(layer, shared_.plan.depth());
     }
+    const Index width = shared_.plan.layers[layers_done_ - 1].outputs();
+    std::vector<double> all(std::size_t{loaded()} * width, 0.0);
     const auto row = [&](Index image) { return all.begin() + static_cast<std::ptrdiff_t>(std::size_t{image} * width); };
     for (const Index slot : shared_.store.occupied) {
       const Roster<T>& roster = shared_.store.rosters[slot];
       const T* tile = shared_.store.slot(slot);
-      for (Index lane = 0; lane < kLanes<T>; ++lane) {
-        if ((roster.lanes >> lane & 1U) == 0) continue;
+      for_each_lane(roster.lanes, [&](Index lane) {
         for (Index j = 0; j < width; ++j) row(roster.images[lane])[j] = tile[std::size_t{j} * kLanes<T> + lane];
-      }
+      });
     }
     for (Index image = 0; image < loaded(); ++image) {
-      const Index owner = owner_of(image);
-      if (shared_.fates[owner].kind == Fate::Kind::saturated)
-        std::fill_n(row(image), width, *plan.cap);
+      const Index owner = shared_.fates.owner_of(image);
+      if (shared_.fates.fates[owner].kind == Fate::Kind::saturated)
+        std::fill_n(row(image), width, *shared_.plan.cap);
       else if (owner != image)
         std::copy_n(row(owner), width, row(image));
     }
@@ -147,15 +133,31 @@ class OpenmpEngine final : public Engine {
  private:
   Index loaded() const { return shared_.inputs.images().images(); }
 
-  Index owner_of(Index image) const {
-    while (shared_.fates[image].kind == Fate::Kind::same_as) image = shared_.fates[image].same_as;
-    return image;
+  void make_store() {
+    Store<T>& store = shared_.store;
+    if (!store.rosters.empty()) return;
+    const std::size_t slots = slot_count<T>(loaded(), threads_);
+    store.memory = HostMemory<T>(slots * store.stride);
+    store.rosters.resize(slots);
+  }
+  void drop_store() {
+    shared_.store.rosters.clear();
+    shared_.store.memory = {};
+  }
+
+  std::vector<double> inputs() const {
+    const CsrMatrix rows = shared_.inputs.images().to_csr();
+    std::vector<double> all(std::size_t{rows.rows} * rows.cols, 0.0);
+    for (Index image = 0; image < rows.rows; ++image)
+      for (Offset k = rows.offsets[image]; k < rows.offsets[image + 1]; ++k)
+        all[std::size_t{image} * rows.cols + rows.indices[k]] += rows.entry_value(k);
+    return all;
   }
 
   void settle_zero_inputs() {  // without layers, the categories are the images with a non-zero
     const CsrMatrix rows = shared_.inputs.images().to_csr();
     for (Index image = 0; image < rows.rows; ++image)
-      if (rows.degree(image) == 0) shared_.fates[image].kind = Fate::Kind::dead;
+      if (rows.degree(image) == 0) shared_.fates.fates[image].kind = Fate::Kind::dead;
   }
 
   template <class Work>
@@ -186,8 +188,8 @@ template <class T>
 std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index images) {
   const int threads = host_threads(options.threads);
   const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
-  return slot_count<T>(images, threads) * slot_bytes + InputTiles::bytes(plan.inputs(), images) +
-         static_cast<std::size_t>(threads) * Cascade<T>::bytes(plan, station_count(plan)) +
+  return static_cast<std::size_t>(threads) * Cascade<T>::bytes(plan, station_count(plan)) +
+         (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(Fate) + sizeof(Index));
 }
 

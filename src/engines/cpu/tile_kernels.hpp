@@ -35,6 +35,12 @@ using LaneMask = std::uint32_t;
 template <class T>
 inline constexpr LaneMask kAllLanes = static_cast<LaneMask>((std::uint64_t{1} << kLanes<T>)-1);
 
+/// Images of zeros and ones enter the first layer as bits: for each neuron one mask for each 16 lanes, lane l in bit
+/// l % 16 of mask l / 16. Half of the mask stays free, so that up to 2^16 masks may be added up lane by lane.
+inline constexpr Index kMaskLanes = 16;
+template <class T>
+inline constexpr Index kMasks = kLanes<T> / kMaskLanes;
+
 /// What is noted about the rows of images while a layer is computed.
 enum class Watch {
   zeros,    ///< which lanes are all zero
@@ -66,8 +72,7 @@ struct LayerTask {
   Index outputs;
 
   const T* tile;         ///< the inputs, or null:
-  const LaneMask* bits;  ///< inputs of zeros and ones, a mask per neuron with lane l in bit first_bit + l
-  unsigned first_bit;
+  const LaneMask* bits;  ///< inputs of zeros and ones, neurons x kMasks
   T* output;
 };
 

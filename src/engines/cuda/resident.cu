@@ -13,6 +13,7 @@
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/device_images.hpp"
 #include "engines/cuda/handle.hpp"
+#include "engines/cuda/launch.hpp"
 #include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/resident.hpp"
 #include "engines/cuda/resident_kernel.cuh"
@@ -28,8 +29,9 @@ using resident::Control;
 using resident::LayerCount;
 using resident::LayerInfo;
 using resident::Program;
+using resident::Turn;
 
-using Kernel = void (*)(Program, Batch, Index);
+using Kernel = void (*)(Program, Batch, Turn);
 
 struct Instance {
   Kernel uniform;
@@ -37,35 +39,41 @@ struct Instance {
   std::size_t bit_bytes;  ///< of a row of input bits
 };
 
-/// X(images, images a thread, threads, rounds, blocks): tiles of small networks first, several to a multiprocessor;
-/// then ever fewer images as networks get wider.
+/// X(images, images a thread, threads, rounds, blocks, chunks ahead). First the shapes that a plan's main form is
+/// chosen from, the first that fits: several small blocks to a multiprocessor for small networks, then ever fewer
+/// images as networks get wider. Then those of the tail form.
 #define SPDNN_RESIDENT_SHAPES(X) \
-  X(32, 16, 128, 1, 8)           \
-  X(32, 16, 256, 1, 4)           \
-  X(32, 16, 512, 1, 2)           \
-  X(32, 16, 512, 4, 1)           \
-  X(32, 8, 512, 8, 1)            \
-  X(16, 16, 512, 4, 1)           \
-  X(16, 8, 512, 8, 1)            \
-  X(8, 8, 512, 8, 1)             \
-  X(4, 4, 512, 16, 1)            \
-  X(2, 2, 512, 32, 1)
+  X(32, 16, 128, 1, 4, 2)        \
+  X(32, 16, 256, 1, 2, 2)        \
+  X(32, 16, 256, 2, 2, 2)        \
+  X(32, 16, 512, 4, 1, 1)        \
+  X(16, 8, 512, 8, 1, 1)         \
+  X(8, 8, 512, 8, 1, 1)          \
+  X(4, 4, 512, 16, 1, 2)         \
+  X(2, 2, 512, 32, 1, 3)         \
+  X(8, 8, 64, 1, 8, 4)           \
+  X(8, 8, 256, 1, 2, 4)          \
+  X(16, 16, 512, 4, 1, 2)        \
+  X(32, 8, 512, 8, 1, 1)         \
+  X(16, 8, 512, 4, 1, 2)         \
+  X(8, 8, 512, 2, 1, 2)
 
 constexpr std::array kShapes = {
-#define SPDNN_SHAPE(m, v, threads, rounds, blocks) ResidentShape{{m, v, threads, rounds}, blocks},
+#define SPDNN_SHAPE(m, v, threads, rounds, blocks, ahead) ResidentShape{{m, v, threads, rounds}, blocks},
     SPDNN_RESIDENT_SHAPES(SPDNN_SHAPE)
 #undef SPDNN_SHAPE
 };
+constexpr std::size_t kMainShapes = 8;
 
-template <Index M, Index V, Index Threads, Index Rounds, Index Blocks>
+template <Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead>
 constexpr Instance instance() {
-  using Uniform = resident::Config<M, V, Threads, Rounds, Blocks, false>;
-  using Values = resident::Config<M, V, Threads, Rounds, Blocks, true>;
+  using Uniform = resident::Config<M, V, Threads, Rounds, Blocks, Ahead, false>;
+  using Values = resident::Config<M, V, Threads, Rounds, Blocks, Ahead, true>;
   return {resident::resident_kernel<Uniform>, resident::resident_kernel<Values>, sizeof(typename Uniform::Bits)};
 }
 
 constexpr std::array kInstances = {
-#define SPDNN_INSTANCE(m, v, threads, rounds, blocks) instance<m, v, threads, rounds, blocks>(),
+#define SPDNN_INSTANCE(m, v, threads, rounds, blocks, ahead) instance<m, v, threads, rounds, blocks, ahead>(),
     SPDNN_RESIDENT_SHAPES(SPDNN_INSTANCE)
 #undef SPDNN_INSTANCE
 };
@@ -99,8 +107,17 @@ bool fits_as(const Plan& plan, std::size_t number, const cudaDeviceProp& device,
 
 /// The first shape that fits, if any; with `from_bits` the images are bits.
 std::optional<std::size_t> choose_shape(const Plan& plan, const cudaDeviceProp& device, bool from_bits) {
-  for (std::size_t number = 0; number < kShapes.size(); ++number)
+  for (std::size_t number = 0; number < kMainShapes; ++number)
     if (fits_as(plan, number, device, from_bits)) return number;
+  return std::nullopt;
+}
+
+/// For what few images are left: tiles of fewer images, so that all multiprocessors have work.
+std::optional<std::size_t> choose_tail(const Plan& plan, std::size_t main, const cudaDeviceProp& device,
+                                       bool from_bits) {
+  for (std::size_t number = kMainShapes; number < kShapes.size(); ++number)
+    if (kShapes[number].tile.images < kShapes[main].tile.images && fits_as(plan, number, device, from_bits))
+      return number;
   return std::nullopt;
 }
 
@@ -140,18 +157,24 @@ class DeviceProgram {
     if (from_bits)
       shared_bytes_ = std::max(shared_bytes_, (plan.inputs() + std::size_t{1}) * kInstances[shape].bit_bytes);
     kernel_ = layout.values ? kInstances[shape].values : kInstances[shape].uniform;
-    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes_)));
+    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_limit(shape_, device))));
+    check(
+        cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
     int blocks = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, static_cast<int>(shape_.tile.threads),
                                                         shared_bytes_));
     if (blocks == 0) throw DeviceError("the resident kernel does not fit this device");
     grid_ = static_cast<unsigned>(blocks * device.multiProcessorCount);
+    reads_ = layout.reads;
   }
 
   const TileShape& tile() const { return shape_.tile; }
+  /// Reads of an image's activations in the layers up to `layer`, as the blocks do them.
+  Offset reads(Index layer) const { return reads_[layer]; }
 
-  void launch(const Batch& batch, Index until, cudaStream_t stream) const {
-    kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(program_, batch, until);
+  void launch(const Batch& batch, const Turn& turn, cudaStream_t stream) const {
+    kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(program_, batch, turn);
     check_launch();
   }
 
@@ -192,7 +215,13 @@ class DeviceProgram {
   Kernel kernel_ = nullptr;
   std::size_t shared_bytes_ = 0;
   unsigned grid_ = 0;
+  std::vector<Offset> reads_;
 };
+
+UsageError too_wide(const Plan& plan, const std::string& what) {
+  return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
+                    " neurons does not fit shared memory; spmm_rows takes any");
+}
 
 /// Row lengths are whole 16-byte units.
 Index row_stride(const Plan& plan) {
@@ -206,7 +235,11 @@ class ResidentEngine final : public Engine {
   ResidentEngine(Plan plan, const EngineOptions& options, std::optional<std::size_t> shape)
       : plan_(std::move(plan)), device_(options.device), forced_shape_(shape), stream_(stream_on(options)) {
     if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
-    if (!pick(true) && !pick(false)) throw UsageError(too_wide("a layer"));
+    if (!pick(true) && !pick(false)) throw too_wide(plan_, "a layer");
+    const cudaDeviceProp& device = device_properties(device_);
+    int clock_khz = 0;
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
+    shared_rate_ = 128.0 * device.multiProcessorCount * 1e3 * clock_khz;
     prepare(pick(true).has_value());
   }
   ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
@@ -215,10 +248,10 @@ class ResidentEngine final : public Engine {
     const bool bits = images.is_bits() && pick(true);
     if (bits != from_bits_) prepare(bits);
     images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
-    const TileShape& tile = program_->tile();
-    const std::size_t tiles = (std::size_t{images_.images()} + tile.images - 1) / tile.images;
+    const Index smallest = tail_ ? tail_->tile().images : main_->tile().images;
+    const std::size_t tiles = std::size_t{images_.images()} / smallest + 1;
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
-    const std::size_t rows = std::max<std::size_t>(1, tiles * tile.images) * row_stride(plan_);
+    const std::size_t rows = (std::size_t{images_.images()} + kWarp) * row_stride(plan_);
     for (DeviceBuffer<float>& buffer : rows_) buffer.reserve(rows, stream_);
     for (DeviceBuffer<Index>& buffer : ids_) buffer.reserve(images_.images(), stream_);
     // Control and results behind one another, so that one copy starts a trial and one ends it.
@@ -237,6 +270,8 @@ class ResidentEngine final : public Engine {
     Control& start = *reinterpret_cast<Control*>(start_state_.data());
     start.images = images_.images();
     start.epoch = 1;
+    choose_least_phase();
+    record();
     reset();
   }
 
@@ -245,14 +280,14 @@ class ResidentEngine final : public Engine {
   }
 
   Index advance(Index first, Index until) override {
-    const Batch batch = batch_view();
-    for (Index layer = first; layer < until; layer += resident::shortest_phase(layer))
-      program_->launch(batch, until, stream_);
+    if (first == 0 && until == plan_.depth())
+      check(cudaGraphLaunch(whole_run_, stream_));
+    else
+      enqueue(first, until);
     return until;
   }
 
   Outcome outcome() override {
-    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.result_bytes, cudaMemcpyDeviceToHost, stream_));
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
     outcome.categories = images_of(layout_.categories);
@@ -266,12 +301,14 @@ class ResidentEngine final : public Engine {
   }
 
   std::vector<double> activations() override {
+    copy_results();
     const Outcome settled = outcome();
     const Control& control = *reinterpret_cast<const Control*>(host_state_.data());
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
-    for (const Index image : settled.categories)
-      std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
+    if (plan_.cap)
+      for (const Index image : settled.categories)
+        std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
     std::vector<Index> ids(control.images);
     std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
     copy_back(ids, ids_[control.side]);
@@ -293,17 +330,60 @@ class ResidentEngine final : public Engine {
     return fits_as(plan_, *forced_shape_, device, from_bits) ? forced_shape_ : std::nullopt;
   }
 
-  std::string too_wide(const std::string& what) const {
-    return "resident: " + what + " of " + std::to_string(plan_.max_width()) +
-           " neurons does not fit shared memory; spmm_rows takes any";
+  /// Phases are so long that the work of one with all images would outlast what its launch and the moving of rows
+  /// cost.
+  void choose_least_phase() {
+    constexpr double kPhaseSeconds = 6e-6;
+    const double bytes = 4.0 * images_.images();
+    least_layers_ = 1;
+    while (least_layers_ < std::min(plan_.depth(), 16U) &&
+           bytes * static_cast<double>(main_->reads(least_layers_)) < kPhaseSeconds * shared_rate_)
+      ++least_layers_;
+  }
+
+  /// As many launches as the device may want phases; those that it does not want return at once.
+  void enqueue(Index first, Index until) {
+    const Batch batch = batch_view();
+    Turn turn{until, 0, std::numeric_limits<Index>::max(), least_layers_};
+    Turn tail_turn = turn;
+    if (tail_) {
+      tail_turn.most_images = tail_images_;
+      turn.least_images = tail_images_ + 1;
+    }
+    for (Index layer = first; layer < until; layer += resident::shortest_phase(layer, least_layers_)) {
+      main_->launch(batch, turn, stream_);
+      if (tail_) tail_->launch(batch, tail_turn, stream_);
+    }
+    if (until == plan_.depth()) copy_results();
+  }
+
+  void copy_results() {
+    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.result_bytes, cudaMemcpyDeviceToHost, stream_));
+  }
+
+  /// A whole run as one graph.
+  void record() {
+    Graph graph;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    enqueue(0, plan_.depth());
+    check(cudaStreamEndCapture(stream_, graph.out()));
+    check(cudaGraphInstantiate(whole_run_.out(), graph, 0));
+    check(cudaGraphUpload(whole_run_, stream_));
   }
 
   void prepare(bool from_bits) {
     const std::optional<std::size_t> shape = pick(from_bits);
-    if (!shape) throw UsageError(too_wide("a layer, or the images, which are not bits,"));
-    program_.reset();
-    program_.emplace(plan_, *shape, from_bits, device_properties(device_), stream_);
+    if (!shape) throw too_wide(plan_, "a layer, or the images, which are not bits,");
+    const cudaDeviceProp& device = device_properties(device_);
+    tail_.reset();
+    main_.reset();
+    main_.emplace(plan_, *shape, from_bits, device, stream_);
     from_bits_ = from_bits;
+    const auto tail = forced_shape_ ? std::nullopt : choose_tail(plan_, *shape, device, from_bits);
+    if (!tail) return;
+    tail_.emplace(plan_, *tail, from_bits, device, stream_);
+    // Where a fourth of the multiprocessors would have no tile of the main form.
+    tail_images_ = static_cast<Index>(device.multiProcessorCount) * main_->tile().images * 3 / 4;
   }
 
   Batch batch_view() const {
@@ -349,7 +429,12 @@ class ResidentEngine final : public Engine {
   std::optional<std::size_t> forced_shape_;
   Stream stream_;
   bool from_bits_ = false;
-  std::optional<DeviceProgram> program_;
+  std::optional<DeviceProgram> main_;
+  std::optional<DeviceProgram> tail_;
+  Index tail_images_ = 0;  ///< the tail form runs when no more are left
+  Index least_layers_ = 1;
+  double shared_rate_ = 0;  ///< bytes per second of all shared memories
+  GraphExec whole_run_;
   DeviceImages images_;
   DeviceBuffer<float> rows_[2];
   DeviceBuffer<Index> ids_[2];
@@ -380,7 +465,12 @@ std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& opt
   return std::make_unique<cuda::ResidentEngine>(plan, options, std::nullopt);
 }
 
-std::size_t working_bytes_resident(const Plan& plan, const EngineOptions&, Index images) {
+std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
+  if (cuda::cuda_available(nullptr, options.device)) {
+    const cudaDeviceProp& device = cuda::device_properties(options.device);
+    if (!cuda::choose_shape(plan, device, true) && !cuda::choose_shape(plan, device, false))
+      throw cuda::too_wide(plan, "a layer");
+  }
   // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.
   const std::size_t rows = 2 * (std::size_t{images} + 32) * (cuda::row_stride(plan) * sizeof(float) + sizeof(Index));
   const bool values =

@@ -31,8 +31,9 @@
 
 namespace spdnn::cuda::resident {
 
-/// Compile-time form of a tile shape: M images a tile, V images a thread, Blocks such blocks a multiprocessor.
-template <Index M, Index V, Index Threads, Index Rounds, Index Blocks, bool Values>
+/// Compile-time form of a tile shape: M images a tile, V images a thread, Blocks such blocks a multiprocessor, chunks
+/// read Ahead: one lasts a warp 128 V cycles where 16 warps share a multiprocessor, the way from L2 some 300.
+template <Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Values>
 struct Config {
   static constexpr TileShape kShape{M, V, Threads, Rounds};
   static constexpr Index kImages = M;
@@ -44,16 +45,17 @@ struct Config {
   static constexpr Index kLanes = kShape.lanes();
   static constexpr Index kBundle = kShape.bundle();
   static constexpr Index kWarps = kShape.warps();
-  static constexpr Index kWide = std::min(V, Index{4});  ///< floats a load
-  static constexpr Index kParts = V / kWide;             ///< loads a term
-  static constexpr Index kPitch = M / kWide;             ///< loads a row
-  static constexpr Index kAhead = V >= 8 ? 1 : 2;        ///< chunks read ahead: a chunk lasts 128 V cycles
+  static constexpr Index kWide = std::min(V, Index{4});                            ///< floats a load
+  static constexpr Index kParts = V / kWide;                                       ///< loads a term
+  static constexpr Index kPitch = M / kWide;                                       ///< loads a row
+  static constexpr Index kAhead = Values ? std::max(Index{1}, Ahead / 2) : Ahead;  ///< values take three times the room
   using Wide = std::conditional_t<kWide == 4, float4, std::conditional_t<kWide == 2, float2, float>>;
   using Bits = std::conditional_t<M == 32, std::uint32_t, std::conditional_t<M == 16, std::uint16_t, std::uint8_t>>;
 
   static_assert(M <= 32 && (M & (M - 1)) == 0 && (V & (V - 1)) == 0 && V <= M && V <= 32);
   static_assert(V >= 4 || V == M, "threads of a neuron read 16 bytes each");
   static_assert(Threads % 32 == 0 && Threads >= 32 && Threads <= 1024);
+  static_assert(Ahead >= 1 && Blocks >= 1 && Blocks * Threads <= 2048);
   static_assert(Rounds >= 1 && Rounds <= kMaxRounds && V * Rounds <= 64, "outputs wait in registers");
 };
 
@@ -95,7 +97,7 @@ struct Control {
   Index next_item;  ///< of the queue of (segment, tile)
   Index finished;   ///< blocks
   Index appended;   ///< images so far in rows[1 - side]
-  Index epoch;      ///< number of the launch, for `progress`
+  Index epoch;      ///< number of the phase, for `progress`
 };
 
 struct LayerCount {
@@ -124,9 +126,19 @@ struct Batch {
 
 inline constexpr Index kMaxSegments = 8;
 
-/// Layers that a phase beginning at `layer` has at least. Launches: one a phase, so their number grows with the
-/// logarithm of the depth.
-SPDNN_HOST_DEVICE constexpr Index shortest_phase(Index layer) { return layer < 8 ? 1 : layer / 4; }
+/// Layers that a phase beginning at `layer` has at least, where it is worth a launch for `least` layers. Launches: one
+/// a phase, so their number grows with the logarithm of the depth.
+SPDNN_HOST_DEVICE constexpr Index shortest_phase(Index layer, Index least) {
+  return layer / 2 > least ? layer / 2 : least;
+}
+
+/// What a launch is for: layers below `until`, when the number of images left is in least_images .. most_images.
+struct Turn {
+  Index until;
+  Index least_images;
+  Index most_images;
+  Index least_layers;  ///< of a phase
+};
 
 /// What a launch does, the same for all its blocks.
 struct Phase {
@@ -142,15 +154,15 @@ struct Phase {
 };
 
 template <class C>
-__device__ Phase read_phase(const Control* control, Index until) {
+__device__ Phase read_phase(const Control* control, const Turn& turn) {
   Phase phase;
   phase.first = __ldcg(&control->layer);
   phase.images = __ldcg(&control->images);
   phase.side = __ldcg(&control->side);
   phase.epoch = __ldcg(&control->epoch);
-  Index length = shortest_phase(phase.first);
+  Index length = shortest_phase(phase.first, turn.least_layers);
   if (__ldcg(&control->calm) != 0) length = max(length, 8 * __ldcg(&control->length));
-  phase.last = phase.images == 0 ? until : min(until, phase.first + length);
+  phase.last = phase.images == 0 ? turn.until : min(turn.until, phase.first + length);
   phase.tiles = (phase.images + C::kImages - 1) / C::kImages;
   const bool uneven = phase.tiles > gridDim.x && phase.last >= phase.first + 8;
   phase.segments = uneven ? min(Index{4}, (phase.last - phase.first) / 4) : 1;
@@ -159,6 +171,7 @@ __device__ Phase read_phase(const Control* control, Index until) {
 
 /// Variables that a block shares.
 struct Scratch {
+  LayerInfo info[2];  ///< by parity of the layer
   Index item;
   Index place;
   std::uint32_t settled;
@@ -218,19 +231,26 @@ struct Chunk {
   }
 };
 
-/// The warp's stream of chunks through one layer.
+/// The warp's stream of chunks, layer by layer.
 template <class C>
 struct Reader {
   const uint4* at;
   Chunk<C> ahead[C::kAhead];
   Index chunks;  ///< of the bundle of round `lane`
+  const uint4* next_at;
+  Index next_chunks;
 
   static constexpr Index kUnits = C::kBundle * (C::kValues ? 3 : 1);
 
-  __device__ void open(const Program& program, Index layer, const Lane<C>& lane) {
+  /// Looks up where a layer's chunks are, long before it is opened.
+  __device__ void look_up(const Program& program, Index layer, const Lane<C>& lane) {
     const std::size_t place = std::size_t{layer} * C::kWarps + lane.warp;
-    at = program.stream + program.starts[place];
-    chunks = program.chunks[place * kMaxRounds + lane.lane];
+    next_at = program.stream + __ldg(program.starts + place);
+    next_chunks = __ldg(program.chunks + place * kMaxRounds + lane.lane);
+  }
+  __device__ void open(const Lane<C>& lane) {
+    at = next_at;
+    chunks = next_chunks;
 #pragma unroll
     for (Index i = 0; i < C::kAhead; ++i, at += kUnits) ahead[i].read(at, lane.neuron);
   }
@@ -281,6 +301,23 @@ __device__ void add_terms(const float* tile, const Chunk<C>& chunk, float common
   }
 }
 
+/// Adds the first two terms of a chunk `pairs` times in turn; they are read once.
+template <class C>
+__device__ void add_alternating(const float* tile, const Chunk<C>& chunk, Index pairs, float weight,
+                                const Lane<C>& lane, float (&sums)[C::kLaneImages]) {
+  const auto* rows = reinterpret_cast<const typename C::Wide*>(tile);
+#pragma unroll
+  for (Index i = 0; i < C::kParts; ++i) {
+    const auto first = rows[chunk.slot(0) * C::kPitch + lane.part[i]];
+    const auto second = rows[chunk.slot(1) * C::kPitch + lane.part[i]];
+#pragma unroll 8
+    for (Index pair = 0; pair < pairs; ++pair) {
+      fma_to(sums + i * C::kWide, first, weight);
+      fma_to(sums + i * C::kWide, second, weight);
+    }
+  }
+}
+
 /// Bits of this thread's images over all neurons of a layer so far.
 struct LaneFlags {
   std::uint32_t live = 0;
@@ -289,7 +326,7 @@ struct LaneFlags {
 
 /// One layer: `out` receives this thread's activations.
 template <class C, bool kBits>
-__device__ LaneFlags run_layer(const Program& program, const LayerInfo& info, std::size_t place, const float* tile,
+__device__ LaneFlags run_layer(const Program& program, const LayerInfo info, std::size_t place, const float* tile,
                                const Lane<C>& lane, Reader<C>& reader, float (&out)[C::kRounds][C::kLaneImages]) {
   LaneFlags flags;
 #pragma unroll
@@ -300,8 +337,12 @@ __device__ LaneFlags run_layer(const Program& program, const LayerInfo& info, st
     if (chunks == kNoBundle) continue;
     const std::size_t at = (place * C::kRounds + round) * C::kBundle + lane.neuron;
     const float bias = program.biases != nullptr ? program.biases[at] : info.bias;
+    if (!kBits && (chunks & kAlternating) != 0) {
+      add_alternating<C>(tile, reader.next(lane), chunks & ~Index{kAlternating}, info.weight, lane, out[round]);
+    } else {
 #pragma unroll 1
-    for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
+      for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
+    }
 #pragma unroll
     for (Index i = 0; i < C::kLaneImages; ++i) {
       const float sum = out[round][i] + bias;
@@ -325,15 +366,37 @@ __device__ Wide pack(const float* from) {
     return *from;
 }
 
+/// Where this thread's outputs go; read ahead of the barrier where registers allow.
+template <class C>
+struct Targets {
+  static constexpr bool kAhead = C::kRounds <= 4;
+  std::uint32_t ahead[kAhead ? C::kRounds : 1];
+
+  __device__ static std::uint32_t read(const Program& program, std::size_t place, Index round, const Lane<C>& lane) {
+    return __ldg(program.targets + (place * C::kRounds + round) * C::kBundle + lane.neuron);
+  }
+  __device__ Targets(const Program& program, std::size_t place, const Lane<C>& lane) {
+    if constexpr (kAhead) {
+#pragma unroll
+      for (Index round = 0; round < C::kRounds; ++round) ahead[round] = read(program, place, round, lane);
+    }
+  }
+  __device__ std::uint32_t get(const Program& program, std::size_t place, Index round, const Lane<C>& lane) const {
+    if constexpr (kAhead) return ahead[round];
+    return read(program, place, round, lane);
+  }
+};
+
 /// The outputs of a layer take the places of its inputs.
 template <class C>
 __device__ void write_layer(const Program& program, std::size_t place, float* tile, const Lane<C>& lane,
-                            Index chunks_of_lane, const float (&out)[C::kRounds][C::kLaneImages]) {
+                            const Targets<C>& targets, Index chunks_of_lane,
+                            const float (&out)[C::kRounds][C::kLaneImages]) {
   auto* rows = reinterpret_cast<typename C::Wide*>(tile);
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
     if (__shfl_sync(0xffffffffU, chunks_of_lane, round) == kNoBundle) continue;
-    const std::uint32_t target = program.targets[(place * C::kRounds + round) * C::kBundle + lane.neuron];
+    const std::uint32_t target = targets.get(program, place, round, lane);
 #pragma unroll
     for (Index i = 0; i < C::kParts; ++i) {
       const auto y = pack<typename C::Wide>(&out[round][i * C::kWide]);
@@ -487,7 +550,7 @@ inline __device__ void finish_phase(const Phase& phase, Control& control) {
   __threadfence();
   if (atomicAdd(&control.finished, 1U) + 1 != gridDim.x) return;
   const Index kept = atomicExch(&control.appended, 0U);
-  control.calm = kept >= phase.images - phase.images / 64 ? 1 : 0;
+  control.calm = kept >= phase.images - phase.images / 32 ? 1 : 0;
   control.layer = phase.last;
   control.images = kept;
   control.side = 1 - phase.side;
@@ -547,23 +610,27 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
                          Scratch& scratch, Tile& tile) {
   const Lane<C> lane;
   Reader<C> reader;
-  reader.open(program, first, lane);
+  reader.look_up(program, first, lane);
+  reader.open(lane);
   for (Index layer = first; layer < last && ~tile.settled != 0; ++layer) {
-    const LayerInfo info = program.layers[layer];
     const std::size_t place = std::size_t{layer} * C::kWarps + lane.warp;
     const Index parity = layer % 2;
+    const bool more = layer + 1 < last;
+    if (more) reader.look_up(program, layer + 1, lane);
+    const Targets<C> targets(program, place, lane);
+    if (threadIdx.x == 0 && more) scratch.info[1 - parity] = program.layers[layer + 1];
     const bool bits = layer == 0 && batch.bits != nullptr;
     float out[C::kRounds][C::kLaneImages];
-    const LaneFlags flags = bits ? run_layer<C, true>(program, info, place, rows, lane, reader, out)
-                                 : run_layer<C, false>(program, info, place, rows, lane, reader, out);
+    const LaneFlags flags = bits ? run_layer<C, true>(program, scratch.info[parity], place, rows, lane, reader, out)
+                                 : run_layer<C, false>(program, scratch.info[parity], place, rows, lane, reader, out);
     const std::uint32_t live = __reduce_or_sync(0xffffffffU, lane.spread(flags.live));
     const std::uint32_t miss = __reduce_or_sync(0xffffffffU, lane.spread(flags.miss));
     if (lane.lane == 0 && live != 0) atomicOr(&scratch.live[parity], live);
     if (lane.lane == 0 && miss != 0) atomicOr(&scratch.miss[parity], miss);
     const Index chunks = reader.chunks;
-    if (layer + 1 < last) reader.open(program, layer + 1, lane);
+    if (more) reader.open(lane);
     __syncthreads();
-    write_layer<C>(program, place, rows, lane, chunks, out);
+    write_layer<C>(program, place, rows, lane, targets, chunks, out);
     if (bits) clear_zero_slots<C>(program, rows);
     if (threadIdx.x == 0) scratch.live[1 - parity] = scratch.miss[1 - parity] = 0;
     __syncthreads();
@@ -598,19 +665,20 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Phas
   tile.image = 0;
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
+  if (threadIdx.x == 0) scratch.info[phase.begin(segment) % 2] = program.layers[phase.begin(segment)];
   if (~tile.settled != 0) load_tile<C>(program, batch, phase, tile.number, phase.begin(segment), rows);
   __syncthreads();
   return true;
 }
 
-/// Runs one phase, or returns at once where earlier launches have come as far as `until`.
+/// Runs one phase, or returns at once where that is not its turn.
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
-    resident_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch, Index until) {
+    resident_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch, const Turn turn) {
   extern __shared__ __align__(16) float rows[];
   __shared__ Scratch scratch;
-  const Phase phase = read_phase<C>(batch.control, until);
-  if (phase.first >= until) return;
+  const Phase phase = read_phase<C>(batch.control, turn);
+  if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
   Tile tile;
   Index segment = 0;
   while (take_tile<C>(program, batch, phase, rows, scratch, tile, segment)) {

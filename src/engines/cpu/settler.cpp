@@ -1,0 +1,153 @@
+#include "engines/cpu/settler.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace spdnn::tiles {
+
+namespace {
+
+/// Equal images are looked for before this layer for the first time.
+constexpr Index kFirstSearch = 4;
+
+template <class T>
+bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
+  for (Index neuron = 0; neuron < neurons; ++neuron, tile += kLanes<T>)
+    if (std::memcmp(tile + a, tile + b, sizeof(T)) != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+void Fates::reset(Index images, bool merge) {
+  fates.assign(images, Fate{});
+  copies.assign(images, 1);
+  borderline_at.assign(merge ? images : 0, 0);
+}
+
+Index Fates::owner_of(Index image) const {
+  while (fates[image].kind == Fate::Kind::same_as) image = fates[image].same_as;
+  return image;
+}
+
+template <class T>
+Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, Fates& fates)
+    : plan_(plan),
+      kernels_(kernels),
+      fates_(fates),
+      alive_(plan.depth()),
+      saturated_(std::size_t{plan.depth()} + 1) {}
+
+template <class T>
+void Settler<T>::reset() {
+  std::fill(alive_.begin(), alive_.end(), 0);
+  std::fill(saturated_.begin(), saturated_.end(), 0);
+}
+
+template <class T>
+Watch Settler<T>::watch(Index layers_done) const {
+  if (plan_.passes.merge) return Watch::margins;
+  return plan_.passes.saturated && layers_done >= plan_.saturated_from ? Watch::caps : Watch::zeros;
+}
+
+template <class T>
+std::int64_t Settler<T>::images_in(const Roster<T>& roster, LaneMask lanes) const {
+  std::int64_t images = std::popcount(lanes);
+  for_each_lane(lanes & roster.shared, [&](Index lane) { images += fates_.copies[roster.images[lane]] - 1; });
+  return images;
+}
+
+template <class T>
+void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
+  if (plan_.passes.merge) return settle_merged(roster, layers_done, facts);
+  const LaneMask zero = facts.zero & roster.lanes;
+  alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
+  if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.dead_from))
+    leave(roster, zero, Fate::Kind::dead, layers_done);
+  if (watch(layers_done) == Watch::caps)
+    leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
+}
+
+/// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
+/// all zero and then proves to be alive was alive before, as zeros stay zeros; if it proves to be all zero, or comes to
+/// the end, nobody knows since when, and the given order has to tell. An image is also given up where the bound has
+/// grown so large that nothing can be proven of it.
+template <class T>
+void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
+  const Layer& layer = plan_.layers[layers_done - 1];
+  const double bound = plan_.error_bounds[layers_done - 1];
+  const double cap = plan_.cap.value_or(std::numeric_limits<double>::infinity());
+  const bool zeros_stay = layers_done >= plan_.dead_from;
+  const bool caps_stay = plan_.passes.saturated && layers_done >= plan_.saturated_from;
+  // By the rule non_zeros, a sum of zero gets no bias: a positive one does not prove that the image is alive.
+  const bool positive_is_alive =
+      plan_.bias_rule == BiasRule::everywhere || layer.outputs() == 0 || layer.bias.max() <= 0;
+  LaneMask dead = 0;
+  LaneMask saturated = 0;
+  LaneMask borderline = 0;
+  for_each_lane(roster.lanes, [&](Index lane) {
+    const LaneMask bit = lane_bit(lane);
+    const double highest = facts.highest[lane];
+    if (zeros_stay && highest <= -bound) {
+      ((roster.unsure & bit) != 0 ? borderline : dead) |= bit;
+    } else if (caps_stay && (facts.at_cap & bit) != 0 && facts.lowest[lane] >= cap + bound) {
+      saturated |= bit;
+    } else if (positive_is_alive && highest > bound) {
+      roster.unsure &= ~bit;
+    } else {
+      roster.unsure |= bit;
+      if ((facts.zero & bit) != 0 || bound >= cap || layers_done == plan_.depth()) borderline |= bit;
+    }
+  });
+  alive_[layers_done - 1] += images_in(roster, roster.lanes & ~dead & ~borderline);
+  leave(roster, dead, Fate::Kind::dead, layers_done);
+  leave(roster, saturated, Fate::Kind::saturated, layers_done);
+  leave(roster, borderline, Fate::Kind::borderline, layers_done);
+}
+
+template <class T>
+void Settler<T>::leave(Roster<T>& roster, LaneMask lanes, Fate::Kind kind, Index layers_done) {
+  if (lanes == 0) return;
+  if (kind == Fate::Kind::saturated) saturated_[layers_done] += images_in(roster, lanes);
+  for_each_lane(lanes, [&](Index lane) {
+    const Index image = roster.images[lane];
+    fates_.fates[image].kind = kind;
+    if (kind == Fate::Kind::borderline) fates_.borderline_at[image] = layers_done;
+  });
+  roster.leave(lanes);
+}
+
+template <class T>
+void Settler<T>::settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done) {
+  if (!plan_.passes.identical || layers_done < std::max(roster.next_search, kFirstSearch)) return;
+  roster.next_search = 2 * layers_done;
+  if (std::popcount(roster.lanes) < 2) return;
+  std::array<std::uint32_t, kLanes<T>> hashes{};
+  kernels_.hash_lanes(tile, neurons, hashes.data());
+  for_each_lane(roster.lanes, [&](Index lane) {
+    for (LaneMask before = roster.lanes & (lane_bit(lane) - 1); before != 0; before &= before - 1) {
+      const auto owner = static_cast<Index>(std::countr_zero(before));
+      if (hashes[owner] != hashes[lane] || !equal_lanes(tile, neurons, owner, lane)) continue;
+      become_copy(roster, lane, owner);
+      roster.next_search = layers_done + 1;
+      return;
+    }
+  });
+}
+
+template <class T>
+void Settler<T>::become_copy(Roster<T>& roster, Index lane, Index owner) {
+  const Index image = roster.images[lane];
+  const Index owner_image = roster.images[owner];
+  fates_.fates[image] = {Fate::Kind::same_as, owner_image};
+  fates_.copies[owner_image] += fates_.copies[image];
+  roster.shared |= lane_bit(owner);
+  if ((roster.unsure & lane_bit(lane)) != 0) roster.unsure |= lane_bit(owner);
+  roster.leave(lane_bit(lane));
+}
+
+template class Settler<float>;
+template class Settler<double>;
+
+}  // namespace spdnn::tiles

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "engines/cpu/tile_kernels.hpp"
+#include "spdnn/engine.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::tiles {
+
+/// Calls work(lane) for each lane of the mask, lowest first.
+template <class Work>
+void for_each_lane(LaneMask lanes, Work work) {
+  for (; lanes != 0; lanes &= lanes - 1) work(static_cast<Index>(std::countr_zero(lanes)));
+}
+inline LaneMask lane_bit(Index lane) { return LaneMask{1} << lane; }
+
+/// Which images are in the lanes of a tile, and what is known of them.
+template <class T>
+struct Roster {
+  std::array<Index, kLanes<T>> images{};
+  LaneMask lanes = 0;     ///< lanes with an undecided image; the others hold leftovers
+  LaneMask shared = 0;    ///< of these, the images that stand for copies as well
+  LaneMask unsure = 0;    ///< with `merge`: images that may be all zero in the given order of summation
+  Index next_search = 0;  ///< the layer before which to look for equal images next
+  Offset waste = 0;       ///< terms summed for empty lanes since the last move
+
+  void leave(LaneMask leaving) {
+    lanes &= ~leaving;
+    shared &= ~leaving;
+    unsure &= ~leaving;
+  }
+};
+
+/// What is known of each loaded image. Written without locks: an undecided image is in one tile, a tile with one
+/// thread.
+struct Fates {
+  std::vector<Fate> fates;
+  std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
+  std::vector<Index> borderline_at;  ///< with `merge`: the layers behind which a borderline image was given up
+
+  void reset(Index images, bool merge);
+  Index owner_of(Index image) const;  ///< the image at the end of the chain of copies
+};
+
+/// Decides, for one thread, what becomes of the images of a tile when a layer is through, and counts them.
+template <class T>
+class Settler {
+ public:
+  Settler(const Plan& plan, const Kernels<T>& kernels, Fates& fates);
+  void reset();
+
+  /// What the layer that comes to `layers_done` has to watch.
+  Watch watch(Index layers_done) const;
+  /// Images all zero or all at the cap leave as far as the certificates allow.
+  void settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
+  /// With `identical`, where a search is due: makes copies of all images but the first of each group with equal rows.
+  /// Rows are compared whole; equal hashes only say where that is worth while. A search is followed by another soon
+  /// where it found something, else after as many layers again, so that images that all differ lose a few searches, of
+  /// a fifth of a layer of 32 terms each, to a thousand layers.
+  void settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done);
+
+  /// Images not all zero after each layer, less those that were settled as saturated before it.
+  const std::vector<std::int64_t>& alive() const { return alive_; }
+  /// Images settled as saturated, by layers done.
+  const std::vector<std::int64_t>& saturated() const { return saturated_; }
+
+ private:
+  void settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
+  void leave(Roster<T>& roster, LaneMask lanes, Fate::Kind kind, Index layers_done);
+  void become_copy(Roster<T>& roster, Index lane, Index owner);
+  std::int64_t images_in(const Roster<T>& roster, LaneMask lanes) const;
+
+  const Plan& plan_;
+  const Kernels<T>& kernels_;
+  Fates& fates_;
+  std::vector<std::int64_t> alive_;
+  std::vector<std::int64_t> saturated_;
+};
+
+}  // namespace spdnn::tiles
