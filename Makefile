@@ -55,6 +55,7 @@ UNIT_TESTS := $(OUT)/spdnn_tests
 UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
 GPU_TESTS    := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS  := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
+GPU_OBJECTS  += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)
 SCRIPTS   := $(shell find tests data_scripts .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name run \) | LC_ALL=C sort)
 FORMATTED := $(shell find src include tests \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
@@ -157,7 +158,7 @@ ifeq ($(GPU),1)
 gpu-tests: $(GPU_TESTS)
 test-gpu: $(GPU_TESTS)
 	@$(GPU_TESTS)
-SANITIZE_FILTER ?= *:-ErrorsTest.*
+SANITIZE_FILTER ?= *:-ErrorsTest.*:*cpu_*:BatteryMutants.*
 sanitize-gpu: $(GPU_TESTS)
 	@for tool in memcheck racecheck; do \
 	   $(CUDA)/bin/compute-sanitizer --tool $$tool --error-exitcode 9 $(GPU_TESTS) --gtest_filter='$(SANITIZE_FILTER)' || exit 1; done

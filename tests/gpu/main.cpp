@@ -1,4 +1,5 @@
-// Runs the device tests and closes with `N passed, N failed, N skipped` alone on a line. Without a device it says so.
+// Runs the tests of tests/gpu and, for the CUDA variants, those that all variants share; closes with `N passed, N
+// failed, N skipped` alone on a line. Without a device it says so.
 
 #include <gtest/gtest.h>
 
@@ -29,6 +30,7 @@ class Tally : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  GTEST_FLAG_SET(filter, "*:-*cpu_*:BatteryMutants.*");  // of the tests shared with the CPU, the device's
   testing::InitGoogleTest(&argc, argv);
   auto* tally = new Tally;  // owned by GoogleTest
   testing::UnitTest::GetInstance()->listeners().Append(tally);

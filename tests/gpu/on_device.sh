@@ -28,20 +28,25 @@ run_sanitizers() {
   done
 }
 
-# The official network needs no file; synthetic digits stand for MNIST, so categories are checked among the variants.
+# The official network needs no file. With MNIST=train-images-idx3-ubyte.gz the images are the official ones and the
+# verdict is against the official categories; otherwise synthetic digits, and the variants' lists should have one digest.
 run_timings() {
-  local variant json
-  "$build/spdnn" generate inputs --family digits --neurons 1024 --images 60000 --seed 1 --out "$out/digits.spdnn" || status=1
+  local variant log images=(--mnist "${MNIST:-}")
+  if [ -z "${MNIST:-}" ]; then
+    "$build/spdnn" generate inputs --family digits --neurons 1024 --images 60000 --seed 1 --out "$out/digits.spdnn" || status=1
+    images=(--inputs "$out/digits.spdnn")
+  fi
   for variant in $("$build/spdnn" variants | awk '$2 == "cuda" {print $1}'); do
-    json=$out/1024x120-$variant.json
-    timeout 120 "$build/spdnn" infer --generate official --neurons 1024 --layers 120 --inputs "$out/digits.spdnn" \
-      --variant "$variant" --reduce dead --trials 5 --categories "$out/$variant.tsv" --json "$json" >"$out/$variant.log" 2>&1
+    log=$out/1024x120-$variant
+    timeout "${LIMIT:-120}" "$build/spdnn" infer --generate official --neurons 1024 --layers 120 "${images[@]}" \
+      --variant "$variant" --reduce dead --trials 5 --categories "$log.tsv" --json "$log.json" >"$log.log" 2>&1
     case $? in
-      0) printf '%-28s %s\n' "$variant" "$(grep -E '^ *infer' "$out/$variant.log" | head -1) $(sha256sum <"$out/$variant.tsv" | cut -c1-12)" ;;
-      124) printf '%-28s more than 120 s\n' "$variant" ;;
-      *) printf '%-28s %s\n' "$variant" "$(tail -1 "$out/$variant.log")" && status=1 ;;
+      0) echo "$variant: $(grep -E '^infer' "$log.log"); $(grep -E '^verdict' "$log.log"); list $(sha256sum <"$log.tsv" | cut -c1-12)" ;;
+      124) echo "$variant: more than ${LIMIT:-120} s" ;;
+      *) echo "$variant: $(tail -1 "$log.log")" && status=1 ;;
     esac
   done
+  "$build/spdnn" bench layers --json "$out/layers.json" | tee "$out/layers.log"
 }
 
 for step in $steps; do

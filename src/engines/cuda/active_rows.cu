@@ -4,6 +4,7 @@
 #include <thrust/iterator/counting_iterator.h>
 
 #include <algorithm>
+#include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>
 
 #include "engines/cuda/active_rows.hpp"
@@ -19,53 +20,73 @@ constexpr unsigned kBlock = 256;
 
 constexpr auto kUndecided = static_cast<std::uint8_t>(Fate::Kind::undecided);
 constexpr auto kDead = static_cast<std::uint8_t>(Fate::Kind::dead);
+constexpr auto kSameAs = static_cast<std::uint8_t>(Fate::Kind::same_as);
 constexpr auto kSaturated = static_cast<std::uint8_t>(Fate::Kind::saturated);
 
-__global__ void start_kernel(Index* images, std::uint8_t* fates, Index* counts, Index rows) {
+__global__ void start_kernel(Index* images, Index* weights, std::uint8_t* fates, Index* counts, Index rows) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row == 0) counts[0] = counts[1] = rows;
   if (row >= rows) return;
   images[row] = row;
+  weights[row] = 1;
   fates[row] = kUndecided;
 }
 
 /// `live` and `saturated` may be null: the inputs are not counted.
-__global__ void settle_kernel(const std::uint32_t* flags, const Index* images, const Index* row_count, Index rows,
-                              bool settle_dead, bool settle_saturated, std::uint8_t* fates, std::uint8_t* keep,
-                              unsigned long long* live, unsigned long long* saturated) {
+__global__ void settle_kernel(RowState all, bool settle_dead, bool settle_saturated, unsigned long long* live,
+                              unsigned long long* saturated) {
+  using Reduce = cub::BlockReduce<Index, kBlock>;
+  __shared__ typename Reduce::TempStorage shared[2];
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
-  bool lives = false;
-  bool retires = false;
-  if (row < rows) {
+  Index lives = 0;
+  Index retires = 0;
+  if (row < all.rows) {
     std::uint8_t fate = kDead;
-    if (row < *row_count) {
-      const Index image = images[row];
-      fate = fates[image];
+    if (row < *all.row_count) {
+      const Index image = all.images[row];
+      fate = all.fates[image];
       if (fate == kUndecided) {
-        lives = (flags[row] & kNonZero) != 0;
-        retires = settle_saturated && (flags[row] & kMayMiss) == 0;
-        if (settle_dead && (flags[row] & kMayLive) == 0) fate = kDead;
-        if (retires) fate = kSaturated;
-        if (fate != kUndecided) fates[image] = fate;
+        const std::uint32_t flags = all.flags[row];
+        if ((flags & kNonZero) != 0) lives = all.weights[row];
+        if (settle_dead && (flags & kMayLive) == 0) fate = kDead;
+        if (settle_saturated && (flags & kMayMiss) == 0) {
+          fate = kSaturated;
+          retires = all.weights[row];
+        }
+        if (fate != kUndecided) all.fates[image] = fate;
       }
     }
-    keep[row] = fate == kUndecided ? 1 : 0;
+    all.keep[row] = fate == kUndecided ? 1 : 0;
   }
-  const int live_rows = __syncthreads_count(lives ? 1 : 0);
-  const int saturated_rows = __syncthreads_count(retires ? 1 : 0);
+  const Index live_images = Reduce(shared[0]).Sum(lives);
+  const Index saturated_images = Reduce(shared[1]).Sum(retires);
   if (threadIdx.x != 0 || live == nullptr) return;
-  if (live_rows > 0) atomicAdd(live, static_cast<unsigned long long>(live_rows));
-  if (saturated_rows > 0) atomicAdd(saturated, static_cast<unsigned long long>(saturated_rows));
+  if (live_images > 0) atomicAdd(live, static_cast<unsigned long long>(live_images));
+  if (saturated_images > 0) atomicAdd(saturated, static_cast<unsigned long long>(saturated_images));
 }
 
-__global__ void compact_kernel(const Index* images, const std::uint32_t* flags, const Index* kept,
-                               const Index* kept_count, Index* new_images, std::uint32_t* new_flags, Index* rows) {
+/// A head keeps its fate and is no copy itself, so that no thread reads what another writes, but for the weights.
+__global__ void settle_copies_kernel(RowState all, const Index* heads, Index* same_as) {
+  const Index row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= *all.row_count || heads[row] == row) return;
+  const Index image = all.images[row];
+  const Index owner = all.images[heads[row]];
+  if (all.fates[image] != kUndecided || all.fates[owner] != kUndecided) return;
+  all.fates[image] = kSameAs;
+  same_as[image] = owner;
+  all.keep[row] = 0;
+  atomicAdd(all.weights + heads[row], all.weights[row]);
+}
+
+__global__ void compact_kernel(RowState all, const Index* kept, const Index* kept_count, Index* new_images,
+                               std::uint32_t* new_flags, Index* new_weights, Index* rows) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
   const Index count = *kept_count;
   if (row == 0) *rows = count;
   if (row >= count) return;
-  new_images[row] = images[kept[row]];
-  new_flags[row] = flags[kept[row]];
+  new_images[row] = all.images[kept[row]];
+  new_flags[row] = all.flags[kept[row]];
+  new_weights[row] = all.weights[kept[row]];
 }
 
 /// Rows that end all zero are dead whether or not the pass is on; with `merge` the others are borderline.
@@ -94,6 +115,10 @@ std::vector<T> read_back(const DeviceBuffer<T>& from, std::size_t count, cudaStr
 
 }  // namespace
 
+RowState ActiveRows::state() const {
+  return {flags(), images(), weights_[current_].data(), fates_.data(), keep_.data(), row_count(), rows_};
+}
+
 ActiveRows::ActiveRows(const Plan& plan, cudaStream_t stream)
     : plan_(plan), stream_(stream), counts_(2, stream), counters_(plan.depth(), stream), host_count_(1) {}
 
@@ -101,6 +126,11 @@ void ActiveRows::load(Index images) {
   loaded_ = images;
   for (auto& buffer : images_) buffer.reserve(images, stream_);
   for (auto& buffer : flags_) buffer.reserve(images, stream_);
+  for (auto& buffer : weights_) buffer.reserve(images, stream_);
+  if (plan_.passes.identical) {
+    same_as_.reserve(images, stream_);
+    identical_.reserve(images, stream_);
+  }
   fates_.reserve(images, stream_);
   keep_.reserve(images, stream_);
   kept_.reserve(images, stream_);
@@ -110,29 +140,40 @@ void ActiveRows::load(Index images) {
 void ActiveRows::reset() {
   rows_ = loaded_;
   current_ = 0;
-  start_kernel<<<std::max(1U, blocks_for(rows_, kBlock)), kBlock, 0, stream_>>>(images_[0].data(), fates_.data(),
-                                                                                counts_.data(), rows_);
+  start_kernel<<<std::max(1U, blocks_for(rows_, kBlock)), kBlock, 0, stream_>>>(images_[0].data(), weights_[0].data(),
+                                                                                fates_.data(), counts_.data(), rows_);
   check_launch();
   if (!counters_.empty()) check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_));
 }
 
 bool ActiveRows::may_settle(Index layers_done) const {
   return (plan_.passes.dead && layers_done >= plan_.dead_from) ||
-         (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from);
+         (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from) ||
+         looks_for_copies(layers_done);
 }
 
 void ActiveRows::settle(Index layers_done) {
   if (rows_ == 0) return;
-  const bool dead = plan_.passes.dead && layers_done >= plan_.dead_from;
   const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
-  const bool saturated = may_settle(layers_done) && plan_.passes.saturated && plan_.cap && layers_done > 0 &&
-                         layers_done >= plan_.saturated_from && width > 0;
+  const bool dead = plan_.passes.dead && layers_done >= plan_.dead_from;
+  const bool saturated =
+      plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from && width > 0;
   Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
   settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(
-      flags(), images(), row_count(), rows_, dead, saturated, fates_.data(), keep_.data(),
-      counters == nullptr ? nullptr : &counters->live, counters == nullptr ? nullptr : &counters->saturated);
+      state(), dead, saturated, counters == nullptr ? nullptr : &counters->live,
+      counters == nullptr ? nullptr : &counters->saturated);
   check_launch();
-  if (!may_settle(layers_done)) return;
+  if (may_settle(layers_done)) list_kept();
+}
+
+void ActiveRows::settle_copies() {
+  if (rows_ == 0) return;
+  settle_copies_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), identical_.heads(), same_as_.data());
+  check_launch();
+  list_kept();
+}
+
+void ActiveRows::list_kept() {
   std::size_t bytes = scratch_.bytes();
   check(cub::DeviceSelect::Flagged(scratch_.data(), bytes, thrust::counting_iterator<Index>(0), keep_.data(),
                                    kept_.data(), counts_.data() + 1, static_cast<std::int64_t>(rows_), stream_));
@@ -148,7 +189,8 @@ Index ActiveRows::kept_rows() {
 void ActiveRows::compact(Index rows) {
   const std::size_t other = 1 - current_;
   compact_kernel<<<std::max(1U, blocks_for(rows, kBlock)), kBlock, 0, stream_>>>(
-      images(), flags(), kept(), kept_count(), images_[other].data(), flags_[other].data(), counts_.data());
+      state(), kept(), kept_count(), images_[other].data(), flags_[other].data(), weights_[other].data(),
+      counts_.data());
   check_launch();
   current_ = other;
   rows_ = rows;
@@ -173,9 +215,11 @@ Outcome ActiveRows::outcome() {
 std::vector<Fate> ActiveRows::fates() const {
   std::vector<Fate> fates(loaded_);
   const std::vector<std::uint8_t> kinds = read_back(fates_, loaded_, stream_);
-  std::transform(kinds.begin(), kinds.end(), fates.begin(), [](std::uint8_t kind) {
-    return Fate{static_cast<Fate::Kind>(kind), 0};
-  });
+  const std::vector<Index> same_as = read_back(same_as_, plan_.passes.identical ? loaded_ : 0, stream_);
+  for (std::size_t image = 0; image < fates.size(); ++image) {
+    fates[image].kind = static_cast<Fate::Kind>(kinds[image]);
+    if (fates[image].kind == Fate::Kind::same_as) fates[image].same_as = same_as[image];
+  }
   return fates;
 }
 
@@ -186,21 +230,28 @@ std::vector<Index> ActiveRows::image_of_rows() const {
 
 std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<double>& active) const {
   const std::vector<Fate> fates = this->fates();
-  std::vector<double> all(fates.size() * width, 0.0);
-  for (std::size_t image = 0; image < fates.size(); ++image)
-    if (fates[image].kind == Fate::Kind::saturated)
-      std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(image * width), width, plan_.cap.value());
   const std::vector<Index> images = image_of_rows();
-  for (std::size_t row = 0; row < images.size(); ++row)
-    if (fates[images[row]].kind == Fate::Kind::undecided || fates[images[row]].kind == Fate::Kind::borderline)
-      std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row * width), width,
-                  all.begin() + static_cast<std::ptrdiff_t>(std::size_t{images[row]} * width));
+  std::vector<std::size_t> row_of(fates.size());
+  for (std::size_t row = 0; row < images.size(); ++row) row_of[images[row]] = row;
+  std::vector<double> all(fates.size() * width, 0.0);
+  for (std::size_t image = 0; image < fates.size(); ++image) {
+    std::size_t owner = image;
+    while (fates[owner].kind == Fate::Kind::same_as) owner = fates[owner].same_as;
+    const auto to = all.begin() + static_cast<std::ptrdiff_t>(image * width);
+    if (fates[owner].kind == Fate::Kind::saturated)
+      std::fill_n(to, width, plan_.cap.value());
+    else if (fates[owner].kind != Fate::Kind::dead)
+      std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row_of[owner] * width), width, to);
+  }
   return all;
 }
 
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
-  // Two lists of images and of flags, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
-  return std::size_t{images} * (5 * sizeof(Index) + 3) + plan.depth() * sizeof(Counters) + (std::size_t{1} << 16U);
+  // Two lists of images, flags and weights, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
+  const std::size_t copies =
+      plan.passes.identical ? images * sizeof(Index) + IdenticalRows::device_bytes(images) : std::size_t{0};
+  return std::size_t{images} * (7 * sizeof(Index) + 3) + copies + plan.depth() * sizeof(Counters) +
+         (std::size_t{1} << 16U);
 }
 
 }  // namespace spdnn::cuda

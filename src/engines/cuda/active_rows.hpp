@@ -3,10 +3,22 @@
 #include <vector>
 
 #include "engines/cuda/device_buffer.hpp"
+#include "engines/cuda/identical_rows.hpp"
 #include "engines/cuda/row_kernels.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn::cuda {
+
+/// The rows' state on the device, as kernels take it.
+struct RowState {
+  const std::uint32_t* flags;
+  const Index* images;
+  Index* weights;
+  std::uint8_t* fates;
+  std::uint8_t* keep;
+  const Index* row_count;
+  Index rows;  ///< at least *row_count
+};
 
 /// Which loaded image each row of an engine's activations belongs to, and what became of the images that left. All of
 /// it lives on the device: settling and compacting enqueue work and never wait; only kept_rows() and outcome() do.
@@ -14,6 +26,10 @@ namespace spdnn::cuda {
 /// After each layer: the engine writes flags(), calls settle(), and, when it wants fewer rows, moves row kept()[i] to
 /// row i and calls compact(). Until then settled rows may go on being computed: the plan's certificates make them stay
 /// as they are, and nothing is counted twice.
+///
+/// Where looks_for_copies() says so, between settle() and kept(): the engine writes identical().hashes(), calls
+/// find_copies(), compares each row with its identical().heads(), and calls settle_copies(). An engine that does not
+/// take part leaves the pass `identical` undone, which changes no result.
 class ActiveRows {
  public:
   /// `plan` must outlive it.
@@ -36,6 +52,15 @@ class ActiveRows {
   /// Whether settle(layers_done) can settle anything: otherwise all rows are kept and nothing is listed.
   bool may_settle(Index layers_done) const;
 
+  /// Behind every fourth layer: finding copies costs about as much as a layer.
+  bool looks_for_copies(Index layers_done) const {
+    return plan_.passes.identical && layers_done > 0 && layers_done % 4 == 0;
+  }
+  const IdenticalRows& identical() const { return identical_; }
+  void find_copies() { identical_.find_heads(rows_, stream_); }
+  /// Rows equal to their head become its copies; lists the rows to keep anew.
+  void settle_copies();
+
   const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
   const Index* kept_count() const { return counts_.data() + 1; }  ///< device
   /// The number of rows to keep, known to the host: waits for the stream.
@@ -56,9 +81,12 @@ class ActiveRows {
 
  private:
   struct Counters {                    ///< per layer, on the device
-    unsigned long long live = 0;       ///< rows not all zero among those unsettled before it
+    unsigned long long live = 0;       ///< images whose rows are not all zero, of those unsettled before it
     unsigned long long saturated = 0;  ///< of these, retired at the cap
   };
+
+  RowState state() const;
+  void list_kept();
 
   const Plan& plan_;
   cudaStream_t stream_;
@@ -67,7 +95,10 @@ class ActiveRows {
   std::size_t current_ = 0;
   DeviceBuffer<Index> images_[2];
   DeviceBuffer<std::uint32_t> flags_[2];
-  DeviceBuffer<std::uint8_t> fates_;  ///< Fate::Kind
+  DeviceBuffer<Index> weights_[2];    ///< of each row: the images that it stands for
+  DeviceBuffer<std::uint8_t> fates_;  ///< Fate::Kind, by image
+  DeviceBuffer<Index> same_as_;       ///< by image
+  IdenticalRows identical_;
   DeviceBuffer<std::uint8_t> keep_;
   DeviceBuffer<Index> kept_;
   DeviceBuffer<Index> counts_;  ///< rows, rows to keep

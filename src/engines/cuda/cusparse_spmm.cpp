@@ -2,18 +2,21 @@
 //
 // Z = W Y with images as columns of Y, so that both layouts of the activations are matrices that cuSPARSE takes:
 // by image is column-major, by neuron row-major. Which layout and which algorithm is fastest depends on the card, the
-// degrees and the number of images: all are timed at the first load() on the largest layer, and the fastest is kept for
-// the life of the engine. cusparseSpMM_preprocess is not used: it would need a workspace per layer of its own.
-// Every algorithm adds a row's terms in an order of its own, so different choices may differ in the last bit.
+// degrees and the number of images: all are timed at the first load() on the largest layer, and the fastest is kept.
+// cusparseSpMM_preprocess is not used: it would need a workspace per layer of its own. Every algorithm adds a row's
+// terms in an order of its own, so different choices may differ in the last bit.
 //
 // Moves at least 8 bytes per edge and column tile, and 8 bytes per activation; activation() costs 8 more.
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "engines/cuda/dense_engine.hpp"
-#include "engines/cuda/library_plan.hpp"
+#include "engines/library_plan.hpp"
 
 namespace spdnn {
 
@@ -43,8 +46,23 @@ class SpmmProduct final : public DenseProduct {
 
   Layout layout() const override { return choice_.layout; }
 
-  /// Keeps the fastest choice; those that cuSPARSE does not support for this shape are passed over.
+  /// The fastest choice, timed once per problem and process, so that its engines all add in the same order.
   void tune(const DeviceLayer& layer, Index images, float* y, float* z) override {
+    static std::mutex mutex;
+    static std::map<std::tuple<Index, Index, Offset, Index>, Choice> known;
+    const std::lock_guard lock(mutex);
+    const auto [entry, fresh] = known.try_emplace({layer.inputs, layer.outputs, layer.edges, images}, choice_);
+    if (fresh) entry->second = fastest(layer, images, y, z);
+    choice_ = entry->second;
+  }
+
+  void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) override {
+    check(try_multiply(layer, images, y, z));
+  }
+
+ private:
+  /// Choices that cuSPARSE does not support for this shape are passed over.
+  Choice fastest(const DeviceLayer& layer, Index images, float* y, float* z) {
     float best_ms = std::numeric_limits<float>::infinity();
     Choice best = choice_;
     for (const Choice& candidate : kChoices) {
@@ -56,14 +74,9 @@ class SpmmProduct final : public DenseProduct {
         best = candidate;
       }
     }
-    choice_ = best;
+    return best;
   }
 
-  void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) override {
-    check(try_multiply(layer, images, y, z));
-  }
-
- private:
   float time_ms(const DeviceLayer& layer, Index images, const float* y, float* z) {
     constexpr int kRuns = 3;
     Event start;

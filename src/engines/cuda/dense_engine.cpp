@@ -65,7 +65,16 @@ void DenseEngine::run_layer(Index number) {
            rows_.flags(), stream_);
   std::swap(y_, z_);
   rows_.settle(number + 1);
+  if (rows_.looks_for_copies(number + 1)) settle_copies();
   if (rows_.may_settle(number + 1)) drop_settled();
+}
+
+void DenseEngine::settle_copies() {
+  const Layout layout = product_->layout();
+  hash_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().hashes(), stream_);
+  rows_.find_copies();
+  compare_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().heads(), stream_);
+  rows_.settle_copies();
 }
 
 void DenseEngine::drop_settled() {

@@ -25,10 +25,9 @@ class DenseProduct {
   virtual void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) = 0;
 };
 
-/// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Dead and saturated images
-/// are settled on the device; when more than a sixteenth of the rows are settled the rest move together, for which the
-/// host reads one number a layer (the libraries take the number of images from the host). Without these passes nothing
-/// is read back.
+/// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are settled on the
+/// device; when more than a sixteenth of the rows are settled the rest move together, for which the host reads one
+/// number a layer (the libraries take the number of images from the host). Without these passes nothing is read back.
 class DenseEngine final : public Engine {
  public:
   using MakeProduct = std::unique_ptr<DenseProduct> (*)(const Plan& plan, cudaStream_t stream);
@@ -46,6 +45,7 @@ class DenseEngine final : public Engine {
  private:
   void tune();
   void run_layer(Index number);
+  void settle_copies();
   void drop_settled();
 
   const Plan plan_;

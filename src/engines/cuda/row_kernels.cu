@@ -6,8 +6,10 @@
 // neuron; flags by one atomic OR per thread.
 
 #include <algorithm>
+#include <cub/block/block_reduce.cuh>
 
 #include "engines/cuda/check.hpp"
+#include "engines/cuda/identical_rows.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/row_kernels.hpp"
 #include "engines/cuda/row_steps.cuh"
@@ -87,6 +89,53 @@ __global__ void gather_by_neuron_kernel(const float* from, Index images, const I
     to[std::size_t{neuron} * count + image] = from[std::size_t{neuron} * images + source];
 }
 
+__global__ void hash_by_image_kernel(const float* y, Index neurons, std::uint64_t* hashes) {
+  using Reduce = cub::BlockReduce<std::uint64_t, kBlock>;
+  __shared__ typename Reduce::TempStorage shared;
+  const std::size_t row = std::size_t{blockIdx.x} * neurons;
+  std::uint64_t mine = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) mine += hash_share(neuron, y[row + neuron]);
+  const std::uint64_t hash = Reduce(shared).Sum(mine);
+  if (threadIdx.x == 0) hashes[blockIdx.x] = hash;
+}
+
+__global__ void hash_by_neuron_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint64_t mine = 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    mine += hash_share(neuron, y[std::size_t{neuron} * images + image]);
+  atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
+}
+
+__global__ void compare_by_image_kernel(const float* y, Index neurons, Index* heads) {
+  const Index head = heads[blockIdx.x];
+  if (head == blockIdx.x) return;
+  const float* mine = y + std::size_t{blockIdx.x} * neurons;
+  const float* other = y + std::size_t{head} * neurons;
+  int differs = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x)
+    if (mine[neuron] != other[neuron]) differs = 1;
+  if (__syncthreads_or(differs) != 0 && threadIdx.x == 0) heads[blockIdx.x] = blockIdx.x;
+}
+
+/// Threads of one image in several blocks may all find a difference, and write the same.
+__global__ void compare_by_neuron_kernel(const float* y, Index images, Index neurons, Index* heads) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  const std::size_t head = heads[image];
+  if (head == image) return;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y) {
+    const float* row = y + std::size_t{neuron} * images;
+    if (row[image] != row[head]) heads[image] = static_cast<Index>(image);
+  }
+}
+
+/// Enough blocks in y to fill the device, few enough that each thread has a stretch of neurons.
+dim3 strips(Index images, Index neurons) {
+  return {blocks_for(images, kBlock), std::clamp(neurons / kNeuronsPerThread, 1U, kMaxGridY)};
+}
+
 }  // namespace
 
 bool has_code_for_device() {
@@ -114,6 +163,29 @@ void gather_images(Layout layout, const float* from, Index images, const Index* 
   else
     gather_by_neuron_kernel<<<dim3(blocks_for(count, kBlock), std::min(neurons, kMaxGridY)), kBlock, 0, stream>>>(
         from, images, kept, count, neurons, to);
+  check_launch();
+}
+
+void hash_images(Layout layout, const float* y, Index images, Index neurons, std::uint64_t* hashes,
+                 cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image) {
+    hash_by_image_kernel<<<images, kBlock, 0, stream>>>(y, neurons, hashes);
+  } else {
+    check(cudaMemsetAsync(hashes, 0, std::size_t{images} * sizeof(*hashes), stream));
+    static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+    hash_by_neuron_kernel<<<strips(images, neurons), kBlock, 0, stream>>>(
+        y, images, neurons, reinterpret_cast<unsigned long long*>(hashes));
+  }
+  check_launch();
+}
+
+void compare_images(Layout layout, const float* y, Index images, Index neurons, Index* heads, cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image)
+    compare_by_image_kernel<<<images, kBlock, 0, stream>>>(y, neurons, heads);
+  else
+    compare_by_neuron_kernel<<<strips(images, neurons), kBlock, 0, stream>>>(y, images, neurons, heads);
   check_launch();
 }
 

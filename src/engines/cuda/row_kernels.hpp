@@ -42,4 +42,10 @@ void flag_rows(Layout layout, const float* y, Index images, Index neurons, float
 void gather_images(Layout layout, const float* from, Index images, const Index* kept, Index count, Index neurons,
                    float* to, cudaStream_t stream);
 
+/// hashes(i) of image i; see hash_share().
+void hash_images(Layout layout, const float* y, Index images, Index neurons, std::uint64_t* hashes,
+                 cudaStream_t stream);
+/// heads(i) = i where image i differs from image heads(i).
+void compare_images(Layout layout, const float* y, Index images, Index neurons, Index* heads, cudaStream_t stream);
+
 }  // namespace spdnn::cuda

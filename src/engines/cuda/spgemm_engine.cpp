@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engines/cuda/device.hpp"
-#include "engines/cuda/library_plan.hpp"
+#include "engines/library_plan.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -26,15 +26,13 @@ std::size_t workspace_share(const EngineOptions& options) {
   return total / 8;
 }
 
-Plan checked(const Plan& plan, std::string_view variant) {
-  const bool everywhere = plan.bias_rule == BiasRule::everywhere;
-  for (std::size_t k = 0; k < plan.layers.size(); ++k)
-    if (everywhere && plan.layers[k].bias.max() > 0.0)
-      throw UsageError(
-          fmt::format("{}: layer {} adds a positive bias to zeros, so that no row stays sparse; expected "
-                      "biases of at most 0, or a dense variant",
-                      variant, k + 1));
-  return with_distinct_inputs(plan, variant);
+/// The weights by input; says of each layer whether its positive biases became an input that is always 1.
+Plan turned(const Plan& plan, std::vector<bool>& lifted) {
+  Plan result = by_input(plan);
+  lifted.assign(result.layers.size(), false);
+  for (std::size_t k = 0; k < result.layers.size(); ++k)
+    lifted[k] = plan.bias_rule == BiasRule::everywhere && lift_positive_biases(result.layers[k]);
+  return result;
 }
 
 std::vector<Offset> max_degrees(const Plan& transposed) {
@@ -51,15 +49,17 @@ std::vector<Offset> max_degrees(const Plan& transposed) {
 
 SpgemmEngine::SpgemmEngine(const Plan& plan, const EngineOptions& options, SpgemmPolicy policy)
     : policy_(policy),
-      plan_(checked(plan, policy.variant)),
-      transposed_(by_input(plan_)),
+      plan_(with_distinct_inputs(plan, policy.variant)),
+      transposed_(turned(plan_, lifted_)),
       max_degree_(max_degrees(transposed_)),
       stream_(stream_on(options)),
       workspace_limit_(workspace_share(options)),
       product_limit_(std::min<Offset>(kMaxProducts, workspace_limit_ / kBytesPerProduct)),
       layers_(transposed_, kFormat, options, stream_),
       product_(policy.keep_workspace, stream_),
-      rows_(plan_, stream_) {}
+      rows_(plan_, stream_),
+      lifted_indices_(policy.keep_workspace, stream_),
+      lifted_values_(policy.keep_workspace, stream_) {}
 
 void SpgemmEngine::load(const ImageSet& images) {
   images_.load(images.is_bits() ? images : ImageSet{with_distinct_columns(images.sparse())}, stream_);
@@ -106,11 +106,10 @@ void SpgemmEngine::run_layer(Index number) {
   const Index rows = rows_.rows();
   if (rows == 0) return;
   const DeviceLayer weights = layers_.layer(number);
-  const SparseActivation step = activation(number, weights);
   next_offsets_.front() = 0;
   for (Index first = 0; first < rows;) {
     const Index count = std::min(chunk_rows(first, number), rows - first);
-    if (run_chunk(first, count, weights, step, next_offsets_[first])) {
+    if (run_chunk(first, count, number, weights, next_offsets_[first])) {
       first += count;
     } else {
       if (count == 1)
@@ -122,31 +121,49 @@ void SpgemmEngine::run_layer(Index number) {
   std::swap(y_, next_);
   std::swap(offsets_, next_offsets_);
   rows_.settle(number + 1);
+  if (rows_.looks_for_copies(number + 1)) settle_copies();
   if (rows_.may_settle(number + 1)) drop_settled();
 }
 
 /// As many rows, one at least, as have product_limit_ products at most. A row has no more than one per edge.
 Index SpgemmEngine::chunk_rows(Index first, Index number) const {
-  const Offset edges = plan_.layers[number].weights.entries();
+  const Offset edges = transposed_.layers[number].weights.entries();
+  const Offset appended = lifted_[number] ? 1 : 0;
   Offset products = 0;
   Index end = first;
   for (; end < rows_.rows(); ++end) {
-    products += std::min(edges, (offsets_[std::size_t{end} + 1] - offsets_[end]) * max_degree_[number]);
+    const Offset entries = offsets_[std::size_t{end} + 1] - offsets_[end] + appended;
+    products += std::min(edges, entries * max_degree_[number]);
     if (products > product_limit_ && end > first) break;
   }
   return end - first;
 }
 
-/// Rows first .. first+count-1 of y_ through one layer into next_, whose entries so far are `base`.
-bool SpgemmEngine::run_chunk(Index first, Index count, const DeviceLayer& weights, const SparseActivation& step,
-                             Offset base) {
+/// Rows first .. first+count-1 of y_ as cuSPARSE reads them.
+SparseOperand SpgemmEngine::operand(Index first, Index count, const DeviceLayer& weights, bool lifted) {
   const Offset begin = offsets_[first];
   const Offset entries = offsets_[std::size_t{first} + count] - begin;
+  SparseOperand rows{count, weights.outputs, entries, {local_offsets_.data(), nullptr, nullptr}};
+  if (!lifted) {
+    localize(y_.offsets.data() + first, count, local_offsets_.data(), stream_);
+    rows.data.indices = y_.indices.data() + begin;
+    rows.data.values = y_.values.data() + begin;
+    return rows;
+  }
+  rows.entries += count;
+  rows.data.indices = static_cast<Index*>(lifted_indices_.take(rows.entries * sizeof(Index)));
+  rows.data.values = static_cast<float*>(lifted_values_.take(rows.entries * sizeof(float)));
+  CsrRows<Offset> from = y_.rows();
+  from.offsets += first;
+  append_ones(from, count, weights.outputs - 1, {local_offsets_.data(), rows.data.indices, rows.data.values}, stream_);
+  return rows;
+}
+
+/// Rows first .. first+count-1 of y_ through one layer into next_, whose entries so far are `base`.
+bool SpgemmEngine::run_chunk(Index first, Index count, Index number, const DeviceLayer& weights, Offset base) {
+  const SparseOperand left = operand(first, count, weights, lifted_[number]);
   CsrRows<std::uint32_t> products{local_offsets_.data(), nullptr, nullptr};
-  localize(y_.offsets.data() + first, count, local_offsets_.data(), stream_);
-  if (entries > 0 && weights.edges > 0) {
-    const SparseOperand left{
-        count, weights.outputs, entries, {local_offsets_.data(), y_.indices.data() + begin, y_.values.data() + begin}};
+  if (left.entries > 0 && weights.edges > 0) {
     const SparseOperand right{
         weights.outputs,
         weights.inputs,
@@ -159,13 +176,23 @@ bool SpgemmEngine::run_chunk(Index first, Index count, const DeviceLayer& weight
   } else {
     check(cudaMemsetAsync(local_offsets_.data(), 0, (std::size_t{count} + 1) * sizeof(std::uint32_t), stream_));
   }
+  const SparseActivation step = activation(number, weights);
   count_products(products, count, step, counts_.data(), rows_.flags() + first, stream_);
   scan_into(next_, first, count, base);
   CsrRows<Offset> target = next_.rows();
   target.offsets += first;
   store_products(products, count, step, target, stream_);
   product_.release();
+  lifted_indices_.done();
+  lifted_values_.done();
   return true;
+}
+
+void SpgemmEngine::settle_copies() {
+  hash_rows(y_.rows(), rows_.rows(), rows_.identical().hashes(), stream_);
+  rows_.find_copies();
+  compare_rows(y_.rows(), rows_.rows(), rows_.identical().heads(), stream_);
+  rows_.settle_copies();
 }
 
 /// Offsets of `count` rows of `target` from `first` on, from counts_, on the device and in next_offsets_. Waits.
@@ -198,7 +225,7 @@ SparseActivation SpgemmEngine::activation(Index number, const DeviceLayer& weigh
   step.outputs = plan_.layers[number].outputs();
   step.activation = activation_of(plan_);
   step.error_bound = error_bound_of(plan_, number);
-  step.max_bias = static_cast<float>(plan_.layers[number].bias.max());
+  step.max_bias = static_cast<float>(transposed_.layers[number].bias.max());
   step.filter = policy_.filter;
   return step;
 }

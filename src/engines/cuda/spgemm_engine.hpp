@@ -27,10 +27,12 @@ struct SpgemmPolicy {
 /// CSR matrix with 64-bit offsets, of which each chunk is a slice. Two such matrices are held, sized for full rows:
 /// without the filter they do fill up, as zeros made by the activation stay stored.
 ///
+/// Positive biases that are added everywhere would fill every row; they become the weights of one more input that is
+/// always 1, appended to each row before such a layer.
+///
 /// cuSPARSE hands sizes to the host, so every product waits for the device; nothing here tries to avoid that.
 class SpgemmEngine final : public Engine {
  public:
-  /// UsageError where a positive bias is added everywhere: rows would not stay sparse.
   SpgemmEngine(const Plan& plan, const EngineOptions& options, SpgemmPolicy policy);
 
   void load(const ImageSet& images) override;
@@ -51,13 +53,16 @@ class SpgemmEngine final : public Engine {
 
   void run_layer(Index number);
   Index chunk_rows(Index first, Index number) const;
-  bool run_chunk(Index first, Index count, const DeviceLayer& weights, const SparseActivation& activation, Offset base);
+  bool run_chunk(Index first, Index count, Index number, const DeviceLayer& weights, Offset base);
+  SparseOperand operand(Index first, Index count, const DeviceLayer& weights, bool lifted);
+  void settle_copies();
   void drop_settled();
   void scan_into(Activations& target, Index first, Index count, Offset base);
   SparseActivation activation(Index number, const DeviceLayer& weights) const;
 
   const SpgemmPolicy policy_;
   const Plan plan_;                 ///< weights by output neuron, inputs distinct
+  std::vector<bool> lifted_;        ///< layers with an input that is always 1
   const Plan transposed_;           ///< weights by input
   std::vector<Offset> max_degree_;  ///< of an input, per layer
   Stream stream_;
@@ -73,6 +78,8 @@ class SpgemmEngine final : public Engine {
   std::vector<Offset> next_offsets_;
   DeviceBuffer<std::uint32_t> counts_;
   DeviceBuffer<std::uint32_t> local_offsets_;
+  Workspace lifted_indices_;
+  Workspace lifted_values_;
   DeviceBuffer<std::byte> scratch_;
   Index width_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <cuda/std/functional>
 
 #include "engines/cuda/check.hpp"
+#include "engines/cuda/identical_rows.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/row_steps.cuh"
 #include "engines/cuda/spgemm_kernels.hpp"
@@ -79,6 +80,46 @@ __global__ void store_kernel(CsrRows<std::uint32_t> products, Index rows, Sparse
 __global__ void localize_kernel(const Offset* global, Index rows, std::uint32_t* local) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i <= rows) local[i] = static_cast<std::uint32_t>(global[i] - global[0]);
+}
+
+__global__ void append_ones_kernel(CsrRows<Offset> from, Index rows, Index column, CsrRows<std::uint32_t> to) {
+  const std::size_t row = warp_row();
+  if (row >= rows) return;
+  const Offset begin = from.offsets[row];
+  const Offset length = from.offsets[row + 1] - begin;
+  const Offset target = begin - from.offsets[0] + row;
+  for (Offset k = lane(); k < length; k += kWarp) {
+    to.indices[target + k] = from.indices[begin + k];
+    to.values[target + k] = from.values[begin + k];
+  }
+  if (lane() != 0) return;
+  to.indices[target + length] = column;
+  to.values[target + length] = 1.0F;
+  to.offsets[row + 1] = static_cast<std::uint32_t>(target + length + 1);
+  if (row == 0) to.offsets[0] = 0;
+}
+
+__global__ void hash_rows_kernel(CsrRows<Offset> y, Index rows, std::uint64_t* hashes) {
+  const std::size_t row = warp_row();
+  if (row >= rows) return;
+  std::uint64_t mine = 0;
+  for (Offset k = y.offsets[row] + lane(); k < y.offsets[row + 1]; k += kWarp)
+    mine += hash_share(y.indices[k], y.values[k]);
+  mine = groups::reduce(warp(), mine, groups::plus<std::uint64_t>());
+  if (lane() == 0) hashes[row] = mine;
+}
+
+__global__ void compare_rows_kernel(CsrRows<Offset> y, Index rows, Index* heads) {
+  const std::size_t row = warp_row();
+  if (row >= rows || heads[row] == row) return;
+  const std::size_t head = heads[row];
+  const Offset mine = y.offsets[row];
+  const Offset other = y.offsets[head];
+  const Offset length = y.offsets[row + 1] - mine;
+  bool differs = y.offsets[head + 1] - other != length;
+  for (Offset k = lane(); k < length && !differs; k += kWarp)
+    differs = y.indices[mine + k] != y.indices[other + k] || y.values[mine + k] != y.values[other + k];
+  if (warp().any(differs) && lane() == 0) heads[row] = static_cast<Index>(row);
 }
 
 __global__ void count_kept_kernel(const Offset* offsets, const Index* kept_rows, Index count, std::uint32_t* counts) {
@@ -171,6 +212,25 @@ void store_products(const CsrRows<std::uint32_t>& products, Index rows, const Sp
 
 void localize(const Offset* global, Index rows, std::uint32_t* local, cudaStream_t stream) {
   localize_kernel<<<blocks_for(std::size_t{rows} + 1, kBlock), kBlock, 0, stream>>>(global, rows, local);
+  check_launch();
+}
+
+void append_ones(const CsrRows<Offset>& from, Index rows, Index column, const CsrRows<std::uint32_t>& to,
+                 cudaStream_t stream) {
+  if (rows == 0) return;
+  append_ones_kernel<<<warps(rows), kBlock, 0, stream>>>(from, rows, column, to);
+  check_launch();
+}
+
+void hash_rows(const CsrRows<Offset>& y, Index rows, std::uint64_t* hashes, cudaStream_t stream) {
+  if (rows == 0) return;
+  hash_rows_kernel<<<warps(rows), kBlock, 0, stream>>>(y, rows, hashes);
+  check_launch();
+}
+
+void compare_rows(const CsrRows<Offset>& y, Index rows, Index* heads, cudaStream_t stream) {
+  if (rows == 0) return;
+  compare_rows_kernel<<<warps(rows), kBlock, 0, stream>>>(y, rows, heads);
   check_launch();
 }
 

@@ -36,6 +36,14 @@ void store_products(const CsrRows<std::uint32_t>& products, Index rows, const Sp
 /// local(i) = global(i) - global(0) for i in [0, rows].
 void localize(const Offset* global, Index rows, std::uint32_t* local, cudaStream_t stream);
 
+/// Copies rows of `from`, whose offsets may begin anywhere, and appends the entry (column, 1) to each.
+void append_ones(const CsrRows<Offset>& from, Index rows, Index column, const CsrRows<std::uint32_t>& to,
+                 cudaStream_t stream);
+
+/// As hash_images() and compare_images() in row_kernels.hpp. Rows that hold the same in another order differ.
+void hash_rows(const CsrRows<Offset>& y, Index rows, std::uint64_t* hashes, cudaStream_t stream);
+void compare_rows(const CsrRows<Offset>& y, Index rows, Index* heads, cudaStream_t stream);
+
 /// counts(i) = length of row kept(i).
 void count_kept(const Offset* offsets, const Index* kept, Index count, std::uint32_t* counts, cudaStream_t stream);
 /// Row i of `to` = row kept(i) of `from`.

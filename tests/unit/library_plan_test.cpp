@@ -1,10 +1,10 @@
-// Plans as the vendor's libraries need them: runs without a device.
+// Plans as the vendor's libraries need them.
 
-#include "engines/cuda/library_plan.hpp"
+#include "engines/library_plan.hpp"
 
 #include <gtest/gtest.h>
 
-namespace spdnn::cuda {
+namespace spdnn {
 namespace {
 
 CsrMatrix matrix_of(Index cols, std::vector<Offset> offsets, std::vector<Index> indices, std::vector<float> values) {
@@ -54,5 +54,18 @@ TEST(LibraryPlan, ByInputTransposesEveryLayerAndKeepsItsBias) {
   EXPECT_EQ(turned.layers[0].bias.uniform, -0.5);
 }
 
+TEST(LibraryPlan, PositiveBiasesBecomeAnInput) {
+  Layer layer;  // two inputs that feed three outputs
+  layer.weights = matrix_of(3, {0, 2, 3}, {0, 2, 1}, {});
+  layer.bias.values = Array<double>({0.25, -1.0, 0.5});
+  ASSERT_TRUE(lift_positive_biases(layer));
+  EXPECT_NO_THROW(layer.weights.validate());
+  EXPECT_EQ(vector_of(layer.weights.offsets), (std::vector<Offset>{0, 2, 3, 5}));
+  EXPECT_EQ(vector_of(layer.weights.indices), (std::vector<Index>{0, 2, 1, 0, 2}));
+  EXPECT_EQ(vector_of(layer.weights.values), (std::vector<float>{0.5F, 0.5F, 0.5F, 0.25F, 0.5F}));
+  EXPECT_EQ(vector_of(layer.bias.values), (std::vector<double>{0, -1, 0}));
+  EXPECT_FALSE(lift_positive_biases(layer));
+}
+
 }  // namespace
-}  // namespace spdnn::cuda
+}  // namespace spdnn

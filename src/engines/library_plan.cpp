@@ -1,4 +1,4 @@
-#include "engines/cuda/library_plan.hpp"
+#include "engines/library_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
 
-namespace spdnn::cuda {
+namespace spdnn {
 
 namespace {
 
@@ -74,4 +74,27 @@ Plan by_input(Plan plan) {
   return plan;
 }
 
-}  // namespace spdnn::cuda
+bool lift_positive_biases(Layer& layer) {
+  if (layer.bias.max() <= 0.0) return false;
+  const CsrMatrix& weights = layer.weights;
+  std::vector<Offset> offsets(weights.offsets.begin(), weights.offsets.end());
+  std::vector<Index> indices(weights.indices.begin(), weights.indices.end());
+  std::vector<float> values(weights.values.begin(), weights.values.end());
+  if (weights.uniform()) values.assign(weights.entries(), weights.value);
+  std::vector<double> biases(weights.cols);
+  for (Index output = 0; output < weights.cols; ++output) {
+    biases[output] = std::min(layer.bias[output], 0.0);
+    if (layer.bias[output] <= 0.0) continue;
+    indices.push_back(output);
+    values.push_back(static_cast<float>(layer.bias[output]));
+  }
+  offsets.push_back(indices.size());
+  ++layer.weights.rows;
+  layer.weights.offsets = Array<Offset>(std::move(offsets));
+  layer.weights.indices = Array<Index>(std::move(indices));
+  layer.weights.values = Array<float>(std::move(values));
+  layer.bias.values = Array<double>(std::move(biases));
+  return true;
+}
+
+}  // namespace spdnn

@@ -4,7 +4,7 @@
 
 #include "spdnn/plan.hpp"
 
-namespace spdnn::cuda {
+namespace spdnn {
 
 /// Plans as the vendor's libraries need them. They add in an order of their own, so terms need not stay in the given
 /// one: activations differ from the given network's in the last bits whether or not rows are rewritten here.
@@ -16,7 +16,12 @@ Plan with_distinct_inputs(const Plan& plan, std::string_view variant);
 /// The same plan with each layer's weights transposed: row i lists the outputs that input i feeds.
 Plan by_input(Plan plan);
 
+/// Turns the positive biases of a layer held by input into the weights of one more input, which is always 1, and leaves
+/// 0 in their place: where the bias is added everywhere, that keeps rows of products sparse. False where there are
+/// none.
+bool lift_positive_biases(Layer& layer);
+
 /// Rows with distinct, ascending columns.
 CsrMatrix with_distinct_columns(const CsrMatrix& matrix);
 
-}  // namespace spdnn::cuda
+}  // namespace spdnn
