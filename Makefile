@@ -200,9 +200,9 @@ $(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_SOURCES:%.cpp=$(F
 	$(FUZZ_CXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
 sanitize: build/.deps-TEST build/.deps-FUZZ
-	@$(MAKE) --no-print-directory BUILD=asan GPU=0 build/asan/spdnn_tests
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=asan GPU=0 build/asan/spdnn_tests
 	./build/asan/spdnn_tests --gtest_brief=1
-	@$(MAKE) --no-print-directory GPU=0 $(FUZZERS:%=$(FUZZ_OUT)/%)
+	@$(MAKE) --no-print-directory -j$$(nproc) GPU=0 $(FUZZERS:%=$(FUZZ_OUT)/%)
 	@for fuzzer in $(FUZZERS); do \
 	   mkdir -p $(FUZZ_OUT)/found/$$fuzzer; \
 	   echo "$$fuzzer $(FUZZ_RUNS)"; \
