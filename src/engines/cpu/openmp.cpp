@@ -123,7 +123,7 @@ class OpenmpEngine final : public Engine {
     for (Index image = 0; image < loaded(); ++image) {
       const Index owner = shared_.fates.owner_of(image);
       if (shared_.fates.fates[owner].kind == Fate::Kind::saturated)
-        std::fill_n(row(image), width, *shared_.plan.cap);
+        std::fill_n(row(image), width, static_cast<double>(static_cast<T>(*shared_.plan.cap)));
       else if (owner != image)
         std::copy_n(row(owner), width, row(image));
     }
