@@ -103,7 +103,8 @@ int inspect(const Arguments& arguments) {
   fmt::print("edges                        {} given, {} stored\n", plan.given_edges, plan.edges());
   fmt::print("official network             {}\n", given.official ? "yes" : "no");
   fmt::print("variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ", choice.why);
-  print_memory(estimate_memory(given.network, plan, *choice.variant, options, images));
+  print_memory(
+      estimate_memory(text_of(values, "network").value_or(""), given.network, plan, *choice.variant, options, images));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "spdnn/engine.hpp"
 #include "spdnn/network.hpp"
@@ -9,9 +10,10 @@
 namespace spdnn::cli {
 
 /// Bytes that `spdnn infer` takes, by what they are for. The network is released once the plan is made (unless --verify
-/// or --compare needs it), so the peak is the larger of planning and running.
+/// or --compare needs it), so the peak is the largest of reading, planning and running.
 struct MemoryEstimate {
   std::size_t program = 0;  ///< code, libraries, stacks
+  std::size_t reading = 0;  ///< beside the network while it is read: the mapped file, or the text readers' buffers
   std::size_t network = 0;  ///< as given
   std::size_t plan = 0;     ///< stored layers and maps beyond what they share with the network
   std::size_t shared = 0;   ///< the network's storage that the plan keeps alive
@@ -23,8 +25,9 @@ struct MemoryEstimate {
   std::size_t host_peak() const;
 };
 
-MemoryEstimate estimate_memory(const Network& network, const Plan& plan, const Variant& variant,
-                               const EngineOptions& options, Index images);
+/// `path` is where the network was read from; empty: generated.
+MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,
+                               const Variant& variant, const EngineOptions& options, Index images);
 
 /// The lines of `spdnn inspect`.
 void print_memory(const MemoryEstimate& estimate);

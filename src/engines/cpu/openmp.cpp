@@ -31,9 +31,13 @@ Index widest_output(const Plan& plan) {
   return width;
 }
 
+/// As many as the plan's depth has use for, within the memory that they may take.
 Index station_count(const Plan& plan) {
   const std::size_t tile_bytes = std::max<std::size_t>(1, widest_output(plan) * kLaneBytes);
-  return static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, kFewestStations, kMostStations));
+  const auto most =
+      static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, kFewestStations, kMostStations));
+  const Phase phase(0, plan.depth(), most);
+  return std::min(most, static_cast<Index>(std::count(phase.is_station.begin(), phase.is_station.end(), true)));
 }
 
 bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), station_count(plan)).until < plan.depth(); }

@@ -183,8 +183,7 @@ struct Observer {
     Bits<T> found = {};
     for (std::size_t v = 0; v < kVectors; ++v) {
       Bits<T> lane_bits;
-      for (std::size_t l = 0; l < kPerVector<T>; ++l)
-        lane_bits[l] = Integer<T>{1} << (v * kPerVector<T> + l);
+      for (std::size_t l = 0; l < kPerVector<T>; ++l) lane_bits[l] = Integer<T>{1} << (v * kPerVector<T> + l);
       found |= (marks[v] == 0) & lane_bits;
     }
     LaneMask lanes = 0;
