@@ -12,12 +12,11 @@ namespace spdnn::cuda {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::source_location& where) {
-  throw DeviceError(
-      fmt::format("{} ({}:{})", what, std::filesystem::path(where.file_name()).filename().string(), where.line()));
+[[noreturn]] void fail(const std::string& what, SourceLocation where) {
+  throw DeviceError(fmt::format("{} ({}:{})", what, std::filesystem::path(where.file).filename().string(), where.line));
 }
 
-[[noreturn]] void fail_out_of_memory(const std::source_location& where) {
+[[noreturn]] void fail_out_of_memory(SourceLocation where) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   cudaGetLastError();  // an allocation that failed is no reason for the next call to fail
@@ -29,7 +28,7 @@ namespace {
 
 }  // namespace
 
-void check(cudaError_t status, std::source_location where) {
+void check(cudaError_t status, SourceLocation where) {
   switch (status) {
     case cudaSuccess:
       return;
@@ -49,13 +48,13 @@ void check(cudaError_t status, std::source_location where) {
   fail(fmt::format("CUDA: {} ({})", cudaGetErrorString(status), cudaGetErrorName(status)), where);
 }
 
-void check(cusparseStatus_t status, std::source_location where) {
+void check(cusparseStatus_t status, SourceLocation where) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
   if (status == CUSPARSE_STATUS_ALLOC_FAILED) fail_out_of_memory(where);
   fail(fmt::format("cuSPARSE: {} ({})", cusparseGetErrorString(status), cusparseGetErrorName(status)), where);
 }
 
-void check(cublasStatus_t status, std::source_location where) {
+void check(cublasStatus_t status, SourceLocation where) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   if (status == CUBLAS_STATUS_ALLOC_FAILED) fail_out_of_memory(where);
   fail(fmt::format("cuBLAS: {} ({})", cublasGetStatusString(status), cublasGetStatusName(status)), where);

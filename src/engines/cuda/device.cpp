@@ -127,8 +127,18 @@ void use_device(const EngineOptions& options) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
 }
 
+void trim_pool() {
+  int device = 0;
+  cudaMemPool_t pool = nullptr;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetDefaultMemPool(&pool, device));
+  check(cudaDeviceSynchronize());
+  check(cudaMemPoolTrimTo(pool, 0));
+}
+
 Stream stream_on(const EngineOptions& options) {
   use_device(options);
+  trim_pool();
   return make_stream();
 }
 

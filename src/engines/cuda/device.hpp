@@ -11,7 +11,11 @@ namespace spdnn::cuda {
 /// at each synchronisation. Every engine calls it first. DeviceError where the device cannot be used.
 void use_device(const EngineOptions& options);
 
-/// use_device(), and a stream of its own there: what an engine's members allocate on.
+/// Hands the pool's unused memory back to the driver, for those who allocate past the pool. Waits for the device.
+void trim_pool();
+
+/// use_device(), and a stream of its own there: what an engine's members allocate on. What earlier engines left in the
+/// pool is handed back, as the libraries allocate past it.
 Stream stream_on(const EngineOptions& options);
 
 /// The device's properties, read once per process.

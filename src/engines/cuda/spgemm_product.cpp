@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engines/cuda/device.hpp"
+
 namespace spdnn::cuda {
 
 namespace {
@@ -20,7 +22,14 @@ SparseMatrix describe(const SparseOperand& matrix) {
 void* Workspace::take(std::size_t bytes) {
   if (bytes > bytes_ || data_ == nullptr) {
     free();
-    check(cudaMalloc(&data_, std::max<std::size_t>(bytes, 1)));
+    const std::size_t size = std::max<std::size_t>(bytes, 1);  // null would ask cuSPARSE for the size again
+    void* fresh = nullptr;
+    if (cudaMalloc(&fresh, size) != cudaSuccess) {
+      cudaGetLastError();
+      trim_pool();
+      check(cudaMalloc(&fresh, size));
+    }
+    data_ = fresh;
     bytes_ = bytes;
   }
   return data_;
