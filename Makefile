@@ -8,10 +8,10 @@ ARCH    ?= 80 90
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
 BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
-TEST_PACKAGES  := libgtest-dev bats jq curl ca-certificates python3 xz-utils
+TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
-FUZZ_PACKAGES  := clang libclang-rt-dev libomp-dev
-BENCH_PACKAGES := libgraphblas-dev
+FUZZ_PACKAGES  := $(TEST_PACKAGES) clang libclang-rt-dev libomp-dev
+BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev
 
 # Tests that need no GPU, lint and sanitizers take the program without CUDA, unless GPU= is given.
 HOST_GPU     := $(if $(filter command,$(firstword $(origin GPU))),$(GPU),0)
@@ -100,7 +100,7 @@ $(OUT)/%.cu.o: %.cu | build/.deps-BUILD
 	@$(NVCC) -Iinclude -Isrc -I$(OUT)/generated -DSPDNN_WITH_CUDA $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
 # One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
-ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine)),)
+ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
 $(OUT)/%_avx2.o: CXXFLAGS += -mavx2
 $(OUT)/%_avx512.o: CXXFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl
 endif
