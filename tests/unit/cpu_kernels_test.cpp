@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "engines/cpu/dispatch.hpp"
 #include "engines/cpu/openmp.hpp"
@@ -63,6 +64,39 @@ TEST(CpuKernels, EqualLanesHashEqually) {
     std::sort(hashes.begin(), hashes.end());
     EXPECT_EQ(std::unique(hashes.begin(), hashes.end()) - hashes.begin(), kLanes - 1);
   }
+}
+
+/// Two rows of two neurons that differ but have the same hash, found among many.
+std::array<std::array<float, 2>, 2> colliding_rows() {
+  constexpr Index kLanes = tiles::kLanes<float>;
+  testing::Dice dice(5);
+  std::map<std::uint32_t, std::array<float, 2>> seen;
+  alignas(tiles::kLaneBytes) std::array<float, 2 * kLanes> tile{};
+  for (;;) {
+    for (float& value : tile) value = static_cast<float>(dice.real(0, 1));
+    std::array<std::uint32_t, kLanes> hashes{};
+    tiles::portable_kernels<float>()->hash_lanes(tile.data(), 2, hashes.data());
+    for (Index lane = 0; lane < kLanes; ++lane) {
+      const std::array<float, 2> row{tile[lane], tile[kLanes + lane]};
+      const auto [other, fresh] = seen.try_emplace(hashes[lane], row);
+      if (!fresh && other->second != row) return {other->second, row};
+    }
+  }
+}
+
+TEST(CpuKernels, EqualHashesAreNotTrusted) {
+  const auto rows = colliding_rows();
+  Network network;
+  for (int layer = 0; layer < 12; ++layer)  // nothing changes
+    network.layers.push_back(testing::make_layer(2, {{{0, 1.0F}}, {{1, 1.0F}}}, 0));
+  const Plan plan = testing::unreduced_plan(network, parse_passes("identical"));
+  const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
+  engine->load({testing::make_matrix(
+      2,
+      {{{0, rows[0][0]}, {1, rows[0][1]}}, {{0, rows[1][0]}, {1, rows[1][1]}}, {{0, rows[0][0]}, {1, rows[0][1]}}})});
+  EXPECT_EQ(testing::run_through(*engine, plan.depth()).identical, 1);  // the third is the first again
+  EXPECT_EQ(engine->activations(),
+            (std::vector<double>{rows[0][0], rows[0][1], rows[1][0], rows[1][1], rows[0][0], rows[0][1]}));
 }
 
 /// One layer of sums over `values` by cpu_openmp in fp32: one neuron, a row of one image.
