@@ -180,11 +180,7 @@ void Cascade<T>::fill_up(Tile& target, Tile& source, Index neurons) {
   for (LaneMask empty = ~target.lanes & kAllLanes<T>; empty != 0 && source.lanes != 0; empty &= empty - 1, ++count) {
     const auto from_lane = static_cast<Index>(std::countr_zero(source.lanes));
     const auto to_lane = static_cast<Index>(std::countr_zero(empty));
-    target.images[to_lane] = source.images[from_lane];
-    target.lanes |= lane_bit(to_lane);
-    if ((source.shared & lane_bit(from_lane)) != 0) target.shared |= lane_bit(to_lane);
-    if ((source.unsure & lane_bit(from_lane)) != 0) target.unsure |= lane_bit(to_lane);
-    source.leave(lane_bit(from_lane));
+    target.take(to_lane, source, from_lane);
     from[count] = static_cast<std::uint8_t>(from_lane);
     to[count] = static_cast<std::uint8_t>(to_lane);
   }

@@ -28,6 +28,14 @@ struct Roster {
   Index next_search = 0;  ///< the layer before which to look for equal images next
   Offset waste = 0;       ///< terms summed for empty lanes since the last move
 
+  /// Takes over the image in another roster's lane `from` into the empty lane `to`.
+  void take(Index to, Roster& other, Index from) {
+    images[to] = other.images[from];
+    lanes |= lane_bit(to);
+    shared |= (other.shared >> from & 1U) << to;
+    unsure |= (other.unsure >> from & 1U) << to;
+    other.leave(lane_bit(from));
+  }
   void leave(LaneMask leaving) {
     lanes &= ~leaving;
     shared &= ~leaving;
