@@ -11,8 +11,8 @@
 // Terms come from a stream in L2, 16 bytes (8 slots) a load, read ahead so that latency is hidden; with weights of
 // their own another 32 bytes. A term costs a thread 4 V bytes of shared memory traffic and 2 (6) bytes from the stream.
 //
-// Work. Blocks take (tile, segment) items from a queue: a launch runs a *phase* of layers, cut into segments of layers
-// when tiles are few per block, so that blocks finish together. After the last segment a tile's unsettled images are
+// Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; long ones are dealt out so
+// that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's unsettled images are
 // appended to the next phase's tiles: that is the compaction. The device itself decides how long a phase is: short
 // while images leave, long otherwise; nothing is read by the host before the end.
 //
@@ -42,6 +42,7 @@ struct Config {
   static constexpr Index kRounds = Rounds;
   static constexpr Index kBlocks = Blocks;
   static constexpr bool kValues = Values;
+  static constexpr bool kCopies = kShape.colours() > 1;  ///< inputs may have a second slot
   static constexpr Index kLanes = kShape.lanes();
   static constexpr Index kBundle = kShape.bundle();
   static constexpr Index kWarps = kShape.warps();
@@ -65,6 +66,7 @@ struct LayerInfo {
   float weight;  ///< of every term, where the stream has no values
   float bias;    ///< of every neuron, where there is no table
   float bound;   ///< Plan::error_bounds, or 0
+  bool plain;    ///< Y = min(cap, max(0, Z + bias)) for all Z: no bias is above 0, or it is added everywhere
 };
 
 /// A plan on the device; see ResidentLayout for the arrays.
@@ -94,7 +96,7 @@ struct Control {
   Index side;
   Index length;     ///< layers of the last phase
   Index calm;       ///< hardly any image left in the last phase
-  Index next_item;  ///< of the queue of (segment, tile)
+  Index next_item;  ///< of the queue of tiles
   Index finished;   ///< blocks
   Index appended;   ///< images so far in rows[1 - side]
   Index epoch;      ///< number of the phase, for `progress`
@@ -111,9 +113,9 @@ struct Batch {
   LayerCount* counts;         ///< by layer
   std::uint32_t* categories;  ///< a bit an image
   std::uint32_t* borderline;
-  Index* progress;         ///< by tile: kMaxSegments * epoch + segments done
-  std::uint32_t* settled;  ///< by tile, between segments
-  float* rows[2];          ///< activations by image, `stride` floats a row; between segments by tile as in the block
+  Index* progress;         ///< by tile: epoch whose first layers are done
+  std::uint32_t* settled;  ///< by tile, between its two blocks
+  float* rows[2];          ///< activations by image, `stride` floats a row; between two blocks by tile as in the block
   Index* ids[2];           ///< the image of each row; before layer 0, row i is image i
   Index stride;
   const std::uint32_t* bits;  ///< input: rows of `words` words, or
@@ -123,8 +125,6 @@ struct Batch {
   const float* values;  ///< null: all are `value`
   float value;
 };
-
-inline constexpr Index kMaxSegments = 8;
 
 /// Layers that a phase beginning at `layer` has at least, where it is worth a launch for `least` layers. Launches: one
 /// a phase, so their number grows with the logarithm of the depth.
@@ -148,9 +148,38 @@ struct Phase {
   Index side;
   Index epoch;
   Index tiles;
-  Index segments;
+  bool dealt;  ///< every block has its own share of the tiles; otherwise they are taken from a queue
+};
 
-  __device__ Index begin(Index segment) const { return first + (last - first) * segment / segments; }
+/// A tile and the layers that a block runs it through.
+struct Item {
+  Index tile;
+  Index begin;
+  Index end;
+};
+
+/// A block's share of tiles x layers where blocks get equal shares of all of it (McNaughton's wrap-around rule): of the
+/// tile that it shares with the block before it, it runs the first layers and does so at once; of the one that it
+/// shares with the next block it runs the last layers, and does so in the end, when the first have long been run. There
+/// are more tiles than blocks.
+struct Share {
+  std::size_t begin = 0;  ///< in layers, tile by tile
+  std::size_t end = 0;
+  Index length = 1;
+
+  __device__ explicit Share(const Phase& phase) : length(phase.last - phase.first) {
+    const std::size_t all = std::size_t{phase.tiles} * length;
+    begin = all * blockIdx.x / gridDim.x;
+    end = all * (blockIdx.x + 1) / gridDim.x;
+  }
+  /// Returns false behind the last item.
+  __device__ bool get(const Phase& phase, Index number, Item& item) const {
+    const std::size_t start = (begin / length + number) * length;
+    item.tile = static_cast<Index>(start / length);
+    item.begin = start + length > end ? phase.last - static_cast<Index>(end - min(start, end)) : phase.first;
+    item.end = start < begin ? phase.last - static_cast<Index>(begin - start) : phase.last;
+    return start < end;
+  }
 };
 
 template <class C>
@@ -160,19 +189,20 @@ __device__ Phase read_phase(const Control* control, const Turn& turn) {
   phase.images = __ldcg(&control->images);
   phase.side = __ldcg(&control->side);
   phase.epoch = __ldcg(&control->epoch);
+  const Index before = __ldcg(&control->length);
+  const Index calm = __ldcg(&control->calm);
   Index length = shortest_phase(phase.first, turn.least_layers);
-  if (__ldcg(&control->calm) != 0) length = max(length, 8 * __ldcg(&control->length));
+  if (calm != 0) length = max(length, 8 * before);
   phase.last = phase.images == 0 ? turn.until : min(turn.until, phase.first + length);
   phase.tiles = (phase.images + C::kImages - 1) / C::kImages;
-  const bool uneven = phase.tiles > gridDim.x && phase.last >= phase.first + 8;
-  phase.segments = uneven ? min(Index{4}, (phase.last - phase.first) / 4) : 1;
+  phase.dealt = phase.tiles > gridDim.x && phase.last >= phase.first + 8;
   return phase;
 }
 
 /// Variables that a block shares.
 struct Scratch {
   LayerInfo info[2];  ///< by parity of the layer
-  Index item;
+  Item item;
   Index place;
   std::uint32_t settled;
   std::uint32_t live[2];  ///< by parity of the layer, a bit an image
@@ -324,10 +354,41 @@ struct LaneFlags {
   std::uint32_t miss = 0;
 };
 
-/// One layer: `out` receives this thread's activations.
+/// Sums become activations. The usual case takes six instructions a neuron and image: all warps of a block come here
+/// at about the same time, and shared memory is idle meanwhile.
+template <class C>
+__device__ void activate(const Program& program, const LayerInfo& info, bool watch_cap, float bias, LaneFlags& flags,
+                         float (&out)[C::kLaneImages]) {
+  const float cap = program.activation.cap;
+  if (info.plain) {
+#pragma unroll
+    for (Index i = 0; i < C::kLaneImages; ++i) out[i] += bias;
+    if (watch_cap) {
+#pragma unroll
+      for (Index i = 0; i < C::kLaneImages; ++i) flags.miss |= out[i] >= cap + info.bound ? 0U : 1U << i;
+    }
+#pragma unroll
+    for (Index i = 0; i < C::kLaneImages; ++i) {
+      if (out[i] > -info.bound) flags.live |= 1U << i;
+      out[i] = fminf(fmaxf(out[i], 0.0F), cap);
+    }
+    return;
+  }
+#pragma unroll
+  for (Index i = 0; i < C::kLaneImages; ++i) {
+    const float y = program.activation(out[i], bias);
+    const std::uint32_t seen = flags_of(y, out[i] + bias, cap, info.bound);
+    flags.live |= (seen & kMayLive) != 0 ? 1U << i : 0U;
+    flags.miss |= (seen & kMayMiss) != 0 ? 1U << i : 0U;
+    out[i] = y;
+  }
+}
+
+/// One layer: `out` receives this thread's activations. `watch_cap`: somebody asks for LaneFlags::miss.
 template <class C, bool kBits>
-__device__ LaneFlags run_layer(const Program& program, const LayerInfo info, std::size_t place, const float* tile,
-                               const Lane<C>& lane, Reader<C>& reader, float (&out)[C::kRounds][C::kLaneImages]) {
+__device__ LaneFlags run_layer(const Program& program, const LayerInfo info, bool watch_cap, std::size_t place,
+                               const float* tile, const Lane<C>& lane, Reader<C>& reader,
+                               float (&out)[C::kRounds][C::kLaneImages]) {
   LaneFlags flags;
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
@@ -343,15 +404,7 @@ __device__ LaneFlags run_layer(const Program& program, const LayerInfo info, std
 #pragma unroll 1
       for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
     }
-#pragma unroll
-    for (Index i = 0; i < C::kLaneImages; ++i) {
-      const float sum = out[round][i] + bias;
-      const float y = program.activation(out[round][i], bias);
-      const std::uint32_t seen = flags_of(y, sum, program.activation.cap, info.bound);
-      flags.live |= (seen & kMayLive) != 0 ? 1U << i : 0U;
-      flags.miss |= (seen & kMayMiss) != 0 ? 1U << i : 0U;
-      out[round][i] = y;
-    }
+    activate<C>(program, info, watch_cap, bias, flags, out[round]);
   }
   return flags;
 }
@@ -369,20 +422,20 @@ __device__ Wide pack(const float* from) {
 /// Where this thread's outputs go; read ahead of the barrier where registers allow.
 template <class C>
 struct Targets {
-  static constexpr bool kAhead = C::kRounds <= 4;
-  std::uint32_t ahead[kAhead ? C::kRounds : 1];
+  static constexpr bool kEarly = C::kRounds <= 4;
+  std::uint32_t early[kEarly ? C::kRounds : 1];
 
   __device__ static std::uint32_t read(const Program& program, std::size_t place, Index round, const Lane<C>& lane) {
     return __ldg(program.targets + (place * C::kRounds + round) * C::kBundle + lane.neuron);
   }
   __device__ Targets(const Program& program, std::size_t place, const Lane<C>& lane) {
-    if constexpr (kAhead) {
+    if constexpr (kEarly) {
 #pragma unroll
-      for (Index round = 0; round < C::kRounds; ++round) ahead[round] = read(program, place, round, lane);
+      for (Index round = 0; round < C::kRounds; ++round) early[round] = read(program, place, round, lane);
     }
   }
   __device__ std::uint32_t get(const Program& program, std::size_t place, Index round, const Lane<C>& lane) const {
-    if constexpr (kAhead) return ahead[round];
+    if constexpr (kEarly) return early[round];
     return read(program, place, round, lane);
   }
 };
@@ -401,7 +454,7 @@ __device__ void write_layer(const Program& program, std::size_t place, float* ti
     for (Index i = 0; i < C::kParts; ++i) {
       const auto y = pack<typename C::Wide>(&out[round][i * C::kWide]);
       rows[(target & 0xffffU) * C::kPitch + lane.part[i]] = y;
-      if (target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part[i]] = y;
+      if (C::kCopies && target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part[i]] = y;
     }
   }
 }
@@ -412,29 +465,45 @@ __device__ void clear_zero_slots(const Program& program, float* tile) {
   if (threadIdx.x < 32) tile[std::size_t{program.zero_slot} * C::kImages + threadIdx.x] = 0.0F;
 }
 
-/// Tile from input bits: 32 images' words become 32 inputs' words by ballots. Rows of images that do not exist are 0.
+/// Lane i's bit k becomes lane k's bit i: squares of 16, 8, 4, 2, 1 bits change places.
+__device__ inline std::uint32_t transposed(std::uint32_t word) {
+  const Index lane = threadIdx.x % 32;
+  std::uint32_t low = 0x0000ffffU;
+#pragma unroll
+  for (Index size = 16; size > 0; size /= 2, low ^= low << size) {
+    const std::uint32_t other = __shfl_xor_sync(0xffffffffU, word, size);
+    word = (lane & size) == 0 ? (word & low) | (other & low) << size : (word & ~low) | (other >> size & low);
+  }
+  return word;
+}
+
+/// Tile from input bits: 32 images' words become 32 inputs' words, kBatch at a time, neighbours in memory. Rows of
+/// images that do not exist are 0.
 template <class C>
 __device__ void load_bits(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
                           float* tile) {
   constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
+  constexpr Index kBatch = 4;
   const Index lane = threadIdx.x % 32;
   const Index inputs = program.layers[0].inputs;
   const std::size_t image = std::size_t{tile_number} * C::kImages + lane % C::kImages;
   auto* rows = reinterpret_cast<typename C::Bits*>(tile);
-  for (std::size_t first = threadIdx.x / 32 * kGroups; first * 32 < inputs; first += C::kWarps * kGroups) {
-    const std::size_t mine = first + lane / C::kImages;
-    const std::uint32_t word =
-        mine < batch.words && image < phase.images ? __ldg(batch.bits + image * batch.words + mine) : 0U;
-    std::uint32_t turned = 0;
+  constexpr Index kStep = kBatch * kGroups;
+  for (std::size_t first = threadIdx.x / 32 * kStep; first * 32 < inputs; first += C::kWarps * kStep) {
+    std::uint32_t words[kBatch];
 #pragma unroll
-    for (Index bit = 0; bit < 32; ++bit) {
-      const std::uint32_t ballot = __ballot_sync(0xffffffffU, (word >> bit & 1U) != 0);
-      if (lane == bit) turned = ballot;
+    for (Index k = 0; k < kBatch; ++k) {
+      const std::size_t mine = first + k * kGroups + lane / C::kImages;
+      words[k] = mine < batch.words && image < phase.images ? __ldg(batch.bits + image * batch.words + mine) : 0U;
     }
 #pragma unroll
-    for (Index group = 0; group < kGroups; ++group) {
-      const std::size_t input = (first + group) * 32 + lane;
-      if (input < inputs) rows[input] = static_cast<typename C::Bits>(turned >> (group * C::kImages));
+    for (Index k = 0; k < kBatch; ++k) {
+      const std::uint32_t turned = transposed(words[k]);
+#pragma unroll
+      for (Index group = 0; group < kGroups; ++group) {
+        const std::size_t input = (first + k * kGroups + group) * 32 + lane;
+        if (input < inputs) rows[input] = static_cast<typename C::Bits>(turned >> (group * C::kImages));
+      }
     }
   }
   if (threadIdx.x == 0) rows[inputs] = 0;
@@ -453,7 +522,7 @@ __device__ void load_sparse(const Program& program, const Batch& batch, const Ph
       const Index input = batch.indices[k];
       const float value = batch.values != nullptr ? batch.values[k] : batch.value;
       atomicAdd(tile + std::size_t{input} * C::kImages + m, value);
-      const Index copy = program.copies[input];
+      const Index copy = C::kCopies ? program.copies[input] : kNoCopy;
       if (copy != kNoCopy) atomicAdd(tile + std::size_t{copy} * C::kImages + m, value);
     }
   }
@@ -465,6 +534,7 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
                           float* tile) {
   const Index width = program.layers[phase.first].inputs;
   const std::uint16_t* copies = program.copies + std::size_t{phase.first} * program.width;
+#pragma unroll 4
   for (Index i = threadIdx.x; i < (width + 3) / 4 * C::kImages; i += C::kThreads) {
     const Index m = i % C::kImages;
     const Index first = i / C::kImages * 4;
@@ -477,13 +547,13 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
     for (Index k = 0; k < 4; ++k) {
       if (first + k >= width) break;
       tile[(first + k) * C::kImages + m] = y[k];
-      const Index copy = copies[first + k];
+      const Index copy = C::kCopies ? copies[first + k] : kNoCopy;
       if (copy != kNoCopy) tile[copy * C::kImages + m] = y[k];
     }
   }
 }
 
-/// Tile as an earlier segment of the phase left it.
+/// Tile as the block with its first layers left it.
 template <class C>
 __device__ void load_segment(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
                              Index layer, float* tile) {
@@ -491,10 +561,12 @@ __device__ void load_segment(const Program& program, const Batch& batch, const P
   const auto* from = reinterpret_cast<const typename C::Wide*>(batch.rows[phase.side] +
                                                                std::size_t{tile_number} * C::kImages * batch.stride);
   auto* rows = reinterpret_cast<typename C::Wide*>(tile);
-  for (Index i = threadIdx.x; i < program.layers[layer].inputs * C::kPitch; i += C::kThreads) {
+  const Index count = program.layers[layer].inputs * C::kPitch;
+#pragma unroll 8
+  for (Index i = threadIdx.x; i < count; i += C::kThreads) {
     const auto y = __ldcg(from + i);
     rows[i] = y;
-    const Index copy = copies[i / C::kPitch];
+    const Index copy = C::kCopies ? copies[i / C::kPitch] : kNoCopy;
     if (copy != kNoCopy) rows[copy * C::kPitch + i % C::kPitch] = y;
   }
 }
@@ -527,8 +599,8 @@ __device__ void append_images(const Batch& batch, const Phase& phase, Index widt
   }
 }
 
-/// Waits until the earlier segments of the tile are done; thread 0 only. They were taken from the queue before this
-/// one, so a running block is at them.
+/// Waits until the tile's first layers are done; thread 0 only. All blocks run at the same time, and the one that has
+/// them begins with them.
 __device__ inline void wait_for(const Index* progress, Index mark) {
   Index seen = 0;
   do {
@@ -598,7 +670,6 @@ __device__ void load_tile(const Program& program, const Batch& batch, const Phas
 
 /// What a block knows of the tile at hand.
 struct Tile {
-  Index number;
   Index image;            ///< of row threadIdx.x
   std::uint32_t settled;  ///< a bit a row; rows that do not exist count as settled
   std::uint32_t live;     ///< after the last layer
@@ -617,12 +688,14 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
     const Index parity = layer % 2;
     const bool more = layer + 1 < last;
     if (more) reader.look_up(program, layer + 1, lane);
-    const Targets<C> targets(program, place, lane);
     if (threadIdx.x == 0 && more) scratch.info[1 - parity] = program.layers[layer + 1];
     const bool bits = layer == 0 && batch.bits != nullptr;
     float out[C::kRounds][C::kLaneImages];
-    const LaneFlags flags = bits ? run_layer<C, true>(program, scratch.info[parity], place, rows, lane, reader, out)
-                                 : run_layer<C, false>(program, scratch.info[parity], place, rows, lane, reader, out);
+    const bool watch_cap = program.saturated_from != kNever && layer + 1 >= program.saturated_from;
+    const LayerInfo info = scratch.info[parity];
+    const LaneFlags flags = bits ? run_layer<C, true>(program, info, watch_cap, place, rows, lane, reader, out)
+                                 : run_layer<C, false>(program, info, watch_cap, place, rows, lane, reader, out);
+    const Targets<C> targets(program, place, lane);
     const std::uint32_t live = __reduce_or_sync(0xffffffffU, lane.spread(flags.live));
     const std::uint32_t miss = __reduce_or_sync(0xffffffffU, lane.spread(flags.miss));
     if (lane.lane == 0 && live != 0) atomicOr(&scratch.live[parity], live);
@@ -639,34 +712,36 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
   }
 }
 
-/// Takes the next item of the queue and brings its tile into shared memory, unless nothing is left to do for it.
-/// False: the queue is empty.
+/// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
+/// there is none.
 template <class C>
 __device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, float* rows, Scratch& scratch,
-                          Tile& tile, Index& segment) {
+                          Index number, Tile& tile, Item& item) {
   if (threadIdx.x == 0) {
-    scratch.item = atomicAdd(&batch.control->next_item, 1U);
+    if (!phase.dealt) number = atomicAdd(&batch.control->next_item, 1U);
+    Item next{number, phase.first, phase.last};
+    if (phase.dealt ? !Share(phase).get(phase, number, next) : number >= phase.tiles) next.tile = kNever;
+    scratch.item = next;
     scratch.live[0] = scratch.live[1] = scratch.miss[0] = scratch.miss[1] = 0;
-    const Index number = scratch.item % max(phase.tiles, 1U);
-    const Index missing = (number + 1) * C::kImages > phase.images ? (number + 1) * C::kImages - phase.images : 0;
+    const Index until = (next.tile + 1) * C::kImages;
+    const Index missing = next.tile != kNever && until > phase.images ? until - phase.images : 0;
     scratch.settled = ~(0xffffffffU >> (32 - C::kImages) >> missing);
-    if (scratch.item >= phase.tiles && scratch.item < phase.tiles * phase.segments) {
-      wait_for(batch.progress + number, phase.epoch * kMaxSegments + scratch.item / phase.tiles);
-      scratch.settled = __ldcg(batch.settled + number);
+    if (next.tile != kNever && next.begin > phase.first) {
+      wait_for(batch.progress + next.tile, phase.epoch);
+      scratch.settled = __ldcg(batch.settled + next.tile);
     }
+    if (next.tile != kNever) scratch.info[next.begin % 2] = program.layers[next.begin];
   }
   __syncthreads();
-  if (scratch.item >= phase.tiles * phase.segments) return false;
-  tile.number = scratch.item % phase.tiles;
-  segment = scratch.item / phase.tiles;
+  item = scratch.item;
+  if (item.tile == kNever) return false;
   tile.settled = scratch.settled;
   tile.live = 0;
-  const std::size_t row = std::size_t{tile.number} * C::kImages + threadIdx.x;
+  const std::size_t row = std::size_t{item.tile} * C::kImages + threadIdx.x;
   tile.image = 0;
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
-  if (threadIdx.x == 0) scratch.info[phase.begin(segment) % 2] = program.layers[phase.begin(segment)];
-  if (~tile.settled != 0) load_tile<C>(program, batch, phase, tile.number, phase.begin(segment), rows);
+  if (~tile.settled != 0) load_tile<C>(program, batch, phase, item.tile, item.begin, rows);
   __syncthreads();
   return true;
 }
@@ -680,19 +755,18 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
   const Phase phase = read_phase<C>(batch.control, turn);
   if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
   Tile tile;
-  Index segment = 0;
-  while (take_tile<C>(program, batch, phase, rows, scratch, tile, segment)) {
-    const Index last = phase.begin(segment + 1);
-    run_tile<C>(program, batch, phase.begin(segment), last, rows, scratch, tile);
+  Item item;
+  for (Index number = 0; take_tile<C>(program, batch, phase, rows, scratch, number, tile, item); ++number) {
+    run_tile<C>(program, batch, item.begin, item.end, rows, scratch, tile);
     const std::uint32_t kept = ~tile.settled;
-    if (last < phase.last) {
-      if (kept != 0) save_segment<C>(batch, phase, tile.number, program.layers[last].inputs, rows);
-      if (threadIdx.x == 0) batch.settled[tile.number] = tile.settled;
-      publish(batch.progress + tile.number, phase.epoch * kMaxSegments + segment + 1);
+    if (item.end < phase.last) {
+      if (kept != 0) save_segment<C>(batch, phase, item.tile, program.layers[item.end].inputs, rows);
+      if (threadIdx.x == 0) batch.settled[item.tile] = tile.settled;
+      publish(batch.progress + item.tile, phase.epoch);
     } else if (kept != 0) {
-      if (last == program.depth && threadIdx.x < C::kImages && (kept & tile.live) >> threadIdx.x & 1U)
+      if (phase.last == program.depth && threadIdx.x < C::kImages && (kept & tile.live) >> threadIdx.x & 1U)
         atomicOr((program.merge ? batch.borderline : batch.categories) + tile.image / 32, 1U << (tile.image % 32));
-      append_images<C>(batch, phase, program.layers[last - 1].outputs, tile.image, kept, scratch, rows);
+      append_images<C>(batch, phase, program.layers[phase.last - 1].outputs, tile.image, kept, scratch, rows);
     }
     __syncthreads();
   }
