@@ -288,6 +288,7 @@ class ResidentEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
+    if (plan_.passes.identical) outcome.identical = -1;
     outcome.categories = images_of(layout_.categories);
     outcome.borderline = images_of(layout_.borderline);
     const auto* counts = reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts);
