@@ -34,10 +34,14 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   auto* tally = new Tally;  // owned by GoogleTest
   testing::UnitTest::GetInstance()->listeners().Append(tally);
-  const int status = RUN_ALL_TESTS();
+  int status = RUN_ALL_TESTS();
   std::string why_not;
-  if (!spdnn::cuda::cuda_available(&why_not))
-    std::printf("\n*** no device: %d tests skipped (%s) ***\n", tally->skipped, why_not.c_str());
+  const bool device = spdnn::cuda::cuda_available(&why_not);
+  if (device && tally->skipped > 0) {
+    std::printf("\n*** %d tests skipped although there is a device: it failed them ***\n", tally->skipped);
+    status = 1;
+  }
+  if (!device) std::printf("\n*** no device: %d tests skipped (%s) ***\n", tally->skipped, why_not.c_str());
   std::printf("%d passed, %d failed, %d skipped\n", tally->passed, tally->failed, tally->skipped);
   return status;
 }

@@ -94,10 +94,7 @@ void SpgemmEngine::reset() {
 }
 
 Index SpgemmEngine::advance(Index first, Index until) {
-  for (Index number = first; number < until; ++number) {
-    if (rows_.rows() == 0 && until == plan_.depth()) return until;
-    run_layer(number);
-  }
+  for (Index number = first; number < until; ++number) run_layer(number);
   return until;
 }
 

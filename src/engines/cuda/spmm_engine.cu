@@ -281,7 +281,11 @@ class SpmmEngine final : public Engine {
     return until;
   }
 
-  Outcome outcome() override { return rows_.outcome(); }
+  Outcome outcome() override {
+    Outcome outcome = rows_.outcome();
+    if (plan_.passes.identical) outcome.identical = -1;
+    return outcome;
+  }
 
   std::vector<double> activations() override {
     const Index rows = rows_.rows();
