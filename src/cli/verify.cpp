@@ -76,7 +76,7 @@ Truth read_truth(const std::optional<std::string>& path, const std::optional<std
 Verdict verify(const Truth& truth, const Network* network, bool official_network, const ImageSet& images,
                const Categories& categories) {
   const bool all = truth.everything || truth.sample >= images.images();
-  const Verdict sample =
+  Verdict sample =
       truth.wanted() && !all ? recompute_sample(*network, images, categories, truth.sample) : unverified(categories);
   if (sample.status == Verdict::Status::failed) return sample;
   if (truth.list) return judge(categories, *truth.list, truth.source);
