@@ -15,17 +15,15 @@ namespace {
 
 /// Measured with /usr/bin/time -v on a run of two neurons: code, shared libraries, thread stacks.
 constexpr std::size_t kProgramBytes = std::size_t{8} << 20;
-/// What a thread of the text readers keeps, measured at 1024 and 4096 neurons: buffers, and so much for each edge of
-/// the layer at hand, which the allocator does not give back.
-constexpr std::size_t kTextReaderBytes = std::size_t{4} << 20;
-constexpr std::size_t kTextEdgeBytes = 128;
+/// What a thread of the text readers keeps for each edge of the layer at hand, measured at 1024 and 4096 neurons.
+constexpr std::size_t kTextEdgeBytes = 30;
 
 std::size_t reading_bytes(const std::string& path, const Network& network) {
   if (path.empty()) return 0;
   if (std::filesystem::is_regular_file(path) && form_of(path) == Form::packed) return std::filesystem::file_size(path);
   std::size_t edges = 0;
   for (const Layer& layer : network.layers) edges = std::max(edges, layer.weights.entries());
-  return static_cast<std::size_t>(host_threads()) * (kTextReaderBytes + kTextEdgeBytes * edges);
+  return static_cast<std::size_t>(host_threads()) * kTextEdgeBytes * edges;
 }
 
 std::size_t bytes_shared(const Layer& stored, const Layer& given) {
