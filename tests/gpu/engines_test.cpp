@@ -8,6 +8,7 @@
 
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -162,6 +163,16 @@ void expect_same(const Trace& found, const Trace& expected) {
   }
 }
 
+/// A variant that is made for certain plans and images only refuses others; cascade_test.cpp has those that it takes.
+bool takes(const Variant& variant, const Case& one, const EngineOptions& options) {
+  try {
+    variant.make(make_plan(one.network, {}), options)->load(one.images);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 class EnginesTest : public OnDevice {
  protected:
   template <class Check>
@@ -172,7 +183,7 @@ class EnginesTest : public OnDevice {
         SCOPED_TRACE(one.name + ", " + std::string(variant.name));
         EngineOptions options;
         options.precision = Precision::fp32;
-        check_run(one, variant, options);
+        if (variant.name != "cascade" || takes(variant, one, options)) check_run(one, variant, options);
       }
   }
 };

@@ -1,0 +1,327 @@
+// cascade: narrow plans, images that settle early, one launch. The kernels, their mapping and their cost are in
+// cascade_count.cuh and cascade_kernel.cuh; here is the engine. A run that stops before the last layer begins from the
+// inputs again: only activations() asks for one, and it alone has rows of activations in device memory.
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engines/cuda/cascade_count.cuh"
+#include "engines/cuda/cascade_kernel.cuh"
+#include "engines/cuda/device.hpp"
+#include "engines/cuda/device_buffer.hpp"
+#include "engines/cuda/device_images.hpp"
+#include "engines/cuda/handle.hpp"
+#include "engines/cuda/launch.hpp"
+#include "engines/cuda/layer_source.hpp"
+#include "engines/cuda/staging.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+using cascade::Batch;
+using cascade::count_kernel;
+using cascade::cascade_kernel;
+using cascade::Counting;
+using cascade::LayerCount;
+using cascade::Program;
+
+/// Floats of a region where shared memory has room: some tens of regions' rows make a layer's barriers cheap.
+constexpr Index kRegionFloats = 8192;
+constexpr Index kFewestRegions = 3;  ///< wave, pool, and the free one
+/// What the driver takes of a block's shared memory.
+constexpr std::size_t kSharedReserve = 1024;
+/// Shared memory of a counting block where it can be chosen: as many blocks to a multiprocessor as threads allow.
+constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
+
+/// How the shared memory of a block is divided for rows of up to `width` neurons; `regions` is 0 where it does not fit.
+struct Division {
+  Index columns = 0;
+  Index regions = 0;
+  Index region_floats = 0;
+
+  std::size_t bytes() const { return sizeof(cascade::Shared) + std::size_t{regions} * region_floats * sizeof(float); }
+};
+
+Division divide(Index width, const cudaDeviceProp& device) {
+  const std::size_t limit = device.sharedMemPerBlockOptin - sizeof(cascade::Shared) - kSharedReserve;
+  width = std::max(width, Index{1});
+  for (Index columns = std::min(cascade::kMostColumns, std::bit_floor(std::max(kRegionFloats / width, Index{1})));
+       columns > 0; columns /= 2) {
+    Division division{columns, 0, (columns * width + 3) / 4 * 4};
+    const Index most = std::min(cascade::kMostRegions, 1 + cascade::kSlots / columns);
+    division.regions =
+        static_cast<Index>(std::min<std::size_t>(most, limit / (division.region_floats * sizeof(float))));
+    if (division.regions >= kFewestRegions) return division;
+  }
+  return {};
+}
+
+/// Images of a counting block, or 0 where not even the fewest fit.
+Index counting_tile(Counting counting, const cudaDeviceProp& device) {
+  for (counting.tile = 128; counting.tile > 0; counting.tile /= 2) {
+    const std::size_t limit = counting.tile > 1 ? kCountingBytes : device.sharedMemPerBlockOptin;
+    if (counting.shared_bytes() <= limit) return counting.tile;
+  }
+  return 0;
+}
+
+template <class T>
+void put(DeviceBuffer<T>& to, const std::vector<T>& from, Staging& staging, cudaStream_t stream) {
+  to = DeviceBuffer<T>(from.size(), stream);
+  staging.copy(to.data(), from.data(), from.size() * sizeof(T), stream);
+}
+
+/// A compiled plan on the device.
+struct DeviceProgram {
+  DeviceBuffer<Index> input_starts, input_values, class_starts, class_values, words, runs;
+  DeviceBuffer<float> sums;
+  DeviceBuffer<CascadeLayer> layers;
+  DeviceBuffer<std::uint32_t> terms;
+  DeviceBuffer<Index> degrees;
+  DeviceBuffer<float> biases;
+  Program program{};
+  Counting counting{};
+
+  DeviceProgram(const CascadeProgram& from, const Plan& plan, const Division& division, cudaStream_t stream) {
+    Staging staging;
+    put(input_starts, from.first.inputs.starts, staging, stream);
+    put(input_values, from.first.inputs.values, staging, stream);
+    put(class_starts, from.first.classes.starts, staging, stream);
+    put(class_values, from.first.classes.values, staging, stream);
+    put(words, from.first.words, staging, stream);
+    put(runs, from.first.runs, staging, stream);
+    put(sums, from.first.sums, staging, stream);
+    put(layers, from.layers, staging, stream);
+    put(terms, from.terms, staging, stream);
+    put(degrees, from.degrees, staging, stream);
+    put(biases, from.biases, staging, stream);
+    program = {layers.data(),
+               reinterpret_cast<const uint4*>(terms.data()),
+               degrees.data(),
+               biases.data(),
+               sums.data(),
+               narrow<Index>(from.first.sums.size()),
+               plan.depth(),
+               plan.passes.dead ? plan.dead_from : cascade::kNever,
+               plan.passes.saturated && plan.cap ? plan.saturated_from : cascade::kNever,
+               activation_of(plan),
+               division.columns,
+               division.regions,
+               division.region_floats};
+    counting = counting_of(from.first, plan);
+    counting.input_starts = input_starts.data();
+    counting.input_values = input_values.data();
+    counting.class_starts = class_starts.data();
+    counting.class_values = class_values.data();
+    counting.runs = runs.data();
+    counting.words = from.first.words.empty() ? nullptr : words.data();
+  }
+
+  /// Without its pointers.
+  static Counting counting_of(const CountedLayer& first, const Plan& plan) {
+    Counting counting{};
+    counting.class_slices = first.inputs.slices();
+    counting.neuron_slices = first.classes.slices();
+    counting.words_per_class =
+        first.words.empty() ? 0 : narrow<Index>(first.words.size() / first.inputs.slices());
+    const Index quads = 8 * counting.neuron_slices;
+    counting.runs_per_neuron = quads == 0 ? 0 : narrow<Index>(first.runs.size() / quads);
+    counting.image_pairs = (plan.inputs() + 63) / 64;
+    return counting;
+  }
+};
+
+Division division_for(const Plan& plan, const cudaDeviceProp& device) {
+  Index width = 0;
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  const Division division = divide(width, device);
+  if (division.regions == 0)
+    throw UsageError("cascade: a layer of " + std::to_string(width) +
+                     " neurons does not fit this device's shared memory; spmm_rows takes any");
+  return division;
+}
+
+class CascadeEngine final : public Engine {
+ public:
+  CascadeEngine(Plan plan, const EngineOptions& options) : plan_(std::move(plan)), stream_(stream_on(options)) {
+    const CascadeProgram compiled = compile_cascade(plan_);
+    const cudaDeviceProp& device = device_properties(options.device);
+    const Division division = division_for(plan_, device);
+    shared_bytes_ = division.bytes();
+    blocks_ = static_cast<unsigned>(device.multiProcessorCount);
+    program_.emplace(compiled, plan_, division, stream_);
+    program_->counting.tile = counting_tile(program_->counting, device);
+    if (program_->counting.tile == 0)
+      throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
+                       " neurons do not fit this device's shared memory; spmm_rows takes any");
+    const auto allow = [&](auto kernel, std::size_t bytes) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+    };
+    allow(cascade_kernel, shared_bytes_);
+    allow(count_kernel, program_->counting.shared_bytes());
+  }
+  ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
+
+  void load(const ImageSet& images) override {
+    images_.load(images.is_bits() ? images : ImageSet{as_bits(images)}, stream_);
+    counts_.reserve(std::size_t{images_.images()} * 32 * program_->counting.neuron_slices, stream_);
+    const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
+    layout_.by_layer = sizeof(std::uint64_t);
+    layout_.categories = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
+    layout_.bytes = layout_.categories + words * sizeof(std::uint32_t);
+    state_.reserve(layout_.bytes, stream_);
+    host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
+    record();
+    reset();
+  }
+
+  void reset() override { check(cudaMemsetAsync(state_.data(), 0, layout_.bytes, stream_)); }
+
+  Index advance(Index, Index until) override {
+    reached_ = until;
+    if (until == plan_.depth()) check(cudaGraphLaunch(whole_run_, stream_));
+    return until;
+  }
+
+  Outcome outcome() override {
+    check(cudaStreamSynchronize(stream_));
+    Outcome outcome;
+    if (plan_.passes.identical) outcome.identical = -1;
+    outcome.categories = categories();
+    const auto* counts = reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer);
+    for (Index k = 0; k < plan_.depth(); ++k) {
+      outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live));
+      outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
+    }
+    return outcome;
+  }
+
+  std::vector<double> activations() override {
+    const Index width = plan_.layers[reached_ - 1].outputs();
+    const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
+    DeviceBuffer<float> rows(std::size_t{images_.images()} * width, stream_);
+    DeviceBuffer<std::uint32_t> kept(words, stream_);
+    check(cudaMemsetAsync(kept.data(), 0, kept.bytes(), stream_));
+    reset();
+    Batch batch = batch_until(reached_);
+    batch.rows = rows.data();
+    batch.row_stride = width;
+    batch.kept = kept.data();
+    enqueue(batch);
+
+    std::vector<float> values(rows.size());
+    std::vector<std::uint32_t> has_row(words);
+    if (!values.empty())
+      check(cudaMemcpyAsync(values.data(), rows.data(), rows.bytes(), cudaMemcpyDeviceToHost, stream_));
+    check(cudaMemcpyAsync(has_row.data(), kept.data(), kept.bytes(), cudaMemcpyDeviceToHost, stream_));
+    reset();
+    check(cudaStreamSynchronize(stream_));
+    std::vector<double> all(values.size(), 0.0);
+    for (const Index image : categories())
+      std::fill_n(all.begin() + std::size_t{image} * width, width, plan_.cap.value_or(0.0));
+    for (std::size_t image = 0; image < images_.images(); ++image)
+      if ((has_row[image / 32] >> (image % 32) & 1U) != 0)
+        std::copy_n(values.begin() + image * width, width, all.begin() + image * width);
+    return all;
+  }
+
+ private:
+  struct StateLayout {  ///< offsets in bytes; the counter of images taken is first
+    std::size_t by_layer = 0, categories = 0, bytes = 0;
+  };
+
+  static BitMatrix as_bits(const ImageSet& images) {
+    const CsrMatrix& sparse = images.sparse();
+    const auto is_one = [](float value) { return value == 1.0F; };
+    if (sparse.uniform() ? !is_one(sparse.value) : !std::all_of(sparse.values.begin(), sparse.values.end(), is_one))
+      throw UsageError("cascade: images of other values than 0 and 1; resident takes any");
+    return images.to_bits();
+  }
+
+  Batch batch_until(Index until) const {
+    Batch batch{};
+    batch.counts = counts_.data();
+    batch.stride = std::size_t{32} * program_->counting.neuron_slices;
+    batch.images = images_.images();
+    batch.until = until;
+    batch.next = reinterpret_cast<Index*>(state_.data());
+    batch.by_layer = reinterpret_cast<LayerCount*>(state_.data() + layout_.by_layer);
+    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
+    return batch;
+  }
+
+  void enqueue(const Batch& batch) {
+    Counting counting = program_->counting;
+    counting.image_words = images_.words();
+    counting.images = images_.images();
+    counting.counts = counts_.data();
+    if (batch.images > 0) {
+      count_kernel<<<blocks_for(batch.images, counting.tile), cascade::kCountThreads, counting.shared_bytes(),
+                     stream_>>>(counting);
+      check_launch();
+      cascade_kernel<<<blocks_, cascade::kThreads, shared_bytes_, stream_>>>(program_->program, batch);
+      check_launch();
+    }
+    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.bytes, cudaMemcpyDeviceToHost, stream_));
+  }
+
+  /// A whole run as one graph.
+  void record() {
+    Graph graph;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    enqueue(batch_until(plan_.depth()));
+    check(cudaStreamEndCapture(stream_, graph.out()));
+    check(cudaGraphInstantiate(whole_run_.out(), graph, 0));
+    check(cudaGraphUpload(whole_run_, stream_));
+  }
+
+  std::vector<Index> categories() const {
+    const auto* words = reinterpret_cast<const std::uint32_t*>(host_state_.data() + layout_.categories);
+    std::vector<Index> images;
+    for (Index first = 0; first < images_.images(); first += 32)
+      for (std::uint32_t word = words[first / 32]; word != 0; word &= word - 1)
+        images.push_back(first + static_cast<Index>(std::countr_zero(word)));
+    return images;
+  }
+
+  const Plan plan_;
+  Stream stream_;
+  std::optional<DeviceProgram> program_;
+  std::size_t shared_bytes_ = 0;
+  unsigned blocks_ = 0;
+  Index reached_ = 0;  ///< layers advanced
+  GraphExec whole_run_;
+  DeviceImages images_;
+  DeviceBuffer<std::uint8_t> counts_;
+  DeviceBuffer<std::byte> state_;
+  StateLayout layout_;
+  PinnedBuffer<std::byte> host_state_;
+};
+
+}  // namespace
+
+}  // namespace spdnn::cuda
+
+namespace spdnn {
+
+std::unique_ptr<Engine> make_cascade(const Plan& plan, const EngineOptions& options) {
+  return std::make_unique<cuda::CascadeEngine>(plan, options);
+}
+
+std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options, Index images) {
+  check_cascade(plan);
+  if (cuda::cuda_available(nullptr, options.device)) (void)cuda::division_for(plan, cuda::device_properties(options.device));
+  // Counts of layer 0; the program: two bytes a term and the lists of layer 0.
+  const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
+  return counts + 2 * plan.edges() + 16 * plan.layers.front().weights.entries() + images / 4 +
+         plan.depth() * (sizeof(CascadeLayer) + 16 * std::size_t{plan.max_width()} / 8);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,262 @@
+#pragma once
+
+// The kernel of the `cascade` engine: a block takes a few hundred images and keeps what is left of them in shared
+// memory from layer 0's counts to the end, moving them together whenever that saves columns. Made for plans that twins
+// have narrowed and images that mostly settle within a few layers.
+//
+// Work. A block takes a *wave* of images, as many as the free regions of its shared memory hold. Where more waves
+// follow, the survivors of the first are set aside in a *pool* behind the layer that leaves a fair share of them; so
+// are those of the later waves, and the pool is run to the end when it is full or no images are left. So the narrow
+// tail is run once for many waves. Blocks never wait for one another; one launch does it all.
+//
+// Mapping. A region of shared memory has a row for each neuron, one column an image. A thread computes a neuron for up
+// to four neighbouring columns; threads of a warp share a neuron's terms, which come from L2. A layer goes region by
+// region, each into the free one, which leaves its own free for the next.
+//
+// Bound: where twins leave sums of a, b, a, b, ... (the first layers of the official networks) fp32 FMA, two shared
+// memory reads for all of them; behind these shared memory; for the last images the latency of a layer.
+
+#include "engines/cuda/cascade_layer.cuh"
+
+namespace spdnn::cuda::cascade {
+
+/// Bytes of a layer's terms that L1 takes beside the shared memory.
+inline constexpr Index kPrefetched = std::uint32_t{8} << 10U;
+
+__device__ inline void copy_16_bytes(void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+               "l"(global));
+}
+
+/// Brings a layer's description into shared memory; visible after wait_for_copies() and a barrier. The last warp does
+/// it: it is the first to have nothing else to do.
+__device__ inline void fetch_layer(const Program& program, Index layer, Shared& shared) {
+  static_assert(sizeof(CascadeLayer) % 16 == 0);
+  const Index part = threadIdx.x - (kThreads - 32);
+  if (layer < program.depth && part < sizeof(CascadeLayer) / 16)
+    copy_16_bytes(reinterpret_cast<uint4*>(&shared.layers[layer % kLayersKnown]) + part,
+                  reinterpret_cast<const uint4*>(program.layers + layer) + part);
+}
+
+/// Brings a layer's terms into L1, where a few images are left and a layer takes little longer than the way to L2: a
+/// copy of one half of each sector to where nobody looks.
+__device__ inline void prefetch_terms(const Program& program, Index number, Shared& shared) {
+  if (number >= program.depth) return;
+  const CascadeLayer& layer = shared.layer(number);
+  const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
+  const Index at = (kThreads - 1 - threadIdx.x) * 32;
+  if (bytes > kPrefetched || at >= bytes) return;
+  copy_16_bytes(shared.sink + threadIdx.x % 32, reinterpret_cast<const char*>(program.terms + layer.terms) + at);
+}
+
+/// What becomes of this thread's image, which is kNever where it has none, behind layer `layer`: returns it, or kNever
+/// once it has settled. `report`: one of the threads that have the image says so.
+__device__ inline Index settle_image(const Program& program, const Batch& batch, Index layer, bool outputs, Index image,
+                                     bool live, bool miss, bool report) {
+  const bool active = image != kNever;
+  const bool saturated =
+      active && layer + 1 >= program.saturated_from && program.saturated_from != kNever && outputs && !miss;
+  const bool dead = active && layer + 1 >= program.dead_from && program.dead_from != kNever && !live;
+  if (report) {
+    const bool in_the_end = active && live && !saturated && layer + 1 == program.depth;
+    if (saturated || in_the_end)
+      atomicOr(batch.categories + image / 32, 1U << image % 32);
+    const std::uint32_t lives = __ballot_sync(0xffffffffU, active && live);
+    const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
+    if (threadIdx.x % 32 == 0 && lives != 0)
+      atomicAdd(&batch.by_layer[layer].live, static_cast<unsigned long long>(__popc(lives)));
+    if (threadIdx.x % 32 == 0 && saturates != 0)
+      atomicAdd(&batch.by_layer[layer].saturated, static_cast<unsigned long long>(__popc(saturates)));
+  }
+  return saturated || dead ? kNever : image;
+}
+
+/// Settles a set's images by the marks of layer `layer`, clears these, and notes what is kept. A thread a column. Ends
+/// with a barrier.
+__device__ inline void settle(const Program& program, const Batch& batch, Index layer, bool outputs, Set& set,
+                              Shared& shared) {
+  const Index slot = threadIdx.x;
+  if (slot / 32 * 32 < set.slots()) {
+    const bool exists = slot < set.slots();
+    const Index image = exists ? shared.image[set.table][slot] : kNever;
+    const bool live = exists && shared.live[slot] != 0;
+    const bool miss = exists && shared.miss[slot] != 0;
+    const Index kept = settle_image(program, batch, layer, outputs, image, live, miss, true);
+    if (exists) {
+      shared.live[slot] = shared.miss[slot] = 0;
+      shared.image[set.table][slot] = kept;
+    }
+  }
+  set.kept = note_kept(set, shared);
+}
+
+/// Writes out the activations of unsettled images.
+__device__ inline void save(const Batch& batch, Index width, const Set& set, const Memory& memory,
+                            const Shared& shared) {
+  for (Index slot = 0; slot < set.slots(); ++slot) {
+    const Index image = shared.image[set.table][slot];
+    if (image == kNever) continue;
+    const float* from = memory.at(set.region(slot >> set.shift)) + (slot & (set.columns() - 1));
+    for (Index neuron = threadIdx.x; neuron < width; neuron += kThreads)
+      batch.rows[image * batch.row_stride + neuron] = from[neuron << set.shift];
+    if (threadIdx.x == 0) atomicOr(batch.kept + image / 32, 1U << image % 32);
+  }
+}
+
+/// How the images of a set with one region and at most 32 columns are followed: by every warp, a lane a column, which
+/// takes one barrier a layer instead of two. Marks go to three places in turn: one is written, one read, one cleared.
+struct Narrow {
+  bool on = false;
+  Index image = kNever;  ///< of this thread's lane
+  Index place = 0;       ///< where marks go
+
+  __device__ void enter(const Set& set, const Shared& shared) {
+    const Index lane = threadIdx.x % 32;
+    image = lane < set.columns() ? shared.image[set.table][lane] : kNever;
+    place = 0;
+    on = true;
+  }
+  /// settle(), for these.
+  __device__ void settle(const Program& program, const Batch& batch, bool outputs, Set& set, Shared& shared) {
+    const Index lane = threadIdx.x % 32;
+    image = settle_image(program, batch, set.layer, outputs, image, shared.live[place + lane] != 0,
+                         shared.miss[place + lane] != 0, threadIdx.x < 32);
+    set.kept = __popc(__ballot_sync(0xffffffffU, image != kNever));
+    const Index last = place == 0 ? 64 : place - 32;
+    if (threadIdx.x < 32) shared.live[last + lane] = shared.miss[last + lane] = 0;
+    place = place == 64 ? 0 : place + 32;
+  }
+  /// Leaves Shared as settle() does.
+  __device__ void leave(const Set& set, Shared& shared) {
+    const std::uint32_t mask = __ballot_sync(0xffffffffU, image != kNever);
+    __syncthreads();
+    if (threadIdx.x < 96) shared.live[threadIdx.x] = shared.miss[threadIdx.x] = 0;
+    if (threadIdx.x < set.columns()) shared.image[set.table][threadIdx.x] = image;
+    if (threadIdx.x == 0) shared.kept[0] = mask;
+    on = false;
+    __syncthreads();
+  }
+};
+
+/// Runs a set on to layer `stop`, or until its images are settled, or no more than `enough` are left; its regions are
+/// free then if it is behind the last layer to run or has no images. Before, Shared is as note_kept() leaves it.
+__device__ inline void run(const Program& program, const Batch& batch, Index stop, Index enough, Set& set,
+                           Memory& memory, Shared& shared) {
+  fetch_layer(program, set.layer, shared);
+  fetch_layer(program, set.layer + 1, shared);
+  wait_for_copies();
+  __syncthreads();
+  if (saves_columns(set, program.columns) && set.layer < program.depth)
+    compact(set, shared.layer(set.layer).inputs, program.columns, memory, shared);
+  Narrow narrow;
+  while (set.layer < stop && set.kept > enough) {
+    if (!narrow.on && set.groups == 1 && set.shift <= 5) narrow.enter(set, shared);
+    fetch_layer(program, set.layer + 2, shared);
+    if (narrow.on) prefetch_terms(program, set.layer + 1, shared);
+    const bool outputs = shared.layer(set.layer).outputs > 0;
+    run_layer(program, narrow.place, set, memory, shared);
+    if (narrow.on)
+      narrow.settle(program, batch, outputs, set, shared);
+    else
+      settle(program, batch, set.layer, outputs, set, shared);
+    ++set.layer;
+    if (!saves_columns(set, program.columns)) continue;
+    if (narrow.on) narrow.leave(set, shared);
+    compact(set, shared.layer(set.layer - 1).outputs, program.columns, memory, shared);
+  }
+  if (narrow.on) narrow.leave(set, shared);
+  if (set.layer == batch.until && set.kept > 0 && batch.rows != nullptr)
+    save(batch, shared.layer(set.layer - 1).outputs, set, memory, shared);
+  if (set.layer == batch.until || set.kept == 0) memory.give_all(set);
+  __syncthreads();
+}
+
+/// Takes the next images, at most `most`; returns the first of them, or what is behind the last. Layer 0's description
+/// is there then.
+__device__ inline Index take_images(const Program& program, const Batch& batch, Index most, Shared& shared) {
+  __syncthreads();
+  fetch_layer(program, 0, shared);
+  if (threadIdx.x == 0) shared.next[0] = min(atomicAdd(batch.next, most), batch.images);
+  wait_for_copies();
+  __syncthreads();
+  return shared.next[0];
+}
+
+/// Keeps a set for later. Begins and ends with a barrier.
+__device__ inline void put_away(const Set& set, Shared& shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) shared.sets[set.table] = set;
+  __syncthreads();
+}
+
+/// What a block does next. There is one call of run() for all of it, as it is long.
+enum class Task {
+  fresh,   ///< a new wave
+  finish,  ///< run the wave to the end: it is too large for the pool
+  drain,   ///< run the pool to the end to make room for the wave
+  last,    ///< likewise, and no images are left
+};
+
+__global__ void __launch_bounds__(kThreads, 1)
+    cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
+  Shared& shared = block_shared();
+  Memory memory{program.region_floats, (1U << program.regions) - 1};
+  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) shared.sums[i] = program.sums[i];
+  for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.live[i] = shared.miss[i] = 0;
+
+  if (threadIdx.x < 2) shared.sets[threadIdx.x] = Set{threadIdx.x};
+  __syncthreads();
+  const Index fair = batch.images / gridDim.x + 1;
+  const Index pool_most = program.regions / 2 * program.columns;
+  Index aside = kNever;  // the layer before which images go to the pool
+  Task task = Task::fresh;
+  while (true) {
+    Set set{0};
+    Index stop = batch.until;
+    Index enough = 0;
+    if (task == Task::fresh) {
+      const Index room = (program.regions - 1 - shared.sets[1].groups) * program.columns;
+      const Index most = min(room, fair);
+      const Index first = take_images(program, batch, most, shared);
+      const bool pooled = shared.sets[1].kept > 0;
+      if (first < batch.images) {
+        const Index count = min(most, batch.images - first);
+        load(program, batch, first, count, set, memory, shared);
+        settle(program, batch, 0, shared.layer(0).outputs > 0, set, shared);
+        set.layer = 1;
+        // Nothing is set aside where this wave is all that the block will get.
+        const bool alone = !pooled && (room >= fair || first + most >= batch.images);
+        if (!alone) stop = min(aside, batch.until);
+        if (!alone && aside == kNever) enough = max(1U, static_cast<Index>(std::uint64_t{pool_most} * count / fair));
+      } else if (pooled) {
+        task = Task::last;
+      } else {
+        break;
+      }
+    }
+    const bool of_pool = task == Task::drain || task == Task::last;
+    if (task != Task::fresh) {
+      set = shared.sets[of_pool ? 1 : 0];
+      note_kept(set, shared);
+    }
+    run(program, batch, stop, enough, set, memory, shared);
+    if (task == Task::last) break;
+    put_away(set, shared);
+    Set wave = shared.sets[0];
+    Set pool = shared.sets[1];
+    task = Task::fresh;
+    if (wave.kept == 0) continue;
+    if (aside == kNever) aside = wave.layer;
+    if (pool.kept + wave.kept > pool_most) {
+      task = wave.kept <= pool_most ? Task::drain : Task::finish;
+    } else {
+      note_kept(wave, shared);
+      append(pool, wave, __ldg(&program.layers[wave.layer].inputs), program.columns, memory, shared);
+      put_away(pool, shared);
+      put_away(wave, shared);
+    }
+  }
+}
+
+}  // namespace spdnn::cuda::cascade

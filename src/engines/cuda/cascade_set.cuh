@@ -1,0 +1,213 @@
+#pragma once
+
+// What a block of the `cascade` engine works on: sets of images in shared memory; see cascade_kernel.cuh.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "engines/cascade_program.hpp"
+#include "engines/cuda/device_layer.hpp"
+
+namespace spdnn::cuda::cascade {
+
+inline constexpr Index kThreads = 512;
+inline constexpr Index kMostRegions = 8;    ///< their numbers have four bits in Set::regions
+inline constexpr Index kMostColumns = 128;  ///< of a region
+inline constexpr Index kSlots = kThreads;   ///< columns of a set: a thread a column
+inline constexpr Index kLayersKnown = 4;
+inline constexpr Index kNever = 0xffffffff;
+
+/// The plan on the device; see CascadeProgram for the arrays.
+struct Program {
+  const CascadeLayer* layers;
+  const uint4* terms;
+  const Index* degrees;
+  const float* biases;
+  const float* sums;  ///< of layer 0, by count
+  Index sum_count;
+  Index depth;
+  Index dead_from;       ///< kNever where the pass is off
+  Index saturated_from;  ///< likewise
+  Activation activation;
+  Index columns;  ///< of a region, a power of two
+  Index regions;
+  Index region_floats;
+};
+
+struct LayerCount {
+  unsigned long long live;       ///< images not all zero among the unsettled
+  unsigned long long saturated;  ///< of these, retired at the cap
+};
+
+/// A batch of images on the device.
+struct Batch {
+  const std::uint8_t* counts;  ///< of layer 0's neurons, by image
+  std::size_t stride;
+  Index images;
+  Index until;             ///< layers to run
+  Index* next;             ///< image that no block has taken yet
+  LayerCount* by_layer;
+  std::uint32_t* categories;  ///< a bit an image
+  float* rows;                ///< unless null: receives the activations of unsettled images, `row_stride` floats a row,
+  std::size_t row_stride;
+  std::uint32_t* kept;        ///< and their bits
+};
+
+/// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for
+/// each neuron. Columns without an image, or whose image has settled, are computed along until compact() drops them.
+struct Set {
+  Index table;  ///< which of Shared::image
+  Index layer = 0;            ///< next to run
+  Index kept = 0;             ///< unsettled images
+  Index shift = 0;            ///< a region has 2^shift columns
+  Index groups = 0;           ///< regions
+  std::uint32_t regions = 0;  ///< their numbers, four bits each
+
+  __device__ Index columns() const { return 1U << shift; }
+  __device__ Index slots() const { return groups << shift; }
+  __device__ Index region(Index group) const { return regions >> (4 * group) & 15U; }
+  __device__ void put(Index group, Index region) {
+    regions = (regions & ~(15U << (4 * group))) | region << (4 * group);
+  }
+};
+
+/// Variables that a block shares.
+struct Shared {
+  Set sets[2];             ///< the wave and the pool, while not at hand
+  alignas(16) CascadeLayer layers[kLayersKnown];  ///< in turn: the layer at hand and the next ones
+  Index image[2][kSlots];  ///< by set and column; kNever: none
+  std::uint8_t live[kSlots];
+  std::uint8_t miss[kSlots];
+  std::uint16_t order[kSlots];      ///< columns with unsettled images
+  std::uint32_t kept[kSlots / 32];  ///< a bit a column
+  float sums[kMostCounted + 1];
+  uint4 sink[32];  ///< of copies made for the caches' sake
+  Index next[4];   ///< image that the block takes next, and what makes the size a multiple of 16
+
+  __device__ const CascadeLayer& layer(Index number) const { return layers[number % kLayersKnown]; }
+};
+
+extern __shared__ __align__(16) unsigned char block_memory[];
+__device__ inline Shared& block_shared() { return *reinterpret_cast<Shared*>(block_memory); }
+static_assert(sizeof(Shared) % 16 == 0);
+
+/// Smallest shift so that 2^shift columns hold so many images, or those of a region.
+__device__ inline Index shift_for(Index images, Index columns) {
+  const Index wanted = min(images, columns);
+  return wanted <= 1 ? 0 : 32 - __clz(wanted - 1);
+}
+
+/// A block's shared memory. All functions are called by all threads, with the same arguments.
+struct Memory {
+  Index region_floats;
+  std::uint32_t free;  ///< a bit a region
+
+  __device__ float* at(Index region) const {
+    return reinterpret_cast<float*>(block_memory + sizeof(Shared)) + region * region_floats;
+  }
+  __device__ Index take() {
+    const Index region = __ffs(static_cast<int>(free)) - 1;
+    free &= ~(1U << region);
+    return region;
+  }
+  __device__ void give(Index region) { free |= 1U << region; }
+  __device__ void give_all(Set& set) {
+    for (Index g = 0; g < set.groups; ++g) give(set.region(g));
+    set.groups = set.kept = 0;
+  }
+};
+
+/// Notes which columns have unsettled images; returns their number. Ends with a barrier.
+__device__ inline Index note_kept(const Set& set, Shared& shared) {
+  if (threadIdx.x / 32 * 32 < set.slots()) {
+    const bool kept = threadIdx.x < set.slots() && shared.image[set.table][threadIdx.x] != kNever;
+    const std::uint32_t mask = __ballot_sync(0xffffffffU, kept);
+    if (threadIdx.x % 32 == 0) shared.kept[threadIdx.x / 32] = mask;
+  }
+  __syncthreads();
+  Index kept = 0;
+  for (Index word = 0; word * 32 < set.slots(); ++word) kept += __popc(shared.kept[word]);
+  return kept;
+}
+
+/// Unsettled images in columns before this thread's, which is one of the set's; after note_kept().
+__device__ inline Index rank_of(const Shared& shared) {
+  const Index word = threadIdx.x / 32;
+  Index rank = __popc(shared.kept[word] & ((1U << threadIdx.x % 32) - 1));
+  for (Index k = 0; k < word; ++k) rank += __popc(shared.kept[k]);
+  return rank;
+}
+
+/// Lists the unsettled images' columns in Shared::order, and their images in `images` from `first` on. After
+/// note_kept(); ends with a barrier.
+__device__ inline void list_kept(const Set& set, Shared& shared, Index* images, Index first) {
+  const bool mine = threadIdx.x < set.slots();
+  const Index image = mine ? shared.image[set.table][threadIdx.x] : kNever;
+  __syncthreads();
+  if (image != kNever) {
+    const Index rank = rank_of(shared);
+    shared.order[rank] = static_cast<std::uint16_t>(threadIdx.x);
+    images[first + rank] = image;
+  }
+  __syncthreads();
+}
+
+/// Whether the unsettled images of a set need fewer columns than it has.
+__device__ inline bool saves_columns(const Set& set, Index most_columns) {
+  const Index shift = shift_for(set.kept, most_columns);
+  return set.kept > 0 && (set.kept + (1U << shift) - 1) >> shift << shift < set.slots();
+}
+
+/// Moves the unsettled images of a set together. `width`: of the rows. After note_kept().
+__device__ inline void compact(Set& set, Index width, Index most_columns, Memory& memory, Shared& shared) {
+  const Index shift = shift_for(set.kept, most_columns);
+  const Index groups = (set.kept + (1U << shift) - 1) >> shift;
+  list_kept(set, shared, shared.image[set.table], 0);
+  if (threadIdx.x >= set.kept && threadIdx.x < groups << shift) shared.image[set.table][threadIdx.x] = kNever;
+  Set to = set;
+  to.shift = shift;
+  to.groups = groups;
+  Index consumed = 0;
+  for (Index g = 0; g < groups; ++g) {
+    const Index region = memory.take();
+    to.put(g, region);
+    const Index slot = (g << shift) + (threadIdx.x & (to.columns() - 1));
+    if (slot < set.kept) {
+      const Index from = shared.order[slot];
+      const float* source = memory.at(set.region(from >> set.shift)) + (from & (set.columns() - 1));
+      float* target = memory.at(region) + (slot & (to.columns() - 1));
+#pragma unroll 2
+      for (Index neuron = threadIdx.x >> shift; neuron < width; neuron += kThreads >> shift)
+        target[neuron << shift] = source[neuron << set.shift];
+    }
+    __syncthreads();
+    const Index next = (g + 1) << shift;
+    const Index until = next < set.kept ? shared.order[next] >> set.shift : set.groups;
+    for (; consumed < until; ++consumed) memory.give(set.region(consumed));
+  }
+  set = to;
+}
+
+/// Appends the unsettled images of `wave` to `pool`, both before the same layer, whose inputs are `width`. There is
+/// room. After note_kept() of the wave, which is empty then.
+__device__ inline void append(Set& pool, Set& wave, Index width, Index most_columns, Memory& memory, Shared& shared) {
+  list_kept(wave, shared, shared.image[pool.table], pool.kept);
+  pool.shift = shift_for(most_columns, most_columns);
+  for (; pool.slots() < pool.kept + wave.kept; ++pool.groups) pool.put(pool.groups, memory.take());
+  for (Index i = threadIdx.x / 32; i < wave.kept; i += kThreads / 32) {
+    const Index from = shared.order[i];
+    const Index slot = pool.kept + i;
+    const float* source = memory.at(wave.region(from >> wave.shift)) + (from & (wave.columns() - 1));
+    float* target = memory.at(pool.region(slot >> pool.shift)) + (slot & (pool.columns() - 1));
+    for (Index neuron = threadIdx.x % 32; neuron < width; neuron += 32)
+      target[neuron << pool.shift] = source[neuron << wave.shift];
+  }
+  pool.kept += wave.kept;
+  pool.layer = wave.layer;
+  if (threadIdx.x >= pool.kept && threadIdx.x < pool.slots()) shared.image[pool.table][threadIdx.x] = kNever;
+  memory.give_all(wave);
+  __syncthreads();
+}
+
+}  // namespace spdnn::cuda::cascade

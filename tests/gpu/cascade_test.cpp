@@ -1,0 +1,151 @@
+// The cascade engine on what it is made for: layers of one weight, images of bits that settle one after another, so
+// many of them that blocks take several waves and fill their pools. Sums are exact in fp32, as in engines_test.cpp.
+
+#include <random>
+
+#include "engines/cascade_program.hpp"
+#include "gpu/on_device.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+struct Shape {
+  std::string name;
+  Index images;
+  Index inputs;
+  std::vector<Index> widths;
+  Index least_degree;
+  Index most_degree;
+  bool alternating = false;  ///< behind the first layer
+  bool biases = false;       ///< of their own for each neuron
+};
+
+std::vector<Shape> shapes() {
+  return {
+      {"one_image", 1, 10, {5, 5}, 2, 2},
+      {"narrow", 500, 100, {40, 33, 70, 12, 40}, 0, 12},
+      {"one_neuron", 300, 64, {1, 1, 1}, 1, 1},
+      {"long_sums", 400, 300, {64, 64, 64, 64}, 60, 70},
+      {"biases", 700, 200, {65, 40, 65, 40}, 3, 9, false, true},
+      {"alternating", 3000, 256, {64, 64, 64, 32, 64}, 8, 8, true},
+      {"many_waves", 90000, 60, {30, 30, 30, 30, 30, 30}, 4, 4},
+      {"wide", 5000, 500, {1500, 1500, 1500, 700, 1500, 1500}, 6, 6},
+      {"wide_alternating", 4000, 512, {2048, 2048, 2048, 2048, 2048, 2048}, 8, 8, true},
+      {"widest", 1500, 128, {8192, 5000, 8192, 8192}, 4, 4},
+  };
+}
+
+Layer make_layer(const Shape& shape, std::size_t number, std::mt19937& random) {
+  const Index inputs = number == 0 ? shape.inputs : shape.widths[number - 1];
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  Layer layer;
+  layer.weights.rows = shape.widths[number];
+  layer.weights.cols = inputs;
+  for (Index row = 0; row < layer.weights.rows; ++row) {
+    const Index degree =
+        shape.least_degree + static_cast<Index>(random() % (shape.most_degree - shape.least_degree + 1));
+    const Index pair[2] = {static_cast<Index>(random() % inputs), static_cast<Index>(random() % inputs)};
+    for (Index k = 0; k < degree; ++k)
+      indices.push_back(shape.alternating && number > 0 ? pair[k % 2] : static_cast<Index>(random() % inputs));
+    offsets.push_back(indices.size());
+  }
+  layer.weights.offsets = Array<Offset>(std::move(offsets));
+  layer.weights.indices = Array<Index>(std::move(indices));
+  layer.weights.value = shape.most_degree > 16 ? 0.03125F : 0.25F;
+  layer.bias.uniform = -0.25;
+  if (!shape.biases) return layer;
+  std::vector<double> biases(layer.outputs());
+  for (std::size_t j = 0; j < biases.size(); ++j) biases[j] = (static_cast<double>(j % 7) - 5.0) / 16.0;
+  layer.bias.values = Array<double>(std::move(biases));
+  return layer;
+}
+
+/// Images of all densities: the thin ones die, the dense ones saturate, each behind another layer.
+ImageSet make_images(const Shape& shape, std::mt19937& random) {
+  CsrMatrix sparse;
+  sparse.rows = shape.images;
+  sparse.cols = shape.inputs;
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index image = 0; image < shape.images; ++image) {
+    const auto density = random() % 101;
+    for (Index input = 0; input < shape.inputs; ++input)
+      if (random() % 100 < density) indices.push_back(input);
+    offsets.push_back(indices.size());
+  }
+  sparse.offsets = Array<Offset>(std::move(offsets));
+  sparse.indices = Array<Index>(std::move(indices));
+  return ImageSet{ImageSet{sparse}.to_bits()};
+}
+
+class CascadeTest : public OnDevice {
+ protected:
+  static Network make_network(const Shape& shape, std::mt19937& random) {
+    Network network;
+    for (std::size_t k = 0; k < shape.widths.size(); ++k) network.layers.push_back(make_layer(shape, k, random));
+    network.cap = 1.5;
+    return network;
+  }
+};
+
+TEST_F(CascadeTest, AgreesWithTheReferenceAfterEveryLayer) {
+  std::int64_t settled = 0;
+  for (const Shape& shape : shapes()) {
+    std::mt19937 random(shape.images);
+    const Network network = make_network(shape, random);
+    const ImageSet images = make_images(shape, random);
+    for (const char* passes : {"none", "dead", "all", "saturated", "twins,dead,saturated"}) {
+      SCOPED_TRACE(shape.name + ", " + passes);
+      const Plan plan = make_plan(network, parse_passes(passes));
+      const auto engine = find_variant("cascade").make(plan, {});
+      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+      engine->load(images);
+      reference->load(images);
+      reference->reset();
+      const bool every_layer = shape.images < 3000;
+      for (Index k = 0; k < plan.depth(); ++k) {
+        reference->advance(k, k + 1);
+        engine->advance(k, k + 1);
+        if (!every_layer && k + 1 < plan.depth()) continue;
+        ASSERT_EQ(engine->activations(), reference->activations()) << "behind layer " << k + 1;
+      }
+      const Outcome expected = reference->outcome();
+      for (int trial = 0; trial < 2; ++trial) {
+        engine->reset();
+        engine->advance(0, plan.depth());
+        const Outcome found = engine->outcome();
+        EXPECT_EQ(found.categories, expected.categories);
+        EXPECT_EQ(found.alive, expected.alive);
+        if (!plan.passes.identical) {
+          EXPECT_EQ(found.saturated, expected.saturated);
+        }
+      }
+      settled += expected.saturated;
+    }
+  }
+  EXPECT_GT(settled, 0);
+}
+
+TEST_F(CascadeTest, RefusesWhatItIsNotMadeFor) {
+  const Shape shape{"refused", 10, 300, {20, 20}, 8, 8};
+  std::mt19937 random(6);
+  Network network = make_network(shape, random);
+  const auto engine = find_variant("cascade").make(make_plan(network, {}), {});
+  EXPECT_THROW(find_variant("cascade").make(make_plan(network, parse_passes("twins,merge")), {}), UsageError);
+  CsrMatrix halves = make_images(shape, random).to_csr();
+  halves.value = 0.5F;
+  EXPECT_THROW(engine->load(ImageSet{halves}), UsageError);
+
+  network.layers[1].weights.values = Array<float>(std::vector<float>(network.layers[1].weights.entries(), 0.5F));
+  EXPECT_THROW(find_variant("cascade").make(make_plan(network, {}), {}), UsageError);
+  const Shape heavy{"heavy", 10, 300, {20}, 256, 256};
+  EXPECT_THROW(find_variant("cascade").make(make_plan(make_network(heavy, random), {}), {}), UsageError);
+  const Shape wide{"wide", 10, 300, {kCascadeWidth + 1}, 2, 2};
+  EXPECT_THROW(find_variant("cascade").make(make_plan(make_network(wide, random), {}), {}), UsageError);
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
