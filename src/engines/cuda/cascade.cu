@@ -1,6 +1,6 @@
-// cascade: narrow plans, images that settle early, one launch. The kernels, their mapping and their cost are in
+// cascade: narrow plans, images that settle early. The kernels, their mapping and their cost are in
 // cascade_count.cuh and cascade_kernel.cuh; here is the engine. A run that stops before the last layer begins from the
-// inputs again: only activations() asks for one, and it alone has rows of activations in device memory.
+// inputs again: only activations() asks for one.
 
 #include <algorithm>
 #include <bit>
@@ -30,14 +30,18 @@ using cascade::cascade_kernel;
 using cascade::Counting;
 using cascade::LayerCount;
 using cascade::Program;
+using cascade::Survivors;
 
 /// Floats of a region where shared memory has room: some tens of regions' rows make a layer's barriers cheap.
 constexpr Index kRegionFloats = 8192;
-constexpr Index kFewestRegions = 3;  ///< wave, pool, and the free one
+constexpr Index kFewestRegions = 2;  ///< one of them is free
 /// What the driver takes of a block's shared memory.
 constexpr std::size_t kSharedReserve = 1024;
 /// Shared memory of a counting block where it can be chosen: as many blocks to a multiprocessor as threads allow.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
+
+/// Layers that the first launch runs at least: few images are left behind so many in the official networks.
+constexpr Index kFirstLayers = 8;
 
 /// How the shared memory of a block is divided for rows of up to `width` neurons; `regions` is 0 where it does not fit.
 struct Division {
@@ -76,6 +80,20 @@ void put(DeviceBuffer<T>& to, const std::vector<T>& from, Staging& staging, cuda
   to = DeviceBuffer<T>(from.size(), stream);
   staging.copy(to.data(), from.data(), from.size() * sizeof(T), stream);
 }
+
+/// Room for all images of a batch.
+struct SurvivorBuffers {
+  DeviceBuffer<float> rows;
+  DeviceBuffer<Index> images;
+  Index stride = 0;
+
+  void reserve(Index count, Index row_stride, cudaStream_t stream) {
+    stride = row_stride;
+    rows.reserve(std::size_t{count} * row_stride, stream);
+    images.reserve(count, stream);
+  }
+  Survivors view(Index& count) const { return {rows.data(), stride, images.data(), &count}; }
+};
 
 /// A compiled plan on the device.
 struct DeviceProgram {
@@ -155,6 +173,9 @@ class CascadeEngine final : public Engine {
     const Division division = division_for(plan_, device);
     shared_bytes_ = division.bytes();
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
+    row_stride_ = (compiled.width + 3) / 4 * 4;
+    second_ = 1;
+    const Index kF = getenv("SPDNN_FIRST") ? atoi(getenv("SPDNN_FIRST")) : kFirstLayers; while (second_ < plan_.depth() && (second_ < kF || compiled.layers[second_].pairs > 0)) ++second_;
     program_.emplace(compiled, plan_, division, stream_);
     program_->counting.tile = counting_tile(program_->counting, device);
     if (program_->counting.tile == 0)
@@ -172,17 +193,19 @@ class CascadeEngine final : public Engine {
   void load(const ImageSet& images) override {
     images_.load(images.is_bits() ? images : ImageSet{as_bits(images)}, stream_);
     counts_.reserve(std::size_t{images_.images()} * 32 * program_->counting.neuron_slices, stream_);
+    if (second_ < plan_.depth()) between_.reserve(images_.images(), row_stride_, stream_);
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
-    layout_.by_layer = sizeof(std::uint64_t);
+    layout_.by_layer = sizeof(Counters);
     layout_.categories = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
     layout_.bytes = layout_.categories + words * sizeof(std::uint32_t);
     state_.reserve(layout_.bytes, stream_);
+    check(cudaMemsetAsync(state_.data(), 0, layout_.bytes, stream_));  // for batches without images
     host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
     record();
-    reset();
   }
 
-  void reset() override { check(cudaMemsetAsync(state_.data(), 0, layout_.bytes, stream_)); }
+  /// A run begins with clearing what it counts in.
+  void reset() override {}
 
   Index advance(Index, Index until) override {
     reached_ = until;
@@ -204,36 +227,33 @@ class CascadeEngine final : public Engine {
   }
 
   std::vector<double> activations() override {
-    const Index width = plan_.layers[reached_ - 1].outputs();
-    const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
-    DeviceBuffer<float> rows(std::size_t{images_.images()} * width, stream_);
-    DeviceBuffer<std::uint32_t> kept(words, stream_);
-    check(cudaMemsetAsync(kept.data(), 0, kept.bytes(), stream_));
-    reset();
-    Batch batch = batch_until(reached_);
-    batch.rows = rows.data();
-    batch.row_stride = width;
-    batch.kept = kept.data();
-    enqueue(batch);
+    SurvivorBuffers last;
+    last.reserve(images_.images(), row_stride_, stream_);
+    enqueue(reached_, last.view(counters()->left));
 
-    std::vector<float> values(rows.size());
-    std::vector<std::uint32_t> has_row(words);
-    if (!values.empty())
-      check(cudaMemcpyAsync(values.data(), rows.data(), rows.bytes(), cudaMemcpyDeviceToHost, stream_));
-    check(cudaMemcpyAsync(has_row.data(), kept.data(), kept.bytes(), cudaMemcpyDeviceToHost, stream_));
-    reset();
+    std::vector<float> rows(last.rows.size());
+    std::vector<Index> images(images_.images());
+    check(cudaMemcpyAsync(rows.data(), last.rows.data(), last.rows.bytes(), cudaMemcpyDeviceToHost, stream_));
+    check(cudaMemcpyAsync(images.data(), last.images.data(), last.images.bytes(), cudaMemcpyDeviceToHost, stream_));
     check(cudaStreamSynchronize(stream_));
-    std::vector<double> all(values.size(), 0.0);
+    const Index width = plan_.layers[reached_ - 1].outputs();
+    std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     for (const Index image : categories())
       std::fill_n(all.begin() + std::size_t{image} * width, width, plan_.cap.value_or(0.0));
-    for (std::size_t image = 0; image < images_.images(); ++image)
-      if ((has_row[image / 32] >> (image % 32) & 1U) != 0)
-        std::copy_n(values.begin() + image * width, width, all.begin() + image * width);
+    images.resize(reinterpret_cast<const Counters*>(host_state_.data())->left);
+    for (std::size_t i = 0; i < images.size(); ++i)
+      std::copy_n(rows.begin() + i * row_stride_, width, all.begin() + std::size_t{images[i]} * width);
     return all;
   }
 
  private:
-  struct StateLayout {  ///< offsets in bytes; the counter of images taken is first
+  /// What the state begins with.
+  struct Counters {
+    Index next[2];  ///< by launch: image that no block has taken yet
+    Index between;  ///< survivors of the first launch
+    Index left;     ///< of the last one
+  };
+  struct StateLayout {  ///< offsets in bytes behind the counters
     std::size_t by_layer = 0, categories = 0, bytes = 0;
   };
 
@@ -245,27 +265,39 @@ class CascadeEngine final : public Engine {
     return images.to_bits();
   }
 
-  Batch batch_until(Index until) const {
-    Batch batch{};
-    batch.counts = counts_.data();
-    batch.stride = std::size_t{32} * program_->counting.neuron_slices;
-    batch.images = images_.images();
-    batch.until = until;
-    batch.next = reinterpret_cast<Index*>(state_.data());
-    batch.by_layer = reinterpret_cast<LayerCount*>(state_.data() + layout_.by_layer);
-    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
-    return batch;
-  }
+  Counters* counters() const { return reinterpret_cast<Counters*>(state_.data()); }
 
-  void enqueue(const Batch& batch) {
+  void launch_first(Batch batch) {
     Counting counting = program_->counting;
     counting.image_words = images_.words();
     counting.images = images_.images();
     counting.counts = counts_.data();
-    if (batch.images > 0) {
-      count_kernel<<<blocks_for(batch.images, counting.tile), cascade::kCountThreads, counting.shared_bytes(),
-                     stream_>>>(counting);
-      check_launch();
+    counting.state = reinterpret_cast<std::uint32_t*>(state_.data());
+    counting.state_words = narrow<Index>(layout_.bytes / sizeof(std::uint32_t));
+    count_kernel<<<blocks_for(batch.images, counting.tile), cascade::kCountThreads, counting.shared_bytes(), stream_>>>(
+        counting);
+    check_launch();
+    batch.counts = counts_.data();
+    batch.stride = std::size_t{32} * counting.neuron_slices;
+    batch.next = &counters()->next[0];
+    cascade_kernel<<<blocks_, cascade::kThreads, shared_bytes_, stream_>>>(program_->program, batch);
+    check_launch();
+  }
+
+  /// Layers below `until`; `left` receives who is unsettled then.
+  void enqueue(Index until, const Survivors& left) {
+    Batch batch{};
+    batch.images = images_.images();
+    batch.by_layer = reinterpret_cast<LayerCount*>(state_.data() + layout_.by_layer);
+    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
+    batch.until = std::min(until, second_);
+    batch.out = until > second_ ? between_.view(counters()->between) : left;
+    if (batch.images > 0) launch_first(batch);
+    if (batch.images > 0 && until > second_) {
+      batch.in = std::exchange(batch.out, left);
+      batch.first = second_;
+      batch.until = until;
+      batch.next = &counters()->next[1];
       cascade_kernel<<<blocks_, cascade::kThreads, shared_bytes_, stream_>>>(program_->program, batch);
       check_launch();
     }
@@ -276,7 +308,7 @@ class CascadeEngine final : public Engine {
   void record() {
     Graph graph;
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    enqueue(batch_until(plan_.depth()));
+    enqueue(plan_.depth(), {});
     check(cudaStreamEndCapture(stream_, graph.out()));
     check(cudaGraphInstantiate(whole_run_.out(), graph, 0));
     check(cudaGraphUpload(whole_run_, stream_));
@@ -296,10 +328,13 @@ class CascadeEngine final : public Engine {
   std::optional<DeviceProgram> program_;
   std::size_t shared_bytes_ = 0;
   unsigned blocks_ = 0;
+  Index row_stride_ = 0;
+  Index second_ = 0;   ///< the second launch's first layer
   Index reached_ = 0;  ///< layers advanced
   GraphExec whole_run_;
   DeviceImages images_;
   DeviceBuffer<std::uint8_t> counts_;
+  SurvivorBuffers between_;
   DeviceBuffer<std::byte> state_;
   StateLayout layout_;
   PinnedBuffer<std::byte> host_state_;
@@ -318,9 +353,12 @@ std::unique_ptr<Engine> make_cascade(const Plan& plan, const EngineOptions& opti
 std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options, Index images) {
   check_cascade(plan);
   if (cuda::cuda_available(nullptr, options.device)) (void)cuda::division_for(plan, cuda::device_properties(options.device));
-  // Counts of layer 0; the program: two bytes a term and the lists of layer 0.
+  // Counts of layer 0; survivors; the program: two bytes a term and the lists of layer 0.
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
-  return counts + 2 * plan.edges() + 16 * plan.layers.front().weights.entries() + images / 4 +
+  Index width = 0;
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  const std::size_t rows = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
+  return counts + rows + 2 * plan.edges() + 16 * plan.layers.front().weights.entries() + images / 4 +
          plan.depth() * (sizeof(CascadeLayer) + 16 * std::size_t{plan.max_width()} / 8);
 }
 

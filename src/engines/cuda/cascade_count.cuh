@@ -36,6 +36,8 @@ struct Counting {
   Index image_pairs;           ///< 64-bit words of an image
   Index images;
   std::uint8_t* counts;        ///< images x 32 neuron_slices
+  std::uint32_t* state;        ///< what the run adds to, set to 0
+  Index state_words;
 
   /// In shared memory, in 32-bit words: an image's bits with a pair of zeros behind them, ...
   SPDNN_HOST_DEVICE Index bits_pitch() const { return 2 * image_pairs + 2; }
@@ -47,13 +49,14 @@ struct Counting {
 __device__ inline void stage_bits(const Counting& c, Index first, std::uint32_t* bits) {
   auto* to = reinterpret_cast<std::uint64_t*>(bits);
   const Index pitch = c.image_pairs + 1;
-  const Index lanes = pitch > kCountThreads / 2 ? kCountThreads : pitch > 32 ? 64 : 32;
+  const Index lanes = c.image_pairs > 64 ? kCountThreads : c.image_pairs > 16 ? 64 : 16;
   for (Index i = threadIdx.x / lanes; i < c.tile; i += kCountThreads / lanes) {
     const std::size_t image = std::size_t{first} + i;
 #pragma unroll 8
-    for (Index k = threadIdx.x % lanes; k < pitch; k += lanes)
-      to[i * pitch + k] = image < c.images && k < c.image_pairs ? __ldcs(c.image_words + image * c.image_pairs + k) : 0;
+    for (Index k = threadIdx.x % lanes; k < c.image_pairs; k += lanes)
+      to[i * pitch + k] = image < c.images ? __ldcs(c.image_words + image * c.image_pairs + k) : 0;
   }
+  for (Index i = threadIdx.x; i < c.tile; i += kCountThreads) to[i * pitch + c.image_pairs] = 0;
 }
 
 /// 32 counts of five bits become bytes: a product puts the four bits of a plane into four bytes.
@@ -154,6 +157,8 @@ __device__ inline void add_classes(const Counting& c, Index first, const std::ui
 __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ Counting c) {
   extern __shared__ __align__(16) std::uint32_t bits[];
   auto* classes = reinterpret_cast<std::uint8_t*>(bits + std::size_t{c.tile} * c.bits_pitch());
+  for (Index i = blockIdx.x * kCountThreads + threadIdx.x; i < c.state_words; i += gridDim.x * kCountThreads)
+    c.state[i] = 0;
   const Index first = blockIdx.x * c.tile;
   stage_bits(c, first, bits);
   for (Index i = threadIdx.x; i < 4 * c.tile; i += kCountThreads)

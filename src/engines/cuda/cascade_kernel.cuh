@@ -1,13 +1,11 @@
 #pragma once
 
-// The kernel of the `cascade` engine: a block takes a few hundred images and keeps what is left of them in shared
-// memory from layer 0's counts to the end, moving them together whenever that saves columns. Made for plans that twins
-// have narrowed and images that mostly settle within a few layers.
+// The kernel of the `cascade` engine: a block takes a *wave* of images, as many as its shared memory holds, and keeps
+// what is left of them there from layer to layer, moving them together whenever that saves columns. Made for plans that
+// twins have narrowed and images that mostly settle within a few layers.
 //
-// Work. A block takes a *wave* of images, as many as the free regions of its shared memory hold. Where more waves
-// follow, the survivors of the first are set aside in a *pool* behind the layer that leaves a fair share of them; so
-// are those of the later waves, and the pool is run to the end when it is full or no images are left. So the narrow
-// tail is run once for many waves. Blocks never wait for one another; one launch does it all.
+// Work. Two launches. The first runs all images through the first layers, wave after wave; its survivors go to device
+// memory. The second deals them out evenly and runs them to the end. Blocks never wait for one another.
 //
 // Mapping. A region of shared memory has a row for each neuron, one column an image. A thread computes a neuron for up
 // to four neighbouring columns; threads of a warp share a neuron's terms, which come from L2. A layer goes region by
@@ -65,9 +63,9 @@ __device__ inline Index settle_image(const Program& program, const Batch& batch,
     const std::uint32_t lives = __ballot_sync(0xffffffffU, active && live);
     const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
     if (threadIdx.x % 32 == 0 && lives != 0)
-      atomicAdd(&batch.by_layer[layer].live, static_cast<unsigned long long>(__popc(lives)));
+      atomicAdd(&batch.by_layer[layer].live, static_cast<Index>(__popc(lives)));
     if (threadIdx.x % 32 == 0 && saturates != 0)
-      atomicAdd(&batch.by_layer[layer].saturated, static_cast<unsigned long long>(__popc(saturates)));
+      atomicAdd(&batch.by_layer[layer].saturated, static_cast<Index>(__popc(saturates)));
   }
   return saturated || dead ? kNever : image;
 }
@@ -79,29 +77,16 @@ __device__ inline void settle(const Program& program, const Batch& batch, Index 
   const Index slot = threadIdx.x;
   if (slot / 32 * 32 < set.slots()) {
     const bool exists = slot < set.slots();
-    const Index image = exists ? shared.image[set.table][slot] : kNever;
+    const Index image = exists ? shared.image[slot] : kNever;
     const bool live = exists && shared.live[slot] != 0;
     const bool miss = exists && shared.miss[slot] != 0;
     const Index kept = settle_image(program, batch, layer, outputs, image, live, miss, true);
     if (exists) {
       shared.live[slot] = shared.miss[slot] = 0;
-      shared.image[set.table][slot] = kept;
+      shared.image[slot] = kept;
     }
   }
   set.kept = note_kept(set, shared);
-}
-
-/// Writes out the activations of unsettled images.
-__device__ inline void save(const Batch& batch, Index width, const Set& set, const Memory& memory,
-                            const Shared& shared) {
-  for (Index slot = 0; slot < set.slots(); ++slot) {
-    const Index image = shared.image[set.table][slot];
-    if (image == kNever) continue;
-    const float* from = memory.at(set.region(slot >> set.shift)) + (slot & (set.columns() - 1));
-    for (Index neuron = threadIdx.x; neuron < width; neuron += kThreads)
-      batch.rows[image * batch.row_stride + neuron] = from[neuron << set.shift];
-    if (threadIdx.x == 0) atomicOr(batch.kept + image / 32, 1U << image % 32);
-  }
 }
 
 /// How the images of a set with one region and at most 32 columns are followed: by every warp, a lane a column, which
@@ -113,7 +98,7 @@ struct Narrow {
 
   __device__ void enter(const Set& set, const Shared& shared) {
     const Index lane = threadIdx.x % 32;
-    image = lane < set.columns() ? shared.image[set.table][lane] : kNever;
+    image = lane < set.columns() ? shared.image[lane] : kNever;
     place = 0;
     on = true;
   }
@@ -132,25 +117,23 @@ struct Narrow {
     const std::uint32_t mask = __ballot_sync(0xffffffffU, image != kNever);
     __syncthreads();
     if (threadIdx.x < 96) shared.live[threadIdx.x] = shared.miss[threadIdx.x] = 0;
-    if (threadIdx.x < set.columns()) shared.image[set.table][threadIdx.x] = image;
+    if (threadIdx.x < set.columns()) shared.image[threadIdx.x] = image;
     if (threadIdx.x == 0) shared.kept[0] = mask;
     on = false;
     __syncthreads();
   }
 };
 
-/// Runs a set on to layer `stop`, or until its images are settled, or no more than `enough` are left; its regions are
-/// free then if it is behind the last layer to run or has no images. Before, Shared is as note_kept() leaves it.
-__device__ inline void run(const Program& program, const Batch& batch, Index stop, Index enough, Set& set,
-                           Memory& memory, Shared& shared) {
+/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows().
+__device__ inline void run(const Program& program, const Batch& batch, Set& set, Memory& memory, Shared& shared) {
   fetch_layer(program, set.layer, shared);
   fetch_layer(program, set.layer + 1, shared);
   wait_for_copies();
   __syncthreads();
-  if (saves_columns(set, program.columns) && set.layer < program.depth)
+  if (saves_columns(set, program.columns) && set.layer < batch.until)
     compact(set, shared.layer(set.layer).inputs, program.columns, memory, shared);
   Narrow narrow;
-  while (set.layer < stop && set.kept > enough) {
+  while (set.layer < batch.until && set.kept > 0) {
     if (!narrow.on && set.groups == 1 && set.shift <= 5) narrow.enter(set, shared);
     fetch_layer(program, set.layer + 2, shared);
     if (narrow.on) prefetch_terms(program, set.layer + 1, shared);
@@ -166,95 +149,51 @@ __device__ inline void run(const Program& program, const Batch& batch, Index sto
     compact(set, shared.layer(set.layer - 1).outputs, program.columns, memory, shared);
   }
   if (narrow.on) narrow.leave(set, shared);
-  if (set.layer == batch.until && set.kept > 0 && batch.rows != nullptr)
-    save(batch, shared.layer(set.layer - 1).outputs, set, memory, shared);
-  if (set.layer == batch.until || set.kept == 0) memory.give_all(set);
-  __syncthreads();
 }
 
-/// Takes the next images, at most `most`; returns the first of them, or what is behind the last. Layer 0's description
-/// is there then.
-__device__ inline Index take_images(const Program& program, const Batch& batch, Index most, Shared& shared) {
+/// Takes the next images, at most `most`; returns the first of them, or what is behind the last.
+__device__ inline Index take_images(const Batch& batch, Index most, Index images, Shared& shared) {
   __syncthreads();
-  fetch_layer(program, 0, shared);
-  if (threadIdx.x == 0) shared.next[0] = min(atomicAdd(batch.next, most), batch.images);
-  wait_for_copies();
+  if (threadIdx.x == 0) shared.next[0] = min(atomicAdd(batch.next, most), images);
   __syncthreads();
   return shared.next[0];
 }
-
-/// Keeps a set for later. Begins and ends with a barrier.
-__device__ inline void put_away(const Set& set, Shared& shared) {
-  __syncthreads();
-  if (threadIdx.x == 0) shared.sets[set.table] = set;
-  __syncthreads();
-}
-
-/// What a block does next. There is one call of run() for all of it, as it is long.
-enum class Task {
-  fresh,   ///< a new wave
-  finish,  ///< run the wave to the end: it is too large for the pool
-  drain,   ///< run the pool to the end to make room for the wave
-  last,    ///< likewise, and no images are left
-};
 
 __global__ void __launch_bounds__(kThreads, 1)
     cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
   Shared& shared = block_shared();
   Memory memory{program.region_floats, (1U << program.regions) - 1};
-  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) shared.sums[i] = program.sums[i];
+  const bool counted = batch.counts != nullptr;
   for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.live[i] = shared.miss[i] = 0;
-
-  if (threadIdx.x < 2) shared.sets[threadIdx.x] = Set{threadIdx.x};
+  if (counted) fetch_layer(program, 0, shared);
+  wait_for_copies();
   __syncthreads();
-  const Index fair = batch.images / gridDim.x + 1;
-  const Index pool_most = program.regions / 2 * program.columns;
-  Index aside = kNever;  // the layer before which images go to the pool
-  Task task = Task::fresh;
+  if (counted) tabulate(program, shared);
+
+  const Index images = counted ? batch.images : __ldcg(batch.in.count);
+  const Index room = (program.regions - 1) * program.columns;
+  const Index most = min(room, (images + gridDim.x - 1) / gridDim.x);
   while (true) {
-    Set set{0};
-    Index stop = batch.until;
-    Index enough = 0;
-    if (task == Task::fresh) {
-      const Index room = (program.regions - 1 - shared.sets[1].groups) * program.columns;
-      const Index most = min(room, fair);
-      const Index first = take_images(program, batch, most, shared);
-      const bool pooled = shared.sets[1].kept > 0;
-      if (first < batch.images) {
-        const Index count = min(most, batch.images - first);
-        load(program, batch, first, count, set, memory, shared);
-        settle(program, batch, 0, shared.layer(0).outputs > 0, set, shared);
-        set.layer = 1;
-        // Nothing is set aside where this wave is all that the block will get.
-        const bool alone = !pooled && (room >= fair || first + most >= batch.images);
-        if (!alone) stop = min(aside, batch.until);
-        if (!alone && aside == kNever) enough = max(1U, static_cast<Index>(std::uint64_t{pool_most} * count / fair));
-      } else if (pooled) {
-        task = Task::last;
-      } else {
-        break;
-      }
-    }
-    const bool of_pool = task == Task::drain || task == Task::last;
-    if (task != Task::fresh) {
-      set = shared.sets[of_pool ? 1 : 0];
-      note_kept(set, shared);
-    }
-    run(program, batch, stop, enough, set, memory, shared);
-    if (task == Task::last) break;
-    put_away(set, shared);
-    Set wave = shared.sets[0];
-    Set pool = shared.sets[1];
-    task = Task::fresh;
-    if (wave.kept == 0) continue;
-    if (aside == kNever) aside = wave.layer;
-    if (pool.kept + wave.kept > pool_most) {
-      task = wave.kept <= pool_most ? Task::drain : Task::finish;
+    const Index first = take_images(batch, most, images, shared);
+    if (first >= images) break;
+    const Index count = min(most, images - first);
+    Set set;
+    if (counted) {
+      load_counts(program, batch, first, count, set, memory, shared);
+      settle(program, batch, 0, shared.layer(0).outputs > 0, set, shared);
+      set.layer = 1;
     } else {
-      note_kept(wave, shared);
-      append(pool, wave, __ldg(&program.layers[wave.layer].inputs), program.columns, memory, shared);
-      put_away(pool, shared);
-      put_away(wave, shared);
+      load_rows(program, batch.in, __ldg(&program.layers[batch.first].inputs), first, count, set, memory, shared);
+      set.kept = count;
+      set.layer = batch.first;
+    }
+    run(program, batch, set, memory, shared);
+    if (set.kept > 0 && batch.out.rows != nullptr)
+      save_rows(batch.out, __ldg(&program.layers[batch.until - 1].outputs), set, memory, shared);
+    memory.give_all(set);
+    if (counted) {
+      fetch_layer(program, 0, shared);
+      wait_for_copies();
     }
   }
 }

@@ -85,18 +85,22 @@ __device__ void activate(const Program& program, const CascadeLayer& layer, floa
   }
 }
 
-/// The activations that eight terms name, or the first `count` of them. `rows` is where this thread's columns begin in
-/// row 0.
+/// Where this thread's columns of a row are; `rows`: of row 0. A multiplication and addition in one instruction.
+__device__ inline const float* in_row(const float* rows, Index row, Index row_bytes) {
+  return reinterpret_cast<const float*>(reinterpret_cast<const char*>(rows) + row * row_bytes);
+}
+
+/// The activations that eight terms name, or the first `count` of them.
 template <Index V>
 struct Terms {
   Columns<V> at[8];
 
-  __device__ void read(const uint4& chunk, const float* rows, Index shift, Index count = 8) {
+  __device__ void read(const uint4& chunk, const float* rows, Index row_bytes, Index count = 8) {
 #pragma unroll
     for (Index t = 0; t < 8; ++t) {
       const std::uint32_t pair = t < 2 ? chunk.x : t < 4 ? chunk.y : t < 6 ? chunk.z : chunk.w;
       const Index input = t % 2 == 0 ? pair & 0xffffU : pair >> 16U;
-      if (t < count) at[t] = Columns<V>::read(rows + (input << shift));
+      if (t < count) at[t] = Columns<V>::read(in_row(rows, input, row_bytes));
     }
   }
   /// In order.
@@ -113,6 +117,7 @@ __device__ Columns<V> sum_terms(const Program& program, const CascadeLayer& laye
                                 Index shift) {
   Columns<V> sums{};
   Terms<V> terms;
+  const Index row_bytes = sizeof(float) << shift;
   const uint4* next = program.terms + layer.terms + neuron;
   const Index degree =
       layer.degrees == CascadeLayer::kNone ? layer.degree : __ldg(program.degrees + layer.degrees + neuron);
@@ -123,17 +128,17 @@ __device__ Columns<V> sum_terms(const Program& program, const CascadeLayer& laye
     for (Index k = 0; k < 4; ++k, next += layer.outputs) chunks[k] = __ldg(next);
 #pragma unroll
     for (Index k = 0; k < 4; ++k) {
-      terms.read(chunks[k], rows, shift);
+      terms.read(chunks[k], rows, row_bytes);
       terms.add_to(sums, layer.weight);
     }
   }
 #pragma unroll 1
   for (; left > 0; --left, next += layer.outputs) {
-    terms.read(__ldg(next), rows, shift);
+    terms.read(__ldg(next), rows, row_bytes);
     terms.add_to(sums, layer.weight);
   }
   if (degree % 8 != 0) {
-    terms.read(__ldg(next), rows, shift, degree % 8);
+    terms.read(__ldg(next), rows, row_bytes, degree % 8);
     terms.add_to(sums, layer.weight, degree % 8);
   }
   return sums;
@@ -169,6 +174,7 @@ __device__ void run_pairs(const Program& program, const CascadeLayer& layer, con
                           Range<V>& range) {
   constexpr Index kNeurons = 8 / V;
   const Place<V> place(shift);
+  const Index row_bytes = sizeof(float) << shift;
   const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
   std::uint32_t next[kNeurons];
   const auto look_up = [&](Index neuron) {
@@ -183,8 +189,8 @@ __device__ void run_pairs(const Program& program, const CascadeLayer& layer, con
     Columns<V> sums[kNeurons] = {};
 #pragma unroll
     for (Index k = 0; k < kNeurons; ++k) {
-      a[k] = Columns<V>::read(from + ((next[k] & 0xffffU) << shift) + place.column);
-      b[k] = Columns<V>::read(from + (next[k] >> 16U << shift) + place.column);
+      a[k] = Columns<V>::read(in_row(from + place.column, next[k] & 0xffffU, row_bytes));
+      b[k] = Columns<V>::read(in_row(from + place.column, next[k] >> 16U, row_bytes));
     }
     look_up(neuron + kNeurons * place.step);
 #pragma unroll 4
@@ -247,6 +253,17 @@ __device__ inline void run_layer(const Program& program, Index place, Set& set, 
   }
 }
 
+/// What layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have one bias,
+/// otherwise Z.
+__device__ inline void tabulate(const Program& program, Shared& shared) {
+  const CascadeLayer& layer = shared.layer(0);
+  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) {
+    const float z = program.sums[i];
+    const bool with_bias = layer.biases == CascadeLayer::kNone && (layer.plain != 0 || z != 0.0F);
+    shared.sums[i] = with_bias ? z + layer.bias : z;
+  }
+}
+
 /// Four neurons of an image come in behind layer 0, from their counts.
 __device__ inline void load_quad(const Program& program, const CascadeLayer& layer, std::uint32_t counts, Index neuron,
                                  Index shift, float* to, Range<1>& range, const Shared& shared) {
@@ -254,19 +271,22 @@ __device__ inline void load_quad(const Program& program, const CascadeLayer& lay
   for (Index k = 0; k < 4; ++k, ++neuron) {
     if (neuron >= layer.outputs) return;
     Columns<1> sum{{shared.sums[counts >> (8 * k) & 255U]}};
-    const float bias = layer.biases == CascadeLayer::kNone ? layer.bias : __ldg(program.biases + layer.biases + neuron);
-    activate(program, layer, bias, sum, range);
+    if (layer.biases == CascadeLayer::kNone) {
+      range.add(0, sum.at[0]);
+      sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), program.activation.cap);
+    } else {
+      activate(program, layer, __ldg(program.biases + layer.biases + neuron), sum, range);
+    }
     sum.write(to + (neuron << shift));
   }
 }
 
-/// Images first .. first+count-1 come in. A thread takes four neurons of an image at a time, and their counts several
+/// Images first .. first+count-1 come in behind layer 0. A thread takes four neurons of an image at a time, and their counts several
 /// times ahead, as they come from far. Ends with a barrier.
-__device__ inline void load(const Program& program, const Batch& batch, Index first, Index count, Set& set,
-                            Memory& memory, Shared& shared) {
+__device__ inline void load_counts(const Program& program, const Batch& batch, Index first, Index count, Set& set,
+                                   Memory& memory, Shared& shared) {
   constexpr Index kAhead = 4;
   const CascadeLayer layer = shared.layer(0);
-  set.layer = 0;
   set.shift = shift_for(count, program.columns);
   set.groups = 0;
   const Index column = threadIdx.x & (set.columns() - 1);
@@ -289,8 +309,50 @@ __device__ inline void load(const Program& program, const Batch& batch, Index fi
     range.mark(slot, program.activation.cap, shared);
   }
   if (threadIdx.x < set.slots())
-    shared.image[set.table][threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
+    shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
   __syncthreads();
+}
+
+/// Survivors first .. first+count-1 of an earlier launch come in. A thread takes four neurons of an image at a time.
+/// Ends with a barrier.
+__device__ inline void load_rows(const Program& program, const Survivors& in, Index width, Index first, Index count,
+                                 Set& set, Memory& memory, Shared& shared) {
+  set.shift = shift_for(count, program.columns);
+  const Index column = threadIdx.x & (set.columns() - 1);
+  for (; set.slots() < count; ++set.groups) {
+    const Index slot = set.slots() + column;
+    const Index region = memory.take();
+    set.put(set.groups, region);
+    const auto* row = reinterpret_cast<const float4*>(in.rows + (std::size_t{first} + slot) * in.stride);
+    float* to = memory.at(region) + column;
+#pragma unroll 4
+    for (Index neuron = threadIdx.x >> set.shift << 2; neuron < width; neuron += kThreads >> set.shift << 2) {
+      const float4 four = slot < count ? __ldcg(row + neuron / 4) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+      const float y[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (Index k = 0; k < 4; ++k)
+        if (neuron + k < width) to[(neuron + k) << set.shift] = y[k];
+    }
+  }
+  if (threadIdx.x < set.slots())
+    shared.image[threadIdx.x] = threadIdx.x < count ? __ldcg(in.images + first + threadIdx.x) : kNever;
+  __syncthreads();
+}
+
+/// A set's images leave.
+__device__ inline void save_rows(const Survivors& out, Index width, const Set& set, const Memory& memory,
+                                 Shared& shared) {
+  if (threadIdx.x == 0) shared.next[1] = atomicAdd(out.count, set.kept);
+  note_kept(set, shared);
+  list_kept(set, shared);
+  const Index place = shared.next[1];
+  if (threadIdx.x < set.kept) out.images[place + threadIdx.x] = shared.image[shared.order[threadIdx.x]];
+  for (Index i = threadIdx.x / 32; i < set.kept; i += kThreads / 32) {
+    const Index slot = shared.order[i];
+    const float* from = memory.at(set.region(slot >> set.shift)) + (slot & (set.columns() - 1));
+    float* row = out.rows + std::size_t{place + i} * out.stride;
+    for (Index neuron = threadIdx.x % 32; neuron < width; neuron += 32) __stcg(row + neuron, from[neuron << set.shift]);
+  }
 }
 
 }  // namespace spdnn::cuda::cascade

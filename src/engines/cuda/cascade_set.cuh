@@ -36,28 +36,35 @@ struct Program {
 };
 
 struct LayerCount {
-  unsigned long long live;       ///< images not all zero among the unsettled
-  unsigned long long saturated;  ///< of these, retired at the cap
+  Index live;       ///< images not all zero among the unsettled
+  Index saturated;  ///< of these, retired at the cap
 };
 
-/// A batch of images on the device.
+/// Images between two launches, in any order.
+struct Survivors {
+  float* rows;   ///< activations, `stride` floats an image; null: there is no room, and no need
+  Index stride;
+  Index* images;
+  Index* count;
+};
+
+/// What a launch runs: images in, images through layers 1, 2, ... or `first`, ... below `until`, and those left out.
 struct Batch {
-  const std::uint8_t* counts;  ///< of layer 0's neurons, by image
+  const std::uint8_t* counts;  ///< of layer 0's neurons, by image: the images start there; otherwise in `in`
   std::size_t stride;
-  Index images;
-  Index until;             ///< layers to run
-  Index* next;             ///< image that no block has taken yet
+  Index images;  ///< with counts
+  Survivors in;
+  Survivors out;
+  Index first;
+  Index until;
+  Index* next;  ///< image that no block has taken yet
   LayerCount* by_layer;
   std::uint32_t* categories;  ///< a bit an image
-  float* rows;                ///< unless null: receives the activations of unsettled images, `row_stride` floats a row,
-  std::size_t row_stride;
-  std::uint32_t* kept;        ///< and their bits
 };
 
 /// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for
 /// each neuron. Columns without an image, or whose image has settled, are computed along until compact() drops them.
 struct Set {
-  Index table;  ///< which of Shared::image
   Index layer = 0;            ///< next to run
   Index kept = 0;             ///< unsettled images
   Index shift = 0;            ///< a region has 2^shift columns
@@ -73,17 +80,16 @@ struct Set {
 };
 
 /// Variables that a block shares.
-struct Shared {
-  Set sets[2];             ///< the wave and the pool, while not at hand
-  alignas(16) CascadeLayer layers[kLayersKnown];  ///< in turn: the layer at hand and the next ones
-  Index image[2][kSlots];  ///< by set and column; kNever: none
+struct alignas(16) Shared {
+  CascadeLayer layers[kLayersKnown];  ///< in turn: the layer at hand and the next ones
+  Index image[kSlots];  ///< by column; kNever: none
   std::uint8_t live[kSlots];
   std::uint8_t miss[kSlots];
   std::uint16_t order[kSlots];      ///< columns with unsettled images
   std::uint32_t kept[kSlots / 32];  ///< a bit a column
   float sums[kMostCounted + 1];
   uint4 sink[32];  ///< of copies made for the caches' sake
-  Index next[4];   ///< image that the block takes next, and what makes the size a multiple of 16
+  Index next[4];   ///< image that the block takes next, where its images go; and to make the size a multiple of 16
 
   __device__ const CascadeLayer& layer(Index number) const { return layers[number % kLayersKnown]; }
 };
@@ -121,7 +127,7 @@ struct Memory {
 /// Notes which columns have unsettled images; returns their number. Ends with a barrier.
 __device__ inline Index note_kept(const Set& set, Shared& shared) {
   if (threadIdx.x / 32 * 32 < set.slots()) {
-    const bool kept = threadIdx.x < set.slots() && shared.image[set.table][threadIdx.x] != kNever;
+    const bool kept = threadIdx.x < set.slots() && shared.image[threadIdx.x] != kNever;
     const std::uint32_t mask = __ballot_sync(0xffffffffU, kept);
     if (threadIdx.x % 32 == 0) shared.kept[threadIdx.x / 32] = mask;
   }
@@ -139,17 +145,10 @@ __device__ inline Index rank_of(const Shared& shared) {
   return rank;
 }
 
-/// Lists the unsettled images' columns in Shared::order, and their images in `images` from `first` on. After
-/// note_kept(); ends with a barrier.
-__device__ inline void list_kept(const Set& set, Shared& shared, Index* images, Index first) {
-  const bool mine = threadIdx.x < set.slots();
-  const Index image = mine ? shared.image[set.table][threadIdx.x] : kNever;
-  __syncthreads();
-  if (image != kNever) {
-    const Index rank = rank_of(shared);
-    shared.order[rank] = static_cast<std::uint16_t>(threadIdx.x);
-    images[first + rank] = image;
-  }
+/// Lists the unsettled images' columns in Shared::order. After note_kept(); ends with a barrier.
+__device__ inline void list_kept(const Set& set, Shared& shared) {
+  if (threadIdx.x < set.slots() && shared.image[threadIdx.x] != kNever)
+    shared.order[rank_of(shared)] = static_cast<std::uint16_t>(threadIdx.x);
   __syncthreads();
 }
 
@@ -163,8 +162,10 @@ __device__ inline bool saves_columns(const Set& set, Index most_columns) {
 __device__ inline void compact(Set& set, Index width, Index most_columns, Memory& memory, Shared& shared) {
   const Index shift = shift_for(set.kept, most_columns);
   const Index groups = (set.kept + (1U << shift) - 1) >> shift;
-  list_kept(set, shared, shared.image[set.table], 0);
-  if (threadIdx.x >= set.kept && threadIdx.x < groups << shift) shared.image[set.table][threadIdx.x] = kNever;
+  list_kept(set, shared);
+  const Index image = threadIdx.x < set.kept ? shared.image[shared.order[threadIdx.x]] : kNever;
+  __syncthreads();
+  if (threadIdx.x < groups << shift) shared.image[threadIdx.x] = image;
   Set to = set;
   to.shift = shift;
   to.groups = groups;
@@ -177,7 +178,7 @@ __device__ inline void compact(Set& set, Index width, Index most_columns, Memory
       const Index from = shared.order[slot];
       const float* source = memory.at(set.region(from >> set.shift)) + (from & (set.columns() - 1));
       float* target = memory.at(region) + (slot & (to.columns() - 1));
-#pragma unroll 2
+#pragma unroll 4
       for (Index neuron = threadIdx.x >> shift; neuron < width; neuron += kThreads >> shift)
         target[neuron << shift] = source[neuron << set.shift];
     }
@@ -187,27 +188,6 @@ __device__ inline void compact(Set& set, Index width, Index most_columns, Memory
     for (; consumed < until; ++consumed) memory.give(set.region(consumed));
   }
   set = to;
-}
-
-/// Appends the unsettled images of `wave` to `pool`, both before the same layer, whose inputs are `width`. There is
-/// room. After note_kept() of the wave, which is empty then.
-__device__ inline void append(Set& pool, Set& wave, Index width, Index most_columns, Memory& memory, Shared& shared) {
-  list_kept(wave, shared, shared.image[pool.table], pool.kept);
-  pool.shift = shift_for(most_columns, most_columns);
-  for (; pool.slots() < pool.kept + wave.kept; ++pool.groups) pool.put(pool.groups, memory.take());
-  for (Index i = threadIdx.x / 32; i < wave.kept; i += kThreads / 32) {
-    const Index from = shared.order[i];
-    const Index slot = pool.kept + i;
-    const float* source = memory.at(wave.region(from >> wave.shift)) + (from & (wave.columns() - 1));
-    float* target = memory.at(pool.region(slot >> pool.shift)) + (slot & (pool.columns() - 1));
-    for (Index neuron = threadIdx.x % 32; neuron < width; neuron += 32)
-      target[neuron << pool.shift] = source[neuron << wave.shift];
-  }
-  pool.kept += wave.kept;
-  pool.layer = wave.layer;
-  if (threadIdx.x >= pool.kept && threadIdx.x < pool.slots()) shared.image[pool.table][threadIdx.x] = kNever;
-  memory.give_all(wave);
-  __syncthreads();
 }
 
 }  // namespace spdnn::cuda::cascade
