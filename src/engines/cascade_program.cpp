@@ -57,7 +57,8 @@ std::vector<Index> runs_of(const SlicedLists& classes, Index zeros) {
   std::vector<Index> runs(std::size_t{longest} * quads, zeros);
   for (Index quad = 0; quad < quads; ++quad) {
     const Index slice = quad * 4 / kSlice;
-    for (Index at = classes.starts[slice] + quad * 4 % kSlice, k = 0; at < classes.starts[slice + 1]; at += kSlice, ++k) {
+    for (Index at = classes.starts[slice] + quad * 4 % kSlice, k = 0; at < classes.starts[slice + 1];
+         at += kSlice, ++k) {
       const Index* four = classes.values.data() + at;
       const bool run = four[1] == four[0] + 1 && four[2] == four[0] + 2 && four[3] == four[0] + 3;
       runs[std::size_t{k} * quads + quad] = run ? four[0] : CountedLayer::kScattered;
@@ -124,8 +125,7 @@ struct CompiledLayer {
 void write_terms(const CsrMatrix& weights, CompiledLayer& to) {
   to.layer.pairs = alternating_pairs(weights);
   if (to.layer.pairs > 0) {
-    for (Index row = 0; row < weights.rows; ++row)
-      to.terms.push_back(weights.row(row)[0] | weights.row(row)[1] << 16U);
+    for (Index row = 0; row < weights.rows; ++row) to.terms.push_back(weights.row(row)[0] | weights.row(row)[1] << 16U);
     to.terms.resize((to.terms.size() + 3) / 4 * 4);
     return;
   }
@@ -174,17 +174,19 @@ Index append(std::vector<T>& all, const std::vector<T>& part) {
 std::size_t CascadeProgram::bytes() const {
   const auto bytes_of = [](const auto& array) { return array.size() * sizeof(array[0]); };
   return bytes_of(first.inputs.starts) + bytes_of(first.inputs.values) + bytes_of(first.classes.starts) +
-         bytes_of(first.classes.values) + bytes_of(first.words) + bytes_of(first.runs) + bytes_of(first.sums) + bytes_of(layers) + bytes_of(terms) +
-         bytes_of(degrees) + bytes_of(biases);
+         bytes_of(first.classes.values) + bytes_of(first.words) + bytes_of(first.runs) + bytes_of(first.sums) +
+         bytes_of(layers) + bytes_of(terms) + bytes_of(degrees) + bytes_of(biases);
 }
 
 void check_cascade(const Plan& plan) {
   if (plan.depth() == 0) throw UsageError("cascade: a network without layers");
-  if (plan.passes.merge) throw UsageError("cascade: a merged plan has weights of its own for each edge; resident takes any");
+  if (plan.passes.merge)
+    throw UsageError("cascade: a merged plan has weights of its own for each edge; resident takes any");
   for (Index k = 0; k < plan.depth(); ++k) {
     const Layer& layer = plan.layers[k];
     if (!layer.weights.uniform())
-      throw UsageError(fmt::format("cascade: layer {} has weights of its own for each edge; resident takes any", k + 1));
+      throw UsageError(
+          fmt::format("cascade: layer {} has weights of its own for each edge; resident takes any", k + 1));
     if (layer.outputs() > kCascadeWidth)
       throw UsageError(fmt::format("cascade: layer {} has {} neurons to compute, more than {}; spmm_rows takes any",
                                    k + 1, layer.outputs(), kCascadeWidth));

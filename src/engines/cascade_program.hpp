@@ -47,7 +47,7 @@ struct CascadeLayer {
   Index degree = 0;     ///< of every neuron, where `degrees` is kNone
   Index degrees = 0;    ///< where the layer's degrees begin, by neuron
   Index biases = 0;     ///< likewise, its biases
-  Index plain = 0;  ///< the bias may be added to every sum: none is above 0, or the rule says so
+  Index plain = 0;      ///< the bias may be added to every sum: none is above 0, or the rule says so
   std::uint64_t terms = 0;  ///< where its terms begin, in 16-byte units
 
   static constexpr Index kNone = 0xffffffff;
@@ -70,8 +70,9 @@ struct CascadeProgram {
 inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
 inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte
 
-/// Compiles a plan. UsageError where the engine does not take it: no layers, a merged plan, edges of different weight in a layer, more
-/// than kMostCounted terms in layer 0, a layer wider than kCascadeWidth. O(edges), parallel over layers.
+/// Compiles a plan. UsageError where the engine does not take it: no layers, a merged plan, edges of different weight
+/// in a layer, more than kMostCounted terms in layer 0, a layer wider than kCascadeWidth. O(edges), parallel over
+/// layers.
 CascadeProgram compile_cascade(const Plan& plan);
 /// The checks alone.
 void check_cascade(const Plan& plan);

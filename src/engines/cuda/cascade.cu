@@ -25,8 +25,8 @@ namespace spdnn::cuda {
 namespace {
 
 using cascade::Batch;
-using cascade::count_kernel;
 using cascade::cascade_kernel;
+using cascade::count_kernel;
 using cascade::Counting;
 using cascade::LayerCount;
 using cascade::Program;
@@ -41,7 +41,7 @@ constexpr std::size_t kSharedReserve = 1024;
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 
 /// Layers that the first launch runs at least: few images are left behind so many in the official networks.
-constexpr Index kFirstLayers = 8;
+constexpr Index kFirstLayers = 6;
 
 /// How the shared memory of a block is divided for rows of up to `width` neurons; `regions` is 0 where it does not fit.
 struct Division {
@@ -146,8 +146,7 @@ struct DeviceProgram {
     Counting counting{};
     counting.class_slices = first.inputs.slices();
     counting.neuron_slices = first.classes.slices();
-    counting.words_per_class =
-        first.words.empty() ? 0 : narrow<Index>(first.words.size() / first.inputs.slices());
+    counting.words_per_class = first.words.empty() ? 0 : narrow<Index>(first.words.size() / first.inputs.slices());
     const Index quads = 8 * counting.neuron_slices;
     counting.runs_per_neuron = quads == 0 ? 0 : narrow<Index>(first.runs.size() / quads);
     counting.image_pairs = (plan.inputs() + 63) / 64;
@@ -175,7 +174,7 @@ class CascadeEngine final : public Engine {
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
     row_stride_ = (compiled.width + 3) / 4 * 4;
     second_ = 1;
-    const Index kF = getenv("SPDNN_FIRST") ? atoi(getenv("SPDNN_FIRST")) : kFirstLayers; while (second_ < plan_.depth() && (second_ < kF || compiled.layers[second_].pairs > 0)) ++second_;
+    while (second_ < plan_.depth() && (second_ < kFirstLayers || compiled.layers[second_].pairs > 0)) ++second_;
     program_.emplace(compiled, plan_, division, stream_);
     program_->counting.tile = counting_tile(program_->counting, device);
     if (program_->counting.tile == 0)
@@ -183,7 +182,8 @@ class CascadeEngine final : public Engine {
                        " neurons do not fit this device's shared memory; spmm_rows takes any");
     const auto allow = [&](auto kernel, std::size_t bytes) {
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+      check(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
     };
     allow(cascade_kernel, shared_bytes_);
     allow(count_kernel, program_->counting.shared_bytes());
@@ -218,6 +218,7 @@ class CascadeEngine final : public Engine {
     Outcome outcome;
     if (plan_.passes.identical) outcome.identical = -1;
     outcome.categories = categories();
+    outcome.alive.reserve(plan_.depth());
     const auto* counts = reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer);
     for (Index k = 0; k < plan_.depth(); ++k) {
       outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live));
@@ -352,7 +353,8 @@ std::unique_ptr<Engine> make_cascade(const Plan& plan, const EngineOptions& opti
 
 std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options, Index images) {
   check_cascade(plan);
-  if (cuda::cuda_available(nullptr, options.device)) (void)cuda::division_for(plan, cuda::device_properties(options.device));
+  if (cuda::cuda_available(nullptr, options.device))
+    (void)cuda::division_for(plan, cuda::device_properties(options.device));
   // Counts of layer 0; survivors; the program: two bytes a term and the lists of layer 0.
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
   Index width = 0;

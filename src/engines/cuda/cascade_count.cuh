@@ -27,16 +27,16 @@ struct Counting {
   const Index* class_values;
   const Index* runs;
   Index runs_per_neuron;
-  const Index* words;  ///< null where classes do not fill words
+  const Index* words;     ///< null where classes do not fill words
   Index words_per_class;  ///< a multiple of four
   Index class_slices;
   Index neuron_slices;
   Index tile;  ///< images of a block
   const std::uint64_t* image_words;
-  Index image_pairs;           ///< 64-bit words of an image
+  Index image_pairs;  ///< 64-bit words of an image
   Index images;
-  std::uint8_t* counts;        ///< images x 32 neuron_slices
-  std::uint32_t* state;        ///< what the run adds to, set to 0
+  std::uint8_t* counts;  ///< images x 32 neuron_slices
+  std::uint32_t* state;  ///< what the run adds to, set to 0
   Index state_words;
 
   /// In shared memory, in 32-bit words: an image's bits with a pair of zeros behind them, ...
@@ -65,8 +65,7 @@ __device__ inline void store_planes(const std::uint32_t (&planes)[5], std::uint8
   for (Index q = 0; q < 8; ++q) {
     std::uint32_t four = 0;
 #pragma unroll
-    for (Index b = 0; b < 5; ++b)
-      four |= (planes[b] >> (4 * q) & 15U) * (0x00204081U << b) & (0x01010101U << b);
+    for (Index b = 0; b < 5; ++b) four |= (planes[b] >> (4 * q) & 15U) * (0x00204081U << b) & (0x01010101U << b);
     reinterpret_cast<std::uint32_t*>(to)[q] = four;
   }
 }

@@ -22,9 +22,9 @@ namespace spdnn::cuda::cascade {
 inline constexpr Index kPrefetched = std::uint32_t{8} << 10U;
 
 __device__ inline void copy_16_bytes(void* shared, const void* global) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(global));
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global));
 }
 
 /// Brings a layer's description into shared memory; visible after wait_for_copies() and a barrier. The last warp does
@@ -58,12 +58,10 @@ __device__ inline Index settle_image(const Program& program, const Batch& batch,
   const bool dead = active && layer + 1 >= program.dead_from && program.dead_from != kNever && !live;
   if (report) {
     const bool in_the_end = active && live && !saturated && layer + 1 == program.depth;
-    if (saturated || in_the_end)
-      atomicOr(batch.categories + image / 32, 1U << image % 32);
+    if (saturated || in_the_end) atomicOr(batch.categories + image / 32, 1U << image % 32);
     const std::uint32_t lives = __ballot_sync(0xffffffffU, active && live);
     const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
-    if (threadIdx.x % 32 == 0 && lives != 0)
-      atomicAdd(&batch.by_layer[layer].live, static_cast<Index>(__popc(lives)));
+    if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[layer].live, static_cast<Index>(__popc(lives)));
     if (threadIdx.x % 32 == 0 && saturates != 0)
       atomicAdd(&batch.by_layer[layer].saturated, static_cast<Index>(__popc(saturates)));
   }

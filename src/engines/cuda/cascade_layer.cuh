@@ -281,8 +281,8 @@ __device__ inline void load_quad(const Program& program, const CascadeLayer& lay
   }
 }
 
-/// Images first .. first+count-1 come in behind layer 0. A thread takes four neurons of an image at a time, and their counts several
-/// times ahead, as they come from far. Ends with a barrier.
+/// Images first .. first+count-1 come in behind layer 0. A thread takes four neurons of an image at a time, and their
+/// counts several times ahead, as they come from far. Ends with a barrier.
 __device__ inline void load_counts(const Program& program, const Batch& batch, Index first, Index count, Set& set,
                                    Memory& memory, Shared& shared) {
   constexpr Index kAhead = 4;
@@ -308,8 +308,7 @@ __device__ inline void load_counts(const Program& program, const Batch& batch, I
     }
     range.mark(slot, program.activation.cap, shared);
   }
-  if (threadIdx.x < set.slots())
-    shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
+  if (threadIdx.x < set.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
   __syncthreads();
 }
 

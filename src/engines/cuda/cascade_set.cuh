@@ -42,7 +42,7 @@ struct LayerCount {
 
 /// Images between two launches, in any order.
 struct Survivors {
-  float* rows;   ///< activations, `stride` floats an image; null: there is no room, and no need
+  float* rows;  ///< activations, `stride` floats an image; null: there is no room, and no need
   Index stride;
   Index* images;
   Index* count;
@@ -82,7 +82,7 @@ struct Set {
 /// Variables that a block shares.
 struct alignas(16) Shared {
   CascadeLayer layers[kLayersKnown];  ///< in turn: the layer at hand and the next ones
-  Index image[kSlots];  ///< by column; kNever: none
+  Index image[kSlots];                ///< by column; kNever: none
   std::uint8_t live[kSlots];
   std::uint8_t miss[kSlots];
   std::uint16_t order[kSlots];      ///< columns with unsettled images
