@@ -167,7 +167,7 @@ gpu-tests test-gpu sanitize-gpu:
 	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
 endif
 
-# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on); without CUDA, the CPU's.
 KERNEL_BENCH := $(OUT)/kernel_bench
 kernel-bench: $(KERNEL_BENCH)
 $(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
