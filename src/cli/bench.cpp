@@ -5,8 +5,11 @@
 
 #include "bench/layers.hpp"
 #include "cli/options.hpp"
+#include "core/build_info.hpp"
+#include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "io/files.hpp"
+#include "report/machine.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -77,8 +80,22 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
+nlohmann::ordered_json machine_json(Device device) {
+  const Machine machine = this_machine(device);
+  const auto named = [](const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+  };
+  return {{"host", machine.host},
+          {"cpu", machine.cpu},
+          {"device", named(machine.device)},
+          {"driver", named(machine.driver)},
+          {"cuda", named(machine.cuda)},
+          {"threads", host_threads()}};
+}
+
 std::string json_line(const Variant& variant, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
   const double median = timing.seconds.median;
+  const BuildInfo& build = build_info();
   const nlohmann::ordered_json json = {
       {"schema", "spdnn-layers-1"},
       {"variant", variant.name},
@@ -92,7 +109,9 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
       {"edges_per_second", timing.edges / median},
       {"bytes", timing.bytes},
       {"ceiling_bytes_per_second", ceiling},
-      {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling}};
+      {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling},
+      {"machine", machine_json(variant.device)},
+      {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   return json.dump() + "\n";
 }
 

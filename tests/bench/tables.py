@@ -20,15 +20,17 @@ IMAGES = 60000
 DEGREE = 32
 SPGEMM = ("unbuffered", "buffered", "filtered")
 
-RUN_FIELDS = {
+ORIGIN_FIELDS = {
+    "machine.cpu": str, "machine.threads": int, "build.version": str, "build.commit": str, "build.dirty": bool,
+}
+RUN_FIELDS = ORIGIN_FIELDS | {
     "problem.neurons": (int, list), "problem.layers": int, "problem.bias": str, "problem.images": int,
     "problem.edges": int, "variant": str, "passes": str, "precision": str, "trials": int, "batch": int,
     "stored_edges": int, "seconds.infer.min": NUMBER, "seconds.infer.median": NUMBER, "seconds.infer.max": NUMBER,
     "seconds.total": NUMBER, "rate": NUMBER, "rate_end_to_end": NUMBER, "verdict.status": str, "verdict.against": str,
-    "verdict.categories": int, "machine.cpu": str, "machine.threads": int, "build.version": str, "build.commit": str,
-    "build.dirty": bool,
+    "verdict.categories": int,
 }
-LAYER_FIELDS = {
+LAYER_FIELDS = ORIGIN_FIELDS | {
     "variant": str, "neurons": int, "degree": int, "weights": str, "layers": int, "images": int, "trials": int,
     "seconds_per_layer.min": NUMBER, "seconds_per_layer.median": NUMBER, "seconds_per_layer.max": NUMBER,
     "edges_per_second": NUMBER, "bytes": int, "share_of_ceiling": NUMBER,
@@ -247,9 +249,9 @@ class Tables:
         self.take(lambda run: id(run) in chosen)
         return best
 
-    def origin(self, run):
+    def origin(self, line):
         """The number of a machine and build in the last table."""
-        machine, build = run["machine"], run["build"]
+        machine, build = line["machine"], line["build"]
         origin = (machine.get("device") or "none", machine.get("driver") or "-", machine.get("cuda") or "-",
                   machine["cpu"], machine["threads"], build["version"],
                   build["commit"] + (" with changes" if build["dirty"] else ""))
@@ -346,10 +348,12 @@ class Tables:
             return []
         rows = [[line["neurons"], line["degree"], line["weights"], line["images"], line["variant"],
                  ms(line["seconds_per_layer"]["median"]), fixed(line["edges_per_second"] / 1e12),
-                 f"{line['bytes'] / 1e6:.1f}", f"{100 * line['share_of_ceiling']:.1f} %", line["trials"]]
+                 f"{line['bytes'] / 1e6:.1f}", f"{100 * line['share_of_ceiling']:.1f} %", line["trials"],
+                 self.origin(line)]
                 for line in self.layers.values()]
         rows.sort(key=lambda row: row[:2] + [row[2], -row[3]])
-        head = ["neurons", "degree", "weights", "images", "variant", "a layer", "TE/s", "MB", "ceiling", "trials"]
+        head = ["neurons", "degree", "weights", "images", "variant", "a layer", "TE/s", "MB", "ceiling", "trials",
+                "run on"]
         return [TITLES["layers"], table(head, rows)]
 
     def machines(self):
