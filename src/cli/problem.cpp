@@ -22,8 +22,11 @@ GivenNetwork generate(const po::variables_map& values, const std::string& family
   const auto neurons = text_of(values, "neurons");
   const auto layers = text_of(values, "layers");
   if (!neurons || !layers) throw UsageError("--generate official needs --neurons and --layers");
+  const Index width = parse_count("neurons", *neurons);
+  const Index depth = parse_count("layers", *layers);
   const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
-  return {generate_official_network(parse_count("neurons", *neurons), parse_count("layers", *layers), progress), true};
+  // At other depths than the challenge's the first layers are official ones, but the categories are not.
+  return {generate_official_network(width, depth, progress), official_network_digest(width, depth).has_value()};
 }
 
 NetworkFile read(const po::variables_map& values, const std::string& path) {

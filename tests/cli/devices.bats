@@ -48,6 +48,20 @@ setup() {
   [ "$(jq -s '[.[].share_of_ceiling > 0] | all' "$BATS_TEST_TMPDIR/layers.json")" = true ]
 }
 
+@test "bench layers goes on behind what fails, and has fewer trials where time is short" {
+  ulimit -v 2900000
+  run "$SPDNN" bench layers --neurons 50000000,64 --degrees 8 --alive 1 --images 10 --layers 2 --variants cpu_openmp \
+    --json "$BATS_TEST_TMPDIR/layers.json"
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"50000000      8 failed: "* ]]
+  [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
+  run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
+    --json "$BATS_TEST_TMPDIR/layers.json"
+  [ "$status" -eq 0 ]
+  [ "$(jq .trials "$BATS_TEST_TMPDIR/layers.json")" -eq 1 ]
+}
+
 @test "bench refuses what it cannot time" {
   run "$SPDNN" bench engines
   [ "$status" -eq 2 ]

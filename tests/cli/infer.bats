@@ -90,3 +90,11 @@ setup() {
   run "${infer[@]}" --bias -0.25 --json /dev/full
   [ "$status" -eq 3 ]
 }
+
+@test "an official network of another depth has no official categories" {
+  mnist="$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz"
+  [ -r "$mnist" ] || skip "needs MNIST's training images"
+  run "$SPDNN" infer --generate official --neurons 1024 --layers 12 --mnist "$mnist" --progress never
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"UNVERIFIED: 1824 categories"* ]]
+}
