@@ -21,7 +21,7 @@ po::options_description infer_options() {
       ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                     //
       ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")          //
       ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                               //
-      ("precision", po::value<std::string>(), "fp32, fp64 or fp16; default: the variant's first")                    //
+      ("precision", po::value<std::string>(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")     //
       ("trials", po::value<std::string>()->default_value("1"), "repeat the inference so often")                      //
       ("batch", po::value<std::string>()->default_value("auto"), "images at a time; auto: as many as memory takes")  //
       ("threads", po::value<std::string>(), "host threads; default: all")                                            //
@@ -102,6 +102,14 @@ ComparedRun compare_with_dead(const Prepared& prepared, const Variant& variant, 
   return {plan.passes, spread(result.infer_seconds), result.outcome.categories == outcome.categories};
 }
 
+/// What fp16 storage changes: its categories against those of the same run in fp32.
+Verdict compare_with_fp32(const Prepared& prepared, const Variant& variant, RunOptions options,
+                          const Outcome& outcome) {
+  options.engine.precision = Precision::fp32;
+  options.trials = 1;
+  return judge(outcome.categories, run(variant, prepared.plan, prepared.images, options).outcome.categories, "fp32");
+}
+
 void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const RunOptions& options,
               Report& report) {
   report.neurons = plan.given_neurons;
@@ -170,6 +178,8 @@ int infer(const Arguments& arguments) {
                           report.outcome.categories);
   if (values.count("compare") != 0)
     report.compared = compare_with_dead(prepared, *choice.variant, options, report.outcome);
+  if (report.precision == Precision::fp16)
+    report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);
   fmt::print("{}", to_text(report));
   if (const auto path = text_of(values, "json")) write_text(*path, to_json(report));
   return static_cast<int>(exit_code(report));

@@ -36,6 +36,11 @@ std::string verdict_text(const Verdict& verdict) {
   return text;
 }
 
+std::string difference_text(const Verdict& verdict) {
+  return fmt::format("fp16 against fp32: {} categories differ: {} missing, {} extra", *verdict.missing + *verdict.extra,
+                     *verdict.missing, *verdict.extra);
+}
+
 nlohmann::ordered_json optional_json(const auto& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
@@ -88,6 +93,7 @@ std::string to_text(const Report& r) {
                                       r.compared->infer.median / r.seconds.infer.median,
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
   }
+  if (r.against_fp32) line("precision", difference_text(*r.against_fp32));
   line("verdict", verdict_text(r.verdict));
   return text;
 }
@@ -135,6 +141,7 @@ std::string to_json(const Report& r) {
                {"identical", r.outcome.identical},
                {"borderline", r.outcome.borderline.size()},
                {"compared", nullptr},
+               {"against_fp32", nullptr},
                {"machine",
                 {{"host", machine.host},
                  {"cpu", machine.cpu},
@@ -149,6 +156,12 @@ std::string to_json(const Report& r) {
                         {"infer", spread_json(r.compared->infer)},
                         {"rate", edges_per_second(r, r.compared->infer.median)},
                         {"same_categories", r.compared->same_categories}};
+  }
+  if (r.against_fp32) {
+    json["against_fp32"] = {{"differ", *r.against_fp32->missing + *r.against_fp32->extra},
+                            {"missing", *r.against_fp32->missing},
+                            {"extra", *r.against_fp32->extra},
+                            {"first_ids", r.against_fp32->first_ids}};
   }
   return json.dump() + "\n";
 }

@@ -58,6 +58,7 @@ struct Report {
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;
+  std::optional<Verdict> against_fp32;  ///< of an fp16 run: against the categories of the same run in fp32
 
   /// Images x edges of the given network per second; 0 when nothing was timed.
   double rate() const;

@@ -73,6 +73,12 @@ setup() {
   done
 }
 
+@test "a precision that the variant does not compute in is a usage error" {
+  run "${infer[@]}" --bias -0.25 --variant cpu_openmp --precision fp16
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--precision: cpu_openmp does not compute in 'fp16'; see spdnn variants"* ]]
+}
+
 @test "missing files and images that do not fit are data errors" {
   run "$SPDNN" infer --network nowhere --inputs images.tsv --bias 0
   [ "$status" -eq 3 ]
