@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/build_info.hpp"
 #include "engines/devices.hpp"
 #include "plan/choose.hpp"
@@ -41,6 +43,13 @@ EngineChoice choose_engine(const std::string& variant, const std::string& device
   if (device != "auto" && to_string(named.device) != device)
     throw UsageError(fmt::format("--variant {} does not run on --device {}", variant, device));
   return {&named, {}};
+}
+
+bool may_choose_cuda(const std::string& variant, const std::string& device) {
+  const auto& all = variants();
+  return device != "cpu" && std::any_of(all.begin(), all.end(), [&](const Variant& v) {
+           return v.device == Device::cuda && (variant == "auto" || variant == v.name);
+         });
 }
 
 }  // namespace spdnn::cli

@@ -14,4 +14,7 @@ struct EngineChoice {
 /// The variant for --variant NAME|auto and --device auto|cpu|cuda. UsageError where they contradict each other.
 EngineChoice choose_engine(const std::string& variant, const std::string& device, const Plan& plan, Index images);
 
+/// Whether choose_engine could choose a CUDA variant, told without touching a device. Nothing is refused here.
+bool may_choose_cuda(const std::string& variant, const std::string& device);
+
 }  // namespace spdnn::cli

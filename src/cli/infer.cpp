@@ -3,8 +3,10 @@
 #include "cli/engine_choice.hpp"
 #include "cli/problem.hpp"
 #include "cli/verify.hpp"
+#include "core/background.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
@@ -73,7 +75,7 @@ struct Prepared {
   bool official_network = false;
 };
 
-Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSeconds& seconds) {
+Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, PhaseSeconds& seconds) {
   Prepared prepared;
   Stopwatch watch;
   const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
@@ -90,9 +92,22 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSec
     if (!needs_network) prepared.given.reset();
     seconds.plan = watch.lap();
   }
-  prepared.images = load_images(values, prepared.plan.inputs());
+  prepared.images = images.get(prepared.plan.inputs());
   seconds.read += watch.lap();
   return prepared;
+}
+
+/// Begins to start the CUDA device up, where it may be chosen.
+void begin_start(const po::variables_map& values, std::optional<Background<double>>& start) {
+  if (may_choose_cuda(values["variant"].as<std::string>(), values["device"].as<std::string>()))
+    start.emplace([] { return start_up(Device::cuda); });
+}
+
+StartSeconds await(std::optional<Background<double>>& start) {
+  if (!start) return {};
+  const Stopwatch watch;
+  const double took = start->get();
+  return {took, watch.seconds()};
 }
 
 ComparedRun compare_with_dead(const Prepared& prepared, const Variant& variant, const RunOptions& options,
@@ -131,6 +146,7 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
 void take_over(RunResult result, Report& report) {
   report.batch = result.batch;
   report.seconds.upload = result.upload_seconds;
+  report.seconds.upload_images = result.load_seconds;
   report.seconds.infer = spread(std::move(result.infer_seconds));
   report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);
@@ -151,16 +167,22 @@ ExitCode exit_code(const Report& report) {
 
 int infer(const Arguments& arguments) {
   const Stopwatch process;
+  Report report;
+  report.seconds.load = process_cpu_seconds();
   po::variables_map values;
   if (!parse(arguments, "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]",
              infer_options(), {}, values))
     return 0;
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   RunOptions options = run_options(values);
+  // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
+  std::optional<Background<double>> start;
+  begin_start(values, start);
+  ImageSource image_source(values);
   const Truth truth = read_truth(text_of(values, "truth"), text_of(values, "verify"));
 
-  Report report;
-  const Prepared prepared = prepare(values, passes, report.seconds);
+  const Prepared prepared = prepare(values, passes, image_source, report.seconds);
+  report.seconds.start = await(start);
   const Plan& plan = prepared.plan;
   const ImageSet& images = prepared.images;
   const EngineChoice choice =
@@ -172,7 +194,7 @@ int infer(const Arguments& arguments) {
   const Stopwatch writing;
   if (const auto path = text_of(values, "categories")) write_categories(*path, report.outcome.categories);
   report.seconds.write = writing.seconds();
-  report.seconds.total = process.seconds();
+  report.seconds.total = report.seconds.load + process.seconds();
 
   report.verdict = verify(truth, prepared.given ? &prepared.given->network : nullptr, prepared.official_network, images,
                           report.outcome.categories);

@@ -129,15 +129,22 @@ std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& p
   return plan;
 }
 
-ImageSet load_images(const po::variables_map& values, Index neurons) {
+ImageSource::ImageSource(const po::variables_map& values) : values_(values) {
   const auto path = text_of(values, "inputs");
-  const auto mnist = text_of(values, "mnist");
+  if (!path || values.count("mnist") != 0 || !path->ends_with(".spdnn")) return;
+  packed_.emplace([file = Path(*path)] { return read_images(file, std::nullopt, std::nullopt); });
+}
+
+ImageSet ImageSource::get(Index neurons) {
+  const auto path = text_of(values_, "inputs");
+  const auto mnist = text_of(values_, "mnist");
   if (path.has_value() == mnist.has_value()) throw UsageError("give either --inputs PATH or --mnist IDX");
   std::optional<Index> images;
-  if (const auto text = text_of(values, "images")) images = parse_count("images", *text);
+  if (const auto text = text_of(values_, "images")) images = parse_count("images", *text);
+  if (packed_) return fit_images(*path, packed_->get(), neurons, images);
   if (path) return read_images(*path, neurons, images);
   if (images) throw UsageError("--images does not go with --mnist");
-  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values["progress"].as<std::string>()));
+  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values_["progress"].as<std::string>()));
 }
 
 }  // namespace spdnn::cli
