@@ -110,11 +110,21 @@ StartSeconds await(std::optional<Background<double>>& start) {
   return {took, watch.seconds()};
 }
 
-ComparedRun compare_with_dead(const Prepared& prepared, const Variant& variant, const RunOptions& options,
+/// What --variant, --device and --precision ask for, for this plan.
+EngineChoice choose(const po::variables_map& values, const Plan& plan, const ImageSet& images) {
+  const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
+  return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
+                       text_of(values, "precision"), plan, {images.images(), bits});
+}
+
+ComparedRun compare_with_dead(const Prepared& prepared, const po::variables_map& values, RunOptions options,
                               const Outcome& outcome) {
   const Plan plan = make_plan(prepared.given->network, parse_passes("dead"));
+  const Variant& variant = *choose(values, plan, prepared.images).variant;
+  options.engine.precision = precision_for(variant, values);
   const RunResult result = run(variant, plan, prepared.images, options);
-  return {plan.passes, spread(result.infer_seconds), result.outcome.categories == outcome.categories};
+  return {std::string(variant.name), plan.passes, spread(result.infer_seconds),
+          result.outcome.categories == outcome.categories};
 }
 
 /// What fp16 storage changes: its categories against those of the same run in fp32.
@@ -185,8 +195,7 @@ int infer(const Arguments& arguments) {
   report.seconds.start = await(start);
   const Plan& plan = prepared.plan;
   const ImageSet& images = prepared.images;
-  const EngineChoice choice =
-      choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(), plan, images.images());
+  const EngineChoice choice = choose(values, plan, images);
   options.engine.precision = precision_for(*choice.variant, values);
   describe(plan, images, choice, options, report);
   take_over(run(*choice.variant, plan, images, options), report);
@@ -198,8 +207,7 @@ int infer(const Arguments& arguments) {
 
   report.verdict = verify(truth, prepared.given ? &prepared.given->network : nullptr, prepared.official_network, images,
                           report.outcome.categories);
-  if (values.count("compare") != 0)
-    report.compared = compare_with_dead(prepared, *choice.variant, options, report.outcome);
+  if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
   if (report.precision == Precision::fp16)
     report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);
   fmt::print("{}", to_text(report));

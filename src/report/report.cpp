@@ -119,8 +119,8 @@ std::string to_text(const Report& r) {
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
   if (r.compared) {
-    line("compared with", fmt::format("--reduce {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
-                                      to_string(r.compared->passes), r.compared->infer.median,
+    line("compared with", fmt::format("--reduce {} by {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
+                                      to_string(r.compared->passes), r.compared->variant, r.compared->infer.median,
                                       rate_text(edges_per_second(r, r.compared->infer.median)),
                                       r.compared->infer.median / r.seconds.infer.median,
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
@@ -177,7 +177,8 @@ std::string to_json(const Report& r) {
                  {"threads", r.threads}}},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   if (r.compared) {
-    json["compared"] = {{"passes", to_string(r.compared->passes)},
+    json["compared"] = {{"variant", r.compared->variant},
+                        {"passes", to_string(r.compared->passes)},
                         {"infer", spread_json(r.compared->infer)},
                         {"rate", edges_per_second(r, r.compared->infer.median)},
                         {"same_categories", r.compared->same_categories}};

@@ -46,6 +46,7 @@ struct PhaseSeconds {
 
 /// A second plan's inference, printed beside the first (`--compare`).
 struct ComparedRun {
+  std::string variant;
   Passes passes;
   Spread infer;
   bool same_categories = false;

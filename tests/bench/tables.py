@@ -130,8 +130,11 @@ def check_fields(line, fields):
 def check_run(run):
     """Phases are numbers, and a rate is the one of the line's own numbers."""
     for name, seconds in run["seconds"].items():
-        if name != "infer" and not isinstance(seconds, NUMBER):
-            raise BadLine(f"seconds.{name} is {json.dumps(seconds)}")
+        if name == "infer":
+            continue
+        for part in seconds.values() if isinstance(seconds, dict) else [seconds]:
+            if not isinstance(part, NUMBER) or isinstance(part, bool):
+                raise BadLine(f"seconds.{name} is {json.dumps(seconds)}")
     work = run["problem"]["images"] * run["problem"]["edges"]
     for name, seconds in (("rate", run["seconds"]["infer"]["median"]), ("rate_end_to_end", run["seconds"]["total"])):
         if seconds <= 0 or not math.isclose(run[name] * seconds, work, rel_tol=1e-6):
@@ -203,6 +206,17 @@ def fixed(value, digits=4):
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
+def phases_of(run):
+    """Seconds by phase, in the order of the report; a phase of several parts, such as start, has a name for each."""
+    phases = {}
+    for name, seconds in run["seconds"].items():
+        if isinstance(seconds, dict):
+            phases |= {f"{name} {part}": value for part, value in seconds.items()}
+        else:
+            phases[name] = seconds
+    return {name: value for name, value in phases.items() if not name.startswith("infer ") and name != "total"}
+
+
 def ms(seconds):
     return fixed(seconds * 1e3)
 
@@ -265,7 +279,7 @@ class Tables:
             return []
         phases = []
         for run in best.values():
-            phases += [name for name in run["seconds"] if name not in (*phases, "infer", "total")]
+            phases += [name for name in phases_of(run) if name not in phases]
         rows = []
         for neurons in SIZES:
             for layers in DEPTHS:
@@ -277,8 +291,9 @@ class Tables:
 
     def official_row(self, run, phases):
         seconds, infer = run["seconds"], run["seconds"]["infer"]
+        taken = phases_of(run)
         return [run["problem"]["neurons"], run["problem"]["layers"], ms(infer["median"]), ms(infer["min"]),
-                ms(infer["max"]), tera(run["rate"]), *[ms(seconds[p]) if p in seconds else "-" for p in phases],
+                ms(infer["max"]), tera(run["rate"]), *[ms(taken[p]) if p in taken else "-" for p in phases],
                 ms(seconds["total"]), tera(run["rate_end_to_end"]), label(run), run["passes"], run["trials"],
                 verdict(run), self.origin(run)]
 

@@ -34,7 +34,7 @@ struct Configuration {
 
 std::vector<Configuration> configurations() {
   std::vector<Configuration> all;
-  for (const Variant& variant : variants())
+  for (const Variant& variant : testing::general_variants())
     for (const Precision precision : variant.precisions)
       if (precision != Precision::fp16) all.push_back({&variant, precision});
   return all;
