@@ -72,13 +72,13 @@ ifeq ($(GPU),1)
 endif
 
 .PHONY: io-bench all deps demo test run-tests gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
-	kernel-bench \
+	kernel-bench bench-gpu results \
 	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench clean help'
+	@echo 'targets: all (default) deps demo test test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
 	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
@@ -167,12 +167,20 @@ gpu-tests test-gpu sanitize-gpu:
 	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
 endif
 
-# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on).
+# Tuning of the CUDA kernels: times and checks every tile shape (GPU=1, and a GPU to run on); without CUDA, the CPU's.
 KERNEL_BENCH := $(OUT)/kernel_bench
 kernel-bench: $(KERNEL_BENCH)
 $(KERNEL_BENCH): $(OUT)/tests/bench/kernel_bench.o $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -o $@
+
+# The official networks on a GPU: JSON lines for results/<machine>, and the tables made of all that are there.
+BENCH_GROUPS ?= planned unsaturated dead spgemm
+BENCH_LINES  ?= build/bench-gpu.jsonl
+bench-gpu: $(PROGRAM)
+	@./tests/bench/official_gpu.sh --spdnn $(PROGRAM) $(if $(MNIST),--mnist $(MNIST)) $(BENCH_OPTIONS) $(BENCH_LINES) $(BENCH_GROUPS)
+results: build/.deps-TEST
+	@./tests/bench/tables.py $(sort $(dir $(wildcard results/*/*.jsonl)))
 
 # ---- how fast files are read; a part of `make bench` -----------------------------------------------------------------
 $(OUT)/io_bench: $(OUT)/tests/bench/io_bench.o $(LIBRARY)

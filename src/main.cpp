@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -47,12 +48,13 @@ int dispatch(const Arguments& arguments) {
 }  // namespace
 }  // namespace spdnn::cli
 
-/// The only place that catches: errors become one line on stderr and an exit code.
+/// The only place that catches: errors become one line on stderr and an exit code. They end the program at once, as
+/// threads may still be reading files or starting a device up that nobody needs any more.
 int main(int argc, char** argv) {
-  const auto fail = [](spdnn::ExitCode code, const char* what) {
+  const auto fail = [](spdnn::ExitCode code, const char* what) -> int {
     std::fflush(stdout);
     fmt::print(stderr, "spdnn: {}\n", what);
-    return static_cast<int>(code);
+    std::_Exit(static_cast<int>(code));
   };
   try {
     const int code = spdnn::cli::dispatch({argv + 1, argv + argc});

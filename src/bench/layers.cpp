@@ -65,21 +65,31 @@ double host_copy_bytes_per_second(const EngineOptions& options) {
 
 }  // namespace
 
-LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const EngineOptions& options) {
-  const Plan plan = make_layers(bench);
-  const auto wanted = static_cast<Index>(std::max(1.0, std::round(bench.alive * bench.images)));
+LayerProblem make_problem(const LayerBench& bench) {
+  const auto images = static_cast<Index>(std::max(1.0, std::round(bench.alive * bench.images)));
+  return {make_layers(bench), random_images(images, bench.neurons)};
+}
+
+LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const LayerProblem& problem,
+                        const EngineOptions& options) {
+  const Plan& plan = problem.plan;
   LayerTiming timing;
-  timing.images = automatic_batch(variant, plan, options, wanted);
+  timing.images = automatic_batch(variant, plan, options, problem.images.images());
   const auto engine = variant.make(plan, options);
-  engine->load(random_images(timing.images, bench.neurons));
+  engine->load(problem.images.slice(0, timing.images));
   std::vector<double> samples;
-  for (int trial = 0; trial <= bench.trials; ++trial) {
-    engine->reset();
+  const Stopwatch all;
+  for (int run = 0; run <= bench.trials && (run < 2 || all.seconds() < bench.seconds); ++run) {
     const Stopwatch watch;
+    engine->reset();  // timed as in `infer`: some engines do it in the background
     for (Index layer = 0; layer < plan.depth();) layer = engine->advance(layer, plan.depth());
     engine->outcome();
-    if (trial > 0) samples.push_back(watch.seconds() / plan.depth());  // the first warms up
+    const double seconds = watch.seconds();
+    const bool only_one = run == 0 && seconds >= bench.seconds;
+    if (run > 0 || only_one) samples.push_back(seconds / plan.depth());  // otherwise the first warms up
+    if (only_one) break;
   }
+  timing.trials = static_cast<int>(samples.size());
   timing.seconds = spread(std::move(samples));
   const std::size_t layer_edges = plan.edges() / plan.depth();
   timing.edges = static_cast<double>(timing.images) * static_cast<double>(layer_edges);

@@ -16,17 +16,29 @@ struct LayerBench {
   double alive = 1.0;     ///< share of the images that enter the layers
   bool distinct = false;  ///< every weight its own value, instead of one for all
   int trials = 5;
+  double seconds = 2;  ///< no trial begins later; a first run that takes as long is the only one
+};
+
+/// What all variants are timed on.
+struct LayerProblem {
+  Plan plan;
+  ImageSet images;
 };
 
 struct LayerTiming {
   Index images = 0;       ///< that were computed
-  Spread seconds;         ///< one layer
+  int trials = 0;         ///< that there was time for
+  Spread seconds;         ///< one layer, its share of making the images ready included
   double edges = 0;       ///< images x edges of one layer
   std::size_t bytes = 0;  ///< least traffic of one layer: weights once, activations of each image read and written once
 };
 
-/// Times `variant` under --reduce dead. Throws what the engine throws.
-LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const EngineOptions& options);
+/// The network and the images, `alive` of them.
+LayerProblem make_problem(const LayerBench& bench);
+
+/// Times `variant` under --reduce dead. Throws what the engine throws: UsageError where it does not take the layers.
+LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const LayerProblem& problem,
+                        const EngineOptions& options);
 
 /// The ceiling that timings are compared with: bytes read and written per second by a plain copy of 1 GiB (less where
 /// memory is short) on the device, the best of ten.

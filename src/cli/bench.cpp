@@ -5,8 +5,11 @@
 
 #include "bench/layers.hpp"
 #include "cli/options.hpp"
+#include "core/build_info.hpp"
+#include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "io/files.hpp"
+#include "report/machine.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -26,6 +29,7 @@ po::options_description layer_options() {
       ("layers", text("8"), "layers timed together")                                                   //
       ("images", text("60000"), "images at a share of 1")                                              //
       ("trials", text("5"), "measurements; the median counts")                                         //
+      ("seconds", text("2"), "begin no trial of a measurement later than this")                        //
       ("variants", text("all"), "names joined by commas, or all that can run here but cpu_reference")  //
       ("json", po::value<std::string>(), "write one JSON line per measurement here");
   return options;
@@ -58,6 +62,7 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   one.layers = parse_count("layers", text("layers"));
   one.images = parse_count("images", text("images"));
   one.trials = static_cast<int>(parse_count("trials", text("trials")));
+  one.seconds = parse_real("seconds", text("seconds"));
   if (text("weights") != "constant" && text("weights") != "distinct")
     throw UsageError(fmt::format("--weights: '{}' is neither constant nor distinct", text("weights")));
   one.distinct = text("weights") == "distinct";
@@ -75,8 +80,22 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
+nlohmann::ordered_json machine_json(Device device) {
+  const Machine machine = this_machine(device);
+  const auto named = [](const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+  };
+  return {{"host", machine.host},
+          {"cpu", machine.cpu},
+          {"device", named(machine.device)},
+          {"driver", named(machine.driver)},
+          {"cuda", named(machine.cuda)},
+          {"threads", host_threads()}};
+}
+
 std::string json_line(const Variant& variant, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
   const double median = timing.seconds.median;
+  const BuildInfo& build = build_info();
   const nlohmann::ordered_json json = {
       {"schema", "spdnn-layers-1"},
       {"variant", variant.name},
@@ -85,50 +104,83 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
       {"weights", bench.distinct ? "distinct" : "constant"},
       {"layers", bench.layers},
       {"images", timing.images},
-      {"trials", bench.trials},
+      {"trials", timing.trials},
       {"seconds_per_layer", {{"min", timing.seconds.min}, {"median", median}, {"max", timing.seconds.max}}},
       {"edges_per_second", timing.edges / median},
       {"bytes", timing.bytes},
       {"ceiling_bytes_per_second", ceiling},
-      {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling}};
+      {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling},
+      {"machine", machine_json(variant.device)},
+      {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   return json.dump() + "\n";
 }
+
+/// Prints a line per measurement and keeps its JSON line: both are there as soon as they are known, as a run may be cut
+/// short. What a variant does not take is skipped, and what fails does not keep the others from running.
+class LayersRun {
+ public:
+  explicit LayersRun(std::optional<std::string> json_path) : json_path_(std::move(json_path)) {
+    fmt::print("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree", "images",
+               "ms a layer", "Tedges/s", "MB", "ceiling", "trials");
+  }
+
+  void measure(const LayerBench& bench, const std::vector<const Variant*>& variants) {
+    std::optional<LayerProblem> problem;
+    for (const Variant* variant : variants) {
+      const double ceiling = ceiling_of(variant->device);
+      fmt::print("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree);
+      std::fflush(stdout);
+      try {
+        if (!problem) problem = make_problem(bench);
+        EngineOptions options;
+        options.precision = variant->precisions.front();
+        const LayerTiming timing = time_layers(*variant, bench, *problem, options);
+        print(timing, ceiling);
+        json_ += json_line(*variant, bench, timing, ceiling);
+        if (json_path_) write_text(*json_path_, json_);
+      } catch (const UsageError& error) {
+        fmt::print("skipped: {}\n", error.what());
+      } catch (const std::exception& error) {
+        fmt::print("failed: {}\n", error.what());
+        failed_ = true;
+      }
+    }
+  }
+
+  int finish() const {
+    for (const auto& [device, ceiling] : ceilings_)
+      fmt::print("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n", to_string(device),
+                 ceiling / 1e9);
+    return static_cast<int>(failed_ ? ExitCode::device : ExitCode::done);
+  }
+
+ private:
+  double ceiling_of(Device device) {
+    if (!ceilings_.contains(device)) ceilings_[device] = copy_bytes_per_second(device, {});
+    return ceilings_[device];
+  }
+
+  static void print(const LayerTiming& timing, double ceiling) {
+    const double median = timing.seconds.median;
+    fmt::print("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
+               timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
+               100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials);
+  }
+
+  std::optional<std::string> json_path_;
+  std::string json_;
+  std::map<Device, double> ceilings_;
+  bool failed_ = false;
+};
 
 int bench_layers(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, layer_options(), {}, values)) return 0;
   const auto all = benches(values);
   const auto chosen = chosen_variants(values["variants"].as<std::string>());
-  const EngineOptions defaults;
-  std::map<Device, double> ceilings;
-  std::string json;
-  fmt::print("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8}\n", "variant", "neurons", "degree", "images",
-             "ms a layer", "Tedges/s", "MB", "ceiling");
-  for (const Variant* variant : chosen) {
-    if (!ceilings.contains(variant->device))
-      ceilings[variant->device] = copy_bytes_per_second(variant->device, defaults);
-    const double ceiling = ceilings[variant->device];
-    EngineOptions options;
-    options.precision = variant->precisions.front();
-    for (const LayerBench& bench : all) {
-      fmt::print("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree);
-      try {
-        const LayerTiming timing = time_layers(*variant, bench, options);
-        const double median = timing.seconds.median;
-        fmt::print("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}%\n", timing.images, median * 1e3,
-                   timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
-                   100.0 * static_cast<double>(timing.bytes) / median / ceiling);
-        json += json_line(*variant, bench, timing, ceiling);
-      } catch (const Error& error) {
-        fmt::print("{}\n", error.what());
-      }
-    }
-  }
-  for (const auto& [device, ceiling] : ceilings)
-    fmt::print("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n", to_string(device),
-               ceiling / 1e9);
-  if (const auto path = text_of(values, "json")) write_text(*path, json);
-  return 0;
+  LayersRun run(text_of(values, "json"));
+  for (const LayerBench& bench : all) run.measure(bench, chosen);
+  return run.finish();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/build_info.hpp"
 #include "engines/devices.hpp"
 #include "plan/choose.hpp"
@@ -17,7 +19,7 @@ void check_device_name(const std::string& device) {
 }
 
 /// A device that was asked for must be there; otherwise what is absent is left out.
-std::vector<Variant> usable_variants(const std::string& device) {
+std::vector<Variant> usable_variants(const std::string& device, const std::optional<std::string>& precision) {
   const std::string why_no_cuda = why_unusable(Device::cuda);
   if (device == "cuda" && !build_info().cuda) throw UsageError("--device cuda: " + why_no_cuda);
   if (device == "cuda" && !why_no_cuda.empty()) throw DeviceError("--device cuda: " + why_no_cuda);
@@ -26,21 +28,34 @@ std::vector<Variant> usable_variants(const std::string& device) {
     if ((device == "auto" || to_string(variant.device) == device) &&
         (variant.device == Device::cpu || why_no_cuda.empty()))
       usable.push_back(variant);
+  const auto lacks = [&](const Variant& variant) {
+    return precision && std::none_of(variant.precisions.begin(), variant.precisions.end(),
+                                     [&](Precision one) { return to_string(one) == *precision; });
+  };
+  if (!std::all_of(usable.begin(), usable.end(), lacks)) std::erase_if(usable, lacks);  // else an error to come
   return usable;
 }
 
 }  // namespace
 
-EngineChoice choose_engine(const std::string& variant, const std::string& device, const Plan& plan, Index images) {
+EngineChoice choose_engine(const std::string& variant, const std::string& device,
+                           const std::optional<std::string>& precision, const Plan& plan, const BatchShape& batch) {
   check_device_name(device);
   if (variant == "auto") {
-    const VariantChoice choice = choose_variant(plan, images, usable_variants(device));
+    const VariantChoice choice = choose_variant(plan, batch, usable_variants(device, precision));
     return {&find_variant(choice.name), choice.why};
   }
   const Variant& named = find_variant(variant);
   if (device != "auto" && to_string(named.device) != device)
     throw UsageError(fmt::format("--variant {} does not run on --device {}", variant, device));
   return {&named, {}};
+}
+
+bool may_choose_cuda(const std::string& variant, const std::string& device) {
+  const auto& all = variants();
+  return device != "cpu" && std::any_of(all.begin(), all.end(), [&](const Variant& v) {
+           return v.device == Device::cuda && (variant == "auto" || variant == v.name);
+         });
 }
 
 }  // namespace spdnn::cli

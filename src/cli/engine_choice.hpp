@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "plan/choose.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn::cli {
@@ -12,6 +14,11 @@ struct EngineChoice {
 };
 
 /// The variant for --variant NAME|auto and --device auto|cpu|cuda. UsageError where they contradict each other.
-EngineChoice choose_engine(const std::string& variant, const std::string& device, const Plan& plan, Index images);
+/// `auto` looks among the variants that compute in `precision`, where one is named.
+EngineChoice choose_engine(const std::string& variant, const std::string& device,
+                           const std::optional<std::string>& precision, const Plan& plan, const BatchShape& batch);
+
+/// Whether choose_engine could choose a CUDA variant, told without touching a device. Nothing is refused here.
+bool may_choose_cuda(const std::string& variant, const std::string& device);
 
 }  // namespace spdnn::cli

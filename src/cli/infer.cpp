@@ -3,8 +3,10 @@
 #include "cli/engine_choice.hpp"
 #include "cli/problem.hpp"
 #include "cli/verify.hpp"
+#include "core/background.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
@@ -21,7 +23,7 @@ po::options_description infer_options() {
       ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                     //
       ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")          //
       ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                               //
-      ("precision", po::value<std::string>(), "fp32, fp64 or fp16; default: the variant's first")                    //
+      ("precision", po::value<std::string>(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")     //
       ("trials", po::value<std::string>()->default_value("1"), "repeat the inference so often")                      //
       ("batch", po::value<std::string>()->default_value("auto"), "images at a time; auto: as many as memory takes")  //
       ("threads", po::value<std::string>(), "host threads; default: all")                                            //
@@ -73,7 +75,7 @@ struct Prepared {
   bool official_network = false;
 };
 
-Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSeconds& seconds) {
+Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, PhaseSeconds& seconds) {
   Prepared prepared;
   Stopwatch watch;
   const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
@@ -90,16 +92,47 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, PhaseSec
     if (!needs_network) prepared.given.reset();
     seconds.plan = watch.lap();
   }
-  prepared.images = load_images(values, prepared.plan.inputs());
+  prepared.images = images.get(prepared.plan.inputs());
   seconds.read += watch.lap();
   return prepared;
 }
 
-ComparedRun compare_with_dead(const Prepared& prepared, const Variant& variant, const RunOptions& options,
+/// Begins to start the CUDA device up, where it may be chosen.
+void begin_start(const po::variables_map& values, std::optional<Background<double>>& start) {
+  if (may_choose_cuda(values["variant"].as<std::string>(), values["device"].as<std::string>()))
+    start.emplace([] { return start_up(Device::cuda); });
+}
+
+StartSeconds await(std::optional<Background<double>>& start) {
+  if (!start) return {};
+  const Stopwatch watch;
+  const double took = start->get();
+  return {took, watch.seconds()};
+}
+
+/// What --variant, --device and --precision ask for, for this plan.
+EngineChoice choose(const po::variables_map& values, const Plan& plan, const ImageSet& images) {
+  const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
+  return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
+                       text_of(values, "precision"), plan, {images.images(), bits});
+}
+
+ComparedRun compare_with_dead(const Prepared& prepared, const po::variables_map& values, RunOptions options,
                               const Outcome& outcome) {
   const Plan plan = make_plan(prepared.given->network, parse_passes("dead"));
+  const Variant& variant = *choose(values, plan, prepared.images).variant;
+  options.engine.precision = precision_for(variant, values);
   const RunResult result = run(variant, plan, prepared.images, options);
-  return {plan.passes, spread(result.infer_seconds), result.outcome.categories == outcome.categories};
+  return {std::string(variant.name), plan.passes, spread(result.infer_seconds),
+          result.outcome.categories == outcome.categories};
+}
+
+/// What fp16 storage changes: its categories against those of the same run in fp32.
+Verdict compare_with_fp32(const Prepared& prepared, const Variant& variant, RunOptions options,
+                          const Outcome& outcome) {
+  options.engine.precision = Precision::fp32;
+  options.trials = 1;
+  return judge(outcome.categories, run(variant, prepared.plan, prepared.images, options).outcome.categories, "fp32");
 }
 
 void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const RunOptions& options,
@@ -123,6 +156,7 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
 void take_over(RunResult result, Report& report) {
   report.batch = result.batch;
   report.seconds.upload = result.upload_seconds;
+  report.seconds.upload_images = result.load_seconds;
   report.seconds.infer = spread(std::move(result.infer_seconds));
   report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);
@@ -143,20 +177,25 @@ ExitCode exit_code(const Report& report) {
 
 int infer(const Arguments& arguments) {
   const Stopwatch process;
+  Report report;
+  report.seconds.load = process_cpu_seconds();
   po::variables_map values;
   if (!parse(arguments, "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]",
              infer_options(), {}, values))
     return 0;
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   RunOptions options = run_options(values);
+  // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
+  std::optional<Background<double>> start;
+  begin_start(values, start);
+  ImageSource image_source(values);
   const Truth truth = read_truth(text_of(values, "truth"), text_of(values, "verify"));
 
-  Report report;
-  const Prepared prepared = prepare(values, passes, report.seconds);
+  const Prepared prepared = prepare(values, passes, image_source, report.seconds);
+  report.seconds.start = await(start);
   const Plan& plan = prepared.plan;
   const ImageSet& images = prepared.images;
-  const EngineChoice choice =
-      choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(), plan, images.images());
+  const EngineChoice choice = choose(values, plan, images);
   options.engine.precision = precision_for(*choice.variant, values);
   describe(plan, images, choice, options, report);
   take_over(run(*choice.variant, plan, images, options), report);
@@ -164,12 +203,13 @@ int infer(const Arguments& arguments) {
   const Stopwatch writing;
   if (const auto path = text_of(values, "categories")) write_categories(*path, report.outcome.categories);
   report.seconds.write = writing.seconds();
-  report.seconds.total = process.seconds();
+  report.seconds.total = report.seconds.load + process.seconds();
 
   report.verdict = verify(truth, prepared.given ? &prepared.given->network : nullptr, prepared.official_network, images,
                           report.outcome.categories);
-  if (values.count("compare") != 0)
-    report.compared = compare_with_dead(prepared, *choice.variant, options, report.outcome);
+  if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
+  if (report.precision == Precision::fp16)
+    report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);
   fmt::print("{}", to_text(report));
   if (const auto path = text_of(values, "json")) write_text(*path, to_json(report));
   return static_cast<int>(exit_code(report));

@@ -92,8 +92,8 @@ int inspect(const Arguments& arguments) {
 
   const GivenNetwork given = load_network(values);
   const Plan plan = make_plan(given.network, passes);
-  const EngineChoice choice =
-      choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(), plan, images);
+  const EngineChoice choice = choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
+                                            std::nullopt, plan, {images});
   options.precision = choice.variant->precisions.front();
 
   print_layers(describe(given.network, plan));

@@ -39,8 +39,8 @@ std::string megabytes(std::size_t bytes) { return fmt::format("{:>10.1f} MB", st
 }  // namespace
 
 std::size_t MemoryEstimate::host_peak() const {
-  const std::size_t running = shared + plan + images + (device == Device::cpu ? engine : 0);
-  return program + std::max({network + reading, network + plan, running});
+  const std::size_t running = shared + plan + (device == Device::cpu ? engine : 0);
+  return program + images + std::max({network + reading, network + plan, running});
 }
 
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,

@@ -10,7 +10,8 @@
 namespace spdnn::cli {
 
 /// Bytes that `spdnn infer` takes, by what they are for. The network is released once the plan is made (unless --verify
-/// or --compare needs it), so the peak is the largest of reading, planning and running.
+/// or --compare needs it), so the peak is the largest of reading, planning and running, each with the images: packed
+/// ones are there from the start.
 struct MemoryEstimate {
   std::size_t program = 0;  ///< code, libraries, stacks
   std::size_t reading = 0;  ///< beside the network while it is read: the mapped file, or the text readers' buffers

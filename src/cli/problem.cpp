@@ -22,8 +22,11 @@ GivenNetwork generate(const po::variables_map& values, const std::string& family
   const auto neurons = text_of(values, "neurons");
   const auto layers = text_of(values, "layers");
   if (!neurons || !layers) throw UsageError("--generate official needs --neurons and --layers");
+  const Index width = parse_count("neurons", *neurons);
+  const Index depth = parse_count("layers", *layers);
   const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
-  return {generate_official_network(parse_count("neurons", *neurons), parse_count("layers", *layers), progress), true};
+  // At other depths than the challenge's the first layers are official ones, but the categories are not.
+  return {generate_official_network(width, depth, progress), official_network_digest(width, depth).has_value()};
 }
 
 NetworkFile read(const po::variables_map& values, const std::string& path) {
@@ -126,15 +129,22 @@ std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& p
   return plan;
 }
 
-ImageSet load_images(const po::variables_map& values, Index neurons) {
+ImageSource::ImageSource(const po::variables_map& values) : values_(values) {
   const auto path = text_of(values, "inputs");
-  const auto mnist = text_of(values, "mnist");
+  if (!path || values.count("mnist") != 0 || !path->ends_with(".spdnn")) return;
+  packed_.emplace([file = Path(*path)] { return read_images(file, std::nullopt, std::nullopt); });
+}
+
+ImageSet ImageSource::get(Index neurons) {
+  const auto path = text_of(values_, "inputs");
+  const auto mnist = text_of(values_, "mnist");
   if (path.has_value() == mnist.has_value()) throw UsageError("give either --inputs PATH or --mnist IDX");
   std::optional<Index> images;
-  if (const auto text = text_of(values, "images")) images = parse_count("images", *text);
+  if (const auto text = text_of(values_, "images")) images = parse_count("images", *text);
+  if (packed_) return fit_images(*path, packed_->get(), neurons, images);
   if (path) return read_images(*path, neurons, images);
   if (images) throw UsageError("--images does not go with --mnist");
-  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values["progress"].as<std::string>()));
+  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values_["progress"].as<std::string>()));
 }
 
 }  // namespace spdnn::cli

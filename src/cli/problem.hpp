@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "core/background.hpp"
 #include "io/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
@@ -36,7 +37,18 @@ bool is_official(const Plan& plan);
 /// another depth, bias, rule or cap.
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes);
 
-/// Reads the images, or makes the official ones from MNIST.
-ImageSet load_images(const po::variables_map& values, Index neurons);
+/// The images of --inputs, or the official ones made from MNIST. A packed file is read from construction on, on a
+/// thread of its own: it is used where it lies, so that this takes no memory and few processors. Everything else waits
+/// for get(), as it takes all of both.
+class ImageSource {
+ public:
+  explicit ImageSource(const po::variables_map& values);
+  /// Once only. Errors come from here, those of a file being read included.
+  ImageSet get(Index neurons);
+
+ private:
+  const po::variables_map& values_;
+  std::optional<Background<ImageSet>> packed_;
+};
 
 }  // namespace spdnn::cli

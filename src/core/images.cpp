@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/parallel.hpp"
@@ -33,7 +34,12 @@ std::size_t ImageSet::bytes() const { return is_bits() ? bits().words.bytes() : 
 
 Offset ImageSet::nonzeros() const {
   if (!is_bits()) return sparse().entries();
-  return count_bits(bits().words.data(), bits().words.size());
+  const Array<std::uint64_t>& words = bits().words;
+  std::vector<Offset> counts(static_cast<std::size_t>(host_threads()), 0);
+  parallel_ranges(words.size(), counts.size(), [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    counts[piece] = count_bits(words.data() + begin, end - begin);
+  });
+  return std::accumulate(counts.begin(), counts.end(), Offset{0});
 }
 
 float ImageSet::max_value() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 namespace spdnn {
 
@@ -19,5 +20,13 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
 };
+
+/// Processor time that the process has used so far, all threads together. On the first line of main: what loading it
+/// and its shared libraries took, waiting for a disk left out.
+inline double process_cpu_seconds() {
+  std::timespec used{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
 
 }  // namespace spdnn

@@ -1,5 +1,7 @@
 #include "engines/devices.hpp"
 
+#include "core/stopwatch.hpp"
+
 #ifdef SPDNN_WITH_CUDA
 #include "engines/cuda/device_info.hpp"
 #endif
@@ -25,6 +27,14 @@ DeviceNames device_names([[maybe_unused]] Device device, [[maybe_unused]] int or
   }
 #endif
   return {};
+}
+
+double start_up([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
+  const Stopwatch watch;
+#ifdef SPDNN_WITH_CUDA
+  if (device == Device::cuda) cuda::start_up(ordinal);
+#endif
+  return watch.seconds();
 }
 
 }  // namespace spdnn

@@ -17,4 +17,8 @@ struct DeviceNames {
 };
 DeviceNames device_names(Device device, int ordinal = 0);
 
+/// Makes a device ready for its first use, for all threads, and returns the seconds that this took: on CUDA driver,
+/// context, memory pool and page-locked buffers. Throws nothing: a device that cannot be used says so to its users.
+double start_up(Device device, int ordinal = 0);
+
 }  // namespace spdnn

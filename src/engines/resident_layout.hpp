@@ -8,14 +8,17 @@
 namespace spdnn {
 
 /// How one thread block of the `resident` engine handles a tile of images. The tile's activations are rows of shared
-/// memory, one a *slot*: `images` floats. A warp works on a *bundle* of neurons at a time, `lanes()` threads a neuron,
-/// each thread keeping the sums of `lane_images` images; after `rounds` bundles a warp its share of the layer is done.
+/// memory, one a *slot*: `images` activations of `activation_bytes` (4: fp32, 2: fp16 storage). A warp works on a
+/// *bundle* of neurons at a time, `lanes()` threads a neuron, each thread keeping the sums of `lane_images` images;
+/// after `rounds` bundles a warp its share of the layer is done.
 struct TileShape {
   Index images = 32;       ///< a power of two, at most 32
   Index lane_images = 16;  ///< a power of two, at most images
   Index threads = 512;
   Index rounds = 4;
+  Index activation_bytes = 4;
 
+  constexpr Index slot_bytes() const { return images * activation_bytes; }
   constexpr Index lanes() const { return images / lane_images; }
   constexpr Index bundle() const { return 32 / lanes(); }
   constexpr Index warps() const { return threads / 32; }
@@ -23,7 +26,7 @@ struct TileShape {
   constexpr Index capacity() const { return warps() * rounds * bundle(); }
   /// Slots in the 128 bytes that shared memory delivers at a time. Neighbouring neurons of a bundle, so many at a time
   /// (a *group*), read in the same cycle, and are served in it where their slots differ modulo this number.
-  constexpr Index colours() const { return 32 / images; }
+  constexpr Index colours() const { return 128 / slot_bytes(); }
 };
 
 /// Terms of a sum that one thread reads at a time.

@@ -90,7 +90,9 @@ class Runner {
     Stopwatch watch;
     const ImageSet batch = count == images_.images() ? images_ : images_.slice(first, count);
     engine_->load(batch);
-    result_.upload_seconds += watch.lap();
+    const double load_seconds = watch.lap();
+    result_.upload_seconds += load_seconds;
+    result_.load_seconds += load_seconds;
     Outcome outcome;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
       watch.lap();

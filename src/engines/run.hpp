@@ -20,6 +20,7 @@ struct RunResult {
   Outcome outcome;                    ///< of all images; every trial gave the same (std::logic_error otherwise)
   std::vector<double> infer_seconds;  ///< one per trial, summed over batches
   double upload_seconds = 0;          ///< engine construction and load()
+  double load_seconds = 0;            ///< of these, load(): the images
   double gather_seconds = 0;          ///< putting batches together
   Index batch = 0;
 };

@@ -41,6 +41,8 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request);
 /// Reads sparse-images-N.tsv[.gz], .mtx or packed images. `images` given: ids above it are an error and images without
 /// non-zeros at the end are kept; otherwise the largest id counts.
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
+/// What read_images does with packed images once they are in memory: checks their neurons and adds images of zeros.
+ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
 Categories read_categories(const Path& path);
 
 /// Writers create a temporary name beside the target, sync and rename: a killed writer leaves nothing under the real

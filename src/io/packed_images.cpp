@@ -5,6 +5,7 @@
 
 #include "io/model_reader.hpp"
 #include "io/packed.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -71,12 +72,15 @@ ImageSet load_images(const PackedFile& file) {
 }
 
 ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
-  const PackedFile file(path);
-  ImageSet set = load_images(file);
+  return fit_images(path, load_images(PackedFile(path)), neurons, images);
+}
+
+ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images) {
+  const auto refuse = [&](const std::string& what) { throw DataError(path.string() + ": " + what); };
   if (neurons && set.neurons() != *neurons)
-    file.fail(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
+    refuse(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
   if (!images || *images == set.images()) return set;
-  if (*images < set.images()) file.fail(fmt::format("{} images, expected at most {}", set.images(), *images));
+  if (*images < set.images()) refuse(fmt::format("{} images, expected at most {}", set.images(), *images));
   return padded(set, *images);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/build_info.hpp"
 #include "report/machine.hpp"
@@ -36,11 +37,53 @@ std::string verdict_text(const Verdict& verdict) {
   return text;
 }
 
+std::string difference_text(const Verdict& verdict) {
+  return fmt::format("fp16 against fp32: {} categories differ: {} missing, {} extra", *verdict.missing + *verdict.extra,
+                     *verdict.missing, *verdict.extra);
+}
+
 nlohmann::ordered_json optional_json(const auto& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-nlohmann::ordered_json spread_json(const Spread& s) { return {{"min", s.min}, {"median", s.median}, {"max", s.max}}; }
+nlohmann::ordered_json spread_json(const Spread& s) {
+  return {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"sum", s.sum}};
+}
+
+nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
+  return {{"load", s.load},
+          {"read", s.read},
+          {"plan", s.plan},
+          {"start", {{"took", s.start.took}, {"waited", s.start.waited}}},
+          {"upload", s.upload},
+          {"upload_images", s.upload_images},
+          {"infer", spread_json(s.infer)},
+          {"gather", s.gather},
+          {"write", s.write},
+          {"other", s.other()},
+          {"total", s.total}};
+}
+
+void add_phases(const Report& r, std::string& text) {
+  const PhaseSeconds& s = r.seconds;
+  const auto phase = [&](std::string_view key, double seconds, const std::string& more = "") {
+    text += fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
+  };
+  phase("load", s.load);
+  phase("read", s.read);
+  phase("plan", s.plan);
+  if (s.start.took > 0)
+    phase("device start-up", s.start.waited,
+          fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
+  phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
+  phase("infer", s.infer.median,
+        fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", r.trials, s.infer.min, s.infer.max,
+                    s.infer.sum));
+  phase("gather", s.gather);
+  phase("write", s.write);
+  phase("other", s.other());
+  phase("total", s.total);
+}
 
 }  // namespace
 
@@ -49,7 +92,11 @@ Spread spread(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const std::size_t half = samples.size() / 2;
   const double median = samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
-  return {samples.front(), median, samples.back()};
+  return {samples.front(), median, samples.back(), std::accumulate(samples.begin(), samples.end(), 0.0)};
+}
+
+double PhaseSeconds::other() const {
+  return std::max(0.0, total - (load + read + plan + start.waited + upload + infer.sum + gather + write));
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
@@ -60,9 +107,6 @@ std::string to_text(const Report& r) {
   const auto line = [&](std::string_view key, const std::string& value) {
     text += fmt::format("{:<16} {}\n", key, value);
   };
-  const auto phase = [&](std::string_view key, double seconds, const std::string& more = "") {
-    text += fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
-  };
   line("problem", fmt::format("{}, {} images, {} edges, bias {}, cap {}", shape_text(r.neurons), r.images, r.edges,
                               r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none"));
   line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
@@ -71,23 +115,17 @@ std::string to_text(const Report& r) {
   for (const std::string& note : r.notes) line("", note);
   line("settled early", fmt::format("{} saturated, {} identical, {} borderline images", r.outcome.saturated,
                                     r.outcome.identical, r.outcome.borderline.size()));
-  phase("read", r.seconds.read);
-  phase("plan", r.seconds.plan);
-  phase("upload", r.seconds.upload);
-  phase("infer", r.seconds.infer.median,
-        fmt::format("  median of {} (min {:.6f}, max {:.6f})", r.trials, r.seconds.infer.min, r.seconds.infer.max));
-  phase("gather", r.seconds.gather);
-  phase("write", r.seconds.write);
-  phase("total", r.seconds.total);
+  add_phases(r, text);
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
   if (r.compared) {
-    line("compared with", fmt::format("--reduce {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
-                                      to_string(r.compared->passes), r.compared->infer.median,
+    line("compared with", fmt::format("--reduce {} by {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
+                                      to_string(r.compared->passes), r.compared->variant, r.compared->infer.median,
                                       rate_text(edges_per_second(r, r.compared->infer.median)),
                                       r.compared->infer.median / r.seconds.infer.median,
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
   }
+  if (r.against_fp32) line("precision", difference_text(*r.against_fp32));
   line("verdict", verdict_text(r.verdict));
   return text;
 }
@@ -113,14 +151,7 @@ std::string to_json(const Report& r) {
                {"trials", r.trials},
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},
-               {"seconds",
-                {{"read", r.seconds.read},
-                 {"plan", r.seconds.plan},
-                 {"upload", r.seconds.upload},
-                 {"infer", spread_json(r.seconds.infer)},
-                 {"gather", r.seconds.gather},
-                 {"write", r.seconds.write},
-                 {"total", r.seconds.total}}},
+               {"seconds", seconds_json(r.seconds)},
                {"rate", r.rate()},
                {"rate_end_to_end", r.rate_end_to_end()},
                {"verdict",
@@ -135,6 +166,7 @@ std::string to_json(const Report& r) {
                {"identical", r.outcome.identical},
                {"borderline", r.outcome.borderline.size()},
                {"compared", nullptr},
+               {"against_fp32", nullptr},
                {"machine",
                 {{"host", machine.host},
                  {"cpu", machine.cpu},
@@ -145,10 +177,17 @@ std::string to_json(const Report& r) {
                  {"threads", r.threads}}},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   if (r.compared) {
-    json["compared"] = {{"passes", to_string(r.compared->passes)},
+    json["compared"] = {{"variant", r.compared->variant},
+                        {"passes", to_string(r.compared->passes)},
                         {"infer", spread_json(r.compared->infer)},
                         {"rate", edges_per_second(r, r.compared->infer.median)},
                         {"same_categories", r.compared->same_categories}};
+  }
+  if (r.against_fp32) {
+    json["against_fp32"] = {{"differ", *r.against_fp32->missing + *r.against_fp32->extra},
+                            {"missing", *r.against_fp32->missing},
+                            {"extra", *r.against_fp32->extra},
+                            {"first_ids", r.against_fp32->first_ids}};
   }
   return json.dump() + "\n";
 }

@@ -11,27 +11,42 @@
 
 namespace spdnn {
 
-/// Minimum, median and maximum of repeated measurements.
+/// Minimum, median, maximum and sum of repeated measurements.
 struct Spread {
   double min = 0;
   double median = 0;
   double max = 0;
+  double sum = 0;
 };
 Spread spread(std::vector<double> samples);
 
-/// Wall-clock seconds of each phase (DESIGN.md section 8).
+/// Starting a device up goes on beside reading and planning.
+struct StartSeconds {
+  double took = 0;
+  double waited = 0;  ///< for its end, once everything else was ready
+};
+
+/// Wall-clock seconds of each phase (DESIGN.md section 8). Work that went on beside another phase counts as far as the
+/// run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
 struct PhaseSeconds {
-  double read = 0;    ///< network and images into memory, or generated
-  double plan = 0;    ///< the passes, or loading a stored plan
-  double upload = 0;  ///< plan and images into the engine's own form, on its device
-  Spread infer;       ///< from "resident on the device" to "the host knows the categories"
-  double gather = 0;  ///< batches (and ranks) put together
-  double write = 0;   ///< the category file
-  double total = 0;   ///< process start to just before the report; all trials included
+  double load = 0;           ///< the program and its shared libraries into memory: processor time before main
+  double read = 0;           ///< network and images into memory, or generated
+  double plan = 0;           ///< the passes, or loading a stored plan
+  StartSeconds start;        ///< CUDA's; nothing on the CPU
+  double upload = 0;         ///< plan and images into the engine's own form, on its device
+  double upload_images = 0;  ///< the images' part of it
+  Spread infer;              ///< from "resident on the device" to "the host knows the categories"
+  double gather = 0;         ///< batches (and ranks) put together
+  double write = 0;          ///< the category file
+  double total = 0;          ///< process start to just before the report; all trials included
+
+  /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
+  double other() const;
 };
 
 /// A second plan's inference, printed beside the first (`--compare`).
 struct ComparedRun {
+  std::string variant;
   Passes passes;
   Spread infer;
   bool same_categories = false;
@@ -58,6 +73,7 @@ struct Report {
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;
+  std::optional<Verdict> against_fp32;  ///< of an fp16 run: against the categories of the same run in fp32
 
   /// Images x edges of the given network per second; 0 when nothing was timed.
   double rate() const;

@@ -1,27 +1,30 @@
 // Times and checks every tile shape of `resident` (or any variants by name) on one network, in one process: for tuning.
 //   kernel_bench --neurons 1024 --layers 120 --network random --weights uniform --engines all
-// Prints a line an engine: infer time (reset to outcome), rate, share of the shared memory floor, categories, and how
-// the activations of a few images differ from the fp64 reference's. Engines must agree bit for bit where they add in
-// the same order; the last column is a checksum of those activations.
+// Prints a line an engine: infer time (reset to outcome), rate, share of the shared memory floor, and how the last
+// activations of a few images compare: `bits`, the share equal to the last bit to fp32 sums in the given order; `err`,
+// the worst difference from the fp64 reference, of which rounding has its part in any engine; and a checksum. Networks
+// are made so that such a comparison can see something (varied_network.hpp), and a line before the first says what.
+// Exit status 1 where an engine is wrong: another list of categories, a bit where it keeps the order, or an error far
+// above that of plain fp32.
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 
 #include "cli/options.hpp"
-#include "core/parallel.hpp"
-#include "data/generate.hpp"
-#include "engines/cuda/device_info.hpp"
-#include "engines/cuda/resident.hpp"
+#include "core/stopwatch.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"
+#include "varied_network.hpp"
+
+#ifdef SPDNN_WITH_CUDA
+#include "engines/cuda/resident.hpp"
+#endif
 
 namespace spdnn {
 namespace {
@@ -33,88 +36,83 @@ struct Problem {
   ImageSet images;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Every output neuron k of a power law reads about edges / (k + 1) inputs, at most all of them; as many edges in all
-/// as with `degree` everywhere, the heavy neurons strewn over the layer.
-Network power_law_network(const FamilyOptions& options) {
-  Network network = generate_random(options);
-  for (Layer& layer : network.layers) {
-    const Index n = layer.outputs();
-    const double total = static_cast<double>(layer.weights.entries());
-    double harmonic = 0;
-    for (Index k = 1; k <= n; ++k) harmonic += 1.0 / std::sqrt(k);
-    std::vector<Offset> offsets(std::size_t{n} + 1, 0);
-    for (Index j = 0; j < n; ++j) {
-      const Index rank = static_cast<Index>(Offset{j} * 40503U % n) + 1;
-      const double degree = std::max(1.0, total / harmonic / std::sqrt(rank));
-      offsets[j + 1] = offsets[j] + std::min<Offset>(static_cast<Offset>(degree), n);
-    }
-    std::vector<Index> indices;
-    for (Index j = 0; j < n; ++j)
-      for (Offset k = 0; k < offsets[j + 1] - offsets[j]; ++k)
-        indices.push_back(static_cast<Index>((k * 2654435761U / 64 + j * 97U) % n));
-    for (Index j = 0; j < n; ++j) std::sort(indices.begin() + offsets[j], indices.begin() + offsets[j + 1]);
-    layer.weights.offsets = Array<Offset>(std::move(offsets));
-    layer.weights.indices = Array<Index>(std::move(indices));
-  }
-  return network;
+ImageSet make_images(const po::variables_map& values, Index neurons) {
+  const auto images = values["images"].as<Index>();
+  const auto mnist = values["mnist"].as<std::string>();
+  if (mnist.empty()) return generate_digit_images(neurons, images, 1);
+  return generate_official_images(read_mnist(mnist), neurons).slice(0, std::min<Index>(images, 60000));
 }
 
 Problem make_problem(const po::variables_map& values) {
-  const auto neurons = values["neurons"].as<Index>();
-  const auto layers = values["layers"].as<Index>();
+  bench::VariedOptions options;
+  options.neurons = values["neurons"].as<Index>();
+  options.layers = values["layers"].as<Index>();
+  options.different = values["weights"].as<std::string>() == "different";
+  options.own_biases = values["biases"].as<std::string>() == "own";
   const std::string family = values["network"].as<std::string>();
+  options.power_law = family == "power-law";
+  if (options.power_law && options.different) throw UsageError("--network power-law has weights of one value");
   Problem problem;
-  if (family == "official") {
-    problem.network = generate_official_network(neurons, layers);
-  } else {
-    FamilyOptions options;
-    options.neurons = neurons;
-    options.layers = layers;
-    if (values["weights"].as<std::string>() == "different") options.law = parse_weight_law("normal:0.0625:0.01");
-    if (family == "power-law") options.law.reset();
-    problem.network = family == "power-law" ? power_law_network(options) : generate_random(options);
-  }
-  const auto images = values["images"].as<Index>();
-  if (const auto mnist = values["mnist"].as<std::string>(); !mnist.empty())
-    problem.images = generate_official_images(read_mnist(mnist), neurons).slice(0, std::min<Index>(images, 60000));
-  else
-    problem.images = generate_digit_images(neurons, images, 1);
+  problem.images = make_images(values, options.neurons);
+  problem.network = family == "official" ? generate_official_network(options.neurons, options.layers)
+                                         : bench::varied_network(options, problem.images);
   return problem;
 }
 
 struct Candidate {
   std::string name;
   std::function<std::unique_ptr<Engine>(const Plan&, const EngineOptions&)> make;
+  bench::Products products = bench::Products::fused;
+  bool in_order = true;  ///< the engine adds terms in the plan's order: its bits are known
 };
 
+Candidate variant_named(const std::string& name) {
+  const Variant& variant = find_variant(name);
+  Candidate candidate{name, variant.make};
+  if (variant.device == Device::cpu) candidate.products = bench::Products::rounded;
+  candidate.in_order = !name.starts_with("cu") && name != "spmm_merge" && name != "cpu_reference";
+  return candidate;
+}
+
+#ifdef SPDNN_WITH_CUDA
+Candidate resident_shape(std::size_t i) {
+  const auto& [tile, blocks] = cuda::resident_shapes()[i];
+  return {fmt::format("resident[{}] {}x{} t{} r{} b{}", i, tile.images, tile.lane_images, tile.threads, tile.rounds,
+                      blocks),
+          [i](const Plan& p, const EngineOptions& o) { return cuda::make_resident(p, o, i); }};
+}
+
+std::vector<Candidate> all_shapes(const Plan& plan, const EngineOptions& options) {
+  std::vector<Candidate> all{variant_named("resident")};
+  for (std::size_t i = 0; i < cuda::resident_shapes().size(); ++i)
+    if (cuda::fits(plan, i, options)) all.push_back(resident_shape(i));
+  return all;
+}
+
+Candidate shape_numbered(const std::string& number) {
+  const std::size_t i = std::stoul(number);
+  if (i >= cuda::resident_shapes().size()) throw UsageError(fmt::format("--engines: there is no shape {}", i));
+  return resident_shape(i);
+}
+#else
+std::vector<Candidate> all_shapes(const Plan&, const EngineOptions&) { return {variant_named("cpu_openmp")}; }
+
+Candidate shape_numbered(const std::string& number) {
+  throw UsageError(fmt::format("--engines: shape {} needs CUDA: make GPU=1", number));
+}
+#endif
+
 std::vector<Candidate> candidates(const std::string& list, const Plan& plan, const EngineOptions& options) {
-  std::vector<Candidate> all;
-  if (list == "all") all.push_back({"resident", find_variant("resident").make});
-  const auto shapes = cuda::resident_shapes();
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    if (list != "all" || !cuda::fits(plan, i, options)) continue;
-    const auto& [tile, blocks] = shapes[i];
-    all.push_back({fmt::format("resident[{}] {}x{} t{} r{} b{}", i, tile.images, tile.lane_images, tile.threads,
-                               tile.rounds, blocks),
-                   [i](const Plan& p, const EngineOptions& o) { return cuda::make_resident(p, o, i); }});
-  }
-  for (std::size_t begin = 0; list != "all" && begin < list.size();) {
+  if (list == "all") return all_shapes(plan, options);
+  std::vector<Candidate> chosen;
+  for (std::size_t begin = 0; begin < list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string name = list.substr(begin, end - begin);
-    if (std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-      const std::size_t i = std::stoul(name);
-      all.push_back({fmt::format("resident[{}] {}x{}", i, shapes[i].tile.images, shapes[i].tile.lane_images),
-                     [i](const Plan& p, const EngineOptions& o) { return cuda::make_resident(p, o, i); }});
-    } else {
-      all.push_back({name, find_variant(name).make});
-    }
+    const bool number = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    chosen.push_back(number ? shape_numbered(name) : variant_named(name));
     begin = end + 1;
   }
-  return all;
+  return chosen;
 }
 
 Outcome run_once(Engine& engine, Index depth) {
@@ -123,61 +121,109 @@ Outcome run_once(Engine& engine, Index depth) {
   return engine.outcome();
 }
 
-/// Worst difference from the reference, relative to the cap or 1, over images [0, count); and a checksum.
-std::pair<double, std::uint64_t> compare_activations(Engine& engine, Engine& reference, const Plan& plan,
-                                                     const ImageSet& some) {
-  engine.load(some);
-  reference.load(some);
-  run_once(engine, plan.depth());
-  run_once(reference, plan.depth());
-  const std::vector<double> got = engine.activations();
-  const std::vector<double> want = reference.activations();
-  double worst = got.size() == want.size() ? 0.0 : INFINITY;
-  for (std::size_t i = 0; i < std::min(got.size(), want.size()); ++i)
-    worst = std::max(worst, std::abs(got[i] - want[i]) / std::max(1.0, std::abs(want[i])));
-  return {worst, XXH3_64bits(got.data(), got.size() * sizeof(double))};
+/// What the last activations of the first images have to be.
+struct Expected {
+  ImageSet images;
+  std::vector<double> exact;    ///< by cpu_reference
+  std::vector<double> fused;    ///< in order, fp32
+  std::vector<double> rounded;  ///< likewise
+  Categories categories;
+  double rounding = 0;  ///< how far `fused` is from `exact`
+};
+
+Expected expect(const Plan& plan, const ImageSet& images, Index count) {
+  Expected expected;
+  expected.images = images.slice(0, std::min(count, images.images()));
+  const auto reference = find_variant("cpu_reference").make(plan, {Precision::fp64});
+  reference->load(expected.images);
+  expected.categories = run_once(*reference, plan.depth()).categories;
+  expected.exact = reference->activations();
+  expected.fused = bench::in_order_activations(plan, expected.images, bench::Products::fused);
+  expected.rounded = bench::in_order_activations(plan, expected.images, bench::Products::rounded);
+  expected.rounding = bench::worst_difference(expected.fused, expected.exact);
+  const bench::Visibility seen = bench::visibility(plan, expected.fused);
+  fmt::print(
+      "the check sees {} images: {:.1f} % of their last activations strictly between 0 and the cap, {:.1f} % of a "
+      "row's values distinct, {} rows distinct, {} categories; rounding alone: {:.1e}\n",
+      expected.images.images(), 100 * seen.between, 100 * seen.distinct_values, seen.distinct_rows,
+      expected.categories.size(), expected.rounding);
+  return expected;
 }
 
-void bench(const po::variables_map& values) {
-  auto start = std::chrono::steady_clock::now();
+struct Check {
+  double worst = 0;  ///< against fp64
+  double bits = 0;   ///< share of activations that are in-order fp32 to the last bit
+  std::uint64_t checksum = 0;
+  bool right = false;
+};
+
+/// Another order of summation may err ten times as much as the given one; below 1e-5 nothing is read into it.
+Check check(Engine& engine, const Candidate& candidate, const Expected& expected, Index depth) {
+  engine.load(expected.images);
+  const Outcome outcome = run_once(engine, depth);
+  const std::vector<double> got = engine.activations();
+  const auto& in_order = candidate.products == bench::Products::fused ? expected.fused : expected.rounded;
+  Check result;
+  result.worst = bench::worst_difference(got, expected.exact);
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < std::min(got.size(), in_order.size()); ++i) equal += got[i] == in_order[i] ? 1 : 0;
+  result.bits = static_cast<double>(equal) / static_cast<double>(std::max<std::size_t>(in_order.size(), 1));
+  result.checksum = XXH3_64bits(got.data(), got.size() * sizeof(double));
+  result.right =
+      outcome.categories == expected.categories && got.size() == in_order.size() &&
+      (candidate.in_order ? equal == in_order.size() : result.worst <= std::max(1e-5, 10 * expected.rounding));
+  return result;
+}
+
+/// Times and checks one engine; false where it is wrong.
+bool bench_engine(const Candidate& candidate, const Plan& plan, const Problem& problem, const Expected& expected,
+                  int trials) {
+  const double images = problem.images.images();
+  const Stopwatch set_up;
+  const auto engine = candidate.make(plan, {});
+  const Check checked = check(*engine, candidate, expected, plan.depth());
+  engine->load(problem.images);
+  const double upload = set_up.seconds();
+  std::vector<double> times;
+  Outcome outcome;
+  for (int trial = 0; trial <= trials; ++trial) {
+    const Stopwatch watch;
+    outcome = run_once(*engine, plan.depth());
+    if (trial > 0 || trials == 0) times.push_back(1e3 * watch.seconds());  // the first warms up
+  }
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  const double floor_ms = 4e3 / 32.9e12 * images * static_cast<double>(plan.edges());
+  fmt::print(
+      "{:<28} set-up {:5.2f} s  min {:9.3f} median {:9.3f} max {:9.3f} ms  {:8.2f} TE/s  floor/median {:5.1f} %"
+      "  cats {} {}  bits {:.2f} % err {:.1e} sum {:016x} {}\n",
+      candidate.name, upload, times.front(), median, times.back(),
+      images * static_cast<double>(problem.network.edges()) / median / 1e9, 100 * floor_ms / median,
+      outcome.categories.size(), digest(outcome.categories).substr(0, 8), 100 * checked.bits, checked.worst,
+      checked.checksum, checked.right ? "right" : "WRONG");
+  return checked.right;
+}
+
+/// True where every engine that takes the plan is right.
+bool bench_all(const po::variables_map& values) {
+  const Stopwatch making;
   const Problem problem = make_problem(values);
   const Plan plan = make_plan(problem.network, parse_passes(values["reduce"].as<std::string>()));
-  EngineOptions options;
   fmt::print("{} {}x{} weights {} reduce {} images {}: made in {:.1f} s, stored width {}\n",
              values["network"].as<std::string>(), values["neurons"].as<Index>(), plan.depth(),
-             values["weights"].as<std::string>(), to_string(plan.passes), problem.images.images(), seconds_since(start),
+             values["weights"].as<std::string>(), to_string(plan.passes), problem.images.images(), making.seconds(),
              plan.max_width());
-  const double work = static_cast<double>(problem.images.images()) * static_cast<double>(problem.network.edges());
-  const double floor_ms =
-      4e3 / 32.9e12 * static_cast<double>(problem.images.images()) * static_cast<double>(plan.edges());
-  const auto reference = find_variant("cpu_reference").make(plan, options);
-  const ImageSet some = problem.images.slice(0, std::min(values["check"].as<Index>(), problem.images.images()));
-  for (const Candidate& candidate : candidates(values["engines"].as<std::string>(), plan, options)) {
+  const Expected expected = expect(plan, problem.images, values["check"].as<Index>());
+  bool right = true;
+  for (const Candidate& candidate : candidates(values["engines"].as<std::string>(), plan, {})) {
     try {
-      start = std::chrono::steady_clock::now();
-      const auto engine = candidate.make(plan, options);
-      const auto [worst, checksum] = compare_activations(*engine, *reference, plan, some);
-      engine->load(problem.images);
-      const double upload = seconds_since(start);
-      std::vector<double> times;
-      Outcome outcome;
-      for (int trial = 0; trial <= values["trials"].as<int>(); ++trial) {
-        start = std::chrono::steady_clock::now();
-        outcome = run_once(*engine, plan.depth());
-        if (trial > 0) times.push_back(1e3 * seconds_since(start));
-      }
-      std::sort(times.begin(), times.end());
-      const double median = times[times.size() / 2];
-      fmt::print(
-          "{:<28} set-up {:5.2f} s  min {:9.3f} median {:9.3f} max {:9.3f} ms  {:8.2f} TE/s  floor/median {:5.1f} %"
-          "  cats {} {}  err {:.1e} sum {:016x}\n",
-          candidate.name, upload, times.front(), median, times.back(), work / median / 1e9, 100 * floor_ms / median,
-          outcome.categories.size(), digest(outcome.categories).substr(0, 8), worst, checksum);
+      right = bench_engine(candidate, plan, problem, expected, values["trials"].as<int>()) && right;
     } catch (const Error& error) {
       fmt::print("{:<28} {}\n", candidate.name, error.what());
     }
     std::fflush(stdout);
   }
+  return right;
 }
 
 }  // namespace
@@ -185,25 +231,26 @@ void bench(const po::variables_map& values) {
 
 int main(int argc, char** argv) {
   namespace po = boost::program_options;
+  using spdnn::Index;
+  const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
+  const auto count = [](Index value) { return po::value<Index>()->default_value(value); };
   po::options_description options("kernel_bench");
-  options.add_options()("neurons", po::value<spdnn::Index>()->default_value(1024))(
-      "layers", po::value<spdnn::Index>()->default_value(120))("images",
-                                                               po::value<spdnn::Index>()->default_value(60000))(
-      "network", po::value<std::string>()->default_value("random"), "random, power-law or official")(
-      "weights", po::value<std::string>()->default_value("uniform"), "uniform or different")(
-      "reduce", po::value<std::string>()->default_value("dead"))(
-      "mnist", po::value<std::string>()->default_value(""), "official images from this IDX file; otherwise synthetic")(
-      "engines", po::value<std::string>()->default_value("all"),
-      "all shapes of resident, or numbers of shapes and names of variants, joined by commas")(
-      "trials", po::value<int>()->default_value(5))("check", po::value<spdnn::Index>()->default_value(40));
+  options.add_options()("neurons", count(1024))("layers", count(120))("images", count(60000))                     //
+      ("network", text("random"), "random, power-law or official")                                                //
+      ("weights", text("uniform"), "uniform or different")                                                        //
+      ("biases", text("own"), "of uniform weights: own, one a neuron, or none, with which neurons end up alike")  //
+      ("reduce", text("dead"))                                                                                    //
+      ("mnist", text(""), "official images from this IDX file; otherwise synthetic")                              //
+      ("engines", text("all"),
+       "all shapes of resident, or numbers of shapes and names of variants, joined by commas")  //
+      ("trials", po::value<int>()->default_value(5))("check", count(64));
   try {
     po::variables_map values;
     po::store(po::parse_command_line(argc, argv, options), values);
     po::notify(values);
-    spdnn::bench(values);
+    return spdnn::bench_all(values) ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "kernel_bench: " << error.what() << '\n';
-    return 1;
+    return 2;
   }
-  return 0;
 }

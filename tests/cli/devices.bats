@@ -38,6 +38,23 @@ setup() {
   [[ "$output" == *cpu_* ]]
 }
 
+@test "fp16 storage says how many categories differ from fp32" {
+  if ! has_cuda; then skip "this program has no CUDA"; fi
+  "$SPDNN" variants | grep -q '^resident .*fp32 fp16 '
+  if ! has_device; then skip "there is no device"; fi
+  # 1 + 2^-12 is stored as 1: image 1, alive in fp32, dies; 1 - 2^-12 is, too: image 2, dead in fp32, lives.
+  printf '1\t1\t1.000244140625\n2\t2\t0.999755859375\n' >net/n2-l1.tsv
+  printf '1\t1\t1\n2\t2\t1\n' >net/n2-l2.tsv
+  printf '1\t0\n2\t0\n' >net/n2-l1-bias.tsv
+  printf '1\t-1.0001\n2\t-0.9999\n' >net/n2-l2-bias.tsv
+  run "$SPDNN" infer --network net --inputs images.tsv --progress never --variant resident --precision fp16 \
+    --categories out.tsv --json run.json
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"fp16 against fp32: 2 categories differ: 1 missing, 1 extra"* ]]
+  [ "$(cat out.tsv)" = 2 ]
+  jq -e '.precision == "fp16" and .against_fp32 == {differ: 2, missing: 1, extra: 1, first_ids: [1, 2]}' run.json
+}
+
 @test "bench layers prints a line and writes a JSON line per measurement" {
   run "$SPDNN" bench layers --neurons 64,128 --degrees 4 --alive 1,0.5 --images 100 --layers 2 --trials 1 \
     --variants cpu_openmp --json "$BATS_TEST_TMPDIR/layers.json"
@@ -46,6 +63,20 @@ setup() {
   [ "$(jq -r '.variant' "$BATS_TEST_TMPDIR/layers.json" | grep -c cpu_openmp)" -eq 4 ]
   [ "$(jq -s '[.[].images] | sort | join(",")' "$BATS_TEST_TMPDIR/layers.json")" = '"50,50,100,100"' ]
   [ "$(jq -s '[.[].share_of_ceiling > 0] | all' "$BATS_TEST_TMPDIR/layers.json")" = true ]
+}
+
+@test "bench layers goes on behind what fails, and has fewer trials where time is short" {
+  ulimit -v 2900000
+  run "$SPDNN" bench layers --neurons 50000000,64 --degrees 8 --alive 1 --images 10 --layers 2 --variants cpu_openmp \
+    --json "$BATS_TEST_TMPDIR/layers.json"
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"50000000      8 failed: "* ]]
+  [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
+  run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
+    --json "$BATS_TEST_TMPDIR/layers.json"
+  [ "$status" -eq 0 ]
+  [ "$(jq .trials "$BATS_TEST_TMPDIR/layers.json")" -eq 1 ]
 }
 
 @test "bench refuses what it cannot time" {

@@ -57,6 +57,63 @@ setup() {
     and .seconds.infer.min <= .seconds.infer.median and .machine.ranks == 1' run.json
 }
 
+@test "the phases do not overlap and sum up to the total" {
+  "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
+  "$SPDNN" infer --network net --inputs images.spdnn --bias -0.25 --trials 3 --json run.json --progress never >run.txt
+  jq -e '.seconds | (.load + .read + .plan + .start.waited + .upload + .infer.sum + .gather + .write + .other - .total
+    | fabs) < 1e-9 and .load > 0 and .other >= 0 and .upload_images > 0 and .upload_images < .upload and .start.waited <= .total
+    and .infer.sum >= .infer.min + .infer.median + .infer.max - 1e-9' run.json
+  for phase in load read plan upload infer gather write other total; do grep -qE "^$phase {1,15} +[0-9.]+ s" run.txt; done
+}
+
+@test "nothing is started up for a run on the CPU" {
+  for choice in "--device cpu" "--variant cpu_openmp"; do
+    # shellcheck disable=SC2086
+    "${infer[@]}" --bias -0.25 $choice --json run.json >run.txt
+    jq -e '.seconds.start == {"took": 0, "waited": 0}' run.json
+    run grep start-up run.txt
+    [ "$status" -eq 1 ]
+  done
+}
+
+@test "errors of the network come before those of the images, whichever are found first" {
+  "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
+  "$SPDNN" convert net net.spdnn --bias -0.25 --plan all
+  cp images.spdnn bad-images.spdnn
+  printf x | dd of=bad-images.spdnn bs=1 seek=50 conv=notrunc status=none
+  head -c 100 net.spdnn >bad-net.spdnn
+  run "$SPDNN" infer --network bad-net.spdnn --inputs bad-images.spdnn --progress never
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: bad-net.spdnn: "* && "$output" != *$'\n'* ]]
+  run "$SPDNN" infer --network net --inputs bad-images.spdnn --progress never
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"give --bias"* ]]
+  run "$SPDNN" infer --network net.spdnn --inputs bad-images.spdnn --progress never
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: bad-images.spdnn: "*corrupted* ]]
+  run "$SPDNN" infer --network net.spdnn --inputs missing.spdnn --progress never
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: missing.spdnn: cannot read: No such file or directory" ]]
+  run "$SPDNN" infer --network net.spdnn --inputs images.spdnn --images 2 --progress never
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: images.spdnn: 3 images, expected at most 2" ]]
+  run "$SPDNN" infer --network net.spdnn --inputs images.spdnn --mnist x --progress never
+  [ "$status" -eq 2 ]
+}
+
+@test "packed images are read and fitted like those in text" {
+  "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
+  run "$SPDNN" infer --network net --inputs images.spdnn --images 7 --bias -0.25 --categories out.tsv --progress never
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"7 images"* ]]
+  [ "$(cat out.tsv)" = $'1\n3' ]
+  printf '1\t3\t1\n' >wide.tsv
+  "$SPDNN" convert wide.tsv wide.spdnn --kind images --neurons 3
+  run "$SPDNN" infer --network net --inputs wide.spdnn --bias -0.25 --progress never
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: wide.spdnn: images of 3 neurons, expected 2" ]]
+}
+
 @test "a network without a known bias asks for one" {
   run "${infer[@]}"
   [ "$status" -eq 2 ]
@@ -71,6 +128,12 @@ setup() {
     [ "$status" -eq 2 ]
     [[ "$output" == *"${bad%% *}"* || "$output" == *variant* ]]
   done
+}
+
+@test "a precision that the variant does not compute in is a usage error" {
+  run "${infer[@]}" --bias -0.25 --variant cpu_openmp --precision fp16
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--precision: cpu_openmp does not compute in 'fp16'; see spdnn variants"* ]]
 }
 
 @test "missing files and images that do not fit are data errors" {
@@ -89,4 +152,12 @@ setup() {
   [ "$status" -eq 3 ]
   run "${infer[@]}" --bias -0.25 --json /dev/full
   [ "$status" -eq 3 ]
+}
+
+@test "an official network of another depth has no official categories" {
+  mnist="$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz"
+  [ -r "$mnist" ] || skip "needs MNIST's training images"
+  run "$SPDNN" infer --generate official --neurons 1024 --layers 12 --mnist "$mnist" --progress never
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"UNVERIFIED: 1824 categories"* ]]
 }

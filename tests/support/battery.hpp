@@ -11,6 +11,14 @@
 
 namespace spdnn::testing {
 
+/// The variants that take any network; `cascade` has tests of its own, tests/gpu/cascade_test.cpp.
+inline std::vector<std::reference_wrapper<const Variant>> general_variants() {
+  std::vector<std::reference_wrapper<const Variant>> general;
+  for (const Variant& variant : variants())
+    if (variant.name != "cascade") general.emplace_back(variant);
+  return general;
+}
+
 /// A small network with images on which an engine may go wrong.
 struct Case {
   std::string name;

@@ -21,7 +21,7 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
  public:
   static std::vector<Configuration> configurations() {
     std::vector<Configuration> all;
-    for (const Variant& variant : variants())
+    for (const Variant& variant : testing::general_variants())
       for (const Precision precision : variant.precisions) all.push_back({&variant, precision});
     return all;
   }

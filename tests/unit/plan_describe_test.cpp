@@ -60,15 +60,43 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   Variant fast = oracle;
   fast.name = "fast";
   fast.description = "quick";
-  EXPECT_EQ(choose_variant(plan, 10, std::vector{oracle, fast}).name, "fast");
-  const VariantChoice only = choose_variant(plan, 10, std::vector{oracle});
+  EXPECT_EQ(choose_variant(plan, {10}, std::vector{oracle, fast}).name, "fast");
+  const VariantChoice only = choose_variant(plan, {10}, std::vector{oracle});
   EXPECT_EQ(only.name, "cpu_reference");
   EXPECT_EQ(only.why,
             "the only engine usable here: 2 layers up to 4 neurons wide, 10 images, 60 % of 10 edges left to compute");
-  EXPECT_THROW(choose_variant(plan, 10, {}), UsageError);
+  EXPECT_THROW(choose_variant(plan, {10}, {}), UsageError);
   const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
   ASSERT_TRUE(merged.passes.merge);
-  EXPECT_THROW(choose_variant(merged, 10, std::vector{oracle}), UsageError);
+  EXPECT_THROW(choose_variant(merged, {10}, std::vector{oracle}), UsageError);
+}
+
+/// 64 inputs, and layers of 8 neurons.
+Plan narrow_plan(const char* passes) {
+  Network network;
+  for (const Index inputs : {64U, 8U}) {
+    Layer layer;
+    layer.weights.rows = 8;
+    layer.weights.cols = inputs;
+    layer.weights.offsets = Array<Offset>(std::vector<Offset>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    layer.weights.indices = Array<Index>(std::vector<Index>{0, 1, 2, 3, 4, 5, 6, 7});
+    network.layers.push_back(layer);
+  }
+  return make_plan(network, parse_passes(passes));
+}
+
+TEST(Choose, TheNarrowEngineWhereItIsMadeFor) {
+  Variant narrow = find_variant("cpu_reference");
+  narrow.name = "cascade";
+  Variant wide = narrow;
+  wide.name = "resident";
+  const std::vector both{narrow, wide};
+  EXPECT_EQ(choose_variant(narrow_plan("dead,saturated"), {10}, both).name, "cascade");
+  EXPECT_EQ(choose_variant(narrow_plan("dead"), {10}, both).name, "cascade") << "so narrow a tail is no matter";
+  EXPECT_EQ(choose_variant(narrow_plan("none"), {10}, both).name, "resident") << "no image leaves";
+  EXPECT_EQ(choose_variant(narrow_plan("dead,saturated"), {10, false}, both).name, "resident") << "values";
+  EXPECT_EQ(choose_variant(make_plan(small_network(), parse_passes("dead")), {10}, both).name, "resident")
+      << "not narrow";
 }
 
 }  // namespace

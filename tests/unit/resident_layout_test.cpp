@@ -153,12 +153,29 @@ TEST(ResidentLayout, KeepsEveryTermInOrderAndBanksApart) {
       const Plan plan = random_plan({100, 90, 128, 61}, 12, regular, values);
       for (const TileShape& shape :
            {TileShape{32, 16, 128, 2}, TileShape{32, 8, 128, 4}, TileShape{16, 16, 64, 4}, TileShape{16, 8, 128, 4},
-            TileShape{8, 8, 64, 2}, TileShape{4, 4, 64, 4}, TileShape{2, 2, 32, 8}}) {
+            TileShape{8, 8, 64, 2}, TileShape{4, 4, 64, 4}, TileShape{2, 2, 32, 8}, TileShape{32, 16, 64, 4, 2},
+            TileShape{16, 16, 64, 4, 2}, TileShape{16, 8, 64, 4, 2}, TileShape{8, 8, 64, 2, 2},
+            TileShape{4, 4, 64, 4, 2}}) {
         for (const Index more_slots : {0, 90})
           for (const bool from_bits : {true, false}) check_layout(plan, shape, more_slots, from_bits);
       }
     }
   }
+}
+
+TEST(ResidentLayout, HalvesPutTwiceTheSlotsInOneCycle) {
+  constexpr Index kHalf = 2;
+  EXPECT_EQ((TileShape{32, 16, 512, 4}.colours()), 1U);
+  EXPECT_EQ((TileShape{32, 16, 512, 8, kHalf}.colours()), 2U);
+  EXPECT_EQ((TileShape{16, 16, 512, 8, kHalf}.colours()), 4U);
+  EXPECT_EQ((TileShape{4, 4, 512, 32, kHalf}.colours()), 16U);
+  EXPECT_EQ((TileShape{4, 4, 512, 32, kHalf}.slot_bytes()), (TileShape{2, 2, 512, 32}.slot_bytes()));
+
+  // Rows of as many bytes are laid out in the same way, whatever they hold; rows of half as many need more room.
+  const Plan plan = random_plan({300, 256, 200}, 32, true, false);
+  const ResidentLayout floats = lay_out(plan, {8, 8, 256, 1}, 700, false);
+  EXPECT_EQ(lay_out(plan, {16, 16, 256, 1, kHalf}, 700, false).stream, floats.stream);
+  EXPECT_EQ(needed_slots(plan, {8, 8, 256, 1, kHalf}, false), needed_slots(plan, {8, 8, 256, 1}, false) + 4);
 }
 
 TEST(ResidentLayout, AlternatingSumsReadTheirTwoInputsOnce) {

@@ -93,5 +93,15 @@ TEST(Report, RateCountsGivenEdgesOfAllImages) {
   EXPECT_DOUBLE_EQ(report.rate_end_to_end(), 60000.0 * 4026531840.0 / 4);
 }
 
+TEST(Report, SaysHowFp16DiffersFromFp32) {
+  Report report;
+  EXPECT_EQ(to_text(report).find("fp16 against"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"against_fp32\":null"), std::string::npos);
+  report.against_fp32 = judge({1, 4, 8, 9}, {1, 4, 7}, "fp32");
+  EXPECT_NE(to_text(report).find("fp16 against fp32: 3 categories differ: 1 missing, 2 extra"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"against_fp32\":{\"differ\":3,\"missing\":1,\"extra\":2,\"first_ids\":[8,9,10]}"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace spdnn

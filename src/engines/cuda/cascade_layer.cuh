@@ -338,9 +338,10 @@ __device__ inline void load_rows(const Program& program, const Survivors& in, In
   __syncthreads();
 }
 
-/// A set's images leave.
+/// A set's images leave. Begins with a barrier: note_kept() of the layer before may still be read.
 __device__ inline void save_rows(const Survivors& out, Index width, const Set& set, const Memory& memory,
                                  Shared& shared) {
+  __syncthreads();
   if (threadIdx.x == 0) shared.next[1] = atomicAdd(out.count, set.kept);
   note_kept(set, shared);
   list_kept(set, shared);

@@ -12,7 +12,9 @@
 
 #include "core/build_info.hpp"
 #include "engines/cuda/check.hpp"
+#include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/row_kernels.hpp"
+#include "engines/cuda/staging.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -140,6 +142,20 @@ Stream stream_on(const EngineOptions& options) {
   use_device(options);
   trim_pool();
   return make_stream();
+}
+
+void start_up(int ordinal) {
+  if (!cuda_available(nullptr, ordinal)) return;  // initialises the driver and makes the context
+  try {
+    EngineOptions options;
+    options.device = ordinal;
+    const Stream stream = stream_on(options);
+    const DeviceBuffer<std::byte> pool(1, stream);
+    const Staging page_locked;
+    check(cudaStreamSynchronize(stream));
+  } catch (const Error&) {
+    cudaGetLastError();  // the first engine will meet the same
+  }
 }
 
 std::size_t memory_budget(const EngineOptions& options) {

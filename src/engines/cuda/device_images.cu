@@ -58,7 +58,7 @@ void upload(DeviceBuffer<T>& to, const Array<T>& from, Staging& staging, cudaStr
 }  // namespace
 
 void DeviceImages::load(const ImageSet& images, cudaStream_t stream) {
-  Staging staging(std::clamp<std::size_t>(images.bytes(), 1, std::size_t{32} << 20U));
+  Staging staging;
   images_ = images.images();
   neurons_ = images.neurons();
   is_bits_ = images.is_bits();

@@ -28,6 +28,10 @@ bool cuda_available(std::string* why_not, int ordinal = 0);
 /// DeviceError where there is none.
 DeviceInfo device_info(int ordinal = 0);
 
+/// Makes the device ready for all threads: what its first user would wait for, some 0.2 s. Does nothing where the
+/// device cannot be used, which its users will be told.
+void start_up(int ordinal = 0);
+
 /// Bytes that one engine may take on its device now: what is free, less a reserve for the libraries' own needs, and no
 /// more than options.memory_limit.
 std::size_t memory_budget(const EngineOptions& options);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "engines/cuda/device.hpp"
@@ -45,30 +46,63 @@ BlockLayout layout_of(const Layer& layer, LayerFormat format) {
   return layout;
 }
 
+/// One of `count` nearly equal parts of every array of a layer: what one thread packs.
+struct Share {
+  std::size_t number = 0;
+  std::size_t count = 1;
+  std::size_t begin(std::size_t size) const { return size * number / count; }
+  std::size_t end(std::size_t size) const { return size * (number + 1) / count; }
+};
+
 template <class To, class From>
-void convert(std::byte* block, std::size_t at, const Array<From>& from) {
-  To* to = reinterpret_cast<To*>(block + at);
+void convert(std::byte* block, std::size_t at, const Array<From>& from, Share share) {
+  To* to = reinterpret_cast<To*>(block + at) + share.begin(from.size());
+  const From* const first = from.begin() + share.begin(from.size());
+  const From* const last = from.begin() + share.end(from.size());
   if constexpr (std::is_same_v<To, From>)
-    std::copy(from.begin(), from.end(), to);
+    std::copy(first, last, to);
   else
-    std::transform(from.begin(), from.end(), to, [](From value) { return static_cast<To>(value); });
+    std::transform(first, last, to, [](From value) { return static_cast<To>(value); });
 }
 
-void pack(const Layer& layer, const BlockLayout& layout, std::byte* block) {
+void pack(const Layer& layer, const BlockLayout& layout, std::byte* block, Share share = {}) {
   const CsrMatrix& weights = layer.weights;
   if (layout.offsets32)
-    convert<std::uint32_t>(block, 0, weights.offsets);
+    convert<std::uint32_t>(block, 0, weights.offsets, share);
   else
-    convert<Offset>(block, 0, weights.offsets);
+    convert<Offset>(block, 0, weights.offsets, share);
   if (layout.indices16)
-    convert<std::uint16_t>(block, layout.indices_at, weights.indices);
+    convert<std::uint16_t>(block, layout.indices_at, weights.indices, share);
   else
-    convert<Index>(block, layout.indices_at, weights.indices);
-  if (layout.values && weights.uniform())
-    std::fill_n(reinterpret_cast<float*>(block + layout.values_at), weights.entries(), weights.value);
-  else if (layout.values)
-    convert<float>(block, layout.values_at, weights.values);
-  if (layout.biases) convert<float>(block, layout.biases_at, layer.bias.values);
+    convert<Index>(block, layout.indices_at, weights.indices, share);
+  if (layout.values && weights.uniform()) {
+    float* const values = reinterpret_cast<float*>(block + layout.values_at);
+    std::fill(values + share.begin(weights.entries()), values + share.end(weights.entries()), weights.value);
+  } else if (layout.values) {
+    convert<float>(block, layout.values_at, weights.values, share);
+  }
+  if (layout.biases) convert<float>(block, layout.biases_at, layer.bias.values, share);
+}
+
+/// A layer's place in what is packed at a time.
+struct Packing {
+  const Layer* layer = nullptr;
+  BlockLayout layout;
+  std::size_t start = 0;
+};
+
+/// Packs layers behind one another, each in shares of half a megabyte on as many threads.
+void pack_all(const std::vector<Packing>& group, std::byte* to) {
+  constexpr std::size_t kShareBytes = std::size_t{1} << 19U;
+  std::vector<std::pair<const Packing*, Share>> jobs;
+  for (const Packing& packing : group) {
+    const std::size_t count = packing.layout.bytes / kShareBytes + 1;
+    for (std::size_t number = 0; number < count; ++number) jobs.push_back({&packing, {number, count}});
+  }
+  parallel_for(jobs.size(), [&](std::size_t i) {
+    const auto& [packing, share] = jobs[i];
+    pack(*packing->layer, packing->layout, to + packing->start, share);
+  });
 }
 
 DeviceLayer view(const Layer& layer, const BlockLayout& layout, const std::byte* block) {
@@ -156,32 +190,24 @@ LayerSource::~LayerSource() {
   if (copy_stream_) cudaStreamSynchronize(copy_stream_);
 }
 
-/// Blocks are packed one layer a host thread, as many layers at a time as fill a staging buffer.
+/// As many layers at a time as fill a staging buffer.
 void LayerSource::upload_all() {
-  const PlanBytes bytes = plan_bytes(plan_, format_);
-  memory_ = DeviceBuffer<std::byte>(bytes.all, stream_);
-  Staging staging(std::max(bytes.largest, std::min(bytes.all, std::size_t{32} << 20U)));
+  memory_ = DeviceBuffer<std::byte>(plan_bytes(plan_, format_).all, stream_);
+  Staging staging;
   std::size_t group_at = 0;
   for (Index first = 0; first < plan_.depth();) {
-    std::vector<BlockLayout> layouts;
-    std::vector<std::size_t> starts;
+    std::vector<Packing> group;
     std::size_t group_bytes = 0;
     Index end = first;
     for (; end < plan_.depth(); ++end) {
       const BlockLayout layout = layout_of(plan_.layers[end], format_);
-      if (end > first && group_bytes + layout.bytes > staging.piece_bytes()) break;
-      layouts.push_back(layout);
-      starts.push_back(group_bytes);
+      if (end > first && group_bytes + layout.bytes > Staging::kPieceBytes) break;
+      group.push_back({&plan_.layers[end], layout, group_bytes});
       layers_.push_back(view(plan_.layers[end], layout, memory_.data() + group_at + group_bytes));
       group_bytes += layout.bytes;
     }
-    const auto fill = [&](std::byte* piece) {
-      const auto threads = std::min(layouts.size(), static_cast<std::size_t>(host_threads()));
-      parallel_ranges(layouts.size(), threads, [&](auto, std::size_t begin, std::size_t last) {
-        for (std::size_t i = begin; i < last; ++i) pack(plan_.layers[first + i], layouts[i], piece + starts[i]);
-      });
-    };
-    staging.put(memory_.data() + group_at, group_bytes, fill, stream_);
+    staging.put(
+        memory_.data() + group_at, group_bytes, [&](std::byte* piece) { pack_all(group, piece); }, stream_);
     group_at += group_bytes;
     first = end;
   }

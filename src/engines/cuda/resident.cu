@@ -3,7 +3,8 @@
 //
 // A run is a handful of launches that the device itself divides into phases; the host waits once, for the outcome.
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,10 +15,8 @@
 #include "engines/cuda/device_images.hpp"
 #include "engines/cuda/handle.hpp"
 #include "engines/cuda/launch.hpp"
-#include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/resident.hpp"
-#include "engines/cuda/resident_kernel.cuh"
-#include "engines/cuda/staging.hpp"
+#include "engines/cuda/resident_program.cuh"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -26,199 +25,36 @@ namespace {
 
 using resident::Batch;
 using resident::Control;
+using resident::DeviceProgram;
+using resident::Instance;
 using resident::LayerCount;
-using resident::LayerInfo;
-using resident::Program;
+using resident::Shapes;
 using resident::Turn;
-
-using Kernel = void (*)(Program, Batch, Turn);
-
-struct Instance {
-  Kernel uniform;
-  Kernel values;
-  std::size_t bit_bytes;  ///< of a row of input bits
-};
-
-/// X(images, images a thread, threads, rounds, blocks, chunks ahead). First the shapes that a plan's main form is
-/// chosen from, the first that fits: several small blocks to a multiprocessor for small networks, then ever fewer
-/// images as networks get wider. Then those of the tail form.
-#define SPDNN_RESIDENT_SHAPES(X) \
-  X(32, 16, 128, 1, 4, 2)        \
-  X(32, 16, 256, 1, 2, 2)        \
-  X(32, 16, 256, 2, 2, 2)        \
-  X(32, 16, 512, 4, 1, 1)        \
-  X(16, 8, 512, 8, 1, 1)         \
-  X(8, 8, 512, 8, 1, 1)          \
-  X(4, 4, 512, 16, 1, 2)         \
-  X(2, 2, 512, 32, 1, 3)         \
-  X(8, 8, 64, 1, 8, 4)           \
-  X(8, 8, 256, 1, 2, 4)          \
-  X(16, 8, 512, 4, 1, 2)
-
-constexpr std::array kShapes = {
-#define SPDNN_SHAPE(m, v, threads, rounds, blocks, ahead) ResidentShape{{m, v, threads, rounds}, blocks},
-    SPDNN_RESIDENT_SHAPES(SPDNN_SHAPE)
-#undef SPDNN_SHAPE
-};
-constexpr std::size_t kMainShapes = 8;
-
-template <Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead>
-constexpr Instance instance() {
-  using Uniform = resident::Config<M, V, Threads, Rounds, Blocks, Ahead, false>;
-  using Values = resident::Config<M, V, Threads, Rounds, Blocks, Ahead, true>;
-  return {resident::resident_kernel<Uniform>, resident::resident_kernel<Values>, sizeof(typename Uniform::Bits)};
-}
-
-constexpr std::array kInstances = {
-#define SPDNN_INSTANCE(m, v, threads, rounds, blocks, ahead) instance<m, v, threads, rounds, blocks, ahead>(),
-    SPDNN_RESIDENT_SHAPES(SPDNN_INSTANCE)
-#undef SPDNN_INSTANCE
-};
-
-/// Slots beyond those of the layout that reads of four rows at a time may touch.
-constexpr Index kSpareSlots = 3;
-/// What the driver and the kernel's own variables take of a block's shared memory.
-constexpr std::size_t kSharedReserve = 1280;
-
-/// Dynamic shared memory that a block of the shape may have.
-std::size_t shared_limit(const ResidentShape& shape, const cudaDeviceProp& device) {
-  const std::size_t share = device.sharedMemPerMultiprocessor / shape.blocks;
-  return std::min<std::size_t>(share, device.sharedMemPerBlockOptin + kSharedReserve - 256) - kSharedReserve;
-}
-
-Index most_slots(const ResidentShape& shape, const cudaDeviceProp& device) {
-  const std::size_t row_bytes = shape.tile.images * sizeof(float);
-  const std::size_t slots = shared_limit(shape, device) / row_bytes;
-  return slots <= kSpareSlots ? 0 : static_cast<Index>(std::min<std::size_t>(slots - kSpareSlots, kNoCopy - 1));
-}
-
-bool fits_as(const Plan& plan, std::size_t number, const cudaDeviceProp& device, bool from_bits) {
-  const ResidentShape& shape = kShapes[number];
-  if (needed_slots(plan, shape.tile, from_bits) > most_slots(shape, device)) return false;
-  if (from_bits && (plan.inputs() + std::size_t{1}) * kInstances[number].bit_bytes > shared_limit(shape, device))
-    return false;
-  if (from_bits && !takes_bits(plan)) return false;
-  return std::all_of(plan.layers.begin(), plan.layers.end(),
-                     [&](const Layer& layer) { return layer.outputs() <= shape.tile.capacity(); });
-}
-
-/// The first shape that fits, if any; with `from_bits` the images are bits.
-std::optional<std::size_t> choose_shape(const Plan& plan, const cudaDeviceProp& device, bool from_bits) {
-  for (std::size_t number = 0; number < kMainShapes; ++number)
-    if (fits_as(plan, number, device, from_bits)) return number;
-  return std::nullopt;
-}
-
-/// For what few images are left: tiles of fewer images, so that all multiprocessors have work.
-std::optional<std::size_t> choose_tail(const Plan& plan, std::size_t main, const cudaDeviceProp& device,
-                                       bool from_bits) {
-  for (std::size_t number = kMainShapes; number < kShapes.size(); ++number)
-    if (kShapes[number].tile.images < kShapes[main].tile.images && fits_as(plan, number, device, from_bits))
-      return number;
-  return std::nullopt;
-}
-
-/// A layout on the device, and how to launch it.
-class DeviceProgram {
- public:
-  DeviceProgram(const Plan& plan, std::size_t shape, bool from_bits, const cudaDeviceProp& device, cudaStream_t stream)
-      : shape_(kShapes[shape]) {
-    const ResidentLayout layout = lay_out(plan, shape_.tile, slots_for(plan, device, from_bits), from_bits);
-    const std::size_t spare = 4 * std::size_t{layout.chunk_units()};
-    stream_ = DeviceBuffer<std::uint32_t>(layout.stream.size() + 4 * spare, stream);
-    check(cudaMemsetAsync(stream_.data() + layout.stream.size(), 0, 4 * spare * sizeof(std::uint32_t), stream));
-    Staging staging;
-    staging.copy(stream_.data(), layout.stream.data(), layout.stream.size() * sizeof(std::uint32_t), stream);
-    put(starts_, layout.starts, staging, stream);
-    put(chunks_, layout.chunks, staging, stream);
-    put(targets_, layout.targets, staging, stream);
-    put(biases_, layout.biases, staging, stream);
-    put(copies_, layout.copies, staging, stream);
-    put(layers_, layer_infos(plan), staging, stream);
-    program_ = {reinterpret_cast<const uint4*>(stream_.data()),
-                starts_.data(),
-                chunks_.data(),
-                targets_.data(),
-                biases_.data(),
-                copies_.data(),
-                layers_.data(),
-                plan.depth(),
-                layout.width,
-                layout.zero_slot,
-                layout.slots,
-                activation_of(plan),
-                plan.passes.dead ? plan.dead_from : resident::kNever,
-                plan.passes.saturated && plan.cap ? plan.saturated_from : resident::kNever,
-                plan.passes.merge};
-    shared_bytes_ = std::size_t{layout.slots + kSpareSlots} * shape_.tile.images * sizeof(float);
-    if (from_bits)
-      shared_bytes_ = std::max(shared_bytes_, (plan.inputs() + std::size_t{1}) * kInstances[shape].bit_bytes);
-    kernel_ = layout.values ? kInstances[shape].values : kInstances[shape].uniform;
-    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_limit(shape_, device))));
-    check(
-        cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, static_cast<int>(shape_.tile.threads),
-                                                        shared_bytes_));
-    if (blocks == 0) throw DeviceError("the resident kernel does not fit this device");
-    grid_ = static_cast<unsigned>(blocks * device.multiProcessorCount);
-    reads_ = layout.reads;
-  }
-
-  const TileShape& tile() const { return shape_.tile; }
-  /// Reads of an image's activations in the layers up to `layer`, as the blocks do them.
-  Offset reads(Index layer) const { return reads_[layer]; }
-
-  void launch(const Batch& batch, const Turn& turn, cudaStream_t stream) const {
-    kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(program_, batch, turn);
-    check_launch();
-  }
-
- private:
-  /// A second slot for every neuron where rows are shorter than what shared memory delivers at a time.
-  Index slots_for(const Plan& plan, const cudaDeviceProp& device, bool from_bits) const {
-    const Index needed = needed_slots(plan, shape_.tile, from_bits);
-    const Index colours = shape_.tile.colours();
-    if (colours == 1) return needed;
-    return std::min(most_slots(shape_, device), 2 * (needed + colours));
-  }
-
-  static std::vector<LayerInfo> layer_infos(const Plan& plan) {
-    std::vector<LayerInfo> infos;
-    for (Index k = 0; k < plan.depth(); ++k) {
-      const Layer& layer = plan.layers[k];
-      const bool plain = activation_of(plan).everywhere || layer.bias.max() <= 0;
-      infos.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
-                       plan.error_bounds.empty() ? 0.0F : static_cast<float>(plan.error_bounds[k]), plain});
-    }
-    return infos;
-  }
-
-  template <class T>
-  static void put(DeviceBuffer<T>& to, const std::vector<T>& from, Staging& staging, cudaStream_t stream) {
-    to = DeviceBuffer<T>(from.size(), stream);
-    staging.copy(to.data(), from.data(), from.size() * sizeof(T), stream);
-  }
-
-  ResidentShape shape_;
-  DeviceBuffer<std::uint32_t> stream_;
-  DeviceBuffer<Offset> starts_;
-  DeviceBuffer<std::uint16_t> chunks_;
-  DeviceBuffer<std::uint32_t> targets_;
-  DeviceBuffer<float> biases_;
-  DeviceBuffer<std::uint16_t> copies_;
-  DeviceBuffer<LayerInfo> layers_;
-  Program program_{};
-  Kernel kernel_ = nullptr;
-  std::size_t shared_bytes_ = 0;
-  unsigned grid_ = 0;
-  std::vector<Offset> reads_;
-};
 
 UsageError too_wide(const Plan& plan, const std::string& what) {
   return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
                     " neurons does not fit shared memory; spmm_rows takes any");
+}
+
+constexpr double kLargestHalf = 65504;
+
+/// With fp16 storage. A cap that a half holds exactly makes sure that no activation overflows, and that a row at the
+/// cap is stored as such: its sums are the fp32 sums of the certificate behind which saturated images are retired,
+/// whose proof is for the cap as it is. Rows of zeros are stored as zeros. Biases are fp32.
+void check_storage(const Plan& plan, Precision precision) {
+  if (precision != Precision::fp16) return;
+  if (plan.passes.merge)
+    throw UsageError("resident: the error bounds of merge do not hold for fp16; leave one of the two out");
+  if (!plan.cap || *plan.cap > kLargestHalf || __half2float(__double2half(*plan.cap)) != *plan.cap)
+    throw UsageError("resident: fp16 needs a cap of at most 65504 that half precision holds exactly");
+}
+
+void check_storage(const ImageSet& images, Precision precision) {
+  if (precision != Precision::fp16 || images.is_bits()) return;
+  const CsrMatrix& rows = images.sparse();
+  const auto fits = [](float value) { return std::abs(value) <= kLargestHalf; };
+  const bool fit = rows.uniform() ? fits(rows.value) : std::all_of(rows.values.begin(), rows.values.end(), fits);
+  if (!fit) throw UsageError("resident: the images have values beyond 65504, which fp16 does not hold");
 }
 
 /// Row lengths are whole 16-byte units.
@@ -230,20 +66,27 @@ Index row_stride(const Plan& plan) {
 
 class ResidentEngine final : public Engine {
  public:
-  ResidentEngine(Plan plan, const EngineOptions& options, std::optional<std::size_t> shape)
-      : plan_(std::move(plan)), device_(options.device), forced_shape_(shape), stream_(stream_on(options)) {
+  /// `forced`: the one shape to take, whatever fits best; null where that is to be found out.
+  ResidentEngine(Plan plan, const EngineOptions& options, const Instance* forced)
+      : plan_(std::move(plan)),
+        device_(options.device),
+        precision_(options.precision),
+        forced_(forced),
+        stream_(stream_on(options)) {
     if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
-    if (!pick(true) && !pick(false)) throw too_wide(plan_, "a layer");
+    check_storage(plan_, precision_);
+    if (pick(true) == nullptr && pick(false) == nullptr) throw too_wide(plan_, "a layer");
     const cudaDeviceProp& device = device_properties(device_);
     int clock_khz = 0;
     check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
     shared_rate_ = 128.0 * device.multiProcessorCount * 1e3 * clock_khz;
-    prepare(pick(true).has_value());
+    prepare(pick(true) != nullptr);
   }
   ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
-    const bool bits = images.is_bits() && pick(true);
+    check_storage(images, precision_);
+    const bool bits = images.is_bits() && pick(true) != nullptr;
     if (bits != from_bits_) prepare(bits);
     images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
     const Index smallest = tail_ ? tail_->tile().images : main_->tile().images;
@@ -323,20 +166,19 @@ class ResidentEngine final : public Engine {
     std::size_t counts = 0, categories = 0, borderline = 0, result_bytes = 0, progress = 0, settled = 0, bytes = 0;
   };
 
-  std::optional<std::size_t> pick(bool from_bits) const {
+  const Instance* pick(bool from_bits) const {
     const cudaDeviceProp& device = device_properties(device_);
-    if (!forced_shape_) return choose_shape(plan_, device, from_bits);
-    return fits_as(plan_, *forced_shape_, device, from_bits) ? forced_shape_ : std::nullopt;
+    if (forced_ == nullptr) return choose_main(plan_, resident::shapes_for(precision_), device, from_bits);
+    return fits_as(plan_, *forced_, device, from_bits) ? forced_ : nullptr;
   }
 
   /// Phases are so long that the work of one with all images would outlast what its launch and the moving of rows
   /// cost.
   void choose_least_phase() {
     constexpr double kPhaseSeconds = 6e-6;
-    const double bytes = 4.0 * images_.images();
     least_layers_ = 1;
     while (least_layers_ < std::min(plan_.depth(), 16U) &&
-           bytes * static_cast<double>(main_->reads(least_layers_)) < kPhaseSeconds * shared_rate_)
+           images_.images() * main_->read_bytes(least_layers_) < kPhaseSeconds * shared_rate_)
       ++least_layers_;
   }
 
@@ -371,15 +213,16 @@ class ResidentEngine final : public Engine {
   }
 
   void prepare(bool from_bits) {
-    const std::optional<std::size_t> shape = pick(from_bits);
-    if (!shape) throw too_wide(plan_, "a layer, or the images, which are not bits,");
+    const Instance* main = pick(from_bits);
+    if (main == nullptr) throw too_wide(plan_, "a layer, or the images, which are not bits,");
     const cudaDeviceProp& device = device_properties(device_);
     tail_.reset();
     main_.reset();
-    main_.emplace(plan_, *shape, from_bits, device, stream_);
+    main_.emplace(plan_, *main, from_bits, device, stream_);
     from_bits_ = from_bits;
-    const auto tail = forced_shape_ ? std::nullopt : choose_tail(plan_, *shape, device, from_bits);
-    if (!tail) return;
+    if (forced_ != nullptr) return;
+    const Instance* tail = choose_tail(plan_, resident::shapes_for(precision_), *main, device, from_bits);
+    if (tail == nullptr) return;
     tail_.emplace(plan_, *tail, from_bits, device, stream_);
     // Where a fourth of the multiprocessors would have no tile of the main form.
     tail_images_ = static_cast<Index>(device.multiProcessorCount) * main_->tile().images * 3 / 4;
@@ -425,7 +268,8 @@ class ResidentEngine final : public Engine {
 
   const Plan plan_;
   int device_;
-  std::optional<std::size_t> forced_shape_;
+  Precision precision_;
+  const Instance* forced_;
   Stream stream_;
   bool from_bits_ = false;
   std::optional<DeviceProgram> main_;
@@ -445,15 +289,20 @@ class ResidentEngine final : public Engine {
 
 }  // namespace
 
-std::span<const ResidentShape> resident_shapes() { return kShapes; }
+std::vector<ResidentShape> resident_shapes(Precision precision) {
+  std::vector<ResidentShape> shapes;
+  for (const Instance& instance : resident::shapes_for(precision).all) shapes.push_back(instance.shape);
+  return shapes;
+}
 
 bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options) {
   const cudaDeviceProp& device = device_properties(options.device);
-  return fits_as(plan, shape, device, true) || fits_as(plan, shape, device, false);
+  const Instance& instance = resident::shapes_for(options.precision).all[shape];
+  return fits_as(plan, instance, device, true) || fits_as(plan, instance, device, false);
 }
 
 std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape) {
-  return std::make_unique<ResidentEngine>(plan, options, shape);
+  return std::make_unique<ResidentEngine>(plan, options, &resident::shapes_for(options.precision).all[shape]);
 }
 
 }  // namespace spdnn::cuda
@@ -461,13 +310,15 @@ std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& opt
 namespace spdnn {
 
 std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<cuda::ResidentEngine>(plan, options, std::nullopt);
+  return std::make_unique<cuda::ResidentEngine>(plan, options, nullptr);
 }
 
 std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
+  cuda::check_storage(plan, options.precision);
   if (cuda::cuda_available(nullptr, options.device)) {
     const cudaDeviceProp& device = cuda::device_properties(options.device);
-    if (!cuda::choose_shape(plan, device, true) && !cuda::choose_shape(plan, device, false))
+    const cuda::Shapes shapes = cuda::resident::shapes_for(options.precision);
+    if (choose_main(plan, shapes, device, true) == nullptr && choose_main(plan, shapes, device, false) == nullptr)
       throw cuda::too_wide(plan, "a layer");
   }
   // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string>
+#include <vector>
 
 #include "engines/resident_layout.hpp"
 #include "spdnn/engine.hpp"
@@ -16,8 +15,9 @@ struct ResidentShape {
 };
 
 /// All of them, in the order of preference: the first that fits a plan is taken.
-std::span<const ResidentShape> resident_shapes();
-/// Whether a plan's activations fit the tiles of a shape on the device of `options`.
+std::vector<ResidentShape> resident_shapes(Precision precision = Precision::fp32);
+/// Whether a plan's activations fit the tiles of a shape, by its number among those of the precision of `options`, on
+/// the device of `options`.
 bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options);
 /// An engine of a given shape: for tuning (tests/bench/kernel_bench.cpp) and tests. UsageError where it does not fit.
 std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape);

@@ -2,14 +2,18 @@
 
 // The kernel of the `resident` engine: a block keeps a tile of images in shared memory through many layers.
 //
-// Mapping. A block runs a tile of M images, its activations rows of M floats (slots) in shared memory. A warp works on
-// a bundle of neurons, M/V threads a neuron, each with the sums of V images in registers. For every term a thread reads
-// its V images' activations in the term's row with 16-byte loads. Threads that read in the same cycle read different
-// parts of their rows (Lane::part), and where a row is shorter than the 128 bytes that shared memory delivers per cycle
-// the layout (resident_layout.hpp) keeps the rows apart: no bank conflicts. A layer's outputs stay in registers until
-// all its inputs are read, so one buffer suffices.
-// Terms come from a stream in L2, 16 bytes (8 slots) a load, read ahead so that latency is hidden; with weights of
-// their own another 32 bytes. A term costs a thread 4 V bytes of shared memory traffic and 2 (6) bytes from the stream.
+// Mapping. A block runs a tile of M images, its activations rows of M floats or halves (slots) in shared memory. A warp
+// works on a bundle of neurons, M/V threads a neuron, each with the sums of V images in registers. For every term a
+// thread reads its V images' activations in the term's row with 16-byte loads. Threads that read in the same cycle read
+// different parts of their rows (Lane::part), and where a row is shorter than the 128 bytes that shared memory delivers
+// per cycle the layout (resident_layout.hpp) keeps the rows apart: no bank conflicts. A layer's outputs stay in
+// registers until all its inputs are read, so one buffer suffices. Terms come from a stream in L2, 16 bytes (8 slots) a
+// load, read ahead so that latency is hidden; with weights of their own another 32 bytes. A term costs a thread 4 V
+// bytes of shared memory traffic (2 V with halves) and 2 (6) bytes from the stream.
+//
+// Halves (fp16 storage, resident_storage.cuh). The same bytes hold twice the images. A thread turns what it reads into
+// floats, one more instruction an image and term, and sums up as ever; it rounds what is finished, and outputs wait
+// packed. So neither the shape nor the phase nor the tile of an image shows in its activations.
 //
 // Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; long ones are dealt out so
 // that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's unsettled images are
@@ -20,7 +24,8 @@
 // and layer. On an H200 random networks of 1024 neurons reach 82 % of it (75 % with weights of their own), of 4096
 // neurons 63 %, where rows of 8 images need padding. Before activations were cheap and tiles dealt out it was 72 %, and
 // ncu saw: L1 and shared memory 75 % busy and without bank conflicts, issue slots 46 %, L2 11 %; what was lost was the
-// end of layers, which all warps of the one block reach together, and the moving of tiles.
+// end of layers, which all warps of the one block reach together, and the moving of tiles. With halves the floor is
+// 64 N bytes, and the two instructions an image and term take as long to issue: a floor of its own.
 
 #include "engines/cuda/resident_tiles.cuh"
 
@@ -88,7 +93,7 @@ struct Tile {
 
 /// Runs a tile, already in shared memory, through layers first .. last-1 or until all its images are settled.
 template <class C>
-__device__ void run_tile(const Program& program, const Batch& batch, Index first, Index last, float* rows,
+__device__ void run_tile(const Program& program, const Batch& batch, Index first, Index last, typename C::Stored* rows,
                          Scratch& scratch, Tile& tile) {
   const Lane<C> lane;
   Reader<C> reader;
@@ -101,7 +106,7 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
     if (more) reader.look_up(program, layer + 1, lane);
     if (threadIdx.x == 0 && more) scratch.info[1 - parity] = program.layers[layer + 1];
     const bool bits = layer == 0 && batch.bits != nullptr;
-    float out[C::kRounds][C::kLaneImages];
+    typename C::Outputs out[C::kRounds];
     const bool watch_cap = program.saturated_from != kNever && layer + 1 >= program.saturated_from;
     const LayerInfo info = scratch.info[parity];
     const LaneFlags flags = bits ? run_layer<C, true>(program, info, watch_cap, place, rows, lane, reader, out)
@@ -126,8 +131,8 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
 /// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
 /// there is none.
 template <class C>
-__device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, float* rows, Scratch& scratch,
-                          Index number, Tile& tile, Item& item) {
+__device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, typename C::Stored* rows,
+                          Scratch& scratch, Index number, Tile& tile, Item& item) {
   if (threadIdx.x == 0) {
     if (!phase.dealt) number = atomicAdd(&batch.control->next_item, 1U);
     Item next{number, phase.first, phase.last};
@@ -161,8 +166,9 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Phas
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
     resident_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch, const Turn turn) {
-  extern __shared__ __align__(16) float rows[];
+  extern __shared__ uint4 shared_rows[];
   __shared__ Scratch scratch;
+  auto* rows = reinterpret_cast<typename C::Stored*>(shared_rows);
   const Phase phase = read_phase<C>(batch.control, turn);
   if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
   Tile tile;

@@ -19,7 +19,7 @@ struct Lane {
 
   __device__ Lane() {
     // 128 bytes a cycle: 8 threads of 16 bytes. Of their neurons, colours() are kept apart by the layout.
-    constexpr Index kTogether = 128 / (sizeof(float) * C::kWide) / C::kLanes;
+    constexpr Index kTogether = 128 / sizeof(typename C::Wide) / C::kLanes;
     const Index turn = neuron % kTogether / C::kShape.colours();
 #pragma unroll
     for (Index i = 0; i < C::kParts; ++i) part[i] = (i ^ turn) * C::kLanes + lane % C::kLanes;
@@ -93,21 +93,9 @@ struct Reader {
   }
 };
 
-__device__ inline void fma_to(float* sums, float4 y, float w) {
-  sums[0] = fmaf(y.x, w, sums[0]);
-  sums[1] = fmaf(y.y, w, sums[1]);
-  sums[2] = fmaf(y.z, w, sums[2]);
-  sums[3] = fmaf(y.w, w, sums[3]);
-}
-__device__ inline void fma_to(float* sums, float2 y, float w) {
-  sums[0] = fmaf(y.x, w, sums[0]);
-  sums[1] = fmaf(y.y, w, sums[1]);
-}
-__device__ inline void fma_to(float* sums, float y, float w) { sums[0] = fmaf(y, w, sums[0]); }
-
 /// Adds eight terms, in order. With kBits the tile holds a word of bits a row, one an image.
 template <class C, bool kBits>
-__device__ void add_terms(const float* tile, const Chunk<C>& chunk, float common, const Lane<C>& lane,
+__device__ void add_terms(const typename C::Stored* tile, const Chunk<C>& chunk, float common, const Lane<C>& lane,
                           float (&sums)[C::kLaneImages]) {
 #pragma unroll
   for (int term = 0; term < static_cast<int>(kChunkTerms); ++term) {
@@ -122,26 +110,34 @@ __device__ void add_terms(const float* tile, const Chunk<C>& chunk, float common
       }
     } else {
 #pragma unroll
-      for (Index i = 0; i < C::kParts; ++i)
-        fma_to(sums + i * C::kWide, reinterpret_cast<const typename C::Wide*>(tile)[slot * C::kPitch + lane.part[i]],
-               weight);
+      for (Index i = 0; i < C::kParts; ++i) {
+        float y[C::kWide];
+        unpack(reinterpret_cast<const typename C::Wide*>(tile)[slot * C::kPitch + lane.part[i]], y);
+#pragma unroll
+        for (Index k = 0; k < C::kWide; ++k) sums[i * C::kWide + k] = fmaf(y[k], weight, sums[i * C::kWide + k]);
+      }
     }
   }
 }
 
 /// Adds the first two terms of a chunk `pairs` times in turn; they are read once.
 template <class C>
-__device__ void add_alternating(const float* tile, const Chunk<C>& chunk, Index pairs, float weight,
+__device__ void add_alternating(const typename C::Stored* tile, const Chunk<C>& chunk, Index pairs, float weight,
                                 const Lane<C>& lane, float (&sums)[C::kLaneImages]) {
   const auto* rows = reinterpret_cast<const typename C::Wide*>(tile);
 #pragma unroll
   for (Index i = 0; i < C::kParts; ++i) {
-    const auto first = rows[chunk.slot(0) * C::kPitch + lane.part[i]];
-    const auto second = rows[chunk.slot(1) * C::kPitch + lane.part[i]];
+    float first[C::kWide];
+    float second[C::kWide];
+    unpack(rows[chunk.slot(0) * C::kPitch + lane.part[i]], first);
+    unpack(rows[chunk.slot(1) * C::kPitch + lane.part[i]], second);
+    float* mine = sums + i * C::kWide;
 #pragma unroll 8
     for (Index pair = 0; pair < pairs; ++pair) {
-      fma_to(sums + i * C::kWide, first, weight);
-      fma_to(sums + i * C::kWide, second, weight);
+#pragma unroll
+      for (Index k = 0; k < C::kWide; ++k) mine[k] = fmaf(first[k], weight, mine[k]);
+#pragma unroll
+      for (Index k = 0; k < C::kWide; ++k) mine[k] = fmaf(second[k], weight, mine[k]);
     }
   }
 }
@@ -153,68 +149,76 @@ struct LaneFlags {
 };
 
 /// Sums become activations. The usual case takes six instructions a neuron and image: all warps of a block come here
-/// at about the same time, and shared memory is idle meanwhile.
+/// at about the same time, and shared memory is idle meanwhile. Live is what is not zero once stored; a miss is what
+/// was below the cap before it was rounded: an image that only rounding brings to the cap is kept, not retired.
 template <class C>
 __device__ void activate(const Program& program, const LayerInfo& info, bool watch_cap, float bias, LaneFlags& flags,
-                         float (&out)[C::kLaneImages]) {
+                         float (&sums)[C::kLaneImages]) {
+  constexpr float kZero = kStoredAsZero<typename C::Stored>;
   const float cap = program.activation.cap;
   if (info.plain) {
 #pragma unroll
-    for (Index i = 0; i < C::kLaneImages; ++i) out[i] += bias;
+    for (Index i = 0; i < C::kLaneImages; ++i) sums[i] += bias;
     if (watch_cap) {
 #pragma unroll
-      for (Index i = 0; i < C::kLaneImages; ++i) flags.miss |= out[i] >= cap + info.bound ? 0U : 1U << i;
+      for (Index i = 0; i < C::kLaneImages; ++i) flags.miss |= sums[i] >= cap + info.bound ? 0U : 1U << i;
     }
 #pragma unroll
     for (Index i = 0; i < C::kLaneImages; ++i) {
-      if (out[i] > -info.bound) flags.live |= 1U << i;
-      out[i] = fminf(fmaxf(out[i], 0.0F), cap);
+      if (sums[i] > kZero - info.bound) flags.live |= 1U << i;
+      sums[i] = fminf(fmaxf(sums[i], 0.0F), cap);
     }
     return;
   }
 #pragma unroll
   for (Index i = 0; i < C::kLaneImages; ++i) {
-    const float y = program.activation(out[i], bias);
-    const std::uint32_t seen = flags_of(y, out[i] + bias, cap, info.bound);
+    float y = program.activation(sums[i], bias);
+    if constexpr (kZero > 0.0F) y = y <= kZero ? 0.0F : y;
+    const std::uint32_t seen = flags_of(y, sums[i] + bias, cap, info.bound);
     flags.live |= (seen & kMayLive) != 0 ? 1U << i : 0U;
     flags.miss |= (seen & kMayMiss) != 0 ? 1U << i : 0U;
-    out[i] = y;
+    sums[i] = y;
   }
+}
+
+/// One neuron of a layer: `sums` become this thread's activations.
+template <class C, bool kBits>
+__device__ void run_round(const Program& program, const LayerInfo& info, bool watch_cap, std::size_t place, Index round,
+                          const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader, LaneFlags& flags,
+                          float (&sums)[C::kLaneImages]) {
+#pragma unroll
+  for (Index i = 0; i < C::kLaneImages; ++i) sums[i] = 0.0F;
+  const Index chunks = __shfl_sync(0xffffffffU, reader.chunks, round);
+  if (chunks == kNoBundle) return;
+  const std::size_t at = (place * C::kRounds + round) * C::kBundle + lane.neuron;
+  const float bias = program.biases != nullptr ? program.biases[at] : info.bias;
+  if (!kBits && (chunks & kAlternating) != 0) {
+    add_alternating<C>(tile, reader.next(lane), chunks & ~Index{kAlternating}, info.weight, lane, sums);
+  } else {
+#pragma unroll 1
+    for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, sums);
+  }
+  activate<C>(program, info, watch_cap, bias, flags, sums);
 }
 
 /// One layer: `out` receives this thread's activations. `watch_cap`: somebody asks for LaneFlags::miss.
 template <class C, bool kBits>
 __device__ LaneFlags run_layer(const Program& program, const LayerInfo info, bool watch_cap, std::size_t place,
-                               const float* tile, const Lane<C>& lane, Reader<C>& reader,
-                               float (&out)[C::kRounds][C::kLaneImages]) {
+                               const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader,
+                               typename C::Outputs (&out)[C::kRounds]) {
   LaneFlags flags;
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
+    if constexpr (C::kHalves) {
+      float sums[C::kLaneImages];
+      run_round<C, kBits>(program, info, watch_cap, place, round, tile, lane, reader, flags, sums);
 #pragma unroll
-    for (Index i = 0; i < C::kLaneImages; ++i) out[round][i] = 0.0F;
-    const Index chunks = __shfl_sync(0xffffffffU, reader.chunks, round);
-    if (chunks == kNoBundle) continue;
-    const std::size_t at = (place * C::kRounds + round) * C::kBundle + lane.neuron;
-    const float bias = program.biases != nullptr ? program.biases[at] : info.bias;
-    if (!kBits && (chunks & kAlternating) != 0) {
-      add_alternating<C>(tile, reader.next(lane), chunks & ~Index{kAlternating}, info.weight, lane, out[round]);
+      for (Index i = 0; i < C::kParts; ++i) out[round][i] = pack<typename C::Wide>(sums + i * C::kWide);
     } else {
-#pragma unroll 1
-      for (Index k = 0; k < chunks; ++k) add_terms<C, kBits>(tile, reader.next(lane), info.weight, lane, out[round]);
+      run_round<C, kBits>(program, info, watch_cap, place, round, tile, lane, reader, flags, out[round]);
     }
-    activate<C>(program, info, watch_cap, bias, flags, out[round]);
   }
   return flags;
-}
-
-template <class Wide>
-__device__ Wide pack(const float* from) {
-  if constexpr (sizeof(Wide) == 16)
-    return make_float4(from[0], from[1], from[2], from[3]);
-  else if constexpr (sizeof(Wide) == 8)
-    return make_float2(from[0], from[1]);
-  else
-    return *from;
 }
 
 /// Where this thread's outputs go; read ahead of the barrier where registers allow.
@@ -238,11 +242,19 @@ struct Targets {
   }
 };
 
+template <class C>
+__device__ typename C::Wide part_of(const typename C::Outputs& outputs, Index i) {
+  if constexpr (C::kHalves)
+    return outputs[i];
+  else
+    return pack<typename C::Wide>(outputs + i * C::kWide);
+}
+
 /// The outputs of a layer take the places of its inputs.
 template <class C>
-__device__ void write_layer(const Program& program, std::size_t place, float* tile, const Lane<C>& lane,
+__device__ void write_layer(const Program& program, std::size_t place, typename C::Stored* tile, const Lane<C>& lane,
                             const Targets<C>& targets, Index chunks_of_lane,
-                            const float (&out)[C::kRounds][C::kLaneImages]) {
+                            const typename C::Outputs (&out)[C::kRounds]) {
   auto* rows = reinterpret_cast<typename C::Wide*>(tile);
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
@@ -250,7 +262,7 @@ __device__ void write_layer(const Program& program, std::size_t place, float* ti
     const std::uint32_t target = targets.get(program, place, round, lane);
 #pragma unroll
     for (Index i = 0; i < C::kParts; ++i) {
-      const auto y = pack<typename C::Wide>(&out[round][i * C::kWide]);
+      const auto y = part_of<C>(out[round], i);
       rows[(target & 0xffffU) * C::kPitch + lane.part[i]] = y;
       if (C::kCopies && target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part[i]] = y;
     }

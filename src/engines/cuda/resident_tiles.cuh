@@ -9,8 +9,9 @@ namespace spdnn::cuda::resident {
 
 /// Rows of zeros: colours() slots, 128 bytes in all.
 template <class C>
-__device__ void clear_zero_slots(const Program& program, float* tile) {
-  if (threadIdx.x < 32) tile[std::size_t{program.zero_slot} * C::kImages + threadIdx.x] = 0.0F;
+__device__ void clear_zero_slots(const Program& program, typename C::Stored* tile) {
+  if (threadIdx.x < C::kShape.colours() * C::kImages)
+    tile[std::size_t{program.zero_slot} * C::kImages + threadIdx.x] = to_stored<typename C::Stored>(0.0F);
 }
 
 /// Lane i's bit k becomes lane k's bit i: squares of 16, 8, 4, 2, 1 bits change places.
@@ -29,7 +30,7 @@ __device__ inline std::uint32_t transposed(std::uint32_t word) {
 /// images that do not exist are 0.
 template <class C>
 __device__ void load_bits(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
-                          float* tile) {
+                          typename C::Stored* tile) {
   constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
   constexpr Index kBatch = 4;
   const Index lane = threadIdx.x % 32;
@@ -60,15 +61,16 @@ __device__ void load_bits(const Program& program, const Batch& batch, const Phas
 /// Tile from input rows in CSR. Entries of a neuron named twice add up.
 template <class C>
 __device__ void load_sparse(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
-                            float* tile) {
-  for (Index i = threadIdx.x; i < program.slots * C::kImages; i += C::kThreads) tile[i] = 0.0F;
+                            typename C::Stored* tile) {
+  for (Index i = threadIdx.x; i < program.slots * C::kImages; i += C::kThreads)
+    tile[i] = to_stored<typename C::Stored>(0.0F);
   __syncthreads();
   for (Index m = threadIdx.x / 32; m < C::kImages; m += C::kWarps) {
     const std::size_t image = std::size_t{tile_number} * C::kImages + m;
     if (image >= phase.images) break;
     for (Offset k = batch.offsets[image] + threadIdx.x % 32; k < batch.offsets[image + 1]; k += 32) {
       const Index input = batch.indices[k];
-      const float value = batch.values != nullptr ? batch.values[k] : batch.value;
+      const auto value = to_stored<typename C::Stored>(batch.values != nullptr ? batch.values[k] : batch.value);
       atomicAdd(tile + std::size_t{input} * C::kImages + m, value);
       const Index copy = C::kCopies ? program.copies[input] : kNoCopy;
       if (copy != kNoCopy) atomicAdd(tile + std::size_t{copy} * C::kImages + m, value);
@@ -79,7 +81,7 @@ __device__ void load_sparse(const Program& program, const Batch& batch, const Ph
 /// Tile from rows by image, 4 neurons a thread.
 template <class C>
 __device__ void load_rows(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
-                          float* tile) {
+                          typename C::Stored* tile) {
   const Index width = program.layers[phase.first].inputs;
   const std::uint16_t* copies = program.copies + std::size_t{phase.first} * program.width;
 #pragma unroll 4
@@ -94,9 +96,10 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
 #pragma unroll
     for (Index k = 0; k < 4; ++k) {
       if (first + k >= width) break;
-      tile[(first + k) * C::kImages + m] = y[k];
+      const auto stored = to_stored<typename C::Stored>(y[k]);
+      tile[(first + k) * C::kImages + m] = stored;
       const Index copy = C::kCopies ? copies[first + k] : kNoCopy;
-      if (copy != kNoCopy) tile[copy * C::kImages + m] = y[k];
+      if (copy != kNoCopy) tile[copy * C::kImages + m] = stored;
     }
   }
 }
@@ -104,7 +107,7 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
 /// Tile as the block with its first layers left it.
 template <class C>
 __device__ void load_segment(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
-                             Index layer, float* tile) {
+                             Index layer, typename C::Stored* tile) {
   const std::uint16_t* copies = program.copies + std::size_t{layer} * program.width;
   const auto* from = reinterpret_cast<const typename C::Wide*>(batch.rows[phase.side] +
                                                                std::size_t{tile_number} * C::kImages * batch.stride);
@@ -121,7 +124,7 @@ __device__ void load_segment(const Program& program, const Batch& batch, const P
 
 template <class C>
 __device__ void save_segment(const Batch& batch, const Phase& phase, Index tile_number, Index width,
-                             const float* tile) {
+                             const typename C::Stored* tile) {
   auto* to = reinterpret_cast<typename C::Wide*>(batch.rows[phase.side] +
                                                  std::size_t{tile_number} * C::kImages * batch.stride);
   const auto* rows = reinterpret_cast<const typename C::Wide*>(tile);
@@ -131,7 +134,7 @@ __device__ void save_segment(const Batch& batch, const Phase& phase, Index tile_
 /// The tile's unsettled images go to the next phase's rows, in whatever order tiles come.
 template <class C>
 __device__ void append_images(const Batch& batch, const Phase& phase, Index width, Index image, std::uint32_t kept,
-                              Scratch& scratch, const float* tile) {
+                              Scratch& scratch, const typename C::Stored* tile) {
   if (threadIdx.x == 0) scratch.place = atomicAdd(&batch.control->appended, static_cast<Index>(__popc(kept)));
   __syncthreads();
   const auto row_of = [&](Index m) { return scratch.place + __popc(kept & ((1U << m) - 1)); };
@@ -141,15 +144,16 @@ __device__ void append_images(const Batch& batch, const Phase& phase, Index widt
     const Index m = i % C::kImages;
     if ((kept >> m & 1U) == 0) continue;
     const Index first = i / C::kImages * 4;
-    const float* from = tile + first * C::kImages + m;
+    const typename C::Stored* from = tile + first * C::kImages + m;
     __stcg(reinterpret_cast<float4*>(batch.rows[1 - phase.side] + std::size_t{row_of(m)} * batch.stride + first),
-           make_float4(from[0], from[C::kImages], from[2 * C::kImages], from[3 * C::kImages]));
+           make_float4(to_float(from[0]), to_float(from[C::kImages]), to_float(from[2 * C::kImages]),
+                       to_float(from[3 * C::kImages])));
   }
 }
 
 template <class C>
 __device__ void load_tile(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
-                          Index layer, float* tile) {
+                          Index layer, typename C::Stored* tile) {
   if (layer == 0 && batch.bits != nullptr) {
     load_bits<C>(program, batch, phase, tile_number, tile);
     return;

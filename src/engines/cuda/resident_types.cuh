@@ -10,15 +10,18 @@
 #include <type_traits>
 
 #include "engines/cuda/device_layer.hpp"
+#include "engines/cuda/resident_storage.cuh"
 #include "engines/resident_layout.hpp"
 
 namespace spdnn::cuda::resident {
 
-/// Compile-time form of a tile shape: M images a tile, V images a thread, Blocks such blocks a multiprocessor, chunks
-/// read Ahead: one lasts a warp 128 V cycles where 16 warps share a multiprocessor, the way from L2 some 300.
-template <Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Values>
+/// Compile-time form of a tile shape: activations Stored as float or half, M images a tile, V images a thread, Blocks
+/// such blocks a multiprocessor, chunks read Ahead: one lasts a warp 128 V cycles (64 V with halves) where 16 warps
+/// share a multiprocessor, the way from L2 some 300.
+template <class S, Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Values>
 struct Config {
-  static constexpr TileShape kShape{M, V, Threads, Rounds};
+  using Stored = S;
+  static constexpr TileShape kShape{M, V, Threads, Rounds, sizeof(Stored)};
   static constexpr Index kImages = M;
   static constexpr Index kLaneImages = V;
   static constexpr Index kThreads = Threads;
@@ -29,18 +32,20 @@ struct Config {
   static constexpr Index kLanes = kShape.lanes();
   static constexpr Index kBundle = kShape.bundle();
   static constexpr Index kWarps = kShape.warps();
-  static constexpr Index kWide = std::min(V, Index{4});                            ///< floats a load
+  static constexpr Index kWide = std::min(V, Index{16 / sizeof(Stored)});          ///< activations a load
   static constexpr Index kParts = V / kWide;                                       ///< loads a term
   static constexpr Index kPitch = M / kWide;                                       ///< loads a row
   static constexpr Index kAhead = Values ? std::max(Index{1}, Ahead / 2) : Ahead;  ///< values take three times the room
-  using Wide = std::conditional_t<kWide == 4, float4, std::conditional_t<kWide == 2, float2, float>>;
+  using Wide = WideOf<Stored, kWide>;
+  static constexpr bool kHalves = !std::is_same_v<Stored, float>;
+  using Outputs = std::conditional_t<kHalves, Wide[kParts], float[V]>;  ///< of a round; halves wait packed
   using Bits = std::conditional_t<M == 32, std::uint32_t, std::conditional_t<M == 16, std::uint16_t, std::uint8_t>>;
 
-  static_assert(M <= 32 && (M & (M - 1)) == 0 && (V & (V - 1)) == 0 && V <= M && V <= 32);
-  static_assert(V >= 4 || V == M, "threads of a neuron read 16 bytes each");
-  static_assert(Threads % 32 == 0 && Threads >= 32 && Threads <= 1024);
+  static_assert(M <= 32 && (M & (M - 1)) == 0 && (V & (V - 1)) == 0 && V <= M);
+  static_assert(sizeof(Wide) == 16 || V == M, "threads of a neuron read 16 bytes each");
+  static_assert(Threads % 32 == 0 && Threads >= 64 && Threads <= 1024);
   static_assert(Ahead >= 1 && Blocks >= 1 && Blocks * Threads <= 2048);
-  static_assert(Rounds >= 1 && Rounds <= kMaxRounds && V * Rounds <= 64, "outputs wait in registers");
+  static_assert(Rounds >= 1 && Rounds <= kMaxRounds && V * Rounds * sizeof(Stored) <= 256, "outputs wait in registers");
 };
 
 struct LayerInfo {
@@ -98,7 +103,7 @@ struct Batch {
   std::uint32_t* borderline;
   Index* progress;         ///< by tile: epoch whose first layers are done
   std::uint32_t* settled;  ///< by tile, between its two blocks
-  float* rows[2];          ///< activations by image, `stride` floats a row; between two blocks by tile as in the block
+  float* rows[2];          ///< activations by image, `stride` floats a row; between two blocks by tile, as stored there
   Index* ids[2];           ///< the image of each row; before layer 0, row i is image i
   Index stride;
   const std::uint32_t* bits;  ///< input: rows of `words` words, or

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
+#include <memory>
+#include <mutex>
 
 #include "core/parallel.hpp"
+#include "spdnn/array.hpp"
 
 namespace spdnn::cuda {
 
@@ -12,7 +14,7 @@ namespace {
 
 /// One core copies at some 10 GB/s, PCIe takes five times that.
 void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kWorthAThread = std::size_t{1} << 20U;
+  constexpr std::size_t kWorthAThread = std::size_t{1} << 19U;
   const std::size_t parts = std::clamp<std::size_t>(bytes / kWorthAThread, 1, static_cast<std::size_t>(host_threads()));
   parallel_ranges(bytes, parts, [&](auto, std::size_t begin, std::size_t end) {
     std::memcpy(to + begin, from + begin, end - begin);
@@ -21,19 +23,38 @@ void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-Staging::Staging(std::size_t piece_bytes) {
-  for (auto& piece : pieces_) piece = PinnedBuffer<std::byte>(piece_bytes);
+/// Pieces that no Staging has at the moment.
+struct Staging::Idle {
+  std::mutex mutex;
+  std::list<Pieces> pieces;
+};
+
+/// Never destroyed: when the process ends, CUDA may be gone before, and takes the pieces with it.
+Staging::Idle& Staging::idle() {
+  static Idle* const all = new Idle;
+  return *all;
+}
+
+Staging::Staging() {
   for (auto& event : copied_) event = make_event();
+  {
+    const std::lock_guard lock(idle().mutex);
+    auto& pieces = idle().pieces;
+    if (!pieces.empty()) pieces_.splice(pieces_.begin(), pieces, pieces.begin());
+  }
+  if (pieces_.empty()) pieces_.push_back({PinnedBuffer<std::byte>(kPieceBytes), PinnedBuffer<std::byte>(kPieceBytes)});
 }
 
 Staging::~Staging() {
   for (const Event& event : copied_)
-    if (event) cudaEventSynchronize(event);  // page-locked memory must outlive the copies from it
+    if (event) cudaEventSynchronize(event);  // the next may write where copies read from only when they are done
+  const std::lock_guard lock(idle().mutex);
+  idle().pieces.splice(idle().pieces.begin(), pieces_);
 }
 
 void Staging::copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream) {
   for (std::size_t done = 0; done < bytes;) {
-    const std::size_t piece = std::min(bytes - done, piece_bytes());
+    const std::size_t piece = std::min(bytes - done, kPieceBytes);
     put(
         static_cast<std::byte*>(device) + done, piece,
         [&](std::byte* to) { parallel_copy(to, static_cast<const std::byte*>(host) + done, piece); }, stream);
@@ -42,13 +63,18 @@ void Staging::copy(void* device, const void* host, std::size_t bytes, cudaStream
 }
 
 void Staging::put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream) {
-  if (bytes > piece_bytes()) throw std::logic_error("Staging::put: more than a piece");
-  const auto piece = static_cast<std::size_t>(next_);
+  if (bytes > kPieceBytes) {
+    const std::shared_ptr<std::byte> memory = allocate_bytes(bytes);
+    fill(memory.get());
+    return copy(device, memory.get(), bytes, stream);
+  }
+  const auto number = static_cast<std::size_t>(next_);
   next_ = 1 - next_;
-  check(cudaEventSynchronize(copied_[piece]));
-  fill(pieces_[piece].data());
-  if (bytes > 0) check(cudaMemcpyAsync(device, pieces_[piece].data(), bytes, cudaMemcpyHostToDevice, stream));
-  check(cudaEventRecord(copied_[piece], stream));
+  std::byte* const piece = pieces_.front()[number].data();
+  check(cudaEventSynchronize(copied_[number]));
+  fill(piece);
+  if (bytes > 0) check(cudaMemcpyAsync(device, piece, bytes, cudaMemcpyHostToDevice, stream));
+  check(cudaEventRecord(copied_[number], stream));
 }
 
 }  // namespace spdnn::cuda

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <list>
 
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/handle.hpp"
@@ -11,20 +12,28 @@ namespace spdnn::cuda {
 
 /// Copies host memory of any size to the device through two page-locked buffers: one is filled by all host threads
 /// while the other is on its way. Returns when the last piece is enqueued; the source may be reused then.
+/// Page-locking takes several times as long as copying: the buffers are the process's, locked by the first to need them
+/// and lent to one Staging after another.
 class Staging {
  public:
-  explicit Staging(std::size_t piece_bytes = std::size_t{16} << 20U);
+  /// 160 us on PCIe 5, against some 10 us that the threads take to start on a piece and the host to see it copied.
+  static constexpr std::size_t kPieceBytes = std::size_t{8} << 20U;
+
+  Staging();
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
   void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
-  /// One piece of at most piece_bytes(), written in place by `fill`.
+  /// What `fill` writes: in place up to kPieceBytes, otherwise by way of ordinary memory.
   void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
-  std::size_t piece_bytes() const { return pieces_[0].size(); }
 
  private:
-  std::array<PinnedBuffer<std::byte>, 2> pieces_;
+  using Pieces = std::array<PinnedBuffer<std::byte>, 2>;
+  struct Idle;
+  static Idle& idle();
+
+  std::list<Pieces> pieces_;     ///< one element: a node that moves between owners without allocation
   std::array<Event, 2> copied_;  ///< the piece may be overwritten
   int next_ = 0;
 };

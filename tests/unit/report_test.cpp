@@ -1,0 +1,72 @@
+#include "report/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace spdnn {
+namespace {
+
+Report timed_report() {
+  Report report;
+  report.neurons = {4, 4};
+  report.images = 10;
+  report.edges = 16;
+  report.trials = 3;
+  PhaseSeconds& seconds = report.seconds;
+  seconds.load = 0.5;
+  seconds.read = 1;
+  seconds.plan = 2;
+  seconds.start = {8, 4};
+  seconds.upload = 8;
+  seconds.upload_images = 5;
+  seconds.infer = spread({16, 48, 32});
+  seconds.gather = 64;
+  seconds.write = 128;
+  seconds.total = 320;
+  return report;
+}
+
+/// The row of the text report that begins with `key`.
+std::string row(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(key + " ")) return line;
+  return {};
+}
+
+TEST(Report, PhasesAndTheRestMakeTheTotal) {
+  const Report report = timed_report();
+  EXPECT_EQ(report.seconds.infer.sum, 96);
+  EXPECT_EQ(report.seconds.other(), 320 - 0.5 - 1 - 2 - 4 - 8 - 96 - 64 - 128);
+  const auto seconds = nlohmann::json::parse(to_json(report))["seconds"];
+  EXPECT_EQ(seconds["start"]["took"], 8);
+  EXPECT_EQ(seconds["start"]["waited"], 4);
+  EXPECT_EQ(seconds["infer"]["sum"], 96);
+  double sum = seconds["start"]["waited"].get<double>() + seconds["infer"]["sum"].get<double>();
+  for (const auto& [name, value] : seconds.items())
+    if (value.is_number() && name != "total" && name != "upload_images") sum += value.get<double>();
+  EXPECT_EQ(sum, seconds["total"]);
+}
+
+TEST(Report, RoundingMakesNoNegativeRest) {
+  Report report = timed_report();
+  report.seconds.total = 303.5 - 1e-12;
+  EXPECT_EQ(report.seconds.other(), 0);
+}
+
+TEST(Report, TextShowsWhatTheStartTookAndWhatWasWaitedFor) {
+  const std::string text = to_text(timed_report());
+  const std::string start = row(text, "device start-up");
+  EXPECT_NE(start.find("4.000000 s  waited for; it took 8.000000 s"), std::string::npos) << text;
+  for (const char* key : {"load", "read", "plan", "upload", "infer", "gather", "write", "other", "total"})
+    EXPECT_EQ(row(text, key).find(" s"), start.find(" s", 16)) << key << '\n' << text;
+  Report on_cpu = timed_report();
+  on_cpu.seconds.start = {};
+  EXPECT_EQ(row(to_text(on_cpu), "device start-up"), "");
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,82 @@
+// Networks of the kernel bench: their activations tell neurons, images and errors apart at the end.
+
+#include "bench/varied_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/planner.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+namespace {
+
+constexpr Index kImages = 24;
+
+struct Kind {
+  const char* name;
+  bool different;
+  bool power_law;
+};
+
+class VariedNetworkTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  static bench::VariedOptions options(Index layers) {
+    return {.neurons = 256, .layers = layers, .different = GetParam().different, .power_law = GetParam().power_law};
+  }
+  ImageSet images_ = generate_digit_images(256, kImages, 1);
+};
+
+std::vector<double> run(const char* variant, const Plan& plan, const ImageSet& images) {
+  const Variant& found = find_variant(variant);
+  const auto engine = found.make(plan, {found.precisions.front(), 2});
+  engine->load(images);
+  for (Index layer = 0; layer < plan.depth();) layer = engine->advance(layer, plan.depth());
+  engine->outcome();
+  return engine->activations();
+}
+
+TEST_P(VariedNetworkTest, StaysVariedToTheEnd) {
+  for (const Index layers : {4U, 240U}) {
+    const Network network = bench::varied_network(options(layers), images_);
+    network.validate();
+    const Plan plan = make_plan(network, parse_passes("dead"));
+    const auto seen = bench::visibility(plan, bench::in_order_activations(plan, images_, bench::Products::fused));
+    EXPECT_GT(seen.between, 0.3) << layers;
+    EXPECT_GT(seen.distinct_values, 0.3) << layers;
+    EXPECT_EQ(seen.distinct_rows, kImages) << layers;
+  }
+}
+
+TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
+  const Network network = bench::varied_network(options(60), images_);
+  const Plan plan = make_plan(network, parse_passes("dead"));
+  const auto in_order = bench::in_order_activations(plan, images_, bench::Products::rounded);
+  EXPECT_EQ(run("cpu_openmp", plan, images_), in_order);
+  EXPECT_LT(bench::worst_difference(in_order, run("cpu_reference", plan, images_)), 1e-2);
+}
+
+/// Some edges of any layer led astray change some bit at the end.
+TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
+  const Network network = bench::varied_network(options(60), images_);
+  const Plan plan = make_plan(network, parse_passes("dead"));
+  const auto right = bench::in_order_activations(plan, images_, bench::Products::fused);
+  for (const Index wrong : {1U, 2U, 20U, 40U, 58U, 59U}) {
+    Plan broken = plan;
+    CsrMatrix& weights = broken.layers[wrong].weights;
+    std::vector<Index> indices(weights.indices.begin(), weights.indices.end());
+    for (Index neuron = 5; neuron < 256; neuron += 50) {
+      Index& edge = indices[weights.offsets[neuron]];
+      edge = (edge + 1) % 256;
+    }
+    weights.indices = Array<Index>(std::move(indices));
+    EXPECT_NE(bench::in_order_activations(broken, images_, bench::Products::fused), right) << wrong;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, VariedNetworkTest,
+                         ::testing::Values(Kind{"uniform", false, false}, Kind{"different", true, false},
+                                           Kind{"power_law", false, true}),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+}  // namespace
+}  // namespace spdnn
