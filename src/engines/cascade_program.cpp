@@ -41,7 +41,7 @@ std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
   for (std::size_t i = 0; i < inputs.values.size(); ++i)
     if (inputs.values[i] != inputs.values[i / kSlice * kSlice] / kSlice * kSlice + i % kSlice) return {};
   const Index image_words = (input_count + 63) / 64 * 2;
-  std::vector<Index> words((longest + 3) / 4 * 4 * std::size_t{inputs.slices()}, image_words);
+  std::vector<Index> words((std::size_t{longest} + 3) / 4 * 4 * inputs.slices(), image_words);
   for (Index slice = 0; slice < inputs.slices(); ++slice)
     for (Index at = inputs.starts[slice], k = 0; at < inputs.starts[slice + 1]; at += kSlice, ++k)
       words[std::size_t{k} * inputs.slices() + slice] = inputs.values[at] / kSlice;

@@ -144,7 +144,7 @@ class CountedReader {
   }
   Index by_runs(const Counts& counts, Index neuron) const {
     Index sum = 0;
-    for (Index k = 0; k * quads_ < first_.runs.size(); ++k) {
+    for (std::size_t k = 0; k * quads_ < first_.runs.size(); ++k) {
       const Index run = first_.runs[k * quads_ + neuron / 4];
       sum += counts.at(run == CountedLayer::kScattered ? list_of(first_.classes, neuron).at(k) : run + neuron % 4);
     }
@@ -174,7 +174,7 @@ class CountedReader {
       }
     }
     filled = filled && longest <= CountedLayer::kMostWords;
-    const std::size_t padded = (longest + 3) / 4 * 4;
+    const std::size_t padded = (std::size_t{longest} + 3) / 4 * 4;
     EXPECT_EQ(first_.words.size(), filled ? padded * first_.inputs.slices() : 0);
   }
 
@@ -291,6 +291,8 @@ TEST(CascadeProgram, KeepsTheTermsOfEveryNeuronInOrder) {
   std::mt19937 random(3);
   Rows nearly = alternating_rows(50, 40, 8, random);
   nearly[49][7] = (nearly[49][5] + 1) % 40;
+  Rows belatedly = alternating_rows(50, 50, 8, random);
+  belatedly[20][0] = (belatedly[20][2] + 1) % 50;
   const std::vector<Rows> layers{random_rows(50, 70, 0, 9, random),
                                  random_rows(40, 50, 0, 30, random),
                                  random_rows(50, 40, 8, 8, random),
@@ -298,12 +300,13 @@ TEST(CascadeProgram, KeepsTheTermsOfEveryNeuronInOrder) {
                                  alternating_rows(33, 45, 8, random),
                                  alternating_rows(40, 33, 6, random),
                                  nearly,
+                                 belatedly,
                                  alternating_rows(40, 50, 7, random),
                                  alternating_rows(300, 40, 2, random),
                                  random_rows(0, 300, 0, 0, random),
                                  Rows(5),
                                  random_rows(9, 5, 300, 300, random)};
-  const std::vector<Index> pairs{0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0};
+  const std::vector<Index> pairs{0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0};
   Plan plan;
   Index inputs = 75;  // the last of which nothing reads
   for (const Rows& rows : layers) {
