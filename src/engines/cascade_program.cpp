@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
-#include <span>
 
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
@@ -41,15 +41,15 @@ std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
   for (std::size_t i = 0; i < inputs.values.size(); ++i)
     if (inputs.values[i] != inputs.values[i / kSlice * kSlice] / kSlice * kSlice + i % kSlice) return {};
   const Index image_words = (input_count + 63) / 64 * 2;
-  std::vector<Index> words((longest + 3) / 4 * 4 * std::size_t{inputs.slices()}, image_words);
+  std::vector<Index> words((std::size_t{longest} + 3) / 4 * 4 * inputs.slices(), image_words);
   for (Index slice = 0; slice < inputs.slices(); ++slice)
     for (Index at = inputs.starts[slice], k = 0; at < inputs.starts[slice + 1]; at += kSlice, ++k)
       words[std::size_t{k} * inputs.slices() + slice] = inputs.values[at] / kSlice;
   return words;
 }
 
-/// CountedLayer::runs of the lists; behind the last class count zeros.
-std::vector<Index> runs_of(const SlicedLists& classes, Index zeros) {
+/// CountedLayer::runs of the lists, padded with `padding`; from `zeros` on nothing is counted.
+std::vector<Index> runs_of(const SlicedLists& classes, Index padding, Index zeros) {
   const Index quads = classes.slices() * kSlice / 4;
   Index longest = 0;
   for (Index slice = 0; slice < classes.slices(); ++slice)
@@ -60,6 +60,7 @@ std::vector<Index> runs_of(const SlicedLists& classes, Index zeros) {
     for (Index at = classes.starts[slice] + quad * 4 % kSlice, k = 0; at < classes.starts[slice + 1];
          at += kSlice, ++k) {
       const Index* four = classes.values.data() + at;
+      if (std::all_of(four, four + 4, [&](Index number) { return number == padding; })) continue;
       const bool run = four[1] == four[0] + 1 && four[2] == four[0] + 2 && four[3] == four[0] + 3;
       runs[std::size_t{k} * quads + quad] = run ? four[0] : CountedLayer::kScattered;
     }
@@ -93,7 +94,7 @@ CountedLayer count_classes(const CsrMatrix& weights) {
   layer.inputs = slice_up(inputs, weights.cols);
   layer.classes = slice_up(classes, layer.class_count);
   layer.words = words_of(layer.inputs, weights.cols);
-  layer.runs = runs_of(layer.classes, layer.inputs.slices() * kSlice);
+  layer.runs = runs_of(layer.classes, layer.class_count, layer.inputs.slices() * kSlice);
   Offset most = 0;
   for (Index row = 0; row < weights.rows; ++row) most = std::max(most, weights.degree(row));
   layer.sums.push_back(0.0F);
@@ -170,13 +171,6 @@ Index append(std::vector<T>& all, const std::vector<T>& part) {
 }
 
 }  // namespace
-
-std::size_t CascadeProgram::bytes() const {
-  const auto bytes_of = [](const auto& array) { return array.size() * sizeof(array[0]); };
-  return bytes_of(first.inputs.starts) + bytes_of(first.inputs.values) + bytes_of(first.classes.starts) +
-         bytes_of(first.classes.values) + bytes_of(first.words) + bytes_of(first.runs) + bytes_of(first.sums) +
-         bytes_of(layers) + bytes_of(terms) + bytes_of(degrees) + bytes_of(biases);
-}
 
 void check_cascade(const Plan& plan) {
   if (plan.depth() == 0) throw UsageError("cascade: a network without layers");

@@ -29,7 +29,8 @@ struct CountedLayer {
   /// Otherwise empty.
   std::vector<Index> words;
   /// By k and four neighbouring neurons: the k-th class of the first of them where those of the others are the next
-  /// ones; behind the last slice of classes where they have fewer; otherwise kScattered, and `classes` has them.
+  /// ones; 32 times the slices of `inputs`, where zeros must stand, if none of the four has so many classes; otherwise
+  /// kScattered, and `classes` has them.
   std::vector<Index> runs;
   std::vector<float> sums;  ///< of so many terms that are 1, in fp32
 
@@ -63,8 +64,6 @@ struct CascadeProgram {
   std::vector<Index> degrees;
   std::vector<float> biases;
   Index width = 0;  ///< of the widest layer, inputs not counted
-
-  std::size_t bytes() const;
 };
 
 inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
