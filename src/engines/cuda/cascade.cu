@@ -172,6 +172,7 @@ class CascadeEngine final : public Engine {
     const Division division = division_for(plan_, device);
     shared_bytes_ = division.bytes();
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
+    early_starts_ = device.major >= 9;
     row_stride_ = (compiled.width + 3) / 4 * 4;
     second_ = 1;
     while (second_ < plan_.depth() && (second_ < kFirstLayers || compiled.layers[second_].pairs > 0)) ++second_;
@@ -268,6 +269,21 @@ class CascadeEngine final : public Engine {
 
   Counters* counters() const { return reinterpret_cast<Counters*>(state_.data()); }
 
+  /// May start while the kernel before it ends; see cascade::follow_on().
+  void launch(const Batch& batch) {
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = blocks_;
+    config.blockDim = cascade::kThreads;
+    config.dynamicSmemBytes = shared_bytes_;
+    config.stream = stream_;
+    config.attrs = &early;
+    config.numAttrs = early_starts_ ? 1 : 0;
+    check(cudaLaunchKernelEx(&config, cascade_kernel, program_->program, batch));
+  }
+
   void launch_first(Batch batch) {
     Counting counting = program_->counting;
     counting.image_words = images_.words();
@@ -281,8 +297,7 @@ class CascadeEngine final : public Engine {
     batch.counts = counts_.data();
     batch.stride = std::size_t{32} * counting.neuron_slices;
     batch.next = &counters()->next[0];
-    cascade_kernel<<<blocks_, cascade::kThreads, shared_bytes_, stream_>>>(program_->program, batch);
-    check_launch();
+    launch(batch);
   }
 
   /// Layers below `until`; `left` receives who is unsettled then.
@@ -299,8 +314,7 @@ class CascadeEngine final : public Engine {
       batch.first = second_;
       batch.until = until;
       batch.next = &counters()->next[1];
-      cascade_kernel<<<blocks_, cascade::kThreads, shared_bytes_, stream_>>>(program_->program, batch);
-      check_launch();
+      launch(batch);
     }
     check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.bytes, cudaMemcpyDeviceToHost, stream_));
   }
@@ -329,6 +343,7 @@ class CascadeEngine final : public Engine {
   std::optional<DeviceProgram> program_;
   std::size_t shared_bytes_ = 0;
   unsigned blocks_ = 0;
+  bool early_starts_ = false;
   Index row_stride_ = 0;
   Index second_ = 0;   ///< the second launch's first layer
   Index reached_ = 0;  ///< layers advanced

@@ -155,6 +155,9 @@ __device__ inline void add_classes(const Counting& c, Index first, const std::ui
 
 __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ Counting c) {
   extern __shared__ __align__(16) std::uint32_t bits[];
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
+#endif
   auto* classes = reinterpret_cast<std::uint8_t*>(bits + std::size_t{c.tile} * c.bits_pitch());
   for (Index i = blockIdx.x * kCountThreads + threadIdx.x; i < c.state_words; i += gridDim.x * kCountThreads)
     c.state[i] = 0;

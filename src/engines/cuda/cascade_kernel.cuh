@@ -157,6 +157,15 @@ __device__ inline Index take_images(const Batch& batch, Index most, Index images
   return shared.next[0];
 }
 
+/// A kernel may start before the one that it follows is done, where the device can do that: here it waits for it, and
+/// allows the same to the next.
+__device__ inline void follow_on() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
 __global__ void __launch_bounds__(kThreads, 1)
     cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
   Shared& shared = block_shared();
@@ -167,6 +176,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   wait_for_copies();
   __syncthreads();
   if (counted) tabulate(program, shared);
+  follow_on();
 
   const Index images = counted ? batch.images : __ldcg(batch.in.count);
   const Index room = (program.regions - 1) * program.columns;

@@ -18,7 +18,7 @@ constexpr std::array kShapes = {
     instance<float, 16, 8, 512, 8, 1, 1>(),   //
     instance<float, 8, 8, 512, 8, 1, 1>(),    //
     instance<float, 4, 4, 512, 16, 1, 2>(),   //
-    instance<float, 2, 2, 512, 32, 1, 3>(),   //
+    instance<float, 2, 2, 1024, 16, 1, 2>(),  //
     instance<float, 8, 8, 64, 1, 8, 4>(),     // from here on: the tail form
     instance<float, 8, 8, 256, 1, 2, 4>(),    //
     instance<float, 16, 8, 512, 4, 1, 2>(),
