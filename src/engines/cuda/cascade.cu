@@ -32,7 +32,7 @@ using cascade::LayerCount;
 using cascade::Program;
 using cascade::Survivors;
 
-/// Floats of a region where shared memory has room: some tens of regions' rows make a layer's barriers cheap.
+/// Floats of a region, unless one column takes more: enough for barriers to cost little, and several fit a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
 /// What the driver takes of a block's shared memory.
@@ -180,13 +180,14 @@ class CascadeEngine final : public Engine {
     if (program_->counting.tile == 0)
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
                        " neurons do not fit this device's shared memory; spmm_rows takes any");
-    const auto allow = [&](auto kernel, std::size_t bytes) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    const auto allow = [&](auto kernel) {  // all that there is: other engines of the process share this setting
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(device.sharedMemPerBlockOptin)));
       check(
           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
     };
-    allow(cascade_kernel, shared_bytes_);
-    allow(count_kernel, program_->counting.shared_bytes());
+    allow(cascade_kernel);
+    allow(count_kernel);
   }
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
 

@@ -156,7 +156,8 @@ __device__ inline void add_classes(const Counting& c, Index first, const std::ui
 __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ Counting c) {
   extern __shared__ __align__(16) std::uint32_t bits[];
   auto* classes = reinterpret_cast<std::uint8_t*>(bits + std::size_t{c.tile} * c.bits_pitch());
-  for (Index i = blockIdx.x * kCountThreads + threadIdx.x; i < c.state_words; i += gridDim.x * kCountThreads)
+  for (std::size_t i = std::size_t{blockIdx.x} * kCountThreads + threadIdx.x; i < c.state_words;
+       i += std::size_t{gridDim.x} * kCountThreads)
     c.state[i] = 0;
   const Index first = blockIdx.x * c.tile;
   stage_bits(c, first, bits);
