@@ -35,8 +35,6 @@ using cascade::Survivors;
 /// Floats of a region, unless one column takes more: enough for barriers to cost little, and several fit a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
-/// What the driver takes of a block's shared memory.
-constexpr std::size_t kSharedReserve = 1024;
 /// Shared memory of a counting block where it can be chosen: as many blocks to a multiprocessor as threads allow.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 
@@ -53,7 +51,7 @@ struct Division {
 };
 
 Division divide(Index width, const cudaDeviceProp& device) {
-  const std::size_t limit = device.sharedMemPerBlockOptin - sizeof(cascade::Shared) - kSharedReserve;
+  const std::size_t limit = device.sharedMemPerBlockOptin - sizeof(cascade::Shared);
   width = std::max(width, Index{1});
   for (Index columns = std::min(cascade::kMostColumns, std::bit_floor(std::max(kRegionFloats / width, Index{1})));
        columns > 0; columns /= 2) {
@@ -255,7 +253,7 @@ class CascadeEngine final : public Engine {
     Index between;  ///< survivors of the first launch
     Index left;     ///< of the last one
   };
-  struct StateLayout {  ///< offsets in bytes behind the counters
+  struct StateLayout {  ///< in bytes; the counters are first
     std::size_t by_layer = 0, categories = 0, bytes = 0;
   };
 
