@@ -39,7 +39,7 @@ std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
     longest = std::max(longest, (inputs.starts[slice + 1] - inputs.starts[slice]) / kSlice);
   if (longest > CountedLayer::kMostWords) return {};
   for (std::size_t i = 0; i < inputs.values.size(); ++i)
-    if (inputs.values[i] != inputs.values[i / kSlice * kSlice] / kSlice * kSlice + i % kSlice) return {};
+    if (inputs.values[i] != std::size_t{inputs.values[i / kSlice * kSlice] / kSlice} * kSlice + i % kSlice) return {};
   const Index image_words = (input_count + 63) / 64 * 2;
   std::vector<Index> words((std::size_t{longest} + 3) / 4 * 4 * inputs.slices(), image_words);
   for (Index slice = 0; slice < inputs.slices(); ++slice)

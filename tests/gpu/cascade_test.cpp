@@ -31,6 +31,7 @@ std::vector<Shape> shapes() {
       {"one_image", 1, 10, {5, 5}, 2, 2},
       {"narrow", 500, 100, {40, 33, 70, 12, 40}, 0, 12},
       {"one_neuron", 300, 64, {1, 1, 1}, 1, 1},
+      {"without_neurons", 40, 30, {0, 6, 0}, 0, 0},
       {"long_sums", 400, 300, {64, 64, 64, 64}, 60, 70},
       {"biases", 700, 200, {65, 40, 65, 40}, 3, 9, false, true},
       {"alternating", 3000, 256, {64, 64, 64, 32, 64}, 8, 8, true},
@@ -53,9 +54,9 @@ Layer make_layer(const Shape& shape, std::size_t number, std::mt19937& random) {
   for (Index row = 0; row < layer.weights.rows; ++row) {
     const Index degree =
         shape.least_degree + static_cast<Index>(random() % (shape.most_degree - shape.least_degree + 1));
-    const Index pair[2] = {static_cast<Index>(random() % inputs), static_cast<Index>(random() % inputs)};
-    for (Index k = 0; k < degree; ++k)
-      indices.push_back(shape.alternating && number > 0 ? pair[k % 2] : static_cast<Index>(random() % inputs));
+    const auto any_input = [&] { return static_cast<Index>(random() % std::max(inputs, Index{1})); };
+    const Index pair[2] = {any_input(), any_input()};
+    for (Index k = 0; k < degree; ++k) indices.push_back(shape.alternating && number > 0 ? pair[k % 2] : any_input());
     offsets.push_back(indices.size());
   }
   layer.weights.offsets = Array<Offset>(std::move(offsets));

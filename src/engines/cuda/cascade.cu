@@ -32,11 +32,9 @@ using cascade::LayerCount;
 using cascade::Program;
 using cascade::Survivors;
 
-/// Floats of a region where shared memory has room: some tens of regions' rows make a layer's barriers cheap.
+/// Floats of a region, unless one column takes more: enough for barriers to cost little, and several fit a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
-/// What the driver takes of a block's shared memory.
-constexpr std::size_t kSharedReserve = 1024;
 /// Shared memory of a counting block where it can be chosen: as many blocks to a multiprocessor as threads allow.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 
@@ -53,7 +51,7 @@ struct Division {
 };
 
 Division divide(Index width, const cudaDeviceProp& device) {
-  const std::size_t limit = device.sharedMemPerBlockOptin - sizeof(cascade::Shared) - kSharedReserve;
+  const std::size_t limit = device.sharedMemPerBlockOptin - sizeof(cascade::Shared);
   width = std::max(width, Index{1});
   for (Index columns = std::min(cascade::kMostColumns, std::bit_floor(std::max(kRegionFloats / width, Index{1})));
        columns > 0; columns /= 2) {
@@ -181,13 +179,14 @@ class CascadeEngine final : public Engine {
     if (program_->counting.tile == 0)
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
                        " neurons do not fit this device's shared memory; spmm_rows takes any");
-    const auto allow = [&](auto kernel, std::size_t bytes) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    const auto allow = [&](auto kernel) {  // all that there is: other engines of the process share this setting
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(device.sharedMemPerBlockOptin)));
       check(
           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
     };
-    allow(cascade_kernel, shared_bytes_);
-    allow(count_kernel, program_->counting.shared_bytes());
+    allow(cascade_kernel);
+    allow(count_kernel);
   }
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
 
@@ -255,7 +254,7 @@ class CascadeEngine final : public Engine {
     Index between;  ///< survivors of the first launch
     Index left;     ///< of the last one
   };
-  struct StateLayout {  ///< offsets in bytes behind the counters
+  struct StateLayout {  ///< in bytes; the counters are first
     std::size_t by_layer = 0, categories = 0, bytes = 0;
   };
 

@@ -159,7 +159,8 @@ __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_const
   cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
 #endif
   auto* classes = reinterpret_cast<std::uint8_t*>(bits + std::size_t{c.tile} * c.bits_pitch());
-  for (Index i = blockIdx.x * kCountThreads + threadIdx.x; i < c.state_words; i += gridDim.x * kCountThreads)
+  for (std::size_t i = std::size_t{blockIdx.x} * kCountThreads + threadIdx.x; i < c.state_words;
+       i += std::size_t{gridDim.x} * kCountThreads)
     c.state[i] = 0;
   const Index first = blockIdx.x * c.tile;
   stage_bits(c, first, bits);

@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
   Shared& shared = block_shared();
   Memory memory{program.region_floats, (1U << program.regions) - 1};
-  const bool counted = batch.counts != nullptr;
+  const bool counted = batch.first == 0;
   for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.live[i] = shared.miss[i] = 0;
   if (counted) fetch_layer(program, 0, shared);
   wait_for_copies();

@@ -48,11 +48,12 @@ struct Survivors {
   Index* count;
 };
 
-/// What a launch runs: images in, images through layers 1, 2, ... or `first`, ... below `until`, and those left out.
+/// What a launch runs: layers `first` and on, below `until`. Images come from `counts` where it begins with layer 0,
+/// otherwise from `in`; those that are unsettled in the end go to `out`.
 struct Batch {
-  const std::uint8_t* counts;  ///< of layer 0's neurons, by image: the images start there; otherwise in `in`
-  std::size_t stride;
-  Index images;  ///< with counts
+  const std::uint8_t* counts;  ///< of layer 0's terms that are 1, by image and neuron
+  std::size_t stride;          ///< of an image's counts
+  Index images;                ///< that have counts
   Survivors in;
   Survivors out;
   Index first;
