@@ -192,6 +192,17 @@ void check_cascade(const Plan& plan) {
                                    row + 1, weights.degree(row), kMostCounted));
 }
 
+std::size_t most_cascade_bytes(const Plan& plan) {
+  std::size_t bytes = plan.depth() * sizeof(CascadeLayer);
+  for (const Layer& layer : plan.layers) {
+    Offset most = 0;
+    for (Index row = 0; row < layer.outputs(); ++row) most = std::max(most, layer.weights.degree(row));
+    bytes += layer.outputs() * (sizeof(Index) + sizeof(float) + (most + kChunk - 1) / kChunk * kChunk * 2);
+  }
+  // Layer 0 instead: lists of its inputs and of its neurons' classes, four bytes an entry, padded to slices.
+  return bytes + 4 * sizeof(Index) * (plan.layers.front().weights.entries() + plan.inputs() + 32);
+}
+
 CascadeProgram compile_cascade(const Plan& plan) {
   check_cascade(plan);
   CascadeProgram program;

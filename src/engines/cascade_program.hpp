@@ -75,5 +75,7 @@ inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0:
 CascadeProgram compile_cascade(const Plan& plan);
 /// The checks alone.
 void check_cascade(const Plan& plan);
+/// What the program takes at most, in bytes. O(neurons).
+std::size_t most_cascade_bytes(const Plan& plan);
 
 }  // namespace spdnn

@@ -137,7 +137,8 @@ INSTANTIATE_TEST_SUITE_P(, CascadeShapes, testing::ValuesIn(shapes()),
 
 TEST_F(CascadeTest, ImagesSettleOneAfterAnother) {
   const std::vector<Shape> all = shapes();
-  const Shape& shape = *std::find_if(all.begin(), all.end(), [](const Shape& one) { return one.name == "alternating"; });
+  const Shape& shape =
+      *std::find_if(all.begin(), all.end(), [](const Shape& one) { return one.name == "alternating"; });
   std::mt19937 random(shape.images);
   const Plan plan = make_plan(make_network(shape, random), parse_passes("dead,saturated"));
   const auto engine = find_variant("cascade").make(plan, {});

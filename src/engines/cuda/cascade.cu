@@ -369,13 +369,11 @@ std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options
   check_cascade(plan);
   if (cuda::cuda_available(nullptr, options.device))
     (void)cuda::division_for(plan, cuda::device_properties(options.device));
-  // Counts of layer 0; survivors; the program: two bytes a term and the lists of layer 0.
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  const std::size_t rows = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
-  return counts + rows + 2 * plan.edges() + 16 * plan.layers.front().weights.entries() + images / 4 +
-         plan.depth() * (sizeof(CascadeLayer) + 16 * std::size_t{plan.max_width()} / 8);
+  const std::size_t survivors = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
+  return counts + survivors + images / 4 + most_cascade_bytes(plan);
 }
 
 }  // namespace spdnn
