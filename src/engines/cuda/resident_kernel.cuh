@@ -22,10 +22,12 @@
 //
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 82 % of it (75 % with weights of their own), of 4096
-// neurons 63 %, where rows of 8 images need padding. Before activations were cheap and tiles dealt out it was 72 %, and
-// ncu saw: L1 and shared memory 75 % busy and without bank conflicts, issue slots 46 %, L2 11 %; what was lost was the
-// end of layers, which all warps of the one block reach together, and the moving of tiles. With halves the floor is
-// 64 N bytes, and the two instructions an image and term take as long to issue: a floor of its own.
+// neurons 63 %, where rows of 8 images need padding, and of 16384 neurons 42 %, where a tile has two images and reads
+// of 8 bytes take as long as others. ncu, official networks with all images alive, the longest phase: shared memory
+// busy 80, 81 and 58 to 68 % of the time (1024, 4096, 16384 neurons), bank conflicts below 0.1 % at 1024, issue slots
+// 46, 51 and 60 to 72 %, L2 5, 12 and 10 to 36 %. What is lost at 1024 is the end of layers, which all warps of the one
+// block reach together, and the moving of tiles. With halves the floor is 64 N bytes, and the two instructions an image
+// and term take as long to issue: a floor of its own.
 
 #include "engines/cuda/resident_tiles.cuh"
 
