@@ -72,7 +72,7 @@ images_of() {
 infer() {
   local command=("$spdnn" infer --generate official --neurons "$1" --layers "$2" --inputs "$images" --trials "$3"
     --variant "$4" --reduce "$5" --json "$line" --progress never)
-  if [ -z "$mnist" ] || [ "$2" -lt 120 ]; then command+=(--verify 64); fi
+  if [ -z "$mnist" ] || [[ ! $2 =~ ^(120|480|1920)$ ]]; then command+=(--verify 64); fi
   if [ -n "$dry" ]; then
     echo "timeout $limit ${command[*]}"
     return 0

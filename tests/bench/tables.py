@@ -44,11 +44,12 @@ unless they say otherwise.
 
 **What is counted.** `infer` is wall-clock time from "plan and images are resident on the device" to "the host knows the
 categories": the median over the trials of one process, `min` and `max` their extremes. Every layer, every pass that
-depends on images, launches, synchronisation and the way of the categories to the host are in it. **What is not**, and
-has a phase of its own: `read` (network and images read or generated), `plan` (the passes over the weights), `upload`
-(both turned into the engine's form and brought to its device, start of CUDA and tuning of libraries included unless
-there is a phase for that), `gather` and `write`; `total` is all of them with all trials, from process start to report.
-Checking the categories is in no phase.
+depends on images, launches, synchronisation and the way of the categories to the host are in it. **What is not** has
+phases of its own: `load` (the program), `read` (network and images read or generated), `plan` (the passes over the
+weights), `start waited` (for the CUDA device; `start took` goes on beside reading and planning), `upload` (both in the
+engine's form and on its device, `upload_images` of it for the images; tuning of libraries, and the start of CUDA where
+that has no column, are in it), `gather`, `write` and `other`; `total` is process start to the end of `write`, with all
+trials. Checking the categories is in no phase.
 
 TE/s is 1e12 edges/s: images x edges *of the network as given* / infer, the challenge's definition, whatever the exact
 passes named in `passes` left out; `TE/s of total` divides by `total`. A run of one trial includes what libraries do at
