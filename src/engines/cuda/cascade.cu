@@ -17,6 +17,7 @@
 #include "engines/cuda/handle.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/layer_source.hpp"
+#include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/staging.hpp"
 #include "spdnn/error.hpp"
 
@@ -73,12 +74,6 @@ Index counting_tile(Counting counting, const cudaDeviceProp& device) {
   return 0;
 }
 
-template <class T>
-void put(DeviceBuffer<T>& to, const std::vector<T>& from, Staging& staging, cudaStream_t stream) {
-  to = DeviceBuffer<T>(from.size(), stream);
-  staging.copy(to.data(), from.data(), from.size() * sizeof(T), stream);
-}
-
 /// Room for all images of a batch.
 struct SurvivorBuffers {
   DeviceBuffer<float> rows;
@@ -106,17 +101,17 @@ struct DeviceProgram {
 
   DeviceProgram(const CascadeProgram& from, const Plan& plan, const Division& division, cudaStream_t stream) {
     Staging staging;
-    put(input_starts, from.first.inputs.starts, staging, stream);
-    put(input_values, from.first.inputs.values, staging, stream);
-    put(class_starts, from.first.classes.starts, staging, stream);
-    put(class_values, from.first.classes.values, staging, stream);
-    put(words, from.first.words, staging, stream);
-    put(runs, from.first.runs, staging, stream);
-    put(sums, from.first.sums, staging, stream);
-    put(layers, from.layers, staging, stream);
-    put(terms, from.terms, staging, stream);
-    put(degrees, from.degrees, staging, stream);
-    put(biases, from.biases, staging, stream);
+    staging.upload(input_starts, from.first.inputs.starts, stream);
+    staging.upload(input_values, from.first.inputs.values, stream);
+    staging.upload(class_starts, from.first.classes.starts, stream);
+    staging.upload(class_values, from.first.classes.values, stream);
+    staging.upload(words, from.first.words, stream);
+    staging.upload(runs, from.first.runs, stream);
+    staging.upload(sums, from.first.sums, stream);
+    staging.upload(layers, from.layers, stream);
+    staging.upload(terms, from.terms, stream);
+    staging.upload(degrees, from.degrees, stream);
+    staging.upload(biases, from.biases, stream);
     program = {layers.data(),
                reinterpret_cast<const uint4*>(terms.data()),
                degrees.data(),
@@ -218,12 +213,8 @@ class CascadeEngine final : public Engine {
     Outcome outcome;
     if (plan_.passes.identical) outcome.identical = -1;
     outcome.categories = categories();
-    outcome.alive.reserve(plan_.depth());
-    const auto* counts = reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer);
-    for (Index k = 0; k < plan_.depth(); ++k) {
-      outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live));
-      outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
-    }
+    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer), plan_.depth(),
+                     outcome);
     return outcome;
   }
 
@@ -329,12 +320,7 @@ class CascadeEngine final : public Engine {
   }
 
   std::vector<Index> categories() const {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(host_state_.data() + layout_.categories);
-    std::vector<Index> images;
-    for (Index first = 0; first < images_.images(); first += 32)
-      for (std::uint32_t word = words[first / 32]; word != 0; word &= word - 1)
-        images.push_back(first + static_cast<Index>(std::countr_zero(word)));
-    return images;
+    return images_of(reinterpret_cast<const std::uint32_t*>(host_state_.data() + layout_.categories), images_.images());
   }
 
   const Plan plan_;

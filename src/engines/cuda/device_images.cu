@@ -48,13 +48,6 @@ __global__ void expand_csr(const Offset* offsets, const Index* indices, const fl
     atomicAdd(to + image * image_stride + indices[k] * neuron_stride, values != nullptr ? values[k] : value);
 }
 
-template <class T>
-void upload(DeviceBuffer<T>& to, const Array<T>& from, Staging& staging, cudaStream_t stream) {
-  to = DeviceBuffer<T>();
-  to = DeviceBuffer<T>(from.size(), stream);
-  staging.copy(to.data(), from.data(), from.bytes(), stream);
-}
-
 }  // namespace
 
 void DeviceImages::load(const ImageSet& images, cudaStream_t stream) {
@@ -63,10 +56,10 @@ void DeviceImages::load(const ImageSet& images, cudaStream_t stream) {
   neurons_ = images.neurons();
   is_bits_ = images.is_bits();
   const CsrMatrix sparse = is_bits_ ? CsrMatrix{} : images.sparse();
-  upload(words_, is_bits_ ? images.bits().words : Array<std::uint64_t>(), staging, stream);
-  upload(offsets_, sparse.offsets, staging, stream);
-  upload(indices_, sparse.indices, staging, stream);
-  upload(values_, sparse.values, staging, stream);
+  staging.upload(words_, is_bits_ ? images.bits().words : Array<std::uint64_t>(), stream);
+  staging.upload(offsets_, sparse.offsets, stream);
+  staging.upload(indices_, sparse.indices, stream);
+  staging.upload(values_, sparse.values, stream);
   value_ = sparse.value;
 }
 

@@ -211,8 +211,7 @@ void LayerSource::upload_all() {
     group_at += group_bytes;
     first = end;
   }
-  device_table_ = DeviceBuffer<DeviceLayer>(layers_.size(), stream_);
-  staging.copy(device_table_.data(), layers_.data(), device_table_.bytes(), stream_);
+  staging.upload(device_table_, layers_, stream_);
 }
 
 const std::vector<DeviceLayer>& LayerSource::resident_layers() const {

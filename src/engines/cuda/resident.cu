@@ -15,6 +15,7 @@
 #include "engines/cuda/device_images.hpp"
 #include "engines/cuda/handle.hpp"
 #include "engines/cuda/launch.hpp"
+#include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/resident.hpp"
 #include "engines/cuda/resident_program.cuh"
 #include "spdnn/error.hpp"
@@ -132,13 +133,9 @@ class ResidentEngine final : public Engine {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
     if (plan_.passes.identical) outcome.identical = -1;
-    outcome.categories = images_of(layout_.categories);
-    outcome.borderline = images_of(layout_.borderline);
-    const auto* counts = reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts);
-    for (Index k = 0; k < plan_.depth(); ++k) {
-      outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live));
-      outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
-    }
+    outcome.categories = images_at(layout_.categories);
+    outcome.borderline = images_at(layout_.borderline);
+    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(), outcome);
     return outcome;
   }
 
@@ -250,13 +247,8 @@ class ResidentEngine final : public Engine {
     return batch;
   }
 
-  std::vector<Index> images_of(std::size_t offset) const {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(host_state_.data() + offset);
-    std::vector<Index> images;
-    for (Index first = 0; first < images_.images(); first += 32)
-      for (std::uint32_t word = words[first / 32]; word != 0; word &= word - 1)
-        images.push_back(first + static_cast<Index>(__builtin_ctz(word)));
-    return images;
+  std::vector<Index> images_at(std::size_t offset) const {
+    return images_of(reinterpret_cast<const std::uint32_t*>(host_state_.data() + offset), images_.images());
   }
 
   template <class T>

@@ -2,6 +2,7 @@
 
 #include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/resident_program.cuh"
+#include "engines/cuda/staging.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda::resident {
@@ -86,12 +87,12 @@ void DeviceProgram::upload(const ResidentLayout& layout, const Plan& plan, cudaS
   check(cudaMemsetAsync(stream_.data() + layout.stream.size(), 0, 4 * spare * sizeof(std::uint32_t), stream));
   Staging staging;
   staging.copy(stream_.data(), layout.stream.data(), layout.stream.size() * sizeof(std::uint32_t), stream);
-  put(starts_, layout.starts, staging, stream);
-  put(chunks_, layout.chunks, staging, stream);
-  put(targets_, layout.targets, staging, stream);
-  put(biases_, layout.biases, staging, stream);
-  put(copies_, layout.copies, staging, stream);
-  put(layers_, layer_infos(plan), staging, stream);
+  staging.upload(starts_, layout.starts, stream);
+  staging.upload(chunks_, layout.chunks, stream);
+  staging.upload(targets_, layout.targets, stream);
+  staging.upload(biases_, layout.biases, stream);
+  staging.upload(copies_, layout.copies, stream);
+  staging.upload(layers_, layer_infos(plan), stream);
   program_ = {reinterpret_cast<const uint4*>(stream_.data()),
               starts_.data(),
               chunks_.data(),

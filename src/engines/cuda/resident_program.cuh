@@ -9,7 +9,6 @@
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/resident.hpp"
 #include "engines/cuda/resident_types.cuh"
-#include "engines/cuda/staging.hpp"
 
 namespace spdnn::cuda::resident {
 
@@ -55,12 +54,6 @@ class DeviceProgram {
  private:
   void upload(const ResidentLayout& layout, const Plan& plan, cudaStream_t stream);
   void prepare_launch(const cudaDeviceProp& device);
-
-  template <class T>
-  static void put(DeviceBuffer<T>& to, const std::vector<T>& from, Staging& staging, cudaStream_t stream) {
-    to = DeviceBuffer<T>(from.size(), stream);
-    staging.copy(to.data(), from.data(), from.size() * sizeof(T), stream);
-  }
 
   ResidentShape shape_;
   DeviceBuffer<std::uint32_t> stream_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <type_traits>
 
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/handle.hpp"
@@ -27,6 +28,14 @@ class Staging {
   void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
   /// What `fill` writes: in place up to kPieceBytes, otherwise by way of ordinary memory.
   void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
+  /// `to` becomes a copy of `from`, a vector or an Array; its old memory is returned first.
+  template <class T, class Values>
+  void upload(DeviceBuffer<T>& to, const Values& from, cudaStream_t stream) {
+    static_assert(std::is_same_v<std::remove_cvref_t<decltype(*from.data())>, T>);
+    to = DeviceBuffer<T>();
+    to = DeviceBuffer<T>(from.size(), stream);
+    copy(to.data(), from.data(), to.bytes(), stream);
+  }
 
  private:
   using Pieces = std::array<PinnedBuffer<std::byte>, 2>;

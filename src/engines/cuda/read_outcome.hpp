@@ -1,0 +1,33 @@
+#pragma once
+
+// What engines that settle images on the device bring back, as the host's Outcome has it.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cuda {
+
+/// The images among the first `images` whose bit is set, ascending: bit i % 32 of word i / 32 is image i's.
+inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
+  std::vector<Index> found;
+  for (Index first = 0; first < images; first += 32)
+    for (std::uint32_t word = words[first / 32]; word != 0; word &= word - 1)
+      found.push_back(first + static_cast<Index>(std::countr_zero(word)));
+  return found;
+}
+
+/// Appends what the kernels counted by layer: `live` images among the unsettled, `saturated` of these retired at the
+/// cap, where they stay alive.
+template <class LayerCount>
+void add_layer_counts(const LayerCount* counts, Index depth, Outcome& outcome) {
+  outcome.alive.reserve(depth);
+  for (Index k = 0; k < depth; ++k) {
+    outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live));
+    outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
+  }
+}
+
+}  // namespace spdnn::cuda

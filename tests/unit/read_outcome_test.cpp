@@ -1,0 +1,31 @@
+// What device engines make of the bits and counts that their kernels leave.
+
+#include "engines/cuda/read_outcome.hpp"
+
+#include <gtest/gtest.h>
+
+namespace spdnn::cuda {
+namespace {
+
+struct LayerCount {
+  unsigned live;
+  unsigned saturated;
+};
+
+TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
+  const std::uint32_t words[] = {0x80000001U, 0, 0x5U};
+  EXPECT_EQ(images_of(words, 67), (std::vector<Index>{0, 31, 64, 66}));
+  EXPECT_EQ(images_of(words, 64), (std::vector<Index>{0, 31}));
+  EXPECT_TRUE(images_of(words, 0).empty());
+}
+
+TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
+  const LayerCount counts[] = {{10, 3}, {6, 0}, {5, 5}, {0, 0}};
+  Outcome outcome;
+  add_layer_counts(counts, 4, outcome);
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 9, 8, 8}));
+  EXPECT_EQ(outcome.saturated, 8);
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
