@@ -30,7 +30,7 @@ struct RunResult {
 Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
-/// `infer` runs from "plan and images resident" to "categories known to the host" (DESIGN.md section 8).
+/// `infer` runs from "plan and images resident" to "categories known to the host" (README.md has all phases).
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
 
 }  // namespace spdnn

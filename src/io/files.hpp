@@ -14,7 +14,7 @@ namespace spdnn {
 
 using Path = std::filesystem::path;
 
-/// The forms a network or an image set has on disk; a path's form follows from what it is (DESIGN.md section 7).
+/// The forms a network or an image set has on disk; a path's form follows from what it is.
 enum class Form { tsv, tsv_gz, matrix_market, packed };
 
 /// From the name's ending: .tsv, .tsv.gz, .mtx, .spdnn. DataError for any other.

@@ -26,8 +26,8 @@ struct StartSeconds {
   double waited = 0;  ///< for its end, once everything else was ready
 };
 
-/// Wall-clock seconds of each phase (DESIGN.md section 8). Work that went on beside another phase counts as far as the
-/// run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
+/// Wall-clock seconds of each phase, as README.md defines them. Work that went on beside another phase counts as far as
+/// the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
 struct PhaseSeconds {
   double load = 0;           ///< the program and its shared libraries into memory: processor time before main
   double read = 0;           ///< network and images into memory, or generated
@@ -38,7 +38,7 @@ struct PhaseSeconds {
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
   double gather = 0;         ///< batches (and ranks) put together
   double write = 0;          ///< the category file
-  double total = 0;          ///< process start to just before the report; all trials included
+  double total = 0;          ///< process start to the end of `write`; all trials included
 
   /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
   double other() const;

@@ -13,9 +13,9 @@ struct LayerCount {
 };
 
 TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
-  const std::uint32_t words[] = {0x80000001U, 0, 0x5U};
-  EXPECT_EQ(images_of(words, 67), (std::vector<Index>{0, 31, 64, 66}));
-  EXPECT_EQ(images_of(words, 64), (std::vector<Index>{0, 31}));
+  const std::uint32_t words[] = {0x80000001U, 0x10U, 0x5U};
+  EXPECT_EQ(images_of(words, 67), (std::vector<Index>{0, 31, 36, 64, 66}));
+  EXPECT_EQ(images_of(words, 64), (std::vector<Index>{0, 31, 36}));
   EXPECT_TRUE(images_of(words, 0).empty());
 }
 

@@ -83,7 +83,7 @@ struct Control {
   Index images;  ///< unsettled, in rows[side]
   Index side;
   Index length;     ///< layers of the last phase
-  Index calm;       ///< hardly any image left in the last phase
+  Index calm;       ///< hardly any image settled in the last phase
   Index next_item;  ///< of the queue of tiles
   Index finished;   ///< blocks
   Index appended;   ///< images so far in rows[1 - side]
