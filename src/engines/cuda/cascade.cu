@@ -359,7 +359,7 @@ std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
   const std::size_t survivors = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
-  return counts + survivors + images / 4 + most_cascade_bytes(plan);
+  return counts + survivors + cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
 }
 
 }  // namespace spdnn

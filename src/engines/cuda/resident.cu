@@ -318,7 +318,7 @@ std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& option
   const bool values =
       std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
-  return rows + 2 * plan.edges() * (values ? 6 : 2) + 16 * widths + images;
+  return rows + cuda::DeviceImages::device_bytes(plan, images) + 2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
 }
 
 }  // namespace spdnn

@@ -308,7 +308,7 @@ class SpmmEngine final : public Engine {
     for (const Layer& layer : plan.layers) neurons += layer.outputs();
     return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) +
            (items ? neurons * sizeof(WorkItem) + Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
-           LayerSource::device_bytes(plan, kFormat, options);
+           DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
   }
 
  private:
