@@ -8,6 +8,7 @@ one counts. A line that is not understood ends the program with its file and num
 where a table is not what its lines make.
 """
 
+import itertools
 import json
 import math
 import pathlib
@@ -55,6 +56,7 @@ TE/s is 1e12 edges/s: images x edges *of the network as given* / infer, the chal
 passes named in `passes` left out; `TE/s of total` divides by `total`. A run of one trial includes what libraries do at
 their first call. PASSED: the whole list of categories is the official one, by its digest. Nothing is extrapolated."""
 
+END_TO_END = "end_to_end"
 TITLES = {
     "default": """\
 ## Official networks, default passes
@@ -74,6 +76,10 @@ Every given edge of every image that is not all zero, as published systems compu
 Y and W sparse, by cuSPARSE, as in tables IV to IX of Wang et al., HPEC 2019: workspace taken for each product
 (`unbuffered`), kept (`buffered`), kept and zeros and dead images dropped before the next product (`filtered`).
 `--reduce dead`, 60000 images. `N only`: the first N layers, where 120 would have taken too long.""",
+    END_TO_END: """## End to end
+
+From packed files in the page cache, a process a line, in the order of the runs: `total` is process start to report, with
+one trial. Where `read` is next to nothing the network's file holds its plan, which is loaded instead.""",
     "others": """\
 ## Other runs
 
@@ -157,15 +163,15 @@ def parse(text):
 
 
 def read(directory):
-    """The lines of all files, by name and then as they stand, by schema."""
-    lines = {schema: [] for schema in SCHEMAS}
+    """The lines of all files, by name and then as they stand, by schema; those of end_to_end.jsonl by themselves."""
+    lines = {kind: [] for kind in (*SCHEMAS, END_TO_END)}
     for path in sorted(directory.glob("*.jsonl")):
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             try:
                 line = parse(text)
             except BadLine as error:
                 raise BadLine(f"{path}:{number}: {error}") from None
-            lines[line["schema"]].append(line)
+            lines[END_TO_END if path.stem == END_TO_END else line["schema"]].append(line)
     return lines
 
 
@@ -242,6 +248,7 @@ class Tables:
     def __init__(self, directory, lines):
         self.directory = directory
         self.all_runs = lines["spdnn-run-1"]
+        self.processes = lines[END_TO_END]
         self.left = newest(self.all_runs, configuration)
         layer_key = ("variant", "neurons", "degree", "weights", "layers", "images")
         self.layers = newest(lines["spdnn-layers-1"], lambda line: tuple(line[name] for name in layer_key))
@@ -278,17 +285,28 @@ class Tables:
         best = self.take_official(setting)
         if not best:
             return []
+        by_problem = {(neurons, layers): [] for neurons in SIZES for layers in DEPTHS}
+        for key, run in best.items():
+            by_problem[key[:2]].append(run)
+        return [TITLES[setting], self.with_phases(by_problem)]
+
+    def end_to_end(self):
+        """All of them: each is a process of its own."""
+        by_problem = {}
+        for run in self.processes:
+            by_problem.setdefault((run["problem"]["neurons"], run["problem"]["layers"]), []).append(run)
+        return [TITLES[END_TO_END], self.with_phases(by_problem)] if by_problem else []
+
+    def with_phases(self, by_problem):
         phases = []
-        for run in best.values():
+        for run in itertools.chain(*by_problem.values()):
             phases += [name for name in phases_of(run) if name not in phases]
         rows = []
-        for neurons in SIZES:
-            for layers in DEPTHS:
-                runs = [run for key, run in best.items() if key[:2] == (neurons, layers)]
-                rows += [self.official_row(run, phases) for run in runs] or [[neurons, layers]]
+        for problem, runs in by_problem.items():
+            rows += [self.official_row(run, phases) for run in runs] or [list(problem)]
         head = ["neurons", "layers", "infer", "min", "max", "TE/s", *phases, "total", "TE/s of total", "variant",
                 "passes", "trials", "verdict", "run on"]
-        return [TITLES[setting], table(head, rows)]
+        return table(head, rows)
 
     def official_row(self, run, phases):
         seconds, infer = run["seconds"], run["seconds"]["infer"]
@@ -378,7 +396,8 @@ class Tables:
 
     def text(self):
         parts = [f"# Results: {self.directory.name}", COUNTED, *self.official("default"),
-                 *self.official("unsaturated"), *self.dead(), *self.spgemm(), *self.others(), *self.single_layers()]
+                 *self.official("unsaturated"), *self.end_to_end(), *self.dead(), *self.spgemm(), *self.others(),
+                 *self.single_layers()]
         return "\n\n".join(parts + self.machines()) + "\n"
 
 
