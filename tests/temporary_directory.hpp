@@ -12,7 +12,8 @@ namespace spdnn {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "spdnn-test-XXXXXX").string();
+    const std::string pattern = "spdnn-test-" + std::string(6, 'X');  // mkdtemp() replaces these six
+    std::string name = (std::filesystem::temp_directory_path() / pattern).string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
     path_ = name;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "spdnn/array.hpp"
 #include "spdnn/types.hpp"
@@ -28,6 +29,10 @@ struct CsrMatrix {
   /// outside the matrix, a value that is not finite. Costs one parallel pass over the entries.
   void validate() const;
 };
+
+/// The matrix of these arrays; without values every entry is 1. Nothing is checked.
+CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vector<Index> indices,
+                   std::vector<float> values = {});
 
 /// The transpose; within each of its rows the columns ascend. Repeated entries stay repeated. O(entries + rows + cols).
 CsrMatrix transpose(const CsrMatrix& matrix);

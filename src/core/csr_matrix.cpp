@@ -27,6 +27,17 @@ void CsrMatrix::validate() const {
   });
 }
 
+CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vector<Index> indices,
+                   std::vector<float> values) {
+  CsrMatrix matrix;
+  matrix.rows = rows;
+  matrix.cols = cols;
+  matrix.offsets = Array<Offset>(std::move(offsets));
+  matrix.indices = Array<Index>(std::move(indices));
+  matrix.values = Array<float>(std::move(values));
+  return matrix;
+}
+
 CsrMatrix transpose(const CsrMatrix& matrix) {
   std::vector<Offset> offsets(std::size_t{matrix.cols} + 1, 0);
   for (const Index column : matrix.indices) ++offsets[std::size_t{column} + 1];

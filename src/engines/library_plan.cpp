@@ -48,13 +48,7 @@ CsrMatrix with_distinct_columns(const CsrMatrix& matrix) {
     }
     offsets.push_back(indices.size());
   }
-  CsrMatrix result;
-  result.rows = matrix.rows;
-  result.cols = matrix.cols;
-  result.offsets = Array<Offset>(std::move(offsets));
-  result.indices = Array<Index>(std::move(indices));
-  result.values = Array<float>(std::move(values));
-  return result;
+  return make_csr(matrix.rows, matrix.cols, std::move(offsets), std::move(indices), std::move(values));
 }
 
 Plan with_distinct_inputs(const Plan& plan, std::string_view variant) {

@@ -26,15 +26,11 @@ CsrMatrix without_zeros(const CsrMatrix& matrix) {
     }
     offsets.push_back(indices.size());
   }
-  CsrMatrix result;
-  result.rows = matrix.rows;
-  result.cols = matrix.cols;
-  result.offsets = Array<Offset>(std::move(offsets));
-  result.indices = Array<Index>(std::move(indices));
-  if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end())
-    result.value = values.empty() ? 1.0F : values[0];
-  else
-    result.values = Array<float>(std::move(values));
+  const bool uniform = std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  const float value = values.empty() ? 1.0F : values[0];
+  if (uniform) values.clear();
+  CsrMatrix result = make_csr(matrix.rows, matrix.cols, std::move(offsets), std::move(indices), std::move(values));
+  if (uniform) result.value = value;
   return result;
 }
 

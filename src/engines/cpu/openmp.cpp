@@ -1,6 +1,6 @@
 // cpu_openmp: tiles of images, a row of lanes to a neuron; each thread takes a tile through all layers before the next
-// (cascade.hpp), with the kernels of the best instruction set at hand (tile_kernels.hpp). Wins whenever there are a few
-// dozen images to a thread; below that, lanes and threads stay empty.
+// (tile_runner.hpp), with the kernels of the best instruction set at hand (tile_kernels.hpp). Wins whenever there are a
+// few dozen images to a thread; below that, lanes and threads stay empty.
 
 #include "engines/cpu/openmp.hpp"
 
@@ -10,9 +10,9 @@
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "engines/cpu/cascade.hpp"
 #include "engines/cpu/dispatch.hpp"
 #include "engines/cpu/pinning.hpp"
+#include "engines/cpu/tile_runner.hpp"
 #include "engines/fates.hpp"
 
 namespace spdnn {
@@ -55,12 +55,12 @@ class OpenmpEngine final : public Engine {
       : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}}, threads_(threads) {
     shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
     for (int thread = 0; thread < threads; ++thread)
-      cascades_.push_back(std::make_unique<Cascade<T>>(shared_, station_count(plan)));
+      runners_.push_back(std::make_unique<TileRunner<T>>(shared_, station_count(plan)));
   }
 
   void load(const ImageSet& images) override {
     shared_.inputs.load(images);
-    for (const auto& cascade : cascades_) cascade->load();
+    for (const auto& runner : runners_) runner->load();
     if (shared_.store.rosters.size() != slot_count<T>(loaded(), threads_)) drop_store();
     if (needs_store(shared_.plan)) make_store();
     reset();
@@ -70,7 +70,7 @@ class OpenmpEngine final : public Engine {
     shared_.fates.reset(loaded(), shared_.plan.passes.merge);
     shared_.store.occupied.clear();
     shared_.store.next_unused = 0;
-    for (const auto& cascade : cascades_) cascade->settler().reset();
+    for (const auto& runner : runners_) runner->settler().reset();
     layers_done_ = 0;
   }
 
@@ -80,10 +80,10 @@ class OpenmpEngine final : public Engine {
     if (phase.until < shared_.plan.depth()) make_store();
     const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
     std::atomic<Index> next = 0;
-    for_each_thread([&](std::size_t member) { cascades_[member]->run(phase, next, count); });
+    for_each_thread([&](std::size_t member) { runners_[member]->run(phase, next, count); });
     store.occupied.clear();
-    for (const auto& cascade : cascades_)
-      store.occupied.insert(store.occupied.end(), cascade->stored().begin(), cascade->stored().end());
+    for (const auto& runner : runners_)
+      store.occupied.insert(store.occupied.end(), runner->stored().begin(), runner->stored().end());
     layers_done_ = phase.until;
     return phase.until;
   }
@@ -92,8 +92,8 @@ class OpenmpEngine final : public Engine {
     if (layers_done_ == 0) settle_zero_inputs();
     Outcome outcome = resolve(shared_.fates.fates);
     outcome.alive.assign(shared_.plan.depth(), 0);
-    for (const auto& cascade : cascades_) {
-      const Settler<T>& settler = cascade->settler();
+    for (const auto& runner : runners_) {
+      const Settler<T>& settler = runner->settler();
       std::int64_t saturated = 0;
       for (Index layer = 0; layer < shared_.plan.depth(); ++layer) {
         saturated += settler.saturated()[layer];
@@ -170,7 +170,7 @@ class OpenmpEngine final : public Engine {
     {
       const ScopedPin pin(omp_get_thread_num(), threads_);
       // The system may grant fewer threads than asked for.
-      for (auto member = static_cast<std::size_t>(omp_get_thread_num()); member < cascades_.size();
+      for (auto member = static_cast<std::size_t>(omp_get_thread_num()); member < runners_.size();
            member += static_cast<std::size_t>(omp_get_num_threads()))
         work(member);
     }
@@ -178,7 +178,7 @@ class OpenmpEngine final : public Engine {
 
   Shared<T> shared_;
   int threads_;
-  std::vector<std::unique_ptr<Cascade<T>>> cascades_;  ///< one a thread
+  std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one a thread
   Index layers_done_ = 0;
 };
 
@@ -192,7 +192,7 @@ template <class T>
 std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index images) {
   const int threads = host_threads(options.threads);
   const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
-  return static_cast<std::size_t>(threads) * Cascade<T>::bytes(plan, station_count(plan)) +
+  return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, station_count(plan)) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(Fate) + sizeof(Index));
 }

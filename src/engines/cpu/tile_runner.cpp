@@ -1,4 +1,4 @@
-#include "engines/cpu/cascade.hpp"
+#include "engines/cpu/tile_runner.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -65,7 +65,7 @@ Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer
 }
 
 template <class T>
-Cascade<T>::Cascade(Shared<T>& shared, Index stations)
+TileRunner<T>::TileRunner(Shared<T>& shared, Index stations)
     : shared_(shared), settler_(shared.plan, shared.kernels, shared.fates) {
   const std::size_t tile = shared.store.stride;
   const std::size_t count = std::size_t{stations} + 2;  // and the input and output of a step
@@ -74,20 +74,20 @@ Cascade<T>::Cascade(Shared<T>& shared, Index stations)
 }
 
 template <class T>
-std::size_t Cascade<T>::bytes(const Plan& plan, Index stations) {
+std::size_t TileRunner<T>::bytes(const Plan& plan, Index stations) {
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
   return ((std::size_t{stations} + 2) * width + plan.inputs()) * kLaneBytes;
 }
 
 template <class T>
-void Cascade<T>::load() {
+void TileRunner<T>::load() {
   const std::size_t size = shared_.inputs.template tile_bytes<T>();
   if (input_.size() != size) input_ = HostMemory<std::byte>(size);
 }
 
 template <class T>
-void Cascade<T>::run(const Phase& phase, std::atomic<Index>& next, Index count) {
+void TileRunner<T>::run(const Phase& phase, std::atomic<Index>& next, Index count) {
   phase_ = &phase;
   flushing_ = false;
   stored_.clear();
@@ -103,7 +103,7 @@ void Cascade<T>::run(const Phase& phase, std::atomic<Index>& next, Index count) 
 }
 
 template <class T>
-auto Cascade<T>::first_tile(Index number) -> Tile {
+auto TileRunner<T>::first_tile(Index number) -> Tile {
   const InputTiles& inputs = shared_.inputs;
   const Index first = number * kLanes<T>;
   const Index count = std::min(kLanes<T>, inputs.images().images() - first);
@@ -124,7 +124,7 @@ auto Cascade<T>::first_tile(Index number) -> Tile {
 }
 
 template <class T>
-auto Cascade<T>::stored_tile(Index slot) const -> Tile {
+auto TileRunner<T>::stored_tile(Index slot) const -> Tile {
   Tile tile{shared_.store.rosters[slot]};
   tile.data = shared_.store.slot(slot);
   tile.slot = slot;
@@ -134,7 +134,7 @@ auto Cascade<T>::stored_tile(Index slot) const -> Tile {
 /// Runs the tile's layers until its images wait, are stored or are settled. `admitted`: the tile need not ask at the
 /// station before `layer` again.
 template <class T>
-void Cascade<T>::descend(Tile tile, Index layer, bool admitted) {
+void TileRunner<T>::descend(Tile tile, Index layer, bool admitted) {
   for (;; admitted = false) {
     if (tile.lanes == 0) return release(tile);
     if (layer == phase_->until) return emit(tile);
@@ -145,7 +145,7 @@ void Cascade<T>::descend(Tile tile, Index layer, bool admitted) {
 
 /// At a station: true when the tile goes on, false when its images wait.
 template <class T>
-bool Cascade<T>::admit(Tile& tile, Index layer) {
+bool TileRunner<T>::admit(Tile& tile, Index layer) {
   const Index neurons = neurons_before(shared_.plan, layer);
   settler_.settle_equal(tile, tile.data, neurons, layer);
   Tile& waiting = waiting_[layer - phase_->first];
@@ -164,7 +164,7 @@ bool Cascade<T>::admit(Tile& tile, Index layer) {
 
 /// Has the tile wasted on empty lanes what a move would cost? Then it would waste about as much again.
 template <class T>
-bool Cascade<T>::worth_waiting(const Tile& tile, Index layer) const {
+bool TileRunner<T>::worth_waiting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
   Offset waste = tile.waste;
   if (layer == phase_->first) waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
@@ -173,7 +173,7 @@ bool Cascade<T>::worth_waiting(const Tile& tile, Index layer) const {
 
 /// Moves as many images as fit from `source` to the empty lanes of `target`.
 template <class T>
-void Cascade<T>::fill_up(Tile& target, Tile& source, Index neurons) {
+void TileRunner<T>::fill_up(Tile& target, Tile& source, Index neurons) {
   std::array<std::uint8_t, kLanes<T>> from{};
   std::array<std::uint8_t, kLanes<T>> to{};
   Index count = 0;
@@ -190,7 +190,7 @@ void Cascade<T>::fill_up(Tile& target, Tile& source, Index neurons) {
 }
 
 template <class T>
-void Cascade<T>::step(Tile& tile, Index layer) {
+void TileRunner<T>::step(Tile& tile, Index layer) {
   LayerTask<T> task = task_of<T>(shared_.plan, layer);
   task.tile = tile.data;
   task.bits = tile.bits;
@@ -207,7 +207,7 @@ void Cascade<T>::step(Tile& tile, Index layer) {
 
 /// At the end of the phase, where rows are kept: only full tiles are written, the others wait.
 template <class T>
-void Cascade<T>::emit(Tile tile) {
+void TileRunner<T>::emit(Tile tile) {
   if (shared_.store.rosters.empty()) return release(tile);
   const Index neurons = neurons_before(shared_.plan, phase_->until);
   settler_.settle_equal(tile, tile.data, neurons, phase_->until);
@@ -226,7 +226,7 @@ void Cascade<T>::emit(Tile tile) {
 }
 
 template <class T>
-void Cascade<T>::write(Tile& tile) {
+void TileRunner<T>::write(Tile& tile) {
   Index slot = 0;
   if (free_slots_.empty()) {
     slot = shared_.store.next_unused++;
@@ -242,7 +242,7 @@ void Cascade<T>::write(Tile& tile) {
 }
 
 template <class T>
-void Cascade<T>::release(Tile& tile) {
+void TileRunner<T>::release(Tile& tile) {
   if (tile.slot != kNone)
     free_slots_.push_back(tile.slot);
   else if (tile.data != nullptr && tile.data != reinterpret_cast<T*>(input_.data()))
@@ -253,7 +253,7 @@ void Cascade<T>::release(Tile& tile) {
 
 /// No more tiles will come: those that wait go on, the earliest first, and take along those they meet.
 template <class T>
-void Cascade<T>::flush() {
+void TileRunner<T>::flush() {
   flushing_ = true;
   for (Index layer = phase_->first; layer < phase_->until; ++layer) {
     Tile& waiting = waiting_[layer - phase_->first];
@@ -266,7 +266,7 @@ void Cascade<T>::flush() {
   if (waiting_.back().lanes != 0) write(waiting_.back());
 }
 
-template class Cascade<float>;
-template class Cascade<double>;
+template class TileRunner<float>;
+template class TileRunner<double>;
 
 }  // namespace spdnn::tiles

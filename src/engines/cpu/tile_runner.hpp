@@ -51,9 +51,9 @@ struct Phase {
 /// that activations stay in its cache and weights are read once a tile. Where images have left a tile and its empty
 /// lanes cost more than moving the others would, the tile waits at the next station until later ones fill it up.
 template <class T>
-class Cascade {
+class TileRunner {
  public:
-  Cascade(Shared<T>& shared, Index stations);
+  TileRunner(Shared<T>& shared, Index stations);
   /// Makes room for the first layer's inputs of the images now loaded.
   void load();
   /// Takes inputs (tiles of images, or positions in `occupied`) from the counter until there are none below `count`.
