@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/network_form.hpp"
+#include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
@@ -25,7 +26,8 @@ po::options_description convert_options() {
       ("images", po::value<std::string>(), "number of images, where the last ones are empty")                      //
       ("form", po::value<std::string>(), "tsv, tsv.gz, mtx or packed: of a network's OUT; default tsv")            //
       ("plan", po::value<std::string>(),
-       "store with a packed network its plan for these passes: all, dead or a list")  //
+       "store with a packed network its plan for these passes: all, dead or a list")                //
+      ("plan-device", po::value<std::string>(), "finds twins for --plan: auto (cpu), cpu or cuda")  //
       ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
   return options;
 }
@@ -84,7 +86,9 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   refuse(values, {"images"}, "a network");
   const Form form = network_form(out, text_of(values, "form"));
   if (form != Form::packed)
-    refuse(values, {"bias", "bias-rule", "cap", "plan"}, "an OUT of text layers, which hold weights");
+    refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"}, "an OUT of text layers, which hold weights");
+  if (values.count("plan") == 0) refuse(values, {"plan-device"}, "a network that is stored without its plan");
+  const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
   request.layers = count_of(values, "layers");
@@ -97,7 +101,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   }
   settle_parameters(values, in, file);
   if (const auto passes = text_of(values, "plan")) {
-    Plan plan = make_plan(file.network, parse_passes(*passes));
+    Plan plan = make_plan(file.network, parse_passes(*passes), find_twins);
     plan.network_digest = network_digest(file.network);
     write_network_with_plan(out, file.network, plan);
   } else {
@@ -106,7 +110,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
 }
 
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
-  refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan"}, "images");
+  refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan", "plan-device"}, "images");
   form_of(out);  // an unknown form is found before the work
   write_images(out, read_images(in, count_of(values, "neurons"), count_of(values, "images")));
 }

@@ -20,9 +20,8 @@ void check_device_name(const std::string& device) {
 
 /// A device that was asked for must be there; otherwise what is absent is left out.
 std::vector<Variant> usable_variants(const std::string& device, const std::optional<std::string>& precision) {
+  if (device == "cuda") require_cuda("--device cuda");
   const std::string why_no_cuda = why_unusable(Device::cuda);
-  if (device == "cuda" && !build_info().cuda) throw UsageError("--device cuda: " + why_no_cuda);
-  if (device == "cuda" && !why_no_cuda.empty()) throw DeviceError("--device cuda: " + why_no_cuda);
   std::vector<Variant> usable;
   for (const Variant& variant : variants())
     if ((device == "auto" || to_string(variant.device) == device) &&
@@ -49,6 +48,12 @@ EngineChoice choose_engine(const std::string& variant, const std::string& device
   if (device != "auto" && to_string(named.device) != device)
     throw UsageError(fmt::format("--variant {} does not run on --device {}", variant, device));
   return {&named, {}};
+}
+
+void require_cuda(const std::string& option) {
+  const std::string why_not = why_unusable(Device::cuda);
+  if (!build_info().cuda) throw UsageError(option + ": " + why_not);
+  if (!why_not.empty()) throw DeviceError(option + ": " + why_not);
 }
 
 bool may_choose_cuda(const std::string& variant, const std::string& device) {

@@ -18,6 +18,10 @@ struct EngineChoice {
 EngineChoice choose_engine(const std::string& variant, const std::string& device,
                            const std::optional<std::string>& precision, const Plan& plan, const BatchShape& batch);
 
+/// For `option`, which asks for CUDA: UsageError in a program without CUDA, DeviceError where there is no usable
+/// device.
+void require_cuda(const std::string& option);
+
 /// Whether choose_engine could choose a CUDA variant, told without touching a device. Nothing is refused here.
 bool may_choose_cuda(const std::string& variant, const std::string& device);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/engine_choice.hpp"
+#include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
 #include "cli/verify.hpp"
 #include "core/background.hpp"
@@ -23,6 +24,7 @@ po::options_description infer_options() {
       ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                     //
       ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")          //
       ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                               //
+      ("plan-device", po::value<std::string>()->default_value("auto"), "finds twins: auto, cpu or cuda")             //
       ("precision", po::value<std::string>(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")     //
       ("trials", po::value<std::string>()->default_value("1"), "repeat the inference so often")                      //
       ("batch", po::value<std::string>()->default_value("auto"), "images at a time; auto: as many as memory takes")  //
@@ -67,15 +69,57 @@ std::string bias_text(const Plan& plan) {
   return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
 }
 
+/// Edges of a network from which on the device finds its twins sooner than the CPU does.
+constexpr Offset kEdgesWorthADevice = Offset{32} << 20U;
+
+/// Starts the CUDA device up, where it may be needed, on a thread of its own.
+class DeviceStart {
+ public:
+  explicit DeviceStart(bool needed) {
+    if (needed) start_.emplace([] { return start_up(Device::cuda); });
+  }
+  bool needed() const { return start_.has_value(); }
+  /// Until the device is ready.
+  void wait() {
+    if (!start_ || over_) return;
+    const Stopwatch watch;
+    seconds_.took = start_->get();
+    seconds_.waited = watch.seconds();
+    over_ = true;
+  }
+  const StartSeconds& seconds() const { return seconds_; }
+
+ private:
+  std::optional<Background<double>> start_;
+  bool over_ = false;
+  StartSeconds seconds_;
+};
+
+DeviceStart begin_start(const po::variables_map& values) {
+  return DeviceStart(may_choose_cuda(values["variant"].as<std::string>(), values["device"].as<std::string>()) ||
+                     plan_device(values, PlanDevice::cpu) == PlanDevice::cuda);
+}
+
+/// Waits for the device where it is to find twins.
+planning::TwinFinder finder_for(const po::variables_map& values, const Network& network, const Passes& passes,
+                                DeviceStart& start) {
+  const bool pays = start.needed() && passes.twins && network.edges() >= kEdgesWorthADevice;
+  const PlanDevice device = plan_device(values, pays ? PlanDevice::cuda_if_usable : PlanDevice::cpu);
+  if (device != PlanDevice::cpu) start.wait();
+  return finder_on(device);
+}
+
 /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
 struct Prepared {
   std::optional<GivenNetwork> given;
   Plan plan;
   ImageSet images;
   bool official_network = false;
+  bool planned_on_cuda = false;
 };
 
-Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, PhaseSeconds& seconds) {
+Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, DeviceStart& start,
+                 PhaseSeconds& seconds) {
   Prepared prepared;
   Stopwatch watch;
   const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
@@ -88,26 +132,15 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
     prepared.given = load_network(values);
     prepared.official_network = prepared.given->official;
     seconds.read = watch.lap();
-    prepared.plan = make_plan(prepared.given->network, passes);
+    const planning::TwinFinder find_twins = finder_for(values, prepared.given->network, passes, start);
+    prepared.planned_on_cuda = passes.twins && find_twins != nullptr;
+    prepared.plan = make_plan(prepared.given->network, passes, find_twins);
     if (!needs_network) prepared.given.reset();
-    seconds.plan = watch.lap();
+    seconds.plan = watch.lap() - start.seconds().waited;
   }
   prepared.images = images.get(prepared.plan.inputs());
   seconds.read += watch.lap();
   return prepared;
-}
-
-/// Begins to start the CUDA device up, where it may be chosen.
-void begin_start(const po::variables_map& values, std::optional<Background<double>>& start) {
-  if (may_choose_cuda(values["variant"].as<std::string>(), values["device"].as<std::string>()))
-    start.emplace([] { return start_up(Device::cuda); });
-}
-
-StartSeconds await(std::optional<Background<double>>& start) {
-  if (!start) return {};
-  const Stopwatch watch;
-  const double took = start->get();
-  return {took, watch.seconds()};
 }
 
 /// What --variant, --device and --precision ask for, for this plan.
@@ -186,18 +219,19 @@ int infer(const Arguments& arguments) {
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   RunOptions options = run_options(values);
   // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
-  std::optional<Background<double>> start;
-  begin_start(values, start);
+  DeviceStart start = begin_start(values);
   ImageSource image_source(values);
   const Truth truth = read_truth(text_of(values, "truth"), text_of(values, "verify"));
 
-  const Prepared prepared = prepare(values, passes, image_source, report.seconds);
-  report.seconds.start = await(start);
+  const Prepared prepared = prepare(values, passes, image_source, start, report.seconds);
+  start.wait();
+  report.seconds.start = start.seconds();
   const Plan& plan = prepared.plan;
   const ImageSet& images = prepared.images;
   const EngineChoice choice = choose(values, plan, images);
   options.engine.precision = precision_for(*choice.variant, values);
   describe(plan, images, choice, options, report);
+  if (prepared.planned_on_cuda) report.notes.emplace_back(kPlannedOnCuda);
   take_over(run(*choice.variant, plan, images, options), report);
 
   const Stopwatch writing;

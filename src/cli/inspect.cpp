@@ -5,6 +5,7 @@
 
 #include "cli/engine_choice.hpp"
 #include "cli/memory.hpp"
+#include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
@@ -15,11 +16,12 @@ namespace {
 
 po::options_description inspect_options() {
   po::options_description run("What would be run", 120, 60);
-  run.add_options()                                                                                          //
-      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")  //
-      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")             //
-      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                       //
-      ("threads", po::value<std::string>(), "host threads; default: all")                                    //
+  run.add_options()                                                                                             //
+      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")     //
+      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                //
+      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                          //
+      ("plan-device", po::value<std::string>()->default_value("auto"), "finds twins: auto (cpu), cpu or cuda")  //
+      ("threads", po::value<std::string>(), "host threads; default: all")                                       //
       ("images", po::value<std::string>()->default_value("60000"), "number of images");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(run);
@@ -90,8 +92,9 @@ int inspect(const Arguments& arguments) {
   if (const auto threads = text_of(values, "threads"))
     options.threads = static_cast<int>(parse_count("threads", *threads));
 
+  const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
   const GivenNetwork given = load_network(values);
-  const Plan plan = make_plan(given.network, passes);
+  const Plan plan = make_plan(given.network, passes, find_twins);
   const EngineChoice choice = choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
                                             std::nullopt, plan, {images});
   options.precision = choice.variant->precisions.front();
@@ -99,6 +102,7 @@ int inspect(const Arguments& arguments) {
   print_layers(describe(given.network, plan));
   fmt::print("\npasses                       {}\n", to_string(plan.passes));
   for (const std::string& note : plan.notes) fmt::print("                             {}\n", note);
+  if (passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
   print_certificates(plan);
   fmt::print("edges                        {} given, {} stored\n", plan.given_edges, plan.edges());
   fmt::print("official network             {}\n", given.official ? "yes" : "no");

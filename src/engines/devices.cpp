@@ -4,6 +4,7 @@
 
 #ifdef SPDNN_WITH_CUDA
 #include "engines/cuda/device_info.hpp"
+#include "engines/cuda/device_twins.hpp"
 #endif
 
 namespace spdnn {
@@ -35,6 +36,18 @@ double start_up([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
   if (device == Device::cuda) cuda::start_up(ordinal);
 #endif
   return watch.seconds();
+}
+
+planning::TwinFinder twin_finder([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
+#ifdef SPDNN_WITH_CUDA
+  if (device == Device::cuda)
+    return [ordinal](std::span<const Layer> layers) {
+      EngineOptions options;
+      options.device = ordinal;
+      return cuda::find_twins(layers, options).first;
+    };
+#endif
+  return {};
 }
 
 }  // namespace spdnn

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "plan/twins.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn {
@@ -20,5 +21,8 @@ DeviceNames device_names(Device device, int ordinal = 0);
 /// Makes a device ready for its first use, for all threads, and returns the seconds that this took: on CUDA driver,
 /// context, memory pool and page-locked buffers. Throws nothing: a device that cannot be used says so to its users.
 double start_up(Device device, int ordinal = 0);
+
+/// What finds twins for the planner on a device; empty for the CPU, which the planner knows itself.
+planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 
 }  // namespace spdnn

@@ -69,11 +69,11 @@ Plan merge_if_sound(Plan plan) {
 
 }  // namespace
 
-Plan make_plan(const Network& network, const Passes& passes) {
+Plan make_plan(const Network& network, const Passes& passes, const planning::TwinFinder& find_twins) {
   Plan plan = unreduced(network);
   plan.requested = passes;
   plan.passes = passes;
-  if (passes.twins || passes.unused) planning::reduce_layers(plan);
+  if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
   certify_dead(plan);
   certify_saturated(plan);
   return passes.merge ? merge_if_sound(std::move(plan)) : plan;

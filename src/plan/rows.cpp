@@ -89,6 +89,11 @@ std::size_t useful_pieces(Offset entries) {
   return std::clamp<std::size_t>(entries / kEntriesPerPiece, 1, static_cast<std::size_t>(host_threads()));
 }
 
+void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work) {
+  if (layers >= 4 * static_cast<std::size_t>(host_threads())) return parallel_for(layers, work);
+  for (std::size_t k = 0; k < layers; ++k) work(k);
+}
+
 void for_row_ranges(const CsrMatrix& matrix, const std::function<void(Index begin, Index end)>& work) {
   const Offset weight = matrix.entries() + matrix.rows;
   const std::size_t threads = useful_pieces(weight);

@@ -1,10 +1,8 @@
 #include "plan/sweep.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
-#include "core/parallel.hpp"
 #include "plan/rows.hpp"
 #include "plan/twins.hpp"
 #include "plan/unused.hpp"
@@ -19,13 +17,6 @@ std::vector<Index> leaders(const Array<Index>& first, Index rows) {
   for (Index row = 0; row < rows; ++row)
     if (first.empty() || first[row] == row) result.push_back(row);
   return result;
-}
-
-/// Calls work(k) for all layers: in parallel over layers where there are enough of them, else one after another, for
-/// the work to be parallel within each.
-void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work) {
-  if (layers >= 4 * static_cast<std::size_t>(host_threads())) return parallel_for(layers, work);
-  for (std::size_t k = 0; k < layers; ++k) work(k);
 }
 
 /// Numbers the rows of a candidate layer: each the stored number of its group's leader, kAlwaysZero where that is zero.
@@ -118,11 +109,10 @@ void drop_all_unread(Plan& plan) {
 
 }  // namespace
 
-void reduce_layers(Plan& plan) {
+void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
   std::vector<Array<Index>> groups(plan.layers.size());
   // Rows equal as they are given are equal under any renaming of inputs: these are found without waiting for it.
-  if (plan.passes.twins)
-    for_layers(groups.size(), [&](std::size_t k) { groups[k] = first_equal_rows(plan.layers[k]); });
+  if (plan.passes.twins) groups = find_twins ? find_twins(plan.layers) : first_equal_rows(plan.layers);
   Storage inputs{{}, plan.inputs()};
   for (std::size_t k = 0; k < plan.layers.size(); ++k) {
     inputs = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);

@@ -77,4 +77,10 @@ Array<Index> first_equal_rows(const Layer& layer, std::uint64_t hash_mask) {
   return {};
 }
 
+std::vector<Array<Index>> first_equal_rows(std::span<const Layer> layers) {
+  std::vector<Array<Index>> first(layers.size());
+  for_layers(first.size(), [&](std::size_t k) { first[k] = first_equal_rows(layers[k]); });
+  return first;
+}
+
 }  // namespace spdnn::planning

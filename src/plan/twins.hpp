@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <span>
+#include <vector>
+
 #include "spdnn/network.hpp"
 
 namespace spdnn::planning {
@@ -24,5 +28,11 @@ namespace spdnn::planning {
 /// all rows differ. Rows of equal hash are compared in full, so a collision costs time, never a wrong result;
 /// `hash_mask` lets tests make hashes collide.
 Array<Index> first_equal_rows(const Layer& layer, std::uint64_t hash_mask = ~std::uint64_t{0});
+
+/// The same for each of many layers, on all cores.
+std::vector<Array<Index>> first_equal_rows(std::span<const Layer> layers);
+
+/// Finds the equal rows of many layers as the function above does, perhaps on a device. An empty one stands for it.
+using TwinFinder = std::function<std::vector<Array<Index>>(std::span<const Layer>)>;
 
 }  // namespace spdnn::planning

@@ -38,6 +38,58 @@ setup() {
   [[ "$output" == *cpu_* ]]
 }
 
+@test "a planning device is asked for by name, and must be there" {
+  "$SPDNN" convert net net.spdnn --bias -0.5
+  for command in "infer --inputs images.tsv --network net.spdnn" "inspect --network net.spdnn" "convert net.spdnn out.spdnn --plan all"; do
+    # shellcheck disable=SC2086
+    run "$SPDNN" $command --plan-device gpu
+    [ "$status" -eq 2 ]
+    [ "$output" = "spdnn: --plan-device: 'gpu' is neither auto, cpu nor cuda" ]
+    for device in auto cpu; do
+      # shellcheck disable=SC2086
+      run "$SPDNN" $command --plan-device "$device"
+      [ "$status" -eq 0 ]
+      [[ "$output" != *"CUDA device"* ]]
+    done
+    # shellcheck disable=SC2086
+    run "$SPDNN" $command --plan-device cuda
+    if has_device; then
+      [ "$status" -eq 0 ]
+      [[ "$command" == convert* || "$output" == *"twins were looked for on the CUDA device"* ]]
+    elif has_cuda; then
+      [ "$status" -eq 4 ]
+      [[ "$output" == "spdnn: --plan-device cuda: no "* ]]
+    else
+      [ "$status" -eq 2 ]
+      [ "$output" = "spdnn: --plan-device cuda: built without CUDA: make GPU=1" ]
+    fi
+  done
+}
+
+@test "a plan made on the device is the one made on the CPU" {
+  if ! has_device; then skip "there is no device"; fi
+  "$SPDNN" generate network --family official --neurons 1024 --layers 12 --out n.spdnn --progress never
+  "$SPDNN" convert n.spdnn cpu.spdnn --plan all
+  "$SPDNN" convert n.spdnn cuda.spdnn --plan all --plan-device cuda
+  cmp cpu.spdnn cuda.spdnn
+}
+
+@test "--plan-device goes with a plan to make" {
+  run "$SPDNN" convert net out.spdnn --bias -0.5 --plan-device cpu
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --plan-device does not go with a network that is stored without its plan" ]
+  run "$SPDNN" convert net out --plan-device cpu
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --plan-device does not go with an OUT of text layers, which hold weights" ]
+  run "$SPDNN" convert images.tsv out.spdnn --kind images --plan-device cpu
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --plan-device does not go with images" ]
+  # A stored plan is used: nothing is planned.
+  "$SPDNN" convert net net.spdnn --bias -0.5 --plan all
+  run "$SPDNN" infer --network net.spdnn --inputs images.tsv --progress never --plan-device cuda
+  [ "$status" -eq 0 ]
+}
+
 @test "fp16 storage says how many categories differ from fp32" {
   if ! has_cuda; then skip "this program has no CUDA"; fi
   "$SPDNN" variants | grep -q '^resident .*fp32 fp16 '

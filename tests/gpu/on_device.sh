@@ -12,7 +12,7 @@ mkdir -p "$out"
 status=0
 
 # Bad accesses and races: one engine of each kind over the named cases, and the floor. ErrorsTest provokes errors.
-sanitize_filter='LayerSourceTest.*:DeviceImagesTest.*:RowKernelsTest.*:ActiveRowsTest.*:EnginesTest.TrialsAndBatches*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
+sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*:RowKernelsTest.*:ActiveRowsTest.*:EnginesTest.TrialsAndBatches*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
 
 run_tests() {
   "$build/spdnn_gpu_tests" --gtest_color=no >"$out/tests.log" 2>&1 || status=1

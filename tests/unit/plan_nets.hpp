@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
 #include <utility>
@@ -54,6 +55,29 @@ inline Terms terms_of(const CsrMatrix& weights, Index row) {
 template <class T>
 std::vector<T> to_vector(const Array<T>& array) {
   return {array.begin(), array.end()};
+}
+
+template <class T>
+bool same_bits(const Array<T>& a, const Array<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
+
+/// Do two plans of one network hold the same, bit for bit?
+inline ::testing::AssertionResult same_plan(const Plan& a, const Plan& b) {
+  if (a.layers.size() != b.layers.size() || a.passes != b.passes || a.notes != b.notes || a.dead_from != b.dead_from ||
+      a.saturated_from != b.saturated_from)
+    return ::testing::AssertionFailure() << "passes, certificates or depth differ";
+  for (std::size_t k = 0; k < a.layers.size(); ++k) {
+    const CsrMatrix& mine = a.layers[k].weights;
+    const CsrMatrix& other = b.layers[k].weights;
+    if (mine.rows != other.rows || mine.cols != other.cols || !same_bits(mine.offsets, other.offsets) ||
+        !same_bits(mine.indices, other.indices) || !same_bits(mine.values, other.values) ||
+        !same_bits(a.layers[k].bias.values, b.layers[k].bias.values))
+      return ::testing::AssertionFailure() << "layer " << k << " differs";
+    if (!same_bits(a.expansion[k], b.expansion[k]))
+      return ::testing::AssertionFailure() << "layer " << k << ": the expansion differs";
+  }
+  return ::testing::AssertionSuccess();
 }
 
 /// Activations after every layer (images x stored neurons, row-major) and the outcome.

@@ -7,6 +7,14 @@
 
 namespace spdnn::cuda {
 
+/// 64 bits in, 64 unlike bits out (splitmix64).
+SPDNN_HOST_DEVICE inline std::uint64_t scrambled(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27U) * 0x94d049bb133111ebU;
+  return x ^ x >> 31U;
+}
+
 /// One activation's share of its row's hash. Shares are added up, in any order and without those of zeros, so that a
 /// row hashes the same however it is stored.
 SPDNN_HOST_DEVICE inline std::uint64_t hash_share(Index neuron, float y) {
@@ -15,10 +23,7 @@ SPDNN_HOST_DEVICE inline std::uint64_t hash_share(Index neuron, float y) {
     float value;
     std::uint32_t bits;
   } number{y};
-  std::uint64_t x = (std::uint64_t{neuron} << 32U | number.bits) + 0x9e3779b97f4a7c15U;  // splitmix64
-  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ x >> 27U) * 0x94d049bb133111ebU;
-  return x ^ x >> 31U;
+  return scrambled(std::uint64_t{neuron} << 32U | number.bits);
 }
 
 /// Finds, for each row, the first row of the same hash: candidates for being equal, which the engine compares.

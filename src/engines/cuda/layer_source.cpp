@@ -6,124 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/parallel.hpp"
 #include "engines/cuda/device.hpp"
 #include "engines/cuda/staging.hpp"
 
 namespace spdnn::cuda {
 
 namespace {
-
-constexpr std::size_t kAlignment = 256;
-
-/// Where the parts of a layer lie in its block of memory, in bytes.
-struct BlockLayout {
-  bool offsets32 = true;
-  bool indices16 = false;
-  bool values = false;
-  bool biases = false;
-  std::size_t indices_at = 0;
-  std::size_t values_at = 0;
-  std::size_t biases_at = 0;
-  std::size_t bytes = 0;
-};
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-BlockLayout layout_of(const Layer& layer, LayerFormat format) {
-  const CsrMatrix& weights = layer.weights;
-  BlockLayout layout;
-  layout.offsets32 = weights.entries() <= std::numeric_limits<std::uint32_t>::max();
-  layout.indices16 = format.indices16 && weights.cols <= (Index{1} << 16U);
-  layout.values = format.values || !weights.uniform();
-  layout.biases = !layer.bias.values.empty();
-  layout.indices_at =
-      aligned((std::size_t{weights.rows} + 1) * (layout.offsets32 ? sizeof(std::uint32_t) : sizeof(Offset)));
-  layout.values_at =
-      layout.indices_at + aligned(weights.entries() * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
-  layout.biases_at = layout.values_at + (layout.values ? aligned(weights.entries() * sizeof(float)) : 0);
-  layout.bytes = layout.biases_at + aligned(layer.bias.values.size() * sizeof(float));
-  return layout;
-}
-
-/// One of `count` nearly equal parts of every array of a layer: what one thread packs.
-struct Share {
-  std::size_t number = 0;
-  std::size_t count = 1;
-  std::size_t begin(std::size_t size) const { return size * number / count; }
-  std::size_t end(std::size_t size) const { return size * (number + 1) / count; }
-};
-
-template <class To, class From>
-void convert(std::byte* block, std::size_t at, const Array<From>& from, Share share) {
-  To* to = reinterpret_cast<To*>(block + at) + share.begin(from.size());
-  const From* const first = from.begin() + share.begin(from.size());
-  const From* const last = from.begin() + share.end(from.size());
-  if constexpr (std::is_same_v<To, From>)
-    std::copy(first, last, to);
-  else
-    std::transform(first, last, to, [](From value) { return static_cast<To>(value); });
-}
-
-void pack(const Layer& layer, const BlockLayout& layout, std::byte* block, Share share = {}) {
-  const CsrMatrix& weights = layer.weights;
-  if (layout.offsets32)
-    convert<std::uint32_t>(block, 0, weights.offsets, share);
-  else
-    convert<Offset>(block, 0, weights.offsets, share);
-  if (layout.indices16)
-    convert<std::uint16_t>(block, layout.indices_at, weights.indices, share);
-  else
-    convert<Index>(block, layout.indices_at, weights.indices, share);
-  if (layout.values && weights.uniform()) {
-    float* const values = reinterpret_cast<float*>(block + layout.values_at);
-    std::fill(values + share.begin(weights.entries()), values + share.end(weights.entries()), weights.value);
-  } else if (layout.values) {
-    convert<float>(block, layout.values_at, weights.values, share);
-  }
-  if (layout.biases) convert<float>(block, layout.biases_at, layer.bias.values, share);
-}
-
-/// A layer's place in what is packed at a time.
-struct Packing {
-  const Layer* layer = nullptr;
-  BlockLayout layout;
-  std::size_t start = 0;
-};
-
-/// Packs layers behind one another, each in shares of half a megabyte on as many threads.
-void pack_all(const std::vector<Packing>& group, std::byte* to) {
-  constexpr std::size_t kShareBytes = std::size_t{1} << 19U;
-  std::vector<std::pair<const Packing*, Share>> jobs;
-  for (const Packing& packing : group) {
-    const std::size_t count = packing.layout.bytes / kShareBytes + 1;
-    for (std::size_t number = 0; number < count; ++number) jobs.push_back({&packing, {number, count}});
-  }
-  parallel_for(jobs.size(), [&](std::size_t i) {
-    const auto& [packing, share] = jobs[i];
-    pack(*packing->layer, packing->layout, to + packing->start, share);
-  });
-}
-
-DeviceLayer view(const Layer& layer, const BlockLayout& layout, const std::byte* block) {
-  DeviceLayer view;
-  view.inputs = layer.inputs();
-  view.outputs = layer.outputs();
-  view.edges = layer.weights.entries();
-  if (layout.offsets32)
-    view.offsets = reinterpret_cast<const std::uint32_t*>(block);
-  else
-    view.offsets64 = reinterpret_cast<const Offset*>(block);
-  if (layout.indices16)
-    view.indices16 = reinterpret_cast<const std::uint16_t*>(block + layout.indices_at);
-  else
-    view.indices = reinterpret_cast<const Index*>(block + layout.indices_at);
-  if (layout.values) view.values = reinterpret_cast<const float*>(block + layout.values_at);
-  view.value = layer.weights.value;
-  if (layout.biases) view.biases = reinterpret_cast<const float*>(block + layout.biases_at);
-  view.bias = static_cast<float>(layer.bias.uniform);
-  return view;
-}
 
 struct PlanBytes {
   std::size_t all = 0;
@@ -190,26 +78,15 @@ LayerSource::~LayerSource() {
   if (copy_stream_) cudaStreamSynchronize(copy_stream_);
 }
 
-/// As many layers at a time as fill a staging buffer.
 void LayerSource::upload_all() {
   memory_ = DeviceBuffer<std::byte>(plan_bytes(plan_, format_).all, stream_);
   Staging staging;
-  std::size_t group_at = 0;
-  for (Index first = 0; first < plan_.depth();) {
-    std::vector<Packing> group;
-    std::size_t group_bytes = 0;
-    Index end = first;
-    for (; end < plan_.depth(); ++end) {
-      const BlockLayout layout = layout_of(plan_.layers[end], format_);
-      if (end > first && group_bytes + layout.bytes > Staging::kPieceBytes) break;
-      group.push_back({&plan_.layers[end], layout, group_bytes});
-      layers_.push_back(view(plan_.layers[end], layout, memory_.data() + group_at + group_bytes));
-      group_bytes += layout.bytes;
-    }
-    staging.put(
-        memory_.data() + group_at, group_bytes, [&](std::byte* piece) { pack_all(group, piece); }, stream_);
-    group_at += group_bytes;
-    first = end;
+  upload_blocks(plan_.layers, format_, memory_.data(), staging, stream_);
+  std::size_t at = 0;
+  for (const Layer& layer : plan_.layers) {
+    const LayerLayout layout = layout_of(layer, format_);
+    layers_.push_back(view(layer, layout, memory_.data() + at));
+    at += layout.bytes;
   }
   staging.upload(device_table_, layers_, stream_);
 }
@@ -242,7 +119,7 @@ void LayerSource::fetch(Index k, std::size_t number) {
   Slot& slot = slots_[number];
   slot.layer.reset();
   const Layer& source = plan_.layers[k];
-  const BlockLayout layout = layout_of(source, format_);
+  const LayerLayout layout = layout_of(source, format_);
   check(cudaEventSynchronize(slot.copied));
   pack(source, layout, slot.staging.data());
   check(cudaStreamWaitEvent(copy_stream_, slot.released));

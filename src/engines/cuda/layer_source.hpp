@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "engines/cuda/device_buffer.hpp"
-#include "engines/cuda/device_layer.hpp"
 #include "engines/cuda/handle.hpp"
+#include "engines/cuda/layer_block.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn::cuda {
-
-/// How an engine wants its layers on the device.
-struct LayerFormat {
-  bool indices16 = false;  ///< two bytes an index where a layer has at most 65536 inputs
-  bool values = false;     ///< a value for each edge even where all are the same (the vendor's libraries need it)
-};
 
 Activation activation_of(const Plan& plan);
 /// The plan's error bound of what comes out of layer `number`, rounded up; 0 without `merge`.

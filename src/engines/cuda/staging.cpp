@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <mutex>
 
 #include "core/parallel.hpp"
-#include "spdnn/array.hpp"
 
 namespace spdnn::cuda {
 
@@ -63,11 +61,6 @@ void Staging::copy(void* device, const void* host, std::size_t bytes, cudaStream
 }
 
 void Staging::put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream) {
-  if (bytes > kPieceBytes) {
-    const std::shared_ptr<std::byte> memory = allocate_bytes(bytes);
-    fill(memory.get());
-    return copy(device, memory.get(), bytes, stream);
-  }
   const auto number = static_cast<std::size_t>(next_);
   next_ = 1 - next_;
   std::byte* const piece = pieces_.front()[number].data();

@@ -26,7 +26,7 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
-  /// What `fill` writes: in place up to kPieceBytes, otherwise by way of ordinary memory.
+  /// What `fill` writes in place: at most kPieceBytes.
   void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
   /// `to` becomes a copy of `from`, a vector or an Array; its old memory is returned first.
   template <class T, class Values>
