@@ -67,8 +67,10 @@ bool certifiable_cap(double cap) {
 }
 
 Index saturated_from(const std::vector<Layer>& layers, BiasRule rule, double cap) {
+  std::vector<std::uint8_t> stays(layers.size());
+  for_layers(layers.size(), [&](std::size_t k) { stays[k] = layer_stays_at_cap(layers[k], rule, cap) ? 1 : 0; });
   auto from = static_cast<Index>(layers.size());
-  while (from > 0 && layer_stays_at_cap(layers[from - 1], rule, cap)) --from;
+  while (from > 0 && stays[from - 1] != 0) --from;
   return from;
 }
 

@@ -29,7 +29,7 @@ Index dead_from(const std::vector<Layer>& layers, BiasRule rule);
 bool certifiable_cap(double cap);
 
 /// See Plan::saturated_from; layers.size() where nothing is certified. Needs a certifiable cap. Cost: one pass over the
-/// weights, or over the degrees where weights are uniform, of the layers certified.
+/// weights, or over the degrees where weights are uniform; of a layer that fails, up to the first row that does.
 Index saturated_from(const std::vector<Layer>& layers, BiasRule rule, double cap);
 
 }  // namespace spdnn::planning

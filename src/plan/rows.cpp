@@ -89,8 +89,10 @@ std::size_t useful_pieces(Offset entries) {
   return std::clamp<std::size_t>(entries / kEntriesPerPiece, 1, static_cast<std::size_t>(host_threads()));
 }
 
+bool enough_for_all_threads(std::size_t layers) { return layers >= 4 * static_cast<std::size_t>(host_threads()); }
+
 void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work) {
-  if (layers >= 4 * static_cast<std::size_t>(host_threads())) return parallel_for(layers, work);
+  if (enough_for_all_threads(layers)) return parallel_for(layers, work);
   for (std::size_t k = 0; k < layers; ++k) work(k);
 }
 

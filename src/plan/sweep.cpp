@@ -11,11 +11,22 @@ namespace spdnn::planning {
 
 namespace {
 
-/// The rows that lead their group, ascending; `first` as from first_equal_rows for so many rows.
-std::vector<Index> leaders(const Array<Index>& first, Index rows) {
+/// Numbers the groups of equal rows in the order of their leaders: where the rows are stored if nothing else comes to
+/// be equal or zero. `first` as from first_equal_rows for so many rows.
+Storage number_groups(const Array<Index>& first, Index rows) {
+  if (first.empty()) return {{}, rows};
+  std::vector<Index> numbers(rows);
+  Index count = 0;
+  for (Index row = 0; row < rows; ++row) numbers[row] = first[row] == row ? count++ : numbers[first[row]];
+  return {std::move(numbers), count};
+}
+
+/// The rows that lead their group, ascending.
+std::vector<Index> leaders(const Storage& groups, Index rows) {
   std::vector<Index> result;
+  result.reserve(groups.count);
   for (Index row = 0; row < rows; ++row)
-    if (first.empty() || first[row] == row) result.push_back(row);
+    if (groups.identity() || groups.map[row] == result.size()) result.push_back(row);
   return result;
 }
 
@@ -37,21 +48,23 @@ std::vector<Index> number_rows(Index rows, const Array<Index>& first, const std:
   return numbers;
 }
 
-/// Which given row became which row of the candidate layer (`rows`, ascending), told as its stored number.
-Array<Index> compose(const Array<Index>& first, const std::vector<Index>& rows, std::vector<Index> numbers) {
-  if (first.empty()) return numbers;
-  std::vector<Index> map(first.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) map[rows[i]] = numbers[i];
-  for (std::size_t row = 0; row < map.size(); ++row) map[row] = map[first[row]];
+/// Where each given row is stored whose group's row of the candidate layer has the number told.
+Array<Index> compose(const Storage& groups, std::vector<Index> numbers) {
+  if (groups.identity()) return numbers;
+  std::vector<Index> map(groups.map.size());
+  std::transform(groups.map.begin(), groups.map.end(), map.begin(), [&](Index group) { return numbers[group]; });
   return map;
 }
 
-/// Replaces a given layer by its stored one, whose inputs are stored as told; returns where its outputs are stored.
-Storage reduce_layer(Layer& layer, const Array<Index>& first, const Storage& inputs, const Passes& passes,
+struct Reduced {
+  Layer layer;
+  Storage outputs;  ///< of the given layer
+};
+
+/// The stored layer of a given one, whose rows are grouped and whose inputs are stored as told.
+Reduced reduce_layer(const Layer& layer, const Storage& groups, const Storage& inputs, const Passes& passes,
                      BiasRule rule, bool first_layer) {
-  const Index given = layer.outputs();
-  const std::vector<Index> rows = leaders(first, given);
-  const Layer candidate = select_rows(layer, rows, inputs);
+  const Layer candidate = select_rows(layer, leaders(groups, layer.outputs()), inputs);
   // Renaming may have made rows equal that were given with different inputs.
   const Array<Index> first_again = passes.twins && !inputs.identity() ? first_equal_rows(candidate) : Array<Index>{};
   const auto zero = passes.unused ? always_zero(candidate, rule, !first_layer) : std::vector<std::uint8_t>{};
@@ -59,10 +72,9 @@ Storage reduce_layer(Layer& layer, const Array<Index>& first, const Storage& inp
   std::vector<Index> kept;
   std::vector<Index> numbers = number_rows(candidate.outputs(), first_again, zero, kept);
   const Storage unchanged{{}, candidate.inputs()};
-  layer = select_rows(candidate, kept, unchanged);
-  Storage outputs{{}, layer.outputs()};
-  if (outputs.count != given) outputs.map = compose(first, rows, std::move(numbers));
-  return outputs;
+  const auto count = static_cast<Index>(kept.size());
+  return {select_rows(candidate, kept, unchanged),
+          count == groups.count ? groups : Storage{compose(groups, std::move(numbers)), count}};
 }
 
 /// Takes the outputs of layer k that layer k + 1 does not read, by its flags, out of both.
@@ -107,17 +119,39 @@ void drop_all_unread(Plan& plan) {
   }
 }
 
+/// Rows equal as they are given are equal under any renaming of inputs: these are found without waiting for it.
+std::vector<Storage> group_as_given(const Plan& plan, const TwinFinder& find_twins) {
+  std::vector<Array<Index>> first(plan.layers.size());
+  if (plan.passes.twins) first = find_twins ? find_twins(plan.layers) : first_equal_rows(plan.layers);
+  std::vector<Storage> groups(plan.layers.size());
+  for_layers(groups.size(), [&](std::size_t k) {
+    groups[k] = number_groups(first[k], plan.layers[k].outputs());
+    first[k] = {};
+  });
+  return groups;
+}
+
 }  // namespace
 
 void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
-  std::vector<Array<Index>> groups(plan.layers.size());
-  // Rows equal as they are given are equal under any renaming of inputs: these are found without waiting for it.
-  if (plan.passes.twins) groups = find_twins ? find_twins(plan.layers) : first_equal_rows(plan.layers);
-  Storage inputs{{}, plan.inputs()};
-  for (std::size_t k = 0; k < plan.layers.size(); ++k) {
-    inputs = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);
-    groups[k] = {};
-    plan.expansion[k] = inputs.map;
+  const std::size_t depth = plan.layers.size();
+  const std::vector<Storage> groups = group_as_given(plan, find_twins);
+  const Storage images{{}, plan.inputs()};
+  std::vector<Reduced> reduced(depth);
+  const auto reduce = [&](std::size_t k, const Storage& inputs) {
+    reduced[k] = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);
+  };
+  // Layers wait for one another only where renaming makes more rows equal, or some are zero: all are reduced as if that
+  // were nowhere so, and again where it turns out to be.
+  const bool guessed = enough_for_all_threads(depth);
+  if (guessed) for_layers(depth, [&](std::size_t k) { reduce(k, k == 0 ? images : groups[k - 1]); });
+  for (std::size_t k = 0; k < depth; ++k) {
+    const Storage& inputs = k == 0 ? images : reduced[k - 1].outputs;
+    if (!guessed || (k > 0 && inputs.count != groups[k - 1].count)) reduce(k, inputs);
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    plan.layers[k] = std::move(reduced[k].layer);
+    plan.expansion[k] = std::move(reduced[k].outputs.map);
   }
   if (plan.passes.unused) drop_all_unread(plan);
 }

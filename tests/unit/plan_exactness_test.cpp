@@ -4,7 +4,9 @@
 
 #include <map>
 
+#include "core/parallel.hpp"
 #include "plan/planner.hpp"
+#include "plan/rows.hpp"
 #include "plan/twins.hpp"
 #include "plan_nets.hpp"
 
@@ -16,6 +18,7 @@ using plan_tests::make_layer;
 using plan_tests::NetworkLottery;
 using plan_tests::nudged;
 using plan_tests::run_trace;
+using plan_tests::same_plan;
 using plan_tests::Terms;
 using plan_tests::terms_of;
 using plan_tests::to_vector;
@@ -84,6 +87,51 @@ std::vector<std::string_view> variant_names() {
 }
 INSTANTIATE_TEST_SUITE_P(Variants, ExactPasses, ::testing::ValuesIn(variant_names()),
                          [](const auto& suite) { return std::string(suite.param); });
+
+// ---- networks so deep that layers are reduced side by side --------------------------------------------------------
+
+TEST(DeepNetworks, ReduceAsShallowOnesDo) {
+  const Index enough = 4 * static_cast<Index>(host_threads());
+  ASSERT_TRUE(planning::enough_for_all_threads(enough));
+  ASSERT_FALSE(planning::enough_for_all_threads(enough - 1));
+  int twins_of_twins = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Network network = NetworkLottery(seed).network(enough + 2);
+    Network shallow = network;
+    shallow.layers.resize(enough - 1);
+    const Plan plan = make_plan(network, {.twins = true});
+    Plan head = plan;
+    head.layers.resize(enough - 1);
+    head.dead_from = head.saturated_from = 0;
+    Plan expected = make_plan(shallow, {.twins = true});
+    expected.dead_from = expected.saturated_from = 0;
+    ASSERT_TRUE(same_plan(head, expected)) << "seed " << seed;
+    for (std::size_t k = 0; k < enough - 1; ++k) {
+      const Array<Index> first = planning::first_equal_rows(network.layers[k]);
+      Index as_given = 0;
+      for (Index row = 0; row < network.layers[k].outputs(); ++row) as_given += first.empty() || first[row] == row;
+      twins_of_twins += plan.layers[k].outputs() < as_given;
+    }
+  }
+  EXPECT_GT(twins_of_twins, 20);
+}
+
+TEST(DeepNetworks, EverySubsetGivesTheSameBits) {
+  constexpr Index kImages = 5;
+  const Index depth = 4 * static_cast<Index>(host_threads());
+  const Variant& oracle = find_variant("cpu_reference");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    NetworkLottery lottery(seed);
+    const Network network = lottery.network(depth);
+    const ImageSet images = lottery.images(network.inputs(), kImages);
+    const Trace full = run_trace(oracle, Precision::fp64, make_plan(network, {}), images);
+    for (unsigned bits = 1; bits < 4; ++bits) {
+      const Plan plan = make_plan(network, subset(bits));
+      ASSERT_TRUE(expands_to(plan, run_trace(oracle, Precision::fp64, plan, images), full, kImages))
+          << "seed " << seed << ", " << to_string(subset(bits));
+    }
+  }
+}
 
 // ---- the comparator must be able to fail -------------------------------------------------------------------------
 

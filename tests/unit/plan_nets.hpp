@@ -135,7 +135,8 @@ class NetworkLottery {
  public:
   explicit NetworkLottery(std::uint64_t seed) : random_(seed) {}
 
-  Network network() {
+  /// Of so many layers; without a number, of one to six.
+  Network network(Index depth = 0) {
     Network net;
     net.bias_rule = chance(0.5) ? BiasRule::non_zeros : BiasRule::everywhere;
     if (chance(0.2))
@@ -145,7 +146,7 @@ class NetworkLottery {
     positive_ = chance(0.4);
     all_twins_ = chance(0.1);
     Index inputs = below(9) + 1;
-    for (Index layers = below(6) + 1; layers > 0; --layers) {
+    for (Index layers = depth > 0 ? depth : below(6) + 1; layers > 0; --layers) {
       net.layers.push_back(layer(inputs));
       inputs = net.layers.back().outputs();
     }
