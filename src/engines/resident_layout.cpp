@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "engines/resident_rounds.hpp"
 #include "engines/resident_scheduler.hpp"
 
 namespace spdnn {
@@ -50,21 +51,23 @@ struct Group {
   std::vector<Index> neurons;
   std::vector<Terms> terms;
   Index pairs = 0;   ///< of alternating sums; then the terms are not padded
-  Index chunks = 0;  ///< that the longest sum fills
+  Index halves = 0;  ///< half chunks that the longest sum fills
 };
 
 /// Neurons that a warp handles together.
 struct Bundle {
   std::vector<Index> neurons;
   std::vector<Terms> terms;  ///< equally long
-  Index chunks = 0;          ///< in the stream
+  Index halves = 0;          ///< half chunks in the stream, filled up to whole ones
   Index pairs = 0;           ///< of an alternating bundle
+
+  Index chunks() const { return (halves + 1) / 2; }
 };
 
 /// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
 Index alternating_pairs(const CsrMatrix& weights, Index row) {
   const auto inputs = weights.row(row);
-  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0 || inputs.size() / 2 >= kAlternating / 2) return 0;
+  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0) return 0;
   for (std::size_t k = 2; k < inputs.size(); ++k)
     if (inputs[k] != inputs[k - 2]) return 0;
   return static_cast<Index>(inputs.size() / 2);
@@ -73,14 +76,31 @@ Index alternating_pairs(const CsrMatrix& weights, Index row) {
 class LayerBuilder {
  public:
   LayerBuilder(const Plan& plan, const ResidentLayout& layout, Index number,
-               const std::vector<std::vector<std::uint16_t>>& copies)
+               const std::vector<std::vector<std::uint16_t>>& copies, bool may_split)
       : weights_(plan.layers[number].weights),
         layout_(layout),
         copies_(copies[number]),
-        bits_(layout.from_bits && number == 0) {}
+        bits_(layout.from_bits && number == 0),
+        may_split_(may_split && !bits_) {}
 
-  /// By warp: its bundles, one a round.
-  std::vector<std::vector<Bundle>> build() const { return assign(bundles()); }
+  /// By warp: the bundles of its rounds; more than one where a round is split.
+  std::vector<std::vector<std::vector<Bundle>>> build() const {
+    std::vector<Group> all = groups();
+    std::vector<Index> halves;
+    for (const Group& group : all) halves.push_back(group.halves);
+    const bool may_split =
+        may_split_ && std::all_of(all.begin(), all.end(), [](const Group& group) { return group.pairs == 0; });
+    std::vector<std::vector<std::vector<Bundle>>> warps;
+    for (const WarpRounds& rounds : deal_rounds(halves, layout_.shape, may_split)) {
+      auto& warp = warps.emplace_back();
+      for (const Round& round : rounds) {
+        auto& bundles = warp.emplace_back();
+        const Index groups_each = layout_.shape.bundle() / layout_.shape.colours() / narrow<Index>(round.size());
+        for (const GroupRange& range : round) bundles.push_back(make_bundle(all, range, groups_each));
+      }
+    }
+    return warps;
+  }
 
  private:
   /// Groups of like neurons, in the order in which they are bundled.
@@ -107,7 +127,7 @@ class LayerBuilder {
     }
     regroup(all);
     std::stable_sort(all.begin(), all.end(), [](const Group& a, const Group& b) {
-      return std::pair(a.pairs, a.chunks) > std::pair(b.pairs, b.chunks);
+      return std::pair(a.pairs, a.halves) > std::pair(b.pairs, b.halves);
     });
     return all;
   }
@@ -120,10 +140,10 @@ class LayerBuilder {
       GroupScheduler(weights_, layout_, copies_).run(group.neurons, group.terms);
     std::size_t longest = 0;
     for (const Terms& terms : group.terms) longest = std::max(longest, terms.size());
-    group.chunks = narrow<Index>((longest + kChunkTerms - 1) / kChunkTerms);
+    group.halves = group.pairs > 0 ? 2 : narrow<Index>((longest + kHalfTerms - 1) / kHalfTerms);
   }
 
-  /// Groups that need more chunks than the best of equal sums exchange neurons, in the hope of a better match.
+  /// Groups that need more half chunks than the best of equal sums exchange neurons, in the hope of a better match.
   void regroup(std::vector<Group>& all) const {
     if (layout_.shape.colours() == 1 || bits_) return;
     std::map<Offset, std::vector<Group*>> by_degree;
@@ -138,10 +158,10 @@ class LayerBuilder {
 
   void exchange(std::vector<Group*> groups) const {
     constexpr std::size_t kAttempts = 6;
-    const auto fewer = [](const Group* a, const Group* b) { return a->chunks < b->chunks; };
-    const Index best = (*std::min_element(groups.begin(), groups.end(), fewer))->chunks;
+    const auto fewer = [](const Group* a, const Group* b) { return a->halves < b->halves; };
+    const Index best = (*std::min_element(groups.begin(), groups.end(), fewer))->halves;
     for (std::size_t attempt = 1; attempt <= kAttempts; ++attempt) {
-      std::erase_if(groups, [&](const Group* group) { return group->chunks <= best; });
+      std::erase_if(groups, [&](const Group* group) { return group->halves <= best; });
       if (groups.size() < 2) return;
       std::vector<std::vector<Index>> dealt(groups.size());
       for (std::size_t g = 0; g < groups.size(); ++g)
@@ -154,29 +174,24 @@ class LayerBuilder {
     }
   }
 
-  std::vector<Bundle> bundles() const {
-    std::vector<Group> all = groups();
-    const std::size_t size = layout_.shape.bundle() / layout_.shape.colours();
-    std::vector<Bundle> bundles((all.size() + size - 1) / size);
-    for (std::size_t b = 0; b < bundles.size(); ++b) {
-      const std::size_t end = std::min((b + 1) * size, all.size());
-      const bool alternating = all[b * size].pairs > 0 && all[b * size].pairs == all[end - 1].pairs;
-      for (std::size_t g = b * size; g < end; ++g) {
-        if (all[g].pairs > 0 && !alternating) {
-          all[g].pairs = 0;
-          pad(all[g]);
-        }
-        bundles[b].chunks = std::max(bundles[b].chunks, alternating ? 1 : all[g].chunks);
+  Bundle make_bundle(std::vector<Group>& all, GroupRange range, Index groups_each) const {
+    Bundle bundle;
+    const bool alternating = all[range.first].pairs > 0 && all[range.first].pairs == all[range.last - 1].pairs;
+    for (Index g = range.first; g < range.last; ++g) {
+      if (all[g].pairs > 0 && !alternating) {
+        all[g].pairs = 0;
+        pad(all[g]);
       }
-      bundles[b].pairs = alternating ? all[b * size].pairs : 0;
-      for (std::size_t g = b * size; g < (b + 1) * size; ++g) join(all[std::min(g, all.size() - 1)], bundles[b]);
+      bundle.halves = std::max(bundle.halves, all[g].halves);
     }
-    return bundles;
+    bundle.pairs = alternating ? all[range.first].pairs : 0;
+    for (Index i = 0; i < groups_each; ++i) join(all[std::min(range.first + i, range.last - 1)], bundle);
+    return bundle;
   }
 
   /// Appends a group, or repeats the last one in a bundle that is not full.
   void join(const Group& group, Bundle& bundle) const {
-    const std::size_t length = std::size_t{bundle.chunks} * kChunkTerms;
+    const std::size_t length = std::size_t{bundle.chunks()} * kChunkTerms;
     for (std::size_t i = 0; i < group.neurons.size(); ++i) {
       bundle.neurons.push_back(group.neurons[i]);
       bundle.terms.push_back(group.terms[i]);
@@ -185,30 +200,16 @@ class LayerBuilder {
     }
   }
 
-  /// Longest first, each to the warp with the least to do that has a round left.
-  std::vector<std::vector<Bundle>> assign(std::vector<Bundle> all) const {
-    std::stable_sort(all.begin(), all.end(), [](const Bundle& a, const Bundle& b) { return a.chunks > b.chunks; });
-    std::vector<std::vector<Bundle>> warps(layout_.shape.warps());
-    std::vector<Offset> load(warps.size(), 0);
-    for (Bundle& bundle : all) {
-      std::size_t best = warps.size();
-      for (std::size_t w = 0; w < warps.size(); ++w)
-        if (warps[w].size() < layout_.shape.rounds && (best == warps.size() || load[w] < load[best])) best = w;
-      load[best] += bundle.chunks + 1;
-      warps[best].push_back(std::move(bundle));
-    }
-    return warps;
-  }
-
   const CsrMatrix& weights_;
   const ResidentLayout& layout_;
   const std::vector<std::uint16_t>& copies_;
   bool bits_;
+  bool may_split_;
 };
 
 /// Appends a bundle's chunks to the stream.
 void emit(const Bundle& bundle, bool values, std::vector<std::uint32_t>& stream) {
-  for (Index chunk = 0; chunk < bundle.chunks; ++chunk) {
+  for (Index chunk = 0; chunk < bundle.chunks(); ++chunk) {
     const std::size_t first = std::size_t{chunk} * kChunkTerms;
     for (const Terms& terms : bundle.terms)
       for (std::size_t t = first; t < first + kChunkTerms; t += 2)
@@ -232,33 +233,69 @@ struct LayerPart {
   std::vector<Offset> starts;
   Offset padded = 0;
   Offset reads = 0;
+  Offset skipped = 0;  ///< terms of half chunks that need not be read
+  bool split = false;
 };
+
+/// What the kernel is told of a round; `pieces` receives the chunks of a split one.
+Index round_word(const std::vector<Bundle>& bundles, std::span<Index> pieces) {
+  if (bundles.size() == 1)
+    return bundles[0].pairs > 0 ? round_kind::kAlternating | bundles[0].pairs : round_kind::kWhole | bundles[0].halves;
+  std::transform(bundles.begin(), bundles.end(), pieces.begin(), [](const Bundle& bundle) { return bundle.chunks(); });
+  return round_kind::kSplit;
+}
 
 /// Fills the layer's places in the layout's tables and returns its part of the stream.
 LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vector<std::uint16_t>>& copies,
-                      ResidentLayout& layout) {
+                      bool may_split, ResidentLayout& layout) {
   const TileShape& shape = layout.shape;
-  const auto warps = LayerBuilder(plan, layout, number, copies).build();
+  const auto warps = LayerBuilder(plan, layout, number, copies, may_split).build();
   const std::vector<std::uint16_t>& next_copies = copies[number + 1];
   LayerPart part;
   for (Index warp = 0; warp < shape.warps(); ++warp) {
     const std::size_t place = std::size_t{number} * shape.warps() + warp;
     part.starts.push_back(part.stream.size() / 4);
     for (Index round = 0; round < warps[warp].size(); ++round) {
-      const Bundle& bundle = warps[warp][round];
-      layout.chunks[place * kMaxRounds + round] =
-          narrow<std::uint16_t>(bundle.pairs > 0 ? kAlternating | bundle.pairs : bundle.chunks);
-      part.padded += Offset{bundle.chunks} * kChunkTerms * shape.bundle();
-      part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks * kChunkTerms} * shape.bundle();
-      emit(bundle, layout.values, part.stream);
-      for (Index i = 0; i < shape.bundle(); ++i) {
-        const std::size_t at = (place * shape.rounds + round) * shape.bundle() + i;
-        layout.targets[at] = bundle.neurons[i] | std::uint32_t{next_copies[bundle.neurons[i]]} << 16U;
-        if (!layout.biases.empty()) layout.biases[at] = static_cast<float>(plan.layers[number].bias[bundle.neurons[i]]);
+      const std::span pieces(layout.splits.data() + place * kMostPieces, kMostPieces);
+      layout.rounds[place * kMaxRounds + round] = round_word(warps[warp][round], pieces);
+      const bool split = warps[warp][round].size() > 1;
+      part.split = part.split || split;
+      std::size_t at = (place * shape.rounds + round) * shape.bundle();
+      for (const Bundle& bundle : warps[warp][round]) {
+        const Offset neurons = bundle.neurons.size();
+        part.padded += bundle.chunks() * kChunkTerms * neurons;
+        const Index skipped = split ? 0 : bundle.halves % 2 * kHalfTerms;
+        part.reads += (bundle.pairs > 0 ? 2 : bundle.chunks() * kChunkTerms - skipped) * neurons;
+        part.skipped += skipped * neurons;
+        emit(bundle, layout.values, part.stream);
+        for (const Index neuron : bundle.neurons) {
+          layout.targets[at] = neuron | std::uint32_t{next_copies[neuron]} << 16U;
+          if (!layout.biases.empty()) layout.biases[at] = static_cast<float>(plan.layers[number].bias[neuron]);
+          ++at;
+        }
       }
     }
   }
   return part;
+}
+
+/// Decides whether the layout is uneven. Otherwise the kernel may be a simpler one, and reads half chunks as whole
+/// ones.
+void settle_unevenness(bool may_be_uneven, std::vector<LayerPart>& parts, ResidentLayout& layout) {
+  constexpr Offset kWorthIt = 12;
+  Offset reads = 0;
+  Offset skipped = 0;
+  for (const LayerPart& part : parts) {
+    reads += part.reads;
+    skipped += part.skipped;
+    layout.uneven = layout.uneven || part.split;
+  }
+  layout.uneven = layout.uneven || (may_be_uneven && skipped * kWorthIt > reads);
+  if (layout.uneven) return;
+  layout.splits.clear();
+  for (LayerPart& part : parts) part.reads += std::exchange(part.skipped, 0);
+  for (Index& word : layout.rounds)
+    if ((word & round_kind::kMask) == round_kind::kWhole) word += word % 2;
 }
 
 void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
@@ -273,8 +310,9 @@ void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_
 }  // namespace
 
 std::size_t ResidentLayout::bytes() const {
-  return stream.size() * sizeof(stream[0]) + starts.size() * sizeof(starts[0]) + chunks.size() * sizeof(chunks[0]) +
-         targets.size() * sizeof(targets[0]) + biases.size() * sizeof(biases[0]) + copies.size() * sizeof(copies[0]);
+  return stream.size() * sizeof(stream[0]) + starts.size() * sizeof(starts[0]) +
+         (rounds.size() + splits.size()) * sizeof(Index) + targets.size() * sizeof(targets[0]) +
+         biases.size() * sizeof(biases[0]) + copies.size() * sizeof(copies[0]);
 }
 
 bool takes_bits(const Plan& plan) {
@@ -292,7 +330,7 @@ Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits) {
   return width + shape.colours();
 }
 
-ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
+ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits, bool may_be_uneven) {
   check_fit(plan, shape, slots, from_bits);
   ResidentLayout layout;
   layout.shape = shape;
@@ -307,7 +345,8 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
     layout.terms += layer.weights.entries();
   }
   const std::size_t places = std::size_t{plan.depth()} * shape.warps();
-  layout.chunks.assign(places * kMaxRounds, kNoBundle);
+  layout.rounds.assign(places * kMaxRounds, round_kind::kNone);
+  layout.splits.assign(places * kMostPieces, 0);
   layout.targets.assign(places * shape.rounds * shape.bundle(), 0);
   if (biases) layout.biases.assign(layout.targets.size(), 0.0F);
 
@@ -318,7 +357,10 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
     if (k > 0 || !from_bits) copies[k] = place_copies(plan.layers[k].weights, layout);
   });
   std::vector<LayerPart> parts(plan.depth());
-  parallel_for(plan.depth(), [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), copies, layout); });
+  const bool may_split = may_be_uneven && shape.pieces() > 1;
+  parallel_for(plan.depth(),
+               [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), copies, may_split, layout); });
+  settle_unevenness(may_be_uneven, parts, layout);
 
   for (LayerPart& part : parts) {
     for (const Offset start : part.starts) layout.starts.push_back(layout.stream.size() / 4 + start);

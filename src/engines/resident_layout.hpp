@@ -27,17 +27,31 @@ struct TileShape {
   /// Slots in the 128 bytes that shared memory delivers at a time. Neighbouring neurons of a bundle, so many at a time
   /// (a *group*), read in the same cycle, and are served in it where their slots differ modulo this number.
   constexpr Index colours() const { return 128 / slot_bytes(); }
+  /// Pieces of a split round: each is a bundle of as many times fewer neurons, whose sums take as many times more
+  /// threads; 1: there are no split rounds. Halves, which wait packed, are not divided.
+  constexpr Index pieces() const { return activation_bytes == 4 ? (lane_images < 4 ? lane_images : 4) : 1; }
 };
 
-/// Terms of a sum that one thread reads at a time.
+/// Terms of a sum that one thread reads from the stream at a time, and those that it adds at least.
 inline constexpr Index kChunkTerms = 8;
+inline constexpr Index kHalfTerms = kChunkTerms / 2;
 inline constexpr std::uint16_t kNoCopy = 0xffff;
-/// In `chunks`: the warp has no bundle in that round. No sum is so long: a layer has at most 65536 inputs.
-inline constexpr std::uint16_t kNoBundle = 0xffff;
 inline constexpr Index kMaxRounds = 32;
-/// In `chunks`, with the number of pairs in the other bits: an *alternating* bundle. All its sums are a, b, a, b, ...
-/// for two inputs of their own (a, a, ... too), as twins make many; its one chunk names them, and they are read once.
-inline constexpr std::uint16_t kAlternating = 0x8000;
+inline constexpr Index kMostPieces = 4;  ///< of a split round; so many numbers each has in `splits`
+
+/// What a warp does in a round: a kind, and a number in the other bits.
+namespace round_kind {
+inline constexpr Index kMask = 0xc0000000;
+/// A bundle. The number: half chunks of its longest sum.
+inline constexpr Index kWhole = 0;
+/// An *alternating* bundle. All its sums are a, b, a, b, ... for two inputs of their own (a, a, ... too), as twins make
+/// many; its one chunk names them, and they are read once. The number: pairs.
+inline constexpr Index kAlternating = 0x40000000;
+/// A *split* round, a warp's first: pieces() small bundles one after another, so that the longest sums do not keep a
+/// warp when all others are done.
+inline constexpr Index kSplit = 0x80000000;
+inline constexpr Index kNone = 0xc0000000;  ///< the warp has no bundle in that round
+}  // namespace round_kind
 
 /// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
 /// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
@@ -45,16 +59,18 @@ inline constexpr std::uint16_t kAlternating = 0x8000;
 struct ResidentLayout {
   TileShape shape;
   bool values = false;     ///< every term has its weight in the stream; otherwise a layer has one weight
+  bool uneven = false;     ///< there are split rounds or odd half chunks
   bool from_bits = false;  ///< layer 0 reads bits: its terms name inputs, not slots; `inputs` names a row of zeros
   Index zero_slot = 0;     ///< first of colours() slots that hold zeros; below it, slot = neuron
   Index slots = 0;
 
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
-  /// floats and bundle() x 4 floats.
+  /// floats and bundle() x 4 floats. A piece of a split round likewise, with fewer neurons.
   std::vector<std::uint32_t> stream;
   std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
-  std::vector<std::uint16_t> chunks;   ///< by layer, warp, kMaxRounds: chunks of the bundle, or one of the above
-  std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron of the bundle: slot, copy's slot << 16
+  std::vector<Index> rounds;           ///< by layer, warp, kMaxRounds: see round_kind
+  std::vector<Index> splits;           ///< by layer, warp, kMostPieces: chunks of a split round's pieces
+  std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron (piece by piece): slot, copy's slot << 16
   std::vector<float> biases;           ///< likewise; empty where all layers have one bias
   std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy
   Index width = 0;
@@ -74,7 +90,8 @@ bool takes_bits(const Plan& plan);
 Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits);
 
 /// Lays the plan out for at most `slots` slots. O(edges) with a factor of some ten nanoseconds; parallel over layers.
+/// Only with `may_be_uneven` are there split rounds and odd half chunks, and only where they save much.
 /// Throws std::invalid_argument where the plan does not fit the shape.
-ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits);
+ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits, bool may_be_uneven);
 
 }  // namespace spdnn

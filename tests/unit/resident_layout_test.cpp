@@ -43,18 +43,19 @@ Plan random_plan(const std::vector<Index>& widths, Index degree, bool regular, b
   return plan;
 }
 
-/// Term t of neuron i of a bundle whose chunks begin at `start`.
+/// Term t of neuron i of `neurons` whose chunks begin at `start`.
 struct StreamTerm {
   Index slot;
   float weight;
 };
-StreamTerm stream_term(const ResidentLayout& layout, Offset start, Index neuron, Index t, float common) {
-  const std::size_t words = 4 * (start + std::size_t{t} / kChunkTerms * layout.chunk_units());
+StreamTerm stream_term(const ResidentLayout& layout, Offset start, Index neurons, Index neuron, Index t, float common) {
+  const Offset units = neurons * Offset{layout.values ? 3U : 1U};
+  const std::size_t words = 4 * (start + t / kChunkTerms * units);
   const Index within = t % kChunkTerms;
   const std::uint32_t pair = layout.stream.at(words + neuron * 4 + within / 2);
   StreamTerm term{within % 2 == 0 ? pair & 0xffffU : pair >> 16U, common};
   if (layout.values) {
-    const std::size_t at = words + (1 + within / 4) * layout.shape.bundle() * 4 + neuron * 4 + within % 4;
+    const std::size_t at = words + (1 + within / 4) * neurons * 4 + neuron * 4 + within % 4;
     std::memcpy(&term.weight, &layout.stream.at(at), sizeof term.weight);
   }
   return term;
@@ -82,17 +83,33 @@ class LayerReader {
       const std::size_t place = std::size_t{number_} * shape.warps() + warp;
       Offset at = layout_.starts[place];
       for (Index round = 0; round < shape.rounds; ++round) {
-        const Index chunks = layout_.chunks[place * kMaxRounds + round];
-        if (chunks == kNoBundle) continue;
-        const std::size_t first = (place * shape.rounds + round) * shape.bundle();
-        const bool alternating = (chunks & kAlternating) != 0;
-        for (Index i = 0; i < shape.bundle(); ++i) check_neuron(layout_.targets[first + i] & 0xffffU, at, i, chunks);
-        if (!bits_ && !alternating) check_banks(at, chunks);
-        at += Offset{alternating ? 1 : chunks} * layout_.chunk_units();
+        const Index word = layout_.rounds[place * kMaxRounds + round];
+        const Index count = word & ~round_kind::kMask;
+        const std::uint32_t* targets = layout_.targets.data() + (place * shape.rounds + round) * shape.bundle();
+        switch (word & round_kind::kMask) {
+          case round_kind::kWhole:
+            at += check_bundle(targets, at, shape.bundle(), count);
+            break;
+          case round_kind::kAlternating:
+            at += check_alternating(targets, at, count);
+            break;
+          case round_kind::kSplit:
+            EXPECT_EQ(round, 0U);
+            EXPECT_TRUE(layout_.uneven);
+            for (Index piece = 0; piece < shape.pieces(); ++piece) {
+              const Index neurons = shape.bundle() / shape.pieces();
+              at +=
+                  check_bundle(targets + piece * neurons, at, neurons, 2 * layout_.splits[place * kMostPieces + piece]);
+            }
+            break;
+          default:
+            break;
+        }
       }
     }
     EXPECT_EQ(seen_.size(), weights_.rows);
   }
+  Offset reads() const { return reads_; }
 
  private:
   bool is_zero(Index slot) const {
@@ -100,14 +117,35 @@ class LayerReader {
     return slot >= layout_.zero_slot && slot < layout_.zero_slot + layout_.shape.colours();
   }
 
-  void check_neuron(Index neuron, Offset at, Index i, Index chunks) {
+  /// Returns how long its chunks are in the stream.
+  Offset check_bundle(const std::uint32_t* targets, Offset at, Index neurons, Index halves) {
+    EXPECT_TRUE(layout_.uneven || halves % 2 == 0);
+    reads_ += Offset{halves} * kHalfTerms * neurons;
+    for (Index i = 0; i < neurons; ++i) {
+      std::vector<StreamTerm> terms;
+      for (Index t = 0; t < halves * kHalfTerms; ++t) terms.push_back(stream_term(layout_, at, neurons, i, t, 1.0F));
+      check_neuron(targets[i] & 0xffffU, terms);
+    }
+    if (!bits_) check_banks(at, neurons, halves);
+    return (halves + 1) / 2 * Offset{neurons} * (layout_.values ? 3 : 1);
+  }
+
+  Offset check_alternating(const std::uint32_t* targets, Offset at, Index pairs) {
+    const Index neurons = layout_.shape.bundle();
+    reads_ += Offset{2} * neurons;
+    for (Index i = 0; i < neurons; ++i) {
+      std::vector<StreamTerm> terms;
+      for (Index t = 0; t < 2 * pairs; ++t) terms.push_back(stream_term(layout_, at, neurons, i, t % 2, 1.0F));
+      check_neuron(targets[i] & 0xffffU, terms);
+    }
+    return layout_.chunk_units();
+  }
+
+  void check_neuron(Index neuron, const std::vector<StreamTerm>& terms) {
     seen_.insert(neuron);
     std::vector<Index> inputs;
     Offset entry = weights_.offsets[neuron];
-    const bool alternating = (chunks & kAlternating) != 0;
-    const Index terms = alternating ? (chunks & ~Index{kAlternating}) * 2 : chunks * kChunkTerms;
-    for (Index t = 0; t < terms; ++t) {
-      const StreamTerm term = stream_term(layout_, at, i, alternating ? t % 2 : t, 1.0F);
+    for (const StreamTerm& term : terms) {
       if (is_zero(term.slot)) continue;
       inputs.push_back(names_.at(term.slot));
       if (layout_.values) {
@@ -118,13 +156,13 @@ class LayerReader {
     EXPECT_EQ(inputs, std::vector<Index>(row.begin(), row.end())) << "neuron " << neuron;
   }
 
-  void check_banks(Offset at, Index chunks) const {
+  void check_banks(Offset at, Index neurons, Index halves) const {
     const Index colours = layout_.shape.colours();
-    for (Index t = 0; t < chunks * kChunkTerms; ++t) {
-      for (Index group = 0; group < layout_.shape.bundle(); group += colours) {
+    for (Index t = 0; t < halves * kHalfTerms; ++t) {
+      for (Index group = 0; group < neurons; group += colours) {
         std::map<Index, Index> slot_of;
         for (Index i = group; i < group + colours; ++i) {
-          const Index slot = stream_term(layout_, at, i, t, 1.0F).slot;
+          const Index slot = stream_term(layout_, at, neurons, i, t, 1.0F).slot;
           const auto [held, fresh] = slot_of.try_emplace(slot % colours, slot);
           if (!is_zero(slot) && !is_zero(held->second)) {
             EXPECT_EQ(held->second, slot) << "bank conflict";
@@ -140,11 +178,19 @@ class LayerReader {
   bool bits_ = false;
   std::map<Index, Index> names_;
   std::set<Index> seen_;
+  Offset reads_ = 0;
 };
 
-void check_layout(const Plan& plan, const TileShape& shape, Index more_slots, bool from_bits) {
-  const ResidentLayout layout = lay_out(plan, shape, needed_slots(plan, shape, from_bits) + more_slots, from_bits);
-  for (Index k = 0; k < plan.depth(); ++k) LayerReader(plan, layout, k).check();
+void check_layout(const Plan& plan, const TileShape& shape, Index more_slots, bool from_bits, bool uneven) {
+  const Index slots = needed_slots(plan, shape, from_bits) + more_slots;
+  const ResidentLayout layout = lay_out(plan, shape, slots, from_bits, uneven);
+  Offset reads = 0;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    LayerReader reader(plan, layout, k);
+    reader.check();
+    reads += reader.reads();
+    EXPECT_EQ(layout.reads.at(k), reads);
+  }
 }
 
 TEST(ResidentLayout, KeepsEveryTermInOrderAndBanksApart) {
@@ -157,7 +203,8 @@ TEST(ResidentLayout, KeepsEveryTermInOrderAndBanksApart) {
             TileShape{16, 16, 64, 4, 2}, TileShape{16, 8, 64, 4, 2}, TileShape{8, 8, 64, 2, 2},
             TileShape{4, 4, 64, 4, 2}}) {
         for (const Index more_slots : {0, 90})
-          for (const bool from_bits : {true, false}) check_layout(plan, shape, more_slots, from_bits);
+          for (const bool from_bits : {true, false})
+            for (const bool uneven : {true, false}) check_layout(plan, shape, more_slots, from_bits, uneven);
       }
     }
   }
@@ -173,8 +220,8 @@ TEST(ResidentLayout, HalvesPutTwiceTheSlotsInOneCycle) {
 
   // Rows of as many bytes are laid out in the same way, whatever they hold; rows of half as many need more room.
   const Plan plan = random_plan({300, 256, 200}, 32, true, false);
-  const ResidentLayout floats = lay_out(plan, {8, 8, 256, 1}, 700, false);
-  EXPECT_EQ(lay_out(plan, {16, 16, 256, 1, kHalf}, 700, false).stream, floats.stream);
+  const ResidentLayout floats = lay_out(plan, {8, 8, 256, 1}, 700, false, false);
+  EXPECT_EQ(lay_out(plan, {16, 16, 256, 1, kHalf}, 700, false, false).stream, floats.stream);
   EXPECT_EQ(needed_slots(plan, {8, 8, 256, 1, kHalf}, false), needed_slots(plan, {8, 8, 256, 1}, false) + 4);
 }
 
@@ -185,8 +232,8 @@ TEST(ResidentLayout, AlternatingSumsReadTheirTwoInputsOnce) {
     for (Index k = 2; k < 32; ++k) indices[row * 32 + k] = indices[row * 32 + k - 2];
   plan.layers[1].weights.indices = Array<Index>(std::move(indices));
   const TileShape shape{32, 16, 128, 1};
-  check_layout(plan, shape, 0, true);
-  const ResidentLayout layout = lay_out(plan, shape, needed_slots(plan, shape, true), true);
+  check_layout(plan, shape, 0, true, true);
+  const ResidentLayout layout = lay_out(plan, shape, needed_slots(plan, shape, true), true, true);
   EXPECT_EQ(layout.padded, 64 * 32 + 2 * 16 * 8 + 2 * 16 * 32);
 }
 
@@ -194,17 +241,48 @@ TEST(ResidentLayout, SecondSlotsSavePadding) {
   const Plan plan = random_plan({1024, 1024}, 32, true, false);
   const TileShape shape{8, 8, 512, 8};
   const Index needed = needed_slots(plan, shape, false);
-  const Offset without = lay_out(plan, shape, needed, false).padded;
-  const Offset with = lay_out(plan, shape, 2 * needed, false).padded;
+  const Offset without = lay_out(plan, shape, needed, false, false).padded;
+  const Offset with = lay_out(plan, shape, 2 * needed, false, false).padded;
   EXPECT_GT(without, plan.edges() * 3 / 2);
   EXPECT_LT(with, plan.edges() * 13 / 10);
 }
 
+/// One neuron reads everything, some a lot, most a little.
+TEST(ResidentLayout, LongSumsAreSplitOffSoThatWarpsFinishTogether) {
+  std::mt19937 random(3);
+  Plan plan;
+  Layer layer = random_layer(512, 512, 1, true, false, random);
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index row = 0; row < 512; ++row) {
+    const Index degree = row == 77 ? 512 : row % 64 == 5 ? 120 : 10 + row % 5;
+    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(random() % 512));
+    offsets.push_back(indices.size());
+  }
+  layer.weights.offsets = Array<Offset>(std::move(offsets));
+  layer.weights.indices = Array<Index>(std::move(indices));
+  plan.layers.push_back(std::move(layer));
+  for (const TileShape& shape : {TileShape{32, 16, 512, 2}, TileShape{16, 8, 512, 2}, TileShape{8, 8, 512, 1},
+                                 TileShape{4, 4, 512, 2}, TileShape{2, 2, 512, 2}}) {
+    SCOPED_TRACE(shape.images);
+    check_layout(plan, shape, 600, false, true);
+    const Index slots = needed_slots(plan, shape, false) + 600;
+    const ResidentLayout uneven = lay_out(plan, shape, slots, false, true);
+    const ResidentLayout even = lay_out(plan, shape, slots, false, false);
+    EXPECT_TRUE(uneven.uneven);
+    EXPECT_FALSE(even.uneven);
+    const auto is_split = [](Index word) { return (word & round_kind::kMask) == round_kind::kSplit; };
+    EXPECT_TRUE(std::any_of(uneven.rounds.begin(), uneven.rounds.end(), is_split));
+    EXPECT_TRUE(std::none_of(even.rounds.begin(), even.rounds.end(), is_split));
+    EXPECT_LT(uneven.reads.back(), even.reads.back());
+  }
+}
+
 TEST(ResidentLayout, RefusesWhatDoesNotFit) {
   const Plan plan = random_plan({100, 300}, 4, true, false);
-  EXPECT_THROW(lay_out(plan, {32, 16, 128, 1}, 400, false), std::invalid_argument);
-  EXPECT_THROW(lay_out(plan, {32, 16, 512, 4}, 200, false), std::invalid_argument);
-  EXPECT_NO_THROW(lay_out(plan, {32, 16, 512, 4}, 301, false));
+  EXPECT_THROW(lay_out(plan, {32, 16, 128, 1}, 400, false, true), std::invalid_argument);
+  EXPECT_THROW(lay_out(plan, {32, 16, 512, 4}, 200, false, true), std::invalid_argument);
+  EXPECT_NO_THROW(lay_out(plan, {32, 16, 512, 4}, 301, false, true));
 }
 
 TEST(WorkItems, LongestRowsFirst) {

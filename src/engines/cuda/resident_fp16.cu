@@ -18,7 +18,7 @@ constexpr std::array kShapes = {
     instance<__half, 32, 16, 512, 8, 1, 1>(),  //
     instance<__half, 16, 16, 512, 8, 1, 1>(),  //
     instance<__half, 8, 8, 512, 16, 1, 2>(),   //
-    instance<__half, 4, 4, 512, 32, 1, 3>(),   //
+    instance<__half, 4, 4, 1024, 16, 1, 2>(),  //
     instance<__half, 16, 8, 512, 4, 1, 2>(),   // the tail form
 };
 constexpr std::size_t kMain = 6;

@@ -111,22 +111,20 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
     typename C::Outputs out[C::kRounds];
     const bool watch_cap = program.saturated_from != kNever && layer + 1 >= program.saturated_from;
     const LayerInfo info = scratch.info[parity];
-    const LaneFlags flags = bits ? run_layer<C, true>(program, info, watch_cap, place, rows, lane, reader, out)
-                                 : run_layer<C, false>(program, info, watch_cap, place, rows, lane, reader, out);
+    Flags& seen = scratch.seen[parity];
+    const Flags flags = bits ? run_layer<C, true>(program, info, watch_cap, place, rows, lane, reader, seen, out)
+                             : run_layer<C, false>(program, info, watch_cap, place, rows, lane, reader, seen, out);
     const Targets<C> targets(program, place, lane);
-    const std::uint32_t live = __reduce_or_sync(0xffffffffU, lane.spread(flags.live));
-    const std::uint32_t miss = __reduce_or_sync(0xffffffffU, lane.spread(flags.miss));
-    if (lane.lane == 0 && live != 0) atomicOr(&scratch.live[parity], live);
-    if (lane.lane == 0 && miss != 0) atomicOr(&scratch.miss[parity], miss);
-    const Index chunks = reader.chunks;
+    Flags{lane.spread(flags.live), lane.spread(flags.miss)}.raise(seen);
+    const Index words = reader.words;
     if (more) reader.open(lane);
     __syncthreads();
-    write_layer<C>(program, place, rows, lane, targets, chunks, out);
+    write_layer<C>(program, place, rows, lane, targets, words, out);
     if (bits) clear_zero_slots<C>(program, rows);
-    if (threadIdx.x == 0) scratch.live[1 - parity] = scratch.miss[1 - parity] = 0;
+    if (threadIdx.x == 0) scratch.seen[1 - parity] = {};
     __syncthreads();
-    tile.live = scratch.live[parity];
-    tile.settled |= settle<C>(program, batch, layer, tile.image, ~tile.settled, tile.live, scratch.miss[parity]);
+    tile.live = seen.live;
+    tile.settled |= settle<C>(program, batch, layer, tile.image, ~tile.settled, tile.live, seen.miss);
   }
 }
 
@@ -140,7 +138,7 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Phas
     Item next{number, phase.first, phase.last};
     if (phase.dealt ? !Share(phase).get(phase, number, next) : number >= phase.tiles) next.tile = kNever;
     scratch.item = next;
-    scratch.live[0] = scratch.live[1] = scratch.miss[0] = scratch.miss[1] = 0;
+    scratch.seen[0] = scratch.seen[1] = {};
     const Index until = (next.tile + 1) * C::kImages;
     const Index missing = next.tile != kNever && until > phase.images ? until - phase.images : 0;
     scratch.settled = ~(0xffffffffU >> (32 - C::kImages) >> missing);

@@ -72,11 +72,14 @@ const Instance* choose_tail(const Plan& plan, const Shapes& shapes, const Instan
 DeviceProgram::DeviceProgram(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
                              cudaStream_t stream)
     : shape_(instance.shape) {
-  const ResidentLayout layout = lay_out(plan, shape_.tile, slots_for(plan, shape_, device, from_bits), from_bits);
+  const bool may_be_uneven = instance.uneven.uniform != nullptr;
+  const ResidentLayout layout =
+      lay_out(plan, shape_.tile, slots_for(plan, shape_, device, from_bits), from_bits, may_be_uneven);
   upload(layout, plan, stream);
   shared_bytes_ = std::size_t{layout.slots + kSpareSlots} * shape_.tile.slot_bytes();
   if (from_bits) shared_bytes_ = std::max(shared_bytes_, (plan.inputs() + std::size_t{1}) * instance.bit_bytes);
-  kernel_ = layout.values ? instance.values : instance.uniform;
+  const Kernels& kernels = layout.uneven ? instance.uneven : instance.even;
+  kernel_ = layout.values ? kernels.values : kernels.uniform;
   prepare_launch(device);
   reads_ = layout.reads;
 }
@@ -88,14 +91,16 @@ void DeviceProgram::upload(const ResidentLayout& layout, const Plan& plan, cudaS
   Staging staging;
   staging.copy(stream_.data(), layout.stream.data(), layout.stream.size() * sizeof(std::uint32_t), stream);
   staging.upload(starts_, layout.starts, stream);
-  staging.upload(chunks_, layout.chunks, stream);
+  staging.upload(rounds_, layout.rounds, stream);
+  staging.upload(splits_, layout.splits, stream);
   staging.upload(targets_, layout.targets, stream);
   staging.upload(biases_, layout.biases, stream);
   staging.upload(copies_, layout.copies, stream);
   staging.upload(layers_, layer_infos(plan), stream);
   program_ = {reinterpret_cast<const uint4*>(stream_.data()),
               starts_.data(),
-              chunks_.data(),
+              rounds_.data(),
+              splits_.data(),
               targets_.data(),
               biases_.data(),
               copies_.data(),

@@ -14,11 +14,16 @@ namespace spdnn::cuda::resident {
 
 using Kernel = void (*)(Program, Batch, Turn);
 
+struct Kernels {
+  Kernel uniform = nullptr;  ///< one weight a layer
+  Kernel values = nullptr;   ///< every term has its own
+};
+
 /// A tile shape that there are kernels for.
 struct Instance {
   ResidentShape shape;
-  Kernel uniform;         ///< one weight a layer
-  Kernel values;          ///< every term has its own
+  Kernels even;
+  Kernels uneven;         ///< for layouts that are; null where there are none
   std::size_t bit_bytes;  ///< of a row of input bits
 };
 
@@ -58,7 +63,8 @@ class DeviceProgram {
   ResidentShape shape_;
   DeviceBuffer<std::uint32_t> stream_;
   DeviceBuffer<Offset> starts_;
-  DeviceBuffer<std::uint16_t> chunks_;
+  DeviceBuffer<Index> rounds_;
+  DeviceBuffer<Index> splits_;
   DeviceBuffer<std::uint32_t> targets_;
   DeviceBuffer<float> biases_;
   DeviceBuffer<std::uint16_t> copies_;

@@ -15,10 +15,19 @@
 
 namespace spdnn::cuda::resident {
 
+struct LayerInfo {
+  Index inputs;
+  Index outputs;
+  float weight;  ///< of every term, where the stream has no values
+  float bias;    ///< of every neuron, where there is no table
+  float bound;   ///< Plan::error_bounds, or 0
+  bool plain;    ///< Y = min(cap, max(0, Z + bias)) for all Z: no bias is above 0, or it is added everywhere
+};
+
 /// Compile-time form of a tile shape: activations Stored as float or half, M images a tile, V images a thread, Blocks
 /// such blocks a multiprocessor, chunks read Ahead: one lasts a warp 128 V cycles (64 V with halves) where 16 warps
 /// share a multiprocessor, the way from L2 some 300.
-template <class S, Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Values>
+template <class S, Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Values, bool Uneven>
 struct Config {
   using Stored = S;
   static constexpr TileShape kShape{M, V, Threads, Rounds, sizeof(Stored)};
@@ -28,10 +37,12 @@ struct Config {
   static constexpr Index kRounds = Rounds;
   static constexpr Index kBlocks = Blocks;
   static constexpr bool kValues = Values;
+  static constexpr bool kUneven = Uneven;                ///< takes layouts that are
   static constexpr bool kCopies = kShape.colours() > 1;  ///< inputs may have a second slot
   static constexpr Index kLanes = kShape.lanes();
   static constexpr Index kBundle = kShape.bundle();
   static constexpr Index kWarps = kShape.warps();
+  static constexpr Index kPieces = kShape.pieces();
   static constexpr Index kWide = std::min(V, Index{16 / sizeof(Stored)});          ///< activations a load
   static constexpr Index kParts = V / kWide;                                       ///< loads a term
   static constexpr Index kPitch = M / kWide;                                       ///< loads a row
@@ -45,23 +56,17 @@ struct Config {
   static_assert(sizeof(Wide) == 16 || V == M, "threads of a neuron read 16 bytes each");
   static_assert(Threads % 32 == 0 && Threads >= 64 && Threads <= 1024);
   static_assert(Ahead >= 1 && Blocks >= 1 && Blocks * Threads <= 2048);
+  static_assert(kBundle / kShape.colours() % kPieces == 0, "a piece has whole groups");
+  static_assert(!Uneven || !kHalves, "outputs of pieces are not packed");
   static_assert(Rounds >= 1 && Rounds <= kMaxRounds && V * Rounds * sizeof(Stored) <= 256, "outputs wait in registers");
-};
-
-struct LayerInfo {
-  Index inputs;
-  Index outputs;
-  float weight;  ///< of every term, where the stream has no values
-  float bias;    ///< of every neuron, where there is no table
-  float bound;   ///< Plan::error_bounds, or 0
-  bool plain;    ///< Y = min(cap, max(0, Z + bias)) for all Z: no bias is above 0, or it is added everywhere
 };
 
 /// A plan on the device; see ResidentLayout for the arrays.
 struct Program {
   const uint4* stream;
   const Offset* starts;
-  const std::uint16_t* chunks;
+  const Index* rounds;
+  const Index* splits;
   const std::uint32_t* targets;
   const float* biases;
   const std::uint16_t* copies;
@@ -188,14 +193,28 @@ __device__ Phase read_phase(const Control* control, const Turn& turn) {
   return phase;
 }
 
+/// What is seen of images over the neurons of a layer, a bit an image: of a thread's images in its order, or of the
+/// tile's.
+struct Flags {
+  std::uint32_t live;
+  std::uint32_t miss;
+
+  /// A warp's flags of the tile's images join the block's.
+  __device__ void raise(Flags& block) const {
+    const std::uint32_t lives = __reduce_or_sync(0xffffffffU, live);
+    const std::uint32_t misses = __reduce_or_sync(0xffffffffU, miss);
+    if (threadIdx.x % 32 == 0 && lives != 0) atomicOr(&block.live, lives);
+    if (threadIdx.x % 32 == 0 && misses != 0) atomicOr(&block.miss, misses);
+  }
+};
+
 /// Variables that a block shares.
 struct Scratch {
   LayerInfo info[2];  ///< by parity of the layer
   Item item;
   Index place;
   std::uint32_t settled;
-  std::uint32_t live[2];  ///< by parity of the layer, a bit an image
-  std::uint32_t miss[2];
+  Flags seen[2];  ///< by parity of the layer
 };
 
 }  // namespace spdnn::cuda::resident

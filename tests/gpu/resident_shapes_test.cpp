@@ -1,0 +1,89 @@
+// Every tile shape of the `resident` engine in fp32 on networks whose sums are of very different lengths, so that their
+// layouts are uneven: split rounds, odd half chunks. Sums are exact in fp32: activations must be equal to the last bit.
+
+#include "engines/cuda/resident.hpp"
+#include "gpu/on_device.hpp"
+#include "plan/planner.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+using testing::Dice;
+
+/// One neuron in 40 reads up to 2000 inputs, the others up to ten. Three layers of weights that are multiples of 1/4
+/// (or all 1/2) make activations multiples of 1/64, and sums at most 2^16.
+Network skewed_network(Index width, bool uniform, Dice& dice) {
+  Network network;
+  for (const double bias : {-0.125, -0.5, -1.0}) {
+    std::vector<Offset> offsets{0};
+    std::vector<Index> indices;
+    for (Index row = 0; row < width; ++row) {
+      const Index degree = row % 40 == 11 ? std::min(width, 2000U) / (1 + row % 3) : static_cast<Index>(dice.below(11));
+      for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(width)));
+      offsets.push_back(indices.size());
+    }
+    std::vector<float> weights(indices.size());
+    for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
+    Layer layer;
+    layer.weights.rows = layer.weights.cols = width;
+    layer.weights.offsets = Array<Offset>(std::move(offsets));
+    layer.weights.indices = Array<Index>(std::move(indices));
+    layer.weights.value = 0.5F;
+    if (!uniform) layer.weights.values = Array<float>(std::move(weights));
+    layer.bias.uniform = bias;
+    network.layers.push_back(std::move(layer));
+  }
+  network.cap = 32.0;
+  return network;
+}
+
+class ResidentShapesTest : public OnDevice {};
+
+TEST_F(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
+  constexpr Index kImages = 75;  // several tiles of every shape, the last not full
+  const std::vector<ResidentShape> shapes = resident_shapes();
+  for (const Index width : {60U, 250U, 1000U, 2000U, 4096U, 8000U, 16000U}) {
+    for (const bool uniform : {true, false}) {
+      Dice dice(width + (uniform ? 1U : 0U));
+      const Plan plan = make_plan(skewed_network(width, uniform, dice), parse_passes("dead"));
+      const ImageSet images = testing::bit_images(dice, kImages, width, 0.1);
+      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+      reference->load(images);
+      std::vector<std::vector<double>> expected;
+      for (Index k = 0; k < plan.depth(); ++k) {
+        reference->advance(k, k + 1);
+        expected.push_back(reference->activations());
+      }
+      for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+        if (!fits(plan, shape, {})) continue;
+        SCOPED_TRACE(std::to_string(width) + (uniform ? ", one weight" : ", weights") + ", shape " +
+                     std::to_string(shape));
+        const auto engine = make_resident(plan, {}, shape);
+        engine->load(images);
+        for (Index k = 0; k < plan.depth(); ++k) {
+          engine->advance(k, k + 1);
+          ASSERT_EQ(engine->activations(), expected[k]) << "behind layer " << k + 1;
+        }
+        EXPECT_EQ(testing::run_through(*engine, plan.depth()).categories,
+                  testing::run_through(*reference, plan.depth()).categories);
+      }
+    }
+  }
+}
+
+/// Otherwise the test above says nothing of split rounds.
+TEST(ResidentShapes, TheTestsNetworksAreUneven) {
+  Dice dice(7);
+  const Plan plan = make_plan(skewed_network(4096, true, dice), parse_passes("dead"));
+  const TileShape shape{8, 8, 512, 8};
+  const ResidentLayout layout = lay_out(plan, shape, 2 * needed_slots(plan, shape, false), false, true);
+  EXPECT_TRUE(std::any_of(layout.rounds.begin(), layout.rounds.end(),
+                          [](Index word) { return (word & round_kind::kMask) == round_kind::kSplit; }));
+  EXPECT_TRUE(std::any_of(layout.rounds.begin(), layout.rounds.end(), [](Index word) {
+    return (word & round_kind::kMask) == round_kind::kWhole && word % 2 != 0;
+  }));
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
