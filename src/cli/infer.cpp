@@ -70,7 +70,8 @@ std::string bias_text(const Plan& plan) {
 }
 
 /// Edges of a network from which on the device finds its twins sooner than the CPU does: below, the device is ready so
-/// late that the CPU, which does not wait for it, is done (measured on an H200 with 16 cores: 65536 neurons, 120 layers).
+/// late that the CPU, which does not wait for it, is done (measured on an H200 with 16 cores: 65536 neurons, 120
+/// layers).
 constexpr Offset kEdgesWorthADevice = Offset{512} << 20U;
 
 /// Starts the CUDA device up, where it may be needed, on a thread of its own.

@@ -86,8 +86,8 @@ class LayerBuilder {
   /// By warp: the bundles of its rounds; more than one where a round is split.
   std::vector<std::vector<std::vector<Bundle>>> build() const {
     std::vector<Group> all = groups();
-    std::vector<Index> halves;
-    for (const Group& group : all) halves.push_back(group.halves);
+    std::vector<Index> halves(all.size());
+    std::transform(all.begin(), all.end(), halves.begin(), [](const Group& group) { return group.halves; });
     const bool may_split =
         may_split_ && std::all_of(all.begin(), all.end(), [](const Group& group) { return group.pairs == 0; });
     std::vector<std::vector<std::vector<Bundle>>> warps;
@@ -263,9 +263,9 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
       std::size_t at = (place * shape.rounds + round) * shape.bundle();
       for (const Bundle& bundle : warps[warp][round]) {
         const Offset neurons = bundle.neurons.size();
-        part.padded += bundle.chunks() * kChunkTerms * neurons;
+        part.padded += Offset{bundle.chunks()} * kChunkTerms * neurons;
         const Index skipped = split ? 0 : bundle.halves % 2 * kHalfTerms;
-        part.reads += (bundle.pairs > 0 ? 2 : bundle.chunks() * kChunkTerms - skipped) * neurons;
+        part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks() * kChunkTerms - skipped} * neurons;
         part.skipped += skipped * neurons;
         emit(bundle, layout.values, part.stream);
         for (const Index neuron : bundle.neurons) {

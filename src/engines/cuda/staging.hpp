@@ -11,8 +11,8 @@
 
 namespace spdnn::cuda {
 
-/// Copies host memory of any size to the device through a ring of page-locked buffers: one is filled by all host threads
-/// while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
+/// Copies host memory of any size to the device through a ring of page-locked buffers: one is filled by all host
+/// threads while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
 /// Page-locking takes several times as long as copying: the buffers are the process's, locked by the first to need them
 /// and lent to one Staging after another.
 class Staging {
@@ -45,7 +45,7 @@ class Staging {
   struct Idle;
   static Idle& idle();
 
-  std::list<Pieces> pieces_;     ///< one element: a node that moves between owners without allocation
+  std::list<Pieces> pieces_;               ///< one element: a node that moves between owners without allocation
   std::array<Event, kPieceCount> copied_;  ///< the piece may be overwritten
   std::size_t next_ = 0;
 };
