@@ -68,6 +68,9 @@ class DeviceWork {
   Index most_pieces_ = 0;
 };
 
+/// A search for copies costs as much as several layers of a few thousand images, which mostly die in the first layers.
+constexpr Index kFirstSearch = 8;
+
 constexpr LayerFormat kFormat{.indices16 = true, .values = false};
 
 class SpmmEngine final : public Engine {
@@ -102,12 +105,13 @@ class SpmmEngine final : public Engine {
     rows_.reset();
     width_ = images_.neurons();
     next_drop_ = 1;
+    next_search_ = kFirstSearch;
     const Index images = images_.images();
     if (images == 0) return;
     expand(images);
-    const dim3 grid(blocks_for(images, Config::kThreads), std::min(std::max(width_, 1U), 64U));
     check(cudaMemsetAsync(rows_.flags(), 0, std::size_t{images} * sizeof(std::uint32_t), stream_));
-    spmm::flag_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), images, width_, activation_.cap, rows_.flags());
+    spmm::flag_kernel<<<shares(images), Config::kThreads, 0, stream_>>>(y(), images, width_, activation_.cap,
+                                                                        rows_.flags());
     check_launch();
     rows_.settle(0);
     if (rows_.may_settle(0)) drop_settled();
@@ -118,11 +122,7 @@ class SpmmEngine final : public Engine {
     return until;
   }
 
-  Outcome outcome() override {
-    Outcome outcome = rows_.outcome();
-    if (plan_.passes.identical) outcome.identical = -1;
-    return outcome;
-  }
+  Outcome outcome() override { return rows_.outcome(); }
 
   std::vector<double> activations() override {
     const Index rows = rows_.rows();
@@ -149,6 +149,11 @@ class SpmmEngine final : public Engine {
  private:
   float* y() const { return buffers_[side_].data(); }
   float* other() const { return buffers_[1 - side_].data(); }
+
+  /// Threads of kernels that read each activation once: one an image and share of the neurons.
+  dim3 shares(Index images) const {
+    return {blocks_for(images, Config::kThreads), std::min(std::max(width_, 1U), 64U)};
+  }
 
   void expand(Index images) {
     if (width_ == 0) return;
@@ -191,7 +196,24 @@ class SpmmEngine final : public Engine {
     rows_.settle(number + 1);
     if (number + 1 < next_drop_ || !rows_.may_settle(number + 1)) return;
     next_drop_ = number + 1 + std::max(1U, (number + 1) / 4);
+    if (plan_.passes.identical && number + 1 >= next_search_) {
+      settle_copies();
+      next_search_ = 2 * (number + 1);
+    }
     drop_settled();
+  }
+
+  void settle_copies() {
+    const dim3 grid = shares(rows_.rows());
+    std::uint64_t* const hashes = rows_.identical().hashes();
+    check(cudaMemsetAsync(hashes, 0, std::size_t{rows_.rows()} * sizeof(*hashes), stream_));
+    spmm::hash_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_,
+                                                              reinterpret_cast<unsigned long long*>(hashes));
+    check_launch();
+    rows_.find_copies();
+    spmm::compare_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_, rows_.identical().heads());
+    check_launch();
+    rows_.settle_copies();
   }
 
   void drop_settled() {
@@ -219,8 +241,9 @@ class SpmmEngine final : public Engine {
   DeviceBuffer<std::uint32_t> flags_;  ///< by row, to the end of the last tile
   DeviceBuffer<float4> pieces_;
   Index tiles_at_once_ = 1;
-  Index width_ = 0;      ///< neurons of y()
-  Index next_drop_ = 1;  ///< layers done before settled rows are dropped again
+  Index width_ = 0;                   ///< neurons of y()
+  Index next_drop_ = 1;               ///< layers done before settled rows are dropped again
+  Index next_search_ = kFirstSearch;  ///< layers done before copies are looked for again, where rows are dropped
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engines/cuda/identical_rows.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/cuda/row_steps.cuh"
 #include "engines/work_items.hpp"
@@ -173,6 +174,26 @@ __global__ void flag_kernel(const float* y, Index images, Index neurons, float c
     bits |= inspect(value, neuron);
   }
   atomicOr(flags + image, bits);
+}
+
+/// hashes(i) += those of a share of image i's neurons: a thread an image and share.
+__global__ void hash_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint64_t mine = 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    mine += hash_share(neuron, y[place(image, neuron, neurons)]);
+  atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
+}
+
+/// heads(i) = i where image i differs from image heads(i), which several threads may find.
+__global__ void compare_kernel(const float* y, Index images, Index neurons, Index* heads) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  const std::size_t head = heads[image];
+  if (head == image) return;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    if (y[place(image, neuron, neurons)] != y[place(head, neuron, neurons)]) heads[image] = static_cast<Index>(image);
 }
 
 /// to(i) = from(kept[i]), and zeros up to the end of the last tile.
