@@ -38,7 +38,7 @@ struct Outcome {
   Categories categories;            ///< 0-based within the loaded images
   std::vector<std::int64_t> alive;  ///< images not all-zero after each layer; -1 where the engine did not count
   std::int64_t saturated = 0;       ///< images retired at the cap
-  std::int64_t identical = 0;       ///< images that became another's copy; -1 where the engine does not look for them
+  std::int64_t identical = 0;       ///< images that became another's copy
   std::vector<Index> borderline;    ///< images for which `merge` could not decide: to be run without it
 };
 

@@ -43,7 +43,7 @@ void append(Outcome& all, const Outcome& part, Index first) {
   for (const Index image : part.categories) all.categories.push_back(first + image);
   for (const Index image : part.borderline) all.borderline.push_back(first + image);
   all.saturated += part.saturated;
-  all.identical = all.identical < 0 || part.identical < 0 ? -1 : all.identical + part.identical;
+  all.identical += part.identical;
   for (std::size_t layer = 0; layer < all.alive.size(); ++layer) {
     const bool counted = all.alive[layer] >= 0 && part.alive[layer] >= 0;
     all.alive[layer] = counted ? all.alive[layer] + part.alive[layer] : -1;

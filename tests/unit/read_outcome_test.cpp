@@ -10,6 +10,7 @@ namespace {
 struct LayerCount {
   unsigned live;
   unsigned saturated;
+  unsigned copies;
 };
 
 TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
@@ -20,11 +21,19 @@ TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
 }
 
 TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
-  const LayerCount counts[] = {{10, 3}, {6, 0}, {5, 5}, {0, 0}};
+  const LayerCount counts[] = {{10, 3, 0}, {6, 0, 0}, {5, 5, 0}, {0, 0, 0}};
   Outcome outcome;
   add_layer_counts(counts, 4, outcome);
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 9, 8, 8}));
   EXPECT_EQ(outcome.saturated, 8);
+}
+
+TEST(ReadOutcome, CopiesAreAliveWhileTheirOwnersAre) {
+  const LayerCount counts[] = {{10, 0, 0}, {6, 2, 4}, {3, 0, 0U - 3U}, {0, 0, 0U - 1U}};
+  Outcome outcome;
+  add_layer_counts(counts, 4, outcome);
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 10, 6, 2}));
+  EXPECT_EQ(outcome.saturated, 2);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ struct RowState {
 /// as they are, and nothing is counted twice.
 ///
 /// Where looks_for_copies() says so, between settle() and kept(): the engine writes identical().hashes(), calls
-/// find_copies(), compares each row with its identical().heads(), and calls settle_copies(). An engine that does not
-/// take part leaves the pass `identical` undone, which changes no result.
+/// find_copies(), compares each row with its identical().heads(), and calls settle_copies().
 class ActiveRows {
  public:
   /// `plan` must outlive it.

@@ -11,6 +11,7 @@
 
 #include "engines/cuda/cascade_count.cuh"
 #include "engines/cuda/cascade_kernel.cuh"
+#include "engines/cuda/copies.hpp"
 #include "engines/cuda/device.hpp"
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/device_images.hpp"
@@ -188,14 +189,19 @@ class CascadeEngine final : public Engine {
   void load(const ImageSet& images) override {
     images_.load(images.is_bits() ? images : ImageSet{as_bits(images)}, stream_);
     counts_.reserve(std::size_t{images_.images()} * 32 * program_->counting.neuron_slices, stream_);
-    if (second_ < plan_.depth()) between_.reserve(images_.images(), row_stride_, stream_);
+    if (second_ < plan_.depth()) {
+      between_.reserve(images_.images(), row_stride_, stream_);
+      copies_.reserve(plan_, images_.images(), 1, stream_);
+    }
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
     layout_.by_layer = sizeof(Counters);
     layout_.categories = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
-    layout_.bytes = layout_.categories + words * sizeof(std::uint32_t);
+    const std::size_t result_bytes = layout_.categories + words * sizeof(std::uint32_t);
+    layout_.search = (result_bytes + sizeof(uint4) - 1) / sizeof(uint4) * sizeof(uint4);
+    layout_.bytes = layout_.search + copies_.cleared_bytes();
     state_.reserve(layout_.bytes, stream_);
-    check(cudaMemsetAsync(state_.data(), 0, layout_.bytes, stream_));  // for batches without images
-    host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
+    host_state_ = PinnedBuffer<std::byte>(layout_.search);
+    std::fill_n(host_state_.data(), layout_.search, std::byte{0});  // for batches without images
     record();
   }
 
@@ -211,7 +217,7 @@ class CascadeEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
-    if (plan_.passes.identical) outcome.identical = -1;
+    outcome.identical = host_counters().copies;
     outcome.categories = categories();
     add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer), plan_.depth(),
                      outcome);
@@ -232,21 +238,24 @@ class CascadeEngine final : public Engine {
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     for (const Index image : categories())
       std::fill_n(all.begin() + std::size_t{image} * width, width, plan_.cap.value_or(0.0));
-    images.resize(reinterpret_cast<const Counters*>(host_state_.data())->left);
+    images.resize(host_counters().left);
     for (std::size_t i = 0; i < images.size(); ++i)
       std::copy_n(rows.begin() + i * row_stride_, width, all.begin() + std::size_t{images[i]} * width);
+    copies_.fill(static_cast<Index>(host_counters().listed), width, all, stream_);
     return all;
   }
 
  private:
   /// What the state begins with.
   struct Counters {
-    Index next[2];  ///< by launch: image that no block has taken yet
-    Index between;  ///< survivors of the first launch
-    Index left;     ///< of the last one
+    Index next[2];              ///< by launch: image that no block has taken yet
+    Index between;              ///< survivors of the first launch
+    Index left;                 ///< of the last one
+    unsigned long long listed;  ///< CopySearch::listed; in the higher half, blocks of the last launch that are done
+    Index copies;               ///< CopySearch::copies
   };
-  struct StateLayout {  ///< in bytes; the counters are first
-    std::size_t by_layer = 0, categories = 0, bytes = 0;
+  struct StateLayout {  ///< in bytes; the counters are first, and what is before `search` is for the host
+    std::size_t by_layer = 0, categories = 0, search = 0, bytes = 0;
   };
 
   static BitMatrix as_bits(const ImageSet& images) {
@@ -258,6 +267,7 @@ class CascadeEngine final : public Engine {
   }
 
   Counters* counters() const { return reinterpret_cast<Counters*>(state_.data()); }
+  const Counters& host_counters() const { return *reinterpret_cast<const Counters*>(host_state_.data()); }
 
   /// May start while the kernel before it ends; see cascade::follow_on().
   void launch(const Batch& batch) {
@@ -298,15 +308,22 @@ class CascadeEngine final : public Engine {
     batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
     batch.until = std::min(until, second_);
     batch.out = until > second_ ? between_.view(counters()->between) : left;
+    batch.search = copies_.view(state_.data() + layout_.search, &counters()->listed, &counters()->copies);
+    Ending* const endings = std::exchange(batch.search.endings, nullptr);  // what is settled first has no copies
+    const cascade::Results results{reinterpret_cast<uint4*>(host_state_.data()),
+                                   reinterpret_cast<const uint4*>(state_.data()),
+                                   narrow<Index>(layout_.search / sizeof(uint4)), &counters()->listed};
+    if (until <= second_) batch.results = results;
     if (batch.images > 0) launch_first(batch);
     if (batch.images > 0 && until > second_) {
+      batch.results = results;
+      batch.search.endings = endings;
       batch.in = std::exchange(batch.out, left);
       batch.first = second_;
       batch.until = until;
       batch.next = &counters()->next[1];
       launch(batch);
     }
-    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.bytes, cudaMemcpyDeviceToHost, stream_));
   }
 
   /// A whole run as one graph.
@@ -336,6 +353,7 @@ class CascadeEngine final : public Engine {
   DeviceImages images_;
   DeviceBuffer<std::uint8_t> counts_;
   SurvivorBuffers between_;
+  CopyBuffers copies_;
   DeviceBuffer<std::byte> state_;
   StateLayout layout_;
   PinnedBuffer<std::byte> host_state_;
@@ -359,7 +377,8 @@ std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
   const std::size_t survivors = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
-  return counts + survivors + cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
+  return counts + survivors + cuda::CopyBuffers::device_bytes(plan, images, 1) +
+         cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
 }
 
 }  // namespace spdnn

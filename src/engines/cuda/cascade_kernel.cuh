@@ -5,7 +5,8 @@
 // twins have narrowed and images that mostly settle within a few layers.
 //
 // Work. Two launches. The first runs all images through the first layers, wave after wave; its survivors go to device
-// memory. The second deals them out evenly and runs them to the end. Blocks never wait for one another.
+// memory. The second deals them out evenly, drops copies of others (copies.cuh) and runs the rest to the end. Blocks
+// never wait for one another; the last to finish writes what the host wants to know into the host's memory.
 //
 // Mapping. A region of shared memory has a row for each neuron, one column an image. A thread computes a neuron for up
 // to four neighbouring columns; threads of a warp share a neuron's terms, which come from L2. A layer goes region by
@@ -17,7 +18,7 @@
 // results/h200/roofline.md has the account. With nothing merged and all images alive, at 1024 neurons, ncu saw shared
 // memory 83 % busy.
 
-#include "engines/cuda/cascade_layer.cuh"
+#include "engines/cuda/cascade_images.cuh"
 
 namespace spdnn::cuda::cascade {
 
@@ -62,6 +63,11 @@ __device__ inline Index settle_image(const Program& program, const Batch& batch,
   if (report) {
     const bool in_the_end = active && live && !saturated && layer + 1 == program.depth;
     if (saturated || in_the_end) atomicOr(batch.categories + image / 32, 1U << image % 32);
+    if (batch.search.endings != nullptr && active) {
+      if (saturated || dead || layer + 1 == program.depth)
+        end_image(batch.search, image, dead && !saturated ? layer : program.depth);
+      if (layer < batch.search.dark_layers && !live && !dead) darken_image(batch.search, image, layer);
+    }
     const std::uint32_t lives = __ballot_sync(0xffffffffU, active && live);
     const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
     if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[layer].live, static_cast<Index>(__popc(lives)));
@@ -125,10 +131,9 @@ struct Narrow {
   }
 };
 
-/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows().
+/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows(); the set's layer and
+/// the next are being fetched.
 __device__ inline void run(const Program& program, const Batch& batch, Set& set, Memory& memory, Shared& shared) {
-  fetch_layer(program, set.layer, shared);
-  fetch_layer(program, set.layer + 1, shared);
   wait_for_copies();
   __syncthreads();
   if (saves_columns(set, program.columns) && set.layer < batch.until)
@@ -152,10 +157,12 @@ __device__ inline void run(const Program& program, const Batch& batch, Set& set,
   if (narrow.on) narrow.leave(set, shared);
 }
 
-/// Takes the next images, at most `most`; returns the first of them, or what is behind the last.
-__device__ inline Index take_images(const Batch& batch, Index most, Index images, Shared& shared) {
+/// Takes the next images, at most `most`, behind the `dealt` ones that blocks begin with; returns the first of them, or
+/// what is behind the last.
+__device__ inline Index take_images(const Batch& batch, Index most, Index dealt, Index images, Shared& shared) {
   __syncthreads();
-  if (threadIdx.x == 0) shared.next[0] = min(atomicAdd(batch.next, most), images);
+  if (dealt >= images) return images;
+  if (threadIdx.x == 0) shared.next[0] = min(dealt + atomicAdd(batch.next, most), images);
   __syncthreads();
   return shared.next[0];
 }
@@ -169,6 +176,28 @@ __device__ inline void follow_on() {
 #endif
 }
 
+/// The last block of a run settles the copies and hands the results over.
+__device__ inline void finish_run(const Program& program, const Batch& batch, Shared& shared) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const unsigned long long before = atomicAdd(batch.results.done, 1ULL << 32U);
+    __threadfence();
+    shared.next[0] = (before >> 32U) + 1 == gridDim.x ? 1 : 0;
+    shared.next[1] = static_cast<Index>(before);
+  }
+  __syncthreads();
+  const Index listed = shared.next[1];
+  if (shared.next[0] == 0) return;
+  if (listed > 0 && batch.until == program.depth) {
+    settle_copies(batch.search, listed, program.depth, batch.by_layer, batch.categories, nullptr);
+    __threadfence();
+    __syncthreads();
+  }
+  for (Index i = threadIdx.x; i < batch.results.units; i += kThreads)
+    batch.results.to[i] = __ldcg(batch.results.from + i);
+}
+
 __global__ void __launch_bounds__(kThreads, 1)
     cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
   Shared& shared = block_shared();
@@ -180,33 +209,34 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncthreads();
   if (counted) tabulate(program, shared);
   follow_on();
+  __syncthreads();
 
   const Index images = counted ? batch.images : __ldcg(batch.in.count);
   const Index room = (program.regions - 1) * program.columns;
   const Index most = min(room, (images + gridDim.x - 1) / gridDim.x);
-  while (true) {
-    const Index first = take_images(batch, most, images, shared);
-    if (first >= images) break;
+  const Index dealt = most * gridDim.x;
+  for (Index first = most * blockIdx.x; first < images; first = take_images(batch, most, dealt, images, shared)) {
     const Index count = min(most, images - first);
     Set set;
+    set.layer = counted ? 1 : batch.first;
+    fetch_layer(program, set.layer, shared);
+    fetch_layer(program, set.layer + 1, shared);
     if (counted) {
       load_counts(program, batch, first, count, set, memory, shared);
       settle(program, batch, 0, shared.layer(0).outputs > 0, set, shared);
-      set.layer = 1;
     } else {
-      load_rows(program, batch.in, __ldg(&program.layers[batch.first].inputs), first, count, set, memory, shared);
-      set.kept = count;
-      set.layer = batch.first;
+      load_rows(program, batch, __ldg(&program.layers[batch.first].inputs), first, count, set, memory, shared);
     }
     run(program, batch, set, memory, shared);
     if (set.kept > 0 && batch.out.rows != nullptr)
-      save_rows(batch.out, __ldg(&program.layers[batch.until - 1].outputs), set, memory, shared);
+      save_rows(batch, __ldg(&program.layers[batch.until - 1].outputs), set, memory, shared);
     memory.give_all(set);
     if (counted) {
       fetch_layer(program, 0, shared);
       wait_for_copies();
     }
   }
+  if (batch.results.to != nullptr) finish_run(program, batch, shared);
 }
 
 }  // namespace spdnn::cuda::cascade

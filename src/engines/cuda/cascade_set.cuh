@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engines/cascade_program.hpp"
+#include "engines/cuda/copies.hpp"
 #include "engines/cuda/device_layer.hpp"
 
 namespace spdnn::cuda::cascade {
@@ -38,6 +39,7 @@ struct Program {
 struct LayerCount {
   Index live;       ///< images not all zero among the unsettled
   Index saturated;  ///< of these, retired at the cap
+  Index copies;     ///< change from the layer before: copies of images that are not all zero
 };
 
 /// Images between two launches, in any order.
@@ -46,6 +48,14 @@ struct Survivors {
   Index stride;
   Index* images;
   Index* count;
+};
+
+/// Where a run's results go: to page-locked memory of the host, which saves a copy behind the last launch.
+struct Results {
+  uint4* to;  ///< null: another launch follows
+  const uint4* from;
+  Index units;
+  unsigned long long* done;  ///< blocks that are done in the higher half; in the lower one, CopySearch::listed
 };
 
 /// What a launch runs: layers `first` and on, below `until`. Images come from `counts` where it begins with layer 0,
@@ -61,6 +71,8 @@ struct Batch {
   Index* next;  ///< image that no block has taken yet
   LayerCount* by_layer;
   std::uint32_t* categories;  ///< a bit an image
+  Results results;
+  CopySearch search;  ///< among the images that come from `in`, as offered when they went there
 };
 
 /// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/cuda/copies.hpp"
 #include "engines/cuda/device.hpp"
 #include "engines/cuda/device_buffer.hpp"
 #include "engines/cuda/device_images.hpp"
@@ -106,6 +107,8 @@ class ResidentEngine final : public Engine {
     layout_.settled = layout_.progress + tiles * sizeof(Index);
     layout_.bytes = layout_.settled + tiles * sizeof(std::uint32_t);
     state_.reserve(layout_.bytes, stream_);
+    copies_.reserve(plan_, images_.images(), 2, stream_);
+    search_.reserve(copies_.cleared_bytes(), stream_);
     host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
     start_state_ = PinnedBuffer<std::byte>(layout_.bytes);
     std::fill_n(start_state_.data(), layout_.bytes, std::byte{0});
@@ -118,6 +121,7 @@ class ResidentEngine final : public Engine {
   }
 
   void reset() override {
+    if (copies_.cleared_bytes() > 0) check(cudaMemsetAsync(search_.data(), 0, copies_.cleared_bytes(), stream_));
     check(cudaMemcpyAsync(state_.data(), start_state_.data(), layout_.bytes, cudaMemcpyHostToDevice, stream_));
   }
 
@@ -132,7 +136,7 @@ class ResidentEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
-    if (plan_.passes.identical) outcome.identical = -1;
+    outcome.identical = host_control().copies;
     outcome.categories = images_at(layout_.categories);
     outcome.borderline = images_at(layout_.borderline);
     add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(), outcome);
@@ -142,7 +146,7 @@ class ResidentEngine final : public Engine {
   std::vector<double> activations() override {
     copy_results();
     const Outcome settled = outcome();
-    const Control& control = *reinterpret_cast<const Control*>(host_state_.data());
+    const Control& control = host_control();
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     if (plan_.cap)
@@ -155,6 +159,7 @@ class ResidentEngine final : public Engine {
     for (Index row = 0; row < control.images; ++row)
       std::copy_n(rows.begin() + std::size_t{row} * row_stride(plan_), width,
                   all.begin() + std::size_t{ids[row]} * width);
+    copies_.fill(static_cast<Index>(control.listed), width, all, stream_);
     return all;
   }
 
@@ -244,8 +249,11 @@ class ResidentEngine final : public Engine {
     batch.indices = images_.indices();
     batch.values = images_.values();
     batch.value = images_.value();
+    batch.search = copies_.view(search_.data(), &batch.control->listed, &batch.control->copies);
     return batch;
   }
+
+  const Control& host_control() const { return *reinterpret_cast<const Control*>(host_state_.data()); }
 
   std::vector<Index> images_at(std::size_t offset) const {
     return images_of(reinterpret_cast<const std::uint32_t*>(host_state_.data() + offset), images_.images());
@@ -274,6 +282,8 @@ class ResidentEngine final : public Engine {
   DeviceBuffer<float> rows_[2];
   DeviceBuffer<Index> ids_[2];
   DeviceBuffer<std::byte> state_;
+  CopyBuffers copies_;
+  DeviceBuffer<std::byte> search_;  ///< what the pass `identical` begins with as zeros
   StateLayout layout_;
   PinnedBuffer<std::byte> start_state_;  ///< what a trial begins with
   PinnedBuffer<std::byte> host_state_;
@@ -318,7 +328,8 @@ std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& option
   const bool values =
       std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
-  return rows + cuda::DeviceImages::device_bytes(plan, images) + 2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
+  return rows + cuda::DeviceImages::device_bytes(plan, images) + cuda::CopyBuffers::device_bytes(plan, images, 2) +
+         2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
 }
 
 }  // namespace spdnn

@@ -18,7 +18,8 @@
 // Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; long ones are dealt out so
 // that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's unsettled images are
 // appended to the next phase's tiles: that is the compaction. The device itself decides how long a phase is: short
-// while images leave, long otherwise; nothing is read by the host before the end.
+// while images leave, long otherwise; nothing is read by the host before the end. With the pass `identical`, images
+// that are copies of others leave where a longer phase begins (copies.cuh).
 //
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 82 % of it (75 % with weights of their own), of 4096
@@ -49,12 +50,13 @@ __device__ inline void publish(Index* progress, Index mark) {
   if (threadIdx.x == 0) asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(progress), "r"(mark) : "memory");
 }
 
-/// The block that is last to finish prepares the next launch.
-inline __device__ void finish_phase(const Phase& phase, Control& control) {
+/// The block that is last to finish prepares the next launch; for one of its threads, returns true.
+inline __device__ bool finish_phase(const Phase& phase, Control& control) {
   __syncthreads();
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != 0) return false;
   __threadfence();
-  if (atomicAdd(&control.finished, 1U) + 1 != gridDim.x) return;
+  if (atomicAdd(&control.finished, 1U) + 1 != gridDim.x) return false;
+  __threadfence();
   const Index kept = atomicExch(&control.appended, 0U);
   control.calm = kept >= phase.images - phase.images / 32 ? 1 : 0;
   control.layer = phase.last;
@@ -64,6 +66,7 @@ inline __device__ void finish_phase(const Phase& phase, Control& control) {
   control.next_item = 0;
   control.finished = 0;
   control.epoch = phase.epoch + 1;
+  return true;
 }
 
 /// Settles the tile's images by the flags of a layer just done, which the block has OR-ed together; returns those
@@ -83,6 +86,12 @@ __device__ std::uint32_t settle(const Program& program, const Batch& batch, Inde
   }
   if (threadIdx.x < C::kImages && (saturated >> threadIdx.x & 1U) != 0)
     atomicOr(batch.categories + image / 32, 1U << (image % 32));
+  if (batch.search.list != nullptr && threadIdx.x < C::kImages) {
+    if (((dead | saturated) >> threadIdx.x & 1U) != 0)
+      end_image(batch.search, image, (saturated >> threadIdx.x & 1U) != 0 ? program.depth : layer);
+    if (layer < batch.search.dark_layers && ((active & ~live & ~dead) >> threadIdx.x & 1U) != 0)
+      darken_image(batch.search, image, layer);
+  }
   return dead | saturated;
 }
 
@@ -128,11 +137,48 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
   }
 }
 
+/// Settles those of the tile's images that are copies of others from this phase on, in Scratch alone. Not inlined, with
+/// little to hand over: it would cost registers.
+template <class C>
+__device__ __noinline__ void find_copies(const Program& program, const Batch& batch, Scratch& scratch) {
+  const Phase phase = scratch.phase;
+  const Index first = scratch.item.tile * C::kImages;
+  const Index row = first + threadIdx.x;
+  Index other = row;
+  if (threadIdx.x < C::kImages && row < phase.images)
+    other =
+        candidate_for(batch.search, phase.side, phase.epoch - 1, row, __ldcg(batch.search.hashes[phase.side] + row));
+  if (__syncthreads_or(other != row ? 1 : 0) == 0) return;
+  if (threadIdx.x < 32) {
+    scratch.others[threadIdx.x] = other;
+    const bool candidate = other != row && !is_shared(phase, other / C::kImages);
+    const std::uint32_t candidates = __ballot_sync(0xffffffffU, candidate);
+    if (threadIdx.x == 0) scratch.candidates = candidates;
+    if (threadIdx.x == 0) scratch.differing = 0;
+  }
+  __syncthreads();
+  const std::uint32_t candidates = scratch.candidates;
+  const bool candidate = threadIdx.x < 32 && (candidates >> threadIdx.x & 1U) != 0;
+  const Index image = candidate ? __ldcg(batch.ids[phase.side] + row) : kNoImage;
+  const Index owner = candidate ? __ldcg(batch.ids[phase.side] + other) : kNoImage;
+  const std::uint32_t differing = differing_rows(
+      batch.rows[phase.side], batch.stride, program.layers[phase.first].inputs, first, candidates,
+      [&](Index i) { return scratch.others[i]; }, threadIdx.x, C::kThreads);
+  if (differing != 0) atomicOr(&scratch.differing, differing);
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const std::uint32_t copies = candidates & ~scratch.differing;
+  if (copies != 0)
+    list_copies(batch.search, take_entries(batch.search, copies), copies, copies, image, owner, phase.first,
+                &batch.counts[phase.first].copies);
+  if (threadIdx.x == 0) scratch.settled |= copies;
+}
+
 /// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
 /// there is none.
 template <class C>
-__device__ bool take_tile(const Program& program, const Batch& batch, const Phase& phase, typename C::Stored* rows,
-                          Scratch& scratch, Index number, Tile& tile, Item& item) {
+__device__ bool take_tile(const Program& program, const Batch& batch, const Turn& turn, const Phase& phase,
+                          typename C::Stored* rows, Scratch& scratch, Index number, Tile& tile, Item& item) {
   if (threadIdx.x == 0) {
     if (!phase.dealt) number = atomicAdd(&batch.control->next_item, 1U);
     Item next{number, phase.first, phase.last};
@@ -151,14 +197,16 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Phas
   __syncthreads();
   item = scratch.item;
   if (item.tile == kNever) return false;
-  tile.settled = scratch.settled;
   tile.live = 0;
   const std::size_t row = std::size_t{item.tile} * C::kImages + threadIdx.x;
   tile.image = 0;
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
-  if (~tile.settled != 0) load_tile<C>(program, batch, phase, item.tile, item.begin, rows);
+  const bool searching = item.begin == phase.first && is_searched(batch, phase.first, turn);
+  if (~scratch.settled != 0) load_tile<C>(program, batch, phase, item.tile, item.begin, rows);
+  if (searching) find_copies<C>(program, batch, scratch);
   __syncthreads();
+  tile.settled = scratch.settled;
   return true;
 }
 
@@ -171,9 +219,10 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
   auto* rows = reinterpret_cast<typename C::Stored*>(shared_rows);
   const Phase phase = read_phase<C>(batch.control, turn);
   if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
+  if (threadIdx.x == 0) scratch.phase = phase;
   Tile tile;
   Item item;
-  for (Index number = 0; take_tile<C>(program, batch, phase, rows, scratch, number, tile, item); ++number) {
+  for (Index number = 0; take_tile<C>(program, batch, turn, phase, rows, scratch, number, tile, item); ++number) {
     run_tile<C>(program, batch, item.begin, item.end, rows, scratch, tile);
     const std::uint32_t kept = ~tile.settled;
     if (item.end < phase.last) {
@@ -183,11 +232,19 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
     } else if (kept != 0) {
       if (phase.last == program.depth && threadIdx.x < C::kImages && (kept & tile.live) >> threadIdx.x & 1U)
         atomicOr((program.merge ? batch.borderline : batch.categories) + tile.image / 32, 1U << (tile.image % 32));
+      if (batch.search.list != nullptr && phase.last == program.depth && threadIdx.x < C::kImages &&
+          (kept >> threadIdx.x & 1U) != 0)
+        end_image(batch.search, tile.image, program.depth);
       append_images<C>(batch, phase, program.layers[phase.last - 1].outputs, tile.image, kept, scratch, rows);
+      if (phase.last < program.depth && is_searched(batch, phase.last, turn))
+        offer_rows<C>(batch, phase, program.layers[phase.last - 1].outputs, kept, scratch, rows);
     }
     __syncthreads();
   }
-  finish_phase(phase, *batch.control);
+  const bool last = finish_phase(phase, *batch.control);
+  if (batch.search.list != nullptr && phase.last == program.depth && __syncthreads_or(last ? 1 : 0) != 0)
+    settle_copies(batch.search, static_cast<Index>(__ldcg(batch.search.listed)), program.depth, batch.counts,
+                  batch.categories, batch.borderline);
 }
 
 }  // namespace spdnn::cuda::resident

@@ -3,6 +3,7 @@
 // How tiles of the `resident` engine come into shared memory (from bits, CSR, rows by image, or another block) and how
 // they leave it.
 
+#include "engines/cuda/copies.cuh"
 #include "engines/cuda/resident_layer.cuh"
 
 namespace spdnn::cuda::resident {
@@ -149,6 +150,27 @@ __device__ void append_images(const Batch& batch, const Phase& phase, Index widt
            make_float4(to_float(from[0]), to_float(from[C::kImages]), to_float(from[2 * C::kImages]),
                        to_float(from[3 * C::kImages])));
   }
+}
+
+/// Offers the rows of the tile that append_images() has just written to the next phase's search for copies. Not
+/// inlined: it would cost registers.
+template <class C>
+__device__ __noinline__ void offer_rows(const Batch& batch, const Phase phase, Index width, std::uint32_t kept,
+                                        Scratch& scratch, const typename C::Stored* tile) {
+  static_assert(C::kThreads % C::kImages == 0);
+  if (threadIdx.x < 32) scratch.hashes[threadIdx.x] = 0;
+  __syncthreads();
+  const Index m = threadIdx.x % C::kImages;
+  std::uint32_t sum = 0;
+  for (Index neuron = threadIdx.x / C::kImages; neuron < width; neuron += C::kThreads / C::kImages)
+    sum += row_hash_share(neuron, to_float(tile[neuron * C::kImages + m]));
+#pragma unroll
+  for (Index apart = 16; apart >= C::kImages; apart /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, apart);
+  if (threadIdx.x % 32 < C::kImages) atomicAdd(&scratch.hashes[m], sum);
+  __syncthreads();
+  if (threadIdx.x < C::kImages && (kept >> m & 1U) != 0)
+    offer_row(batch.search, 1 - phase.side, phase.epoch, scratch.place + __popc(kept & ((1U << m) - 1)),
+              row_hash(scratch.hashes[m]));
 }
 
 template <class C>

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engines/cuda/copies.hpp"
 #include "engines/cuda/device_layer.hpp"
 #include "engines/cuda/resident_storage.cuh"
 #include "engines/resident_layout.hpp"
@@ -87,17 +88,20 @@ struct Control {
   Index layer;   ///< next to run
   Index images;  ///< unsettled, in rows[side]
   Index side;
-  Index length;     ///< layers of the last phase
-  Index calm;       ///< hardly any image settled in the last phase
-  Index next_item;  ///< of the queue of tiles
-  Index finished;   ///< blocks
-  Index appended;   ///< images so far in rows[1 - side]
-  Index epoch;      ///< number of the phase, for `progress`
+  Index length;               ///< layers of the last phase
+  Index calm;                 ///< hardly any image settled in the last phase
+  Index next_item;            ///< of the queue of tiles
+  Index finished;             ///< blocks
+  Index appended;             ///< images so far in rows[1 - side]
+  Index epoch;                ///< number of the phase, for `progress`
+  Index copies;               ///< CopySearch::copies
+  unsigned long long listed;  ///< CopySearch::listed
 };
 
 struct LayerCount {
   unsigned long long live;       ///< images not all zero among the unsettled
   unsigned long long saturated;  ///< of these, retired at the cap
+  unsigned long long copies;     ///< change from the layer before: copies of images that are not all zero
 };
 
 /// A batch of images on the device.
@@ -117,6 +121,7 @@ struct Batch {
   const Index* indices;
   const float* values;  ///< null: all are `value`
   float value;
+  CopySearch search;
 };
 
 /// Layers that a phase beginning at `layer` has at least, where it is worth a launch for `least` layers. Launches: one
@@ -176,6 +181,22 @@ struct Share {
   }
 };
 
+/// Whether two blocks share a tile: then the one that has its first layers writes over the tile's rows.
+__device__ inline bool is_shared(const Phase& phase, Index tile) {
+  if (!phase.dealt) return false;
+  const std::size_t length = phase.last - phase.first;
+  const std::size_t all = phase.tiles * length;  // as in Share
+  const std::size_t begin = tile * length;
+  const std::size_t next = ((begin + 1) * gridDim.x + all - 1) / all;  // the first share to begin behind `begin`
+  return all * next / gridDim.x < begin + length;
+}
+
+/// Whether copies are looked for where a phase begins with `layer`: not before short ones, in which most images die.
+__device__ inline bool is_searched(const Batch& batch, Index layer, const Turn& turn) {
+  constexpr Index kFewestLayers = 4;
+  return batch.search.list != nullptr && layer > 0 && shortest_phase(layer, turn.least_layers) >= kFewestLayers;
+}
+
 template <class C>
 __device__ Phase read_phase(const Control* control, const Turn& turn) {
   Phase phase;
@@ -210,11 +231,18 @@ struct Flags {
 
 /// Variables that a block shares.
 struct Scratch {
+  Phase phase;
   LayerInfo info[2];  ///< by parity of the layer
   Item item;
   Index place;
   std::uint32_t settled;
   Flags seen[2];  ///< by parity of the layer
+  std::uint32_t candidates;  ///< a bit a row that may be a copy
+  std::uint32_t differing;   ///< of these, those that are none
+  union {
+    Index others[32];          ///< by row, the one that it may be equal to
+    std::uint32_t hashes[32];  ///< of rows that leave
+  };
 };
 
 }  // namespace spdnn::cuda::resident

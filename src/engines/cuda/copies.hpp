@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engines/cuda/device_buffer.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::cuda {
+
+/// An entry of the list of copies.
+struct alignas(16) Copy {
+  Index image;  ///< kNoImage: none
+  Index owner;  ///< the image that it is equal to
+  Index layer;  ///< the first one that it is not computed in
+};
+inline constexpr Index kNoImage = 0xffffffff;
+
+/// How far an image was run by itself.
+struct alignas(8) Ending {
+  Index owner;  ///< the image that it became a copy of, or itself
+  Index layer;  ///< the first one that it was not computed in, or behind which it was all zero; otherwise the depth
+};
+
+/// The pass `identical` where the host does not know how many rows there are, as kernels take it; copies.cuh says how
+/// it works. `list` is null where the pass is off.
+struct CopySearch {
+  unsigned long long* tables[2];  ///< by side (engines may move rows to and fro): 2 row_mask + 2 keys
+  std::uint32_t* hashes[2];       ///< likewise, by row
+  std::uint32_t row_mask;         ///< the bits that numbers of rows take
+  Copy* list;
+  unsigned long long* listed;  ///< entries of the list; the higher half is the engine's
+  Index* copies;               ///< among these
+  Ending* endings;             ///< by image, written when it settles; null: not needed
+  std::uint32_t* dark;         ///< by layer, a bit an image: all zero and yet not settled
+  Index dark_layers;           ///< those in which this can happen
+  Index dark_words;            ///< of a layer
+};
+
+/// Memory of the pass for a batch; without the pass there is none.
+class CopyBuffers {
+ public:
+  /// `sides`: 1 or 2.
+  void reserve(const Plan& plan, Index images, Index sides, cudaStream_t stream);
+  /// What the engine has for the pass and clears before each run, in bytes.
+  std::size_t cleared_bytes() const { return on_ ? sides_ * table_bytes() + dark_bytes() : 0; }
+  /// `cleared`: on an 8-byte bound. `listed` and `copies` are to be cleared, too.
+  CopySearch view(std::byte* cleared, unsigned long long* listed, Index* copies) const;
+  /// Tests: the rows of the images in the first `entries` of the list become their owners', among all images' rows.
+  void fill(Index entries, Index width, std::vector<double>& rows, cudaStream_t stream) const;
+
+  static std::size_t device_bytes(const Plan& plan, Index images, Index sides);
+
+ private:
+  std::size_t table_bytes() const { return (std::size_t{row_mask_} + 1) * 2 * sizeof(unsigned long long); }
+  std::size_t dark_bytes() const { return std::size_t{dark_layers_} * dark_words_ * sizeof(std::uint32_t); }
+
+  bool on_ = false;
+  Index sides_ = 0;
+  std::uint32_t row_mask_ = 0;
+  Index dark_layers_ = 0;
+  Index dark_words_ = 0;
+  DeviceBuffer<std::uint32_t> hashes_[2];
+  DeviceBuffer<Copy> list_;
+  DeviceBuffer<Ending> endings_;
+};
+
+}  // namespace spdnn::cuda

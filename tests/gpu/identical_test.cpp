@@ -1,0 +1,217 @@
+// The pass `identical` in every CUDA variant: images that are equal at once or become equal behind some layer, and then
+// die, reach the cap, live on, or become equal to yet others. All activations are small integers, so that every order
+// of summation, and halves, must agree with cpu_reference to the last bit.
+
+#include "engines/run.hpp"
+#include "gpu/on_device.hpp"
+#include "plan/planner.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+using testing::Dice;
+using testing::Rows;
+using testing::Term;
+
+constexpr Index kRing = 12;    ///< neurons of each of two rings, in which what is lit spreads to the next
+constexpr Index kQueue = 28;   ///< neurons of a queue, fed by the first ring: what is lit there moves on and out
+constexpr Index kTwins = 2;    ///< neurons that read the same
+constexpr Index kUnread = 10;  ///< inputs that no neuron reads
+constexpr Index kNeurons = 2 * kRing + kQueue + kTwins;
+constexpr Index kInputs = kNeurons + kUnread;
+constexpr Index kDepth = 44;
+constexpr float kWeight = 2.0F;
+
+/// One image with lit neurons of each part. What is lit in the queue alone dies; with both rings lit everything comes
+/// to the cap, but not before the queue is full; with one ring lit an image lives on.
+struct Kind {
+  std::vector<Index> first_ring;
+  std::vector<Index> second_ring;
+  std::vector<Index> queue;
+};
+
+Rows rows_of_layer() {
+  Rows rows(kNeurons);
+  const Index queue = 2 * kRing;
+  const Index twins = queue + kQueue;
+  for (Index ring = 0; ring < 2; ++ring)
+    for (Index j = 0; j < kRing; ++j)
+      rows[ring * kRing + j] = {{ring * kRing + j, kWeight}, {ring * kRing + (j + 1) % kRing, kWeight}};
+  for (Index j = 0; j < kQueue; ++j) rows[queue + j] = {{j == 0 ? 0 : queue + j - 1, kWeight}};
+  for (Index j = 0; j < kTwins; ++j) {
+    rows[twins + j] = {{3, kWeight}};
+    rows[4].emplace_back(twins + j, kWeight);
+  }
+  return rows;
+}
+
+Network make_network() {
+  Network network;
+  for (Index k = 0; k < kDepth; ++k)
+    network.layers.push_back(testing::make_layer(k == 0 ? kInputs : kNeurons, rows_of_layer(), -1.0, true));
+  network.cap = 2.0;
+  return network;
+}
+
+/// Rows of zeros come to life again behind a layer in the middle, so that until then no image is dead for good.
+Network reviving_network() {
+  Network network = make_network();
+  network.bias_rule = BiasRule::everywhere;
+  network.layers[30].bias.uniform = 1.0;
+  return network;
+}
+
+void append_kind(const Kind& kind, Rows& rows) {
+  std::vector<Term> lit;
+  for (const Index j : kind.first_ring) lit.emplace_back(j, 1.0F);
+  for (const Index j : kind.second_ring) lit.emplace_back(kRing + j, 1.0F);
+  for (const Index j : kind.queue) lit.emplace_back(2 * kRing + j, 1.0F);
+  rows.push_back(std::move(lit));
+}
+
+ImageSet images_of(const Rows& rows) { return {ImageSet{testing::make_matrix(kInputs, rows, true)}.to_bits()}; }
+
+/// Images of all kinds, each several times, made to differ in what is not read and in what leaves the queue: copies
+/// behind any layer, and copies of copies.
+ImageSet mixed_images(Index images) {
+  Dice dice(images);
+  Rows rows;
+  for (Index image = 0; image < images; ++image) {
+    Kind kind;
+    if (dice.below(8) != 0)
+      for (Index j = 0; j < kRing; ++j)
+        if (dice.below(3) == 0 && j % 6 == 0) kind.first_ring.push_back(j);
+    if (dice.below(2) == 0) kind.second_ring.push_back(dice.below(2) * 5);
+    for (Index k = dice.below(3); k > 0; --k) kind.queue.push_back(kQueue / 7 * (k + 2 * dice.below(2)));
+    append_kind(kind, rows);
+    for (Index j = 0; j < kUnread; ++j)
+      if (dice.below(2) == 0) rows.back().emplace_back(kNeurons + j, 1.0F);
+  }
+  return images_of(rows);
+}
+
+struct Configuration {
+  const Variant* variant;
+  Precision precision;
+};
+
+/// fp16 is for `resident`.
+std::vector<Configuration> configurations() {
+  std::vector<Configuration> all;
+  for (const Variant& variant : variants())
+    if (variant.device == Device::cuda)
+      for (const Precision precision : variant.precisions)
+        if (precision != Precision::fp64) all.push_back({&variant, precision});
+  return all;
+}
+
+class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std::size_t> {
+ protected:
+  std::unique_ptr<Engine> make(const Plan& plan) const {
+    return configuration_.variant->make(plan, {.precision = configuration_.precision});
+  }
+  bool is(std::string_view name) const { return configuration_.variant->name == name; }
+
+  Outcome run_all(const Network& network, std::string_view passes, const ImageSet& images) const {
+    const Plan plan = testing::unreduced_plan(network, parse_passes(passes));
+    const auto engine = make(plan);
+    engine->load(images);
+    (void)testing::run_through(*engine, plan.depth());
+    return testing::run_through(*engine, plan.depth());  // what one run leaves does not disturb the next
+  }
+
+  void expect_agreement(const Network& network, const ImageSet& images) const {
+    const testing::Case c{"identical", network, images};
+    const testing::Truth truth = testing::oracle(c);
+    for (const std::string_view passes :
+         {"identical", "dead,identical", "saturated,identical", "dead,saturated,identical"})
+      EXPECT_EQ(testing::difference(truth, c, configuration_.variant->make, parse_passes(passes),
+                                    {.precision = configuration_.precision}, 0.0),
+                "")
+          << passes;
+  }
+
+  Configuration configuration_ = configurations()[GetParam()];
+};
+
+TEST_P(IdenticalTest, AgreesWithTheReferenceAfterEveryLayer) {
+  const ImageSet images = mixed_images(700);
+  expect_agreement(make_network(), images);
+  expect_agreement(reviving_network(), images);
+}
+
+TEST_P(IdenticalTest, FindsMostCopies) {
+  const ImageSet images = mixed_images(700);
+  for (const std::string_view passes : {"identical", "dead,saturated,identical"}) {
+    const Outcome outcome = run_all(make_network(), passes, images);
+    EXPECT_GT(outcome.identical, passes == "identical" ? 600 : 400) << passes;
+    EXPECT_LT(outcome.identical, 700) << passes;
+    EXPECT_FALSE(outcome.categories.empty());
+    EXPECT_LT(outcome.categories.size(), 700U);
+  }
+}
+
+TEST_P(IdenticalTest, ManyImages) {
+  const Index count = is("resident") || is("cascade") ? 70000 : 5000;
+  const ImageSet images = mixed_images(count);
+  const Outcome expected = run_all(make_network(), "none", images);
+  for (const std::string_view passes : {"identical", "dead,saturated,identical"}) {
+    const Outcome found = run_all(make_network(), passes, images);
+    EXPECT_EQ(found.categories, expected.categories) << passes;
+    EXPECT_EQ(found.alive, expected.alive) << passes;
+    EXPECT_GT(found.identical, count / 2) << passes;
+  }
+}
+
+TEST_P(IdenticalTest, OfEqualImagesOneIsLeft) {
+  constexpr Index kImages = 1500;
+  const std::vector<std::pair<const char*, Kind>> kinds = {
+      {"dies", {{}, {}, {5}}}, {"reaches the cap", {{0}, {3}, {}}}, {"lives", {{0, 6}, {}, {2}}}};
+  for (const auto& [name, kind] : kinds) {
+    SCOPED_TRACE(name);
+    Rows rows;
+    for (Index image = 0; image < kImages; ++image) append_kind(kind, rows);
+    const ImageSet images = images_of(rows);
+    const Outcome expected = run_all(make_network(), "none", images);
+    const Outcome found = run_all(make_network(), "dead,saturated,identical", images);
+    EXPECT_EQ(found.identical, kImages - 1);
+    EXPECT_EQ(found.saturated, std::string_view(name) == "reaches the cap" ? 1 : 0);
+    EXPECT_EQ(found.categories, expected.categories);
+    EXPECT_EQ(found.alive, expected.alive);
+  }
+}
+
+TEST_P(IdenticalTest, FewImages) {
+  for (const Index count : {0U, 1U, 2U, 33U}) {
+    SCOPED_TRACE(count);
+    expect_agreement(make_network(), mixed_images(count));
+  }
+}
+
+/// Images whose fate the bounds of `merge` leave open are borderline, and so are their copies.
+TEST_P(IdenticalTest, GoesWithMerge) {
+  if (is("cascade") || configuration_.precision == Precision::fp16) return;  // neither takes merged plans
+  const ImageSet images = mixed_images(600);
+  const Categories expected = run_all(make_network(), "none", images).categories;
+  const Plan plan = make_plan(make_network(), parse_passes("twins,unused,merge,saturated,dead,identical"));
+  ASSERT_TRUE(plan.passes.merge && plan.passes.identical);
+  const RunResult found = run(*configuration_.variant, plan, images, {});
+  EXPECT_EQ(found.outcome.categories, expected);
+  EXPECT_GT(found.outcome.identical, 0);
+  const Plan without = make_plan(make_network(), parse_passes("twins,unused,merge,saturated,dead"));
+  const auto plain = make(without);
+  plain->load(images);
+  const auto engine = make(plan);
+  engine->load(images);
+  EXPECT_EQ(testing::run_through(*engine, kDepth).borderline, testing::run_through(*plain, kDepth).borderline);
+}
+
+INSTANTIATE_TEST_SUITE_P(, IdenticalTest, ::testing::Range<std::size_t>(0, configurations().size()),
+                         [](const auto& test) {
+                           const Configuration c = configurations()[test.param];
+                           return std::string(c.variant->name) + "_" + std::string(to_string(c.precision));
+                         });
+
+}  // namespace
+}  // namespace spdnn::cuda
