@@ -13,6 +13,7 @@ namespace {
 constexpr Index kSpareSlots = 3;
 /// What the driver and the kernel's own variables take of a block's shared memory.
 constexpr std::size_t kSharedReserve = 1280;
+static_assert(sizeof(Scratch) <= kSharedReserve - 1024, "the driver takes 1 KiB a block");
 
 /// Dynamic shared memory that a block of the shape may have.
 std::size_t shared_limit(const ResidentShape& shape, const cudaDeviceProp& device) {

@@ -236,7 +236,7 @@ struct Scratch {
   Item item;
   Index place;
   std::uint32_t settled;
-  Flags seen[2];  ///< by parity of the layer
+  Flags seen[2];             ///< by parity of the layer
   std::uint32_t candidates;  ///< a bit a row that may be a copy
   std::uint32_t differing;   ///< of these, those that are none
   union {
