@@ -11,6 +11,10 @@
 // load, read ahead so that latency is hidden; with weights of their own another 32 bytes. A term costs a thread 4 V
 // bytes of shared memory traffic (2 V with halves) and 2 (6) bytes from the stream.
 //
+// Uneven sums. A bundle is padded to its longest sum, and the warp that has the longest of all would outlast the others:
+// layouts may have split rounds (resident_split.cuh) and half chunks, for which there are kernels of their own, so that
+// even layouts do not pay for them in registers.
+//
 // Halves (fp16 storage, resident_storage.cuh). The same bytes hold twice the images. A thread turns what it reads into
 // floats, one more instruction an image and term, and sums up as ever; it rounds what is finished, and outputs wait
 // packed. So neither the shape nor the phase nor the tile of an image shows in its activations.
@@ -23,12 +27,13 @@
 //
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 82 % of it (75 % with weights of their own), of 4096
-// neurons 63 %, where rows of 8 images need padding, and of 16384 neurons 42 %, where a tile has two images and reads
-// of 8 bytes take as long as others. ncu, official networks with all images alive, the longest phase: shared memory
-// busy 80, 81 and 58 to 68 % of the time (1024, 4096, 16384 neurons), bank conflicts below 0.1 % at 1024, issue slots
-// 46, 51 and 60 to 72 %, L2 5, 12 and 10 to 36 %. What is lost at 1024 is the end of layers, which all warps of the one
-// block reach together, and the moving of tiles. With halves the floor is 64 N bytes, and the two instructions an image
-// and term take as long to issue: a floor of its own.
+// neurons 68 %, where rows of 8 images need padding, and of 16384 neurons 44 %, where a tile has two images and reads
+// of 8 bytes take as long as others; with degrees by a power law 62, 48 and 29 %. ncu on an earlier kernel with one more
+// instruction a read, official networks with all images alive, the longest phase: shared memory busy 80, 81 and 58 to
+// 68 % of the time (1024, 4096, 16384 neurons), bank conflicts below 0.1 % at 1024, issue slots 46, 51 and 60 to 72 %,
+// L2 5, 12 and 10 to 36 %. What is lost at 1024 is the end of layers, which all warps of the one block reach together,
+// and the moving of tiles. At 16384 neurons with weights of their own the streams take 7.5 TB/s from L2. With halves
+// the floor is 64 N bytes, and the two instructions an image and term take as long to issue: a floor of its own.
 
 #include "engines/cuda/resident_tiles.cuh"
 
