@@ -53,6 +53,8 @@ LIBRARY   := $(OUT)/libspdnn.a
 PROGRAM   := $(OUT)/spdnn
 UNIT_TESTS := $(OUT)/spdnn_tests
 UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+# Kernels run on the CPU: what they include of CUDA is found in tests/emulation first.
+EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
 GPU_TESTS    := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS  := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 GPU_OBJECTS  += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)
@@ -133,9 +135,11 @@ demo: build/.deps-BUILD
 	@./data_scripts/demo.sh build/spdnn build/demo $(MNIST)
 
 # ---- tests -----------------------------------------------------------------------------------------------------
-$(UNIT_OBJECTS): CPPFLAGS += -Itests
-$(UNIT_OBJECTS): | build/.deps-TEST
-$(UNIT_TESTS): $(UNIT_OBJECTS) $(LIBRARY)
+$(UNIT_OBJECTS) $(EMULATED_OBJECTS): CPPFLAGS += -Itests
+$(EMULATED_OBJECTS): CPPFLAGS := -Itests/emulation/include $(CPPFLAGS)
+$(EMULATED_OBJECTS): CXXFLAGS += -fno-strict-aliasing -Wno-unknown-pragmas -Wno-conversion -Wno-shadow -Wno-pedantic
+$(UNIT_OBJECTS) $(EMULATED_OBJECTS): | build/.deps-TEST
+$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) $^ $(LDLIBS) -lgtest -lgtest_main -o $@
 

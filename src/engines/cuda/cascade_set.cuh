@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "engines/cascade_program.hpp"
-#include "engines/cuda/copies.hpp"
+#include "engines/cuda/copy_search.hpp"
 #include "engines/cuda/device_layer.hpp"
 
 namespace spdnn::cuda::cascade {

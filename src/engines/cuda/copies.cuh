@@ -15,7 +15,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "engines/cuda/copies.hpp"
+#include "engines/cuda/copy_search.hpp"
 
 namespace spdnn::cuda {
 

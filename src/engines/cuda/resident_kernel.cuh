@@ -11,9 +11,9 @@
 // load, read ahead so that latency is hidden; with weights of their own another 32 bytes. A term costs a thread 4 V
 // bytes of shared memory traffic (2 V with halves) and 2 (6) bytes from the stream.
 //
-// Uneven sums. A bundle is padded to its longest sum, and the warp that has the longest of all would outlast the others:
-// layouts may have split rounds (resident_split.cuh) and half chunks, for which there are kernels of their own, so that
-// even layouts do not pay for them in registers.
+// Uneven sums. A bundle is padded to its longest sum, and the warp that has the longest of all would outlast the
+// others: layouts may have split rounds (resident_split.cuh) and half chunks, for which there are kernels of their own,
+// so that even layouts do not pay for them in registers.
 //
 // Halves (fp16 storage, resident_storage.cuh). The same bytes hold twice the images. A thread turns what it reads into
 // floats, one more instruction an image and term, and sums up as ever; it rounds what is finished, and outputs wait
@@ -28,13 +28,14 @@
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 82 % of it (75 % with weights of their own), of 4096
 // neurons 68 %, where rows of 8 images need padding, and of 16384 neurons 44 %, where a tile has two images and reads
-// of 8 bytes take as long as others; with degrees by a power law 62, 48 and 29 %. ncu on an earlier kernel with one more
-// instruction a read, official networks with all images alive, the longest phase: shared memory busy 80, 81 and 58 to
-// 68 % of the time (1024, 4096, 16384 neurons), bank conflicts below 0.1 % at 1024, issue slots 46, 51 and 60 to 72 %,
-// L2 5, 12 and 10 to 36 %. What is lost at 1024 is the end of layers, which all warps of the one block reach together,
-// and the moving of tiles. At 16384 neurons with weights of their own the streams take 7.5 TB/s from L2. With halves
-// the floor is 64 N bytes, and the two instructions an image and term take as long to issue: a floor of its own.
+// of 8 bytes take as long as others; with degrees by a power law 62, 48 and 29 %. ncu on an earlier kernel with one
+// more instruction a read, official networks with all images alive, the longest phase: shared memory busy 80, 81 and 58
+// to 68 % of the time (1024, 4096, 16384 neurons), bank conflicts below 0.1 % at 1024, issue slots 46, 51 and 60 to 72
+// %, L2 5, 12 and 10 to 36 %. What is lost at 1024 is the end of layers, which all warps of the one block reach
+// together, and the moving of tiles. At 16384 neurons with weights of their own the streams take 7.5 TB/s from L2. With
+// halves the floor is 64 N bytes, and the two instructions an image and term take as long to issue: a floor of its own.
 
+#include "engines/cuda/block.cuh"
 #include "engines/cuda/resident_tiles.cuh"
 
 namespace spdnn::cuda::resident {
@@ -42,17 +43,14 @@ namespace spdnn::cuda::resident {
 /// Waits until the tile's first layers are done; thread 0 only. The block that has them was started earlier and
 /// begins with them.
 __device__ inline void wait_for(const Index* progress, Index mark) {
-  Index seen = 0;
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(progress) : "memory");
-  } while (static_cast<int>(seen - mark) < 0);
+  while (static_cast<int>(load_acquire(progress) - mark) < 0) continue;
 }
 
 /// All threads' writes to global memory come before the mark for whoever waits for it.
 __device__ inline void publish(Index* progress, Index mark) {
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(progress), "r"(mark) : "memory");
+  if (threadIdx.x == 0) store_release(progress, mark);
 }
 
 /// The block that is last to finish prepares the next launch; for one of its threads, returns true.
@@ -219,9 +217,8 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Turn
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
     resident_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch, const Turn turn) {
-  extern __shared__ uint4 shared_rows[];
   __shared__ Scratch scratch;
-  auto* rows = reinterpret_cast<typename C::Stored*>(shared_rows);
+  auto* rows = dynamic_shared<typename C::Stored>();
   const Phase phase = read_phase<C>(batch.control, turn);
   if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
   if (threadIdx.x == 0) scratch.phase = phase;

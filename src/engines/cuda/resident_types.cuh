@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "engines/cuda/copies.hpp"
+#include "engines/cuda/copy_search.hpp"
 #include "engines/cuda/device_layer.hpp"
 #include "engines/cuda/resident_storage.cuh"
 #include "engines/resident_layout.hpp"

@@ -1,0 +1,137 @@
+#include "emulation.hpp"
+
+#include <ucontext.h>
+
+#include <csetjmp>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace emulation {
+
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{128} << 10U;
+
+/// A thread of the block. Fibers are switched by longjmp, as swapcontext asks the kernel for signal masks each time.
+struct Fiber {
+  std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
+  ucontext_t beginning{};
+  std::jmp_buf place{};
+  bool started = false;
+  bool ended = false;
+};
+
+/// Where a warp's threads leave their values: at one side for every other exchange, so that nobody writes over what
+/// others still read.
+struct Warp {
+  std::array<std::array<unsigned long long, 32>, 2> values{};
+  std::array<unsigned, 2> arrived{};
+  std::array<unsigned, 32> exchanges{};  ///< of each lane
+};
+
+struct State {
+  Index3 thread, block, grid, threads;
+  std::vector<Fiber> fibers;
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;
+  std::function<void()> kernel;
+  std::jmp_buf scheduler{};
+  unsigned running = 0;  ///< threads that have not ended
+  unsigned arrived = 0;  ///< of these, those at the barrier
+  unsigned barriers = 0;
+  int collected = 0;
+  int result = 0;
+};
+State state;
+
+void give_way() {
+  if (_setjmp(state.fibers[state.thread.x].place) == 0) _longjmp(state.scheduler, 1);
+}
+
+void run_fiber() {
+  state.kernel();
+  state.fibers[state.thread.x].ended = true;
+  --state.running;
+  _longjmp(state.scheduler, 1);
+}
+
+/// Until the fiber gives way or ends.
+__attribute__((noinline)) void go_on(Fiber& fiber) {
+  if (_setjmp(state.scheduler) != 0) return;
+  if (fiber.started) _longjmp(fiber.place, 1);
+  fiber.started = true;
+  setcontext(&fiber.beginning);
+}
+
+void prepare(Fiber& fiber) {
+  fiber.started = fiber.ended = false;
+  getcontext(&fiber.beginning);
+  fiber.beginning.uc_stack.ss_sp = fiber.stack.get();
+  fiber.beginning.uc_stack.ss_size = kStackBytes;
+  fiber.beginning.uc_link = nullptr;
+  makecontext(&fiber.beginning, run_fiber, 0);
+}
+
+void run_block(unsigned number) {
+  state.block.x = number;
+  state.running = state.threads.x;
+  state.arrived = 0;
+  state.collected = 0;
+  state.warps.assign(state.threads.x / 32, {});
+  for (Fiber& fiber : state.fibers) prepare(fiber);
+  while (state.running > 0) {
+    for (unsigned thread = 0; thread < state.threads.x; ++thread) {
+      state.thread.x = thread;
+      if (!state.fibers[thread].ended) go_on(state.fibers[thread]);
+    }
+  }
+}
+
+bool open_barrier() {
+  if (state.arrived != state.running) return false;
+  state.arrived = 0;
+  state.result = std::exchange(state.collected, 0);
+  ++state.barriers;
+  return true;
+}
+
+}  // namespace
+
+const Index3& thread_index() { return state.thread; }
+const Index3& block_index() { return state.block; }
+const Index3& grid() { return state.grid; }
+const Index3& block() { return state.threads; }
+std::byte* dynamic_shared() { return state.shared.data(); }
+
+void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const std::function<void()>& kernel) {
+  if (threads == 0 || threads % 32 != 0) throw std::invalid_argument("a block has whole warps");
+  state.grid = {blocks, 1, 1};
+  state.threads = {threads, 1, 1};
+  state.fibers.resize(threads);
+  state.shared.resize(shared_bytes);
+  state.kernel = kernel;
+  for (unsigned number = 0; number < blocks; ++number) run_block(number);
+}
+
+int barrier(int value) {
+  state.collected |= value;
+  ++state.arrived;
+  const unsigned before = state.barriers;
+  while (state.barriers == before && !open_barrier()) give_way();
+  return state.result;
+}
+
+std::array<unsigned long long, 32> exchange_bits(unsigned long long bits) {
+  Warp& warp = state.warps[state.thread.x / 32];
+  const unsigned lane = state.thread.x % 32;
+  const unsigned side = warp.exchanges[lane]++ % 2;
+  if (warp.arrived[side] == 32) warp.arrived[side] = 0;
+  warp.values[side][lane] = bits;
+  ++warp.arrived[side];
+  while (warp.arrived[side] < 32) give_way();
+  return warp.values[side];
+}
+
+}  // namespace emulation

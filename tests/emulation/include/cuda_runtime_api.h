@@ -1,0 +1,119 @@
+#pragma once
+
+// CUDA kernels on the CPU, for tests where there is no device: so much of CUDA's language and functions as the sources
+// of kernels that are tested so use. A block's threads are fibers that take turns at barriers and where a warp's threads
+// exchange values; blocks run one after another, in ascending order. So a kernel may wait for blocks before its own, not
+// for later ones. What depends on time or on the memory model (races, missing fences) does not show here.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "emulation.hpp"
+
+#define __device__
+#define __host__
+#define __global__
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __noinline__ __attribute__((noinline))
+#define __shared__ static
+#define threadIdx (::emulation::thread_index())
+#define blockIdx (::emulation::block_index())
+#define gridDim (::emulation::grid())
+#define blockDim (::emulation::block())
+
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+using std::fmaf;
+using std::fmaxf;
+using std::fminf;
+using std::max;
+using std::min;
+
+using cudaStream_t = struct CUstream_st*;  ///< named in declarations only
+
+inline void __syncthreads() { emulation::barrier(0); }
+inline int __syncthreads_or(int value) { return emulation::barrier(value); }
+inline void __threadfence() {}
+
+template <class T>
+T __shfl_sync(unsigned, T value, unsigned lane) {
+  return emulation::exchange(value)[lane % 32];
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+  return emulation::exchange(value)[(threadIdx.x % 32) ^ mask];
+}
+inline unsigned __ballot_sync(unsigned, bool value) {
+  unsigned bits = 0;
+  const auto all = emulation::exchange(value);
+  for (unsigned lane = 0; lane < 32; ++lane) bits |= all[lane] ? 1U << lane : 0U;
+  return bits;
+}
+inline unsigned __reduce_or_sync(unsigned, unsigned value) {
+  unsigned bits = 0;
+  for (const unsigned other : emulation::exchange(value)) bits |= other;
+  return bits;
+}
+
+template <class T>
+T __ldg(const T* from) {
+  return *from;
+}
+template <class T>
+T __ldcg(const T* from) {
+  return *from;
+}
+template <class T>
+void __stcg(T* to, T value) {
+  *to = value;
+}
+
+template <class T>
+T atomicAdd(T* to, T value) {
+  const T before = *to;
+  *to = static_cast<T>(before + value);
+  return before;
+}
+template <class T>
+T atomicOr(T* to, T value) {
+  const T before = *to;
+  *to |= value;
+  return before;
+}
+template <class T>
+T atomicMax(T* to, T value) {
+  const T before = *to;
+  *to = std::max(before, value);
+  return before;
+}
+template <class T>
+T atomicExch(T* to, T value) {
+  const T before = *to;
+  *to = value;
+  return before;
+}
+
+inline int __popc(unsigned value) { return std::popcount(value); }
+inline int __ffs(int value) { return __builtin_ffs(value); }
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}

@@ -1,0 +1,348 @@
+// The kernel of the `resident` engine, run on the CPU: what it computes, on machines without a device too. Every tile
+// shape, even and uneven layouts, fp32 and fp16 storage. Sums are exact: activations are compared bit for bit with the
+// fp64 reference after every phase.
+
+#include <gtest/gtest.h>
+
+#include "engines/cuda/resident_kernel.cuh"
+#include "plan/planner.hpp"
+#include "spdnn/engine.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn::cuda::resident {
+namespace {
+
+using testing::Dice;
+
+constexpr std::size_t kSharedBytes = std::size_t{226} << 10U;
+constexpr Index kSpareSlots = 3;
+constexpr unsigned kBlocks = 3;
+
+/// A plan laid out for a shape, and images on the way through it.
+template <class C>
+class Run {
+ public:
+  static bool takes(const Plan& plan) {
+    bool values = false;
+    for (const Layer& layer : plan.layers) values = values || !layer.weights.uniform();
+    return values == C::kValues && plan.max_width() <= C::kShape.capacity() &&
+           needed_slots(plan, C::kShape, true) <= most_slots();
+  }
+
+  Run(const Plan& plan, const ImageSet& images, Index least_layers)
+      : plan_(plan),
+        images_(images.images()),
+        least_layers_(least_layers),
+        layout_(lay_out(plan, C::kShape, slots_for(plan), true, C::kUneven)) {
+    const bool everywhere = plan.bias_rule == BiasRule::everywhere;
+    for (const Layer& layer : plan.layers) {
+      stride_ = std::max(stride_, (layer.outputs() + 3) / 4 * 4);
+      infos_.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
+                        0.0F, everywhere || layer.bias.max() <= 0});
+    }
+    stream_ = layout_.stream;
+    stream_.resize(stream_.size() + 16 * std::size_t{layout_.chunk_units()});
+    program_ = {reinterpret_cast<const uint4*>(stream_.data()),
+                layout_.starts.data(),
+                layout_.rounds.data(),
+                layout_.splits.data(),
+                layout_.targets.data(),
+                layout_.biases.empty() ? nullptr : layout_.biases.data(),
+                layout_.copies.data(),
+                infos_.data(),
+                plan.depth(),
+                layout_.width,
+                layout_.zero_slot,
+                layout_.slots,
+                {static_cast<float>(*plan.cap), everywhere},
+                plan.passes.dead ? plan.dead_from : kNever,
+                plan.passes.saturated ? plan.saturated_from : kNever,
+                false};
+    control_.images = images_;
+    control_.epoch = 1;
+    begin_batch(images.bits());
+    if (plan.passes.identical) begin_search();
+  }
+
+  const ResidentLayout& layout() const { return layout_; }
+
+  void advance(Index first, Index until) {
+    const Turn turn{until, 0, kNever, least_layers_};
+    for (Index layer = first; layer < until; layer += shortest_phase(layer, least_layers_))
+      emulation::launch(kBlocks, C::kThreads, kSharedBytes, [&] { resident_kernel<C>(program_, batch_, turn); });
+  }
+
+  std::vector<double> activations() const {
+    const Index width = plan_.layers[control_.layer - 1].outputs();
+    std::vector<double> all(std::size_t{images_} * width, 0.0);
+    const auto row = [&](Index image) { return all.begin() + std::ptrdiff_t{image} * width; };
+    for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
+    const auto* from = rows_[control_.side].data();
+    for (Index i = 0; i < control_.images; ++i, from += stride_) std::copy_n(from, width, row(ids_[control_.side][i]));
+    for (Index image = 0; image < images_; ++image)
+      if (owner_of(image) != image) std::copy_n(row(owner_of(image)), width, row(image));
+    return all;
+  }
+
+  Categories categories() const {
+    Categories found;
+    for (Index image = 0; image < images_; ++image)
+      if ((categories_[image / 32] >> (image % 32) & 1U) != 0) found.push_back(image);
+    return found;
+  }
+
+  std::vector<std::int64_t> alive() const {
+    std::vector<std::int64_t> alive;
+    std::int64_t saturated = 0;
+    unsigned long long copies = 0;
+    for (const LayerCount& count : counts_) {
+      copies += count.copies;
+      alive.push_back(saturated + static_cast<std::int64_t>(count.live + copies));
+      saturated += static_cast<std::int64_t>(count.saturated);
+    }
+    return alive;
+  }
+
+  Index copies() const { return control_.copies; }
+
+ private:
+  static constexpr Index most_slots() {
+    return static_cast<Index>(kSharedBytes / C::kShape.slot_bytes()) - kSpareSlots;
+  }
+  static Index slots_for(const Plan& plan) {
+    const Index needed = needed_slots(plan, C::kShape, true);
+    return C::kShape.colours() == 1 ? needed : std::min(most_slots(), 2 * (needed + C::kShape.colours()));
+  }
+
+  void begin_batch(const BitMatrix& bits) {
+    counts_.resize(plan_.depth());
+    categories_.resize(images_ / 32 + 1);
+    borderline_.resize(images_ / 32 + 1);
+    progress_.resize(images_ + 1);
+    settled_.resize(images_ + 1);
+    for (std::size_t side = 0; side < 2; ++side) {
+      rows_[side].resize((std::size_t{images_} + 32) * stride_);
+      ids_[side].resize(images_);
+      batch_.rows[side] = rows_[side].data();
+      batch_.ids[side] = ids_[side].data();
+    }
+    batch_.control = &control_;
+    batch_.counts = counts_.data();
+    batch_.categories = categories_.data();
+    batch_.borderline = borderline_.data();
+    batch_.progress = progress_.data();
+    batch_.settled = settled_.data();
+    batch_.stride = stride_;
+    batch_.bits = reinterpret_cast<const std::uint32_t*>(bits.words.data());
+    batch_.words = (plan_.inputs() + 63) / 64 * 2;
+  }
+
+  void begin_search() {
+    const Index mask = std::bit_ceil(images_) - 1;
+    for (std::size_t side = 0; side < 2; ++side) {
+      tables_[side].resize(2 * std::size_t{mask} + 2);
+      hashes_[side].resize(images_);
+      batch_.search.tables[side] = tables_[side].data();
+      batch_.search.hashes[side] = hashes_[side].data();
+    }
+    list_.resize(images_);
+    endings_.resize(images_);
+    batch_.search.row_mask = mask;
+    batch_.search.list = list_.data();
+    batch_.search.listed = &control_.listed;
+    batch_.search.copies = &control_.copies;
+    batch_.search.endings = endings_.data();
+    batch_.search.dark_layers = plan_.passes.dead ? std::max(plan_.dead_from, 1U) - 1 : plan_.depth();
+    batch_.search.dark_words = images_ / 32 + 1;
+    dark_.resize(std::size_t{batch_.search.dark_layers} * batch_.search.dark_words);
+    batch_.search.dark = dark_.data();
+  }
+
+  Index owner_of(Index image) const {
+    for (std::size_t i = 0; i < control_.listed; ++i)
+      if (list_[i].image == image) return owner_of(list_[i].owner);
+    return image;
+  }
+
+  const Plan& plan_;
+  Index images_;
+  Index least_layers_;
+  ResidentLayout layout_;
+  Index stride_ = 0;
+  std::vector<LayerInfo> infos_;
+  std::vector<std::uint32_t> stream_;
+  Program program_{};
+  Control control_{};
+  Batch batch_{};
+  std::vector<LayerCount> counts_;
+  std::vector<std::uint32_t> categories_, borderline_, settled_, dark_;
+  std::vector<Index> progress_;
+  std::vector<float> rows_[2];
+  std::vector<Index> ids_[2];
+  std::vector<unsigned long long> tables_[2];
+  std::vector<std::uint32_t> hashes_[2];
+  std::vector<Copy> list_;
+  std::vector<Ending> endings_;
+};
+
+/// What happened in all runs of a test, so that it can say whether they showed anything.
+struct Seen {
+  int runs = 0;
+  int uneven = 0;
+  Index copies = 0;
+};
+
+/// Compares with the reference after every layer, or at the end of a run of all layers at once.
+template <class C>
+void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  if (!Run<C>::takes(plan)) return;
+  SCOPED_TRACE(::testing::Message() << plan.max_width() << " neurons, tiles of " << C::kImages << " images, "
+                                    << C::kThreads << " threads, uneven " << C::kUneven << ", least phase "
+                                    << least_layers << (by_layer ? ", by layer" : ", whole"));
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  reference->reset();
+  Run<C> run(plan, images, least_layers);
+  const Index step = by_layer ? 1 : plan.depth();
+  for (Index layer = 0; layer < plan.depth(); layer += step) {
+    run.advance(layer, layer + step);
+    for (Index k = layer; k < layer + step; ++k) reference->advance(k, k + 1);
+    ASSERT_EQ(run.activations(), reference->activations()) << "behind layer " << layer + step;
+  }
+  const Outcome expected = reference->outcome();
+  EXPECT_EQ(run.categories(), expected.categories);
+  EXPECT_EQ(run.alive(), expected.alive);
+  ++seen.runs;
+  seen.uneven += run.layout().uneven ? 1 : 0;
+  seen.copies += run.copies();
+}
+
+template <class Stored, Index M, Index V, Index Threads, Index Rounds, Index Ahead, bool Uneven = false>
+void check_shape(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, false>>(plan, images, least_layers, by_layer, seen);
+  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, false>>(plan, images, least_layers, by_layer, seen);
+  if constexpr (Uneven) {
+    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, true>>(plan, images, least_layers, by_layer, seen);
+    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, true>>(plan, images, least_layers, by_layer, seen);
+  }
+}
+
+/// Those of resident_fp32.cu.
+void check_fp32(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  check_shape<float, 32, 16, 128, 1, 2>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 32, 16, 512, 4, 1, true>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 16, 8, 512, 8, 1, true>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 8, 8, 512, 8, 1, true>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 4, 4, 512, 16, 2, true>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 2, 2, 1024, 16, 2, true>(plan, images, least_layers, by_layer, seen);
+  check_shape<float, 8, 8, 64, 1, 4>(plan, images, least_layers, by_layer, seen);
+}
+
+/// One of each kind in resident_fp16.cu.
+void check_fp16(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  check_shape<__half, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
+  check_shape<__half, 16, 16, 512, 8, 1>(plan, images, least_layers, by_layer, seen);
+  check_shape<__half, 4, 4, 1024, 16, 2>(plan, images, least_layers, by_layer, seen);
+}
+
+/// A layer of random rows: every 40th reads up to `most` inputs of the first `inputs`, the others up to ten.
+Layer skewed_layer(Index width, Index inputs, Index most, bool uniform, double bias, Dice& dice) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index row = 0; row < width; ++row) {
+    const Index degree = row % 40 == 11 ? most : 1 + static_cast<Index>(dice.below(10));
+    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(inputs)));
+    offsets.push_back(indices.size());
+  }
+  std::vector<float> weights(indices.size());
+  for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
+  Layer layer;
+  layer.weights.rows = layer.weights.cols = width;
+  layer.weights.offsets = Array<Offset>(std::move(offsets));
+  layer.weights.indices = Array<Index>(std::move(indices));
+  layer.weights.value = 0.5F;
+  if (!uniform) layer.weights.values = Array<float>(std::move(weights));
+  layer.bias.uniform = bias;
+  return layer;
+}
+
+class EmulatedResident : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "AddressSanitizer does not know of fibers";
+#endif
+  }
+};
+
+TEST_F(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
+  Seen seen;
+  for (const Index width : {60U, 300U}) {
+    for (const bool uniform : {true, false}) {
+      Dice dice(width + (uniform ? 1U : 0U));
+      Network network;
+      for (const double bias : {-0.125, -0.5, -1.0})
+        network.layers.push_back(skewed_layer(width, width, width, uniform, bias, dice));
+      network.cap = 32.0;
+      const ImageSet images = testing::bit_images(dice, 35, width, 0.1);
+      const Plan plan = make_plan(network, parse_passes("dead"));
+      check_fp32(plan, images, 1, true, seen);
+    }
+  }
+  EXPECT_GT(seen.runs, 30);
+  EXPECT_GT(seen.uneven, 10);
+}
+
+/// Ten weights of at most 1 and a cap of 2: halves hold the activations of five layers.
+TEST_F(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
+  Seen seen;
+  Dice dice(3);
+  Network network;
+  for (const double bias : {-0.25, -0.5, -0.5}) network.layers.push_back(skewed_layer(150, 150, 20, true, bias, dice));
+  network.cap = 2.0;
+  check_fp16(make_plan(network, parse_passes("dead,saturated")), testing::bit_images(dice, 35, 150, 0.1), 1, true,
+             seen);
+  EXPECT_EQ(seen.runs, 3);
+}
+
+/// Images of 13 kinds, alike where the first layer reads them: in long phases tiles are shared by two blocks.
+TEST_F(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
+  constexpr Index kWidth = 45;
+  constexpr Index kImages = 100;
+  Seen seen;
+  for (const Index depth : {5U, 14U}) {
+    Dice dice(depth);
+    Network network;
+    for (Index k = 0; k < depth; ++k)
+      network.layers.push_back(skewed_layer(kWidth, kWidth / 3, 12, true, k % 3 == 2 ? -0.75 : -0.25, dice));
+    network.cap = 2.0;
+    std::vector<Offset> offsets{0};
+    std::vector<Index> indices;
+    for (Index image = 0; image < kImages; ++image) {
+      Dice kind(1000 + image % 13);
+      Dice own(image);
+      for (Index input = 0; input < kWidth; ++input)
+        if (input < kWidth / 3 ? kind.below(100) < 6 * (image % 13) : own.below(2) == 0) indices.push_back(input);
+      offsets.push_back(indices.size());
+    }
+    CsrMatrix sparse;
+    sparse.rows = kImages;
+    sparse.cols = kWidth;
+    sparse.offsets = Array<Offset>(std::move(offsets));
+    sparse.indices = Array<Index>(std::move(indices));
+    const ImageSet images{ImageSet{sparse}.to_bits()};
+    for (const char* passes : {"all", "identical", "dead,identical", "saturated"}) {
+      SCOPED_TRACE(passes);
+      const Plan plan = make_plan(network, parse_passes(passes));
+      for (const bool by_layer : {true, false}) {
+        check_shape<float, 32, 16, 128, 1, 2>(plan, images, 4, by_layer, seen);
+        check_shape<float, 8, 8, 64, 2, 2>(plan, images, 4, by_layer, seen);
+      }
+    }
+  }
+  EXPECT_GT(seen.copies, 500U);
+}
+
+}  // namespace
+}  // namespace spdnn::cuda::resident
