@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 #include "spdnn/types.hpp"
 
 namespace spdnn::cuda {
@@ -24,5 +26,14 @@ __device__ inline Index load_acquire(const Index* from) {
 __device__ inline void store_release(Index* to, Index value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
+
+/// Copies 16 bytes beside what the thread goes on with; they are there after wait_for_copies(), for the block after a
+/// barrier, too.
+__device__ inline void copy_16_bytes(void* shared, const void* global) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global));
+}
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 }  // namespace spdnn::cuda

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "engines/cascade_program.hpp"
+#include "engines/cuda/block.cuh"
 #include "engines/cuda/device_layer.hpp"
 
 namespace spdnn::cuda::cascade {
@@ -155,7 +156,7 @@ __device__ inline void add_classes(const Counting& c, Index first, const std::ui
 }
 
 __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ Counting c) {
-  extern __shared__ __align__(16) std::uint32_t bits[];
+  auto* bits = dynamic_shared<std::uint32_t>();
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
 #endif

@@ -25,12 +25,6 @@ namespace spdnn::cuda::cascade {
 /// Bytes of a layer's terms that L1 takes beside the shared memory.
 inline constexpr Index kPrefetched = std::uint32_t{8} << 10U;
 
-__device__ inline void copy_16_bytes(void* shared, const void* global) {
-  asm volatile(
-      "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-      "l"(global));
-}
-
 /// Brings a layer's description into shared memory; visible after wait_for_copies() and a barrier. The last warp does
 /// it: it is the first to have nothing else to do.
 __device__ inline void fetch_layer(const Program& program, Index layer, Shared& shared) {

@@ -237,8 +237,6 @@ __device__ inline void run_region(const Program& program, const CascadeLayer& gi
     run_columns<1>(program, layer, from, to, shift, slot, shared);
 }
 
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
 /// A layer on all images of a set: each region's outputs go to a free one. Marks go to `place` and behind. Ends with a
 /// barrier, before which copies are waited for.
 __device__ inline void run_layer(const Program& program, Index place, Set& set, Memory& memory, Shared& shared) {

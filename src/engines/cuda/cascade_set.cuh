@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engines/cascade_program.hpp"
+#include "engines/cuda/block.cuh"
 #include "engines/cuda/copy_search.hpp"
 #include "engines/cuda/device_layer.hpp"
 
@@ -107,8 +108,7 @@ struct alignas(16) Shared {
   __device__ const CascadeLayer& layer(Index number) const { return layers[number % kLayersKnown]; }
 };
 
-extern __shared__ __align__(16) unsigned char block_memory[];
-__device__ inline Shared& block_shared() { return *reinterpret_cast<Shared*>(block_memory); }
+__device__ inline Shared& block_shared() { return *dynamic_shared<Shared>(); }
 static_assert(sizeof(Shared) % 16 == 0);
 
 /// Smallest shift so that 2^shift columns hold so many images, or those of a region.
@@ -123,7 +123,7 @@ struct Memory {
   std::uint32_t free;  ///< a bit a region
 
   __device__ float* at(Index region) const {
-    return reinterpret_cast<float*>(block_memory + sizeof(Shared)) + region * region_floats;
+    return reinterpret_cast<float*>(dynamic_shared<unsigned char>() + sizeof(Shared)) + region * region_floats;
   }
   __device__ Index take() {
     const Index region = __ffs(static_cast<int>(free)) - 1;

@@ -73,12 +73,22 @@ inline unsigned __reduce_or_sync(unsigned, unsigned value) {
   return bits;
 }
 
+inline unsigned __reduce_add_sync(unsigned, unsigned value) {
+  unsigned sum = 0;
+  for (const unsigned other : emulation::exchange(value)) sum += other;
+  return sum;
+}
+
 template <class T>
 T __ldg(const T* from) {
   return *from;
 }
 template <class T>
 T __ldcg(const T* from) {
+  return *from;
+}
+template <class T>
+T __ldcs(const T* from) {
   return *from;
 }
 template <class T>
@@ -112,8 +122,17 @@ T atomicExch(T* to, T value) {
 }
 
 inline int __popc(unsigned value) { return std::popcount(value); }
+inline int __clz(int value) { return std::countl_zero(static_cast<unsigned>(value)); }
 inline int __ffs(int value) { return __builtin_ffs(value); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}
+/// Byte i of the result is the byte of high:low that bits 4 i .. 4 i + 2 of `selector` name.
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{high} << 32U | low;
+  unsigned result = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    result |= static_cast<unsigned>(bytes >> (8 * (selector >> (4 * i) & 7U)) & 255U) << (8 * i);
+  return result;
 }

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstring>
+
 #include "spdnn/types.hpp"
 
 namespace spdnn::cuda {
@@ -14,5 +16,7 @@ T* dynamic_shared() {
 }
 inline Index load_acquire(const Index* from) { return *from; }
 inline void store_release(Index* to, Index value) { *to = value; }
+inline void copy_16_bytes(void* shared, const void* global) { std::memcpy(shared, global, 16); }
+inline void wait_for_copies() {}
 
 }  // namespace spdnn::cuda

@@ -1,0 +1,301 @@
+// The kernels of the `cascade` engine, run on the CPU: what they compute, on machines without a device too. The fp64
+// reference says what it must be; sums are exact.
+
+#include <gtest/gtest.h>
+
+#include "engines/cuda/cascade_count.cuh"
+#include "engines/cuda/cascade_kernel.cuh"
+#include "plan/planner.hpp"
+#include "spdnn/engine.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn::cuda::cascade {
+namespace {
+
+using testing::Dice;
+
+/// How a test divides shared memory and layers; the engine does so by the device's size.
+struct Division {
+  Index columns;
+  Index regions;
+  Index tile;    ///< images of a counting block
+  Index second;  ///< the second launch's first layer
+};
+
+/// A compiled plan, and images on the way through it.
+class Trip {
+ public:
+  Trip(const Plan& plan, const ImageSet& images, const Division& division)
+      : plan_(plan), images_(images.images()), division_(division), compiled_(compile_cascade(plan)) {
+    const Index region_floats = (division.columns * compiled_.width + 3) / 4 * 4;
+    shared_bytes_ = sizeof(Shared) + std::size_t{division.regions} * region_floats * sizeof(float);
+    program_ = {compiled_.layers.data(),
+                reinterpret_cast<const uint4*>(compiled_.terms.data()),
+                compiled_.degrees.data(),
+                compiled_.biases.data(),
+                compiled_.first.sums.data(),
+                static_cast<Index>(compiled_.first.sums.size()),
+                plan.depth(),
+                plan.passes.dead ? plan.dead_from : kNever,
+                plan.passes.saturated ? plan.saturated_from : kNever,
+                {static_cast<float>(*plan.cap), plan.bias_rule == BiasRule::everywhere},
+                division.columns,
+                division.regions,
+                region_floats};
+    begin_counting(images.bits());
+    stride_ = (compiled_.width + 3) / 4 * 4;
+    for (auto& rows : rows_) rows.resize(std::size_t{images_} * stride_);
+    for (auto& ids : ids_) ids.resize(images_);
+    by_layer_.resize(plan.depth());
+    categories_.resize(images_ / 32 + 1);
+    if (plan.passes.identical) begin_search();
+  }
+
+  /// From the inputs on.
+  void run(Index until) {
+    state_.assign(1, 0);
+    counting_.state = state_.data();
+    counting_.state_words = 1;
+    emulation::launch((images_ + counting_.tile - 1) / counting_.tile, kCountThreads, counting_.shared_bytes(),
+                      [&] { count_kernel(counting_); });
+    Index next[2] = {0, 0};
+    Batch batch{};
+    batch.counts = counts_.data();
+    batch.stride = std::size_t{32} * counting_.neuron_slices;
+    batch.images = images_;
+    batch.by_layer = by_layer_.data();
+    batch.categories = categories_.data();
+    batch.until = std::min(until, division_.second);
+    batch.out = survivors(0);
+    batch.next = &next[0];
+    batch.search = search_;
+    batch.search.endings = nullptr;
+    if (until <= division_.second) batch.results = results();
+    launch(batch);
+    last_ = 0;
+    if (until <= division_.second) return;
+    batch.in = survivors(0);
+    batch.out = survivors(1);
+    batch.first = division_.second;
+    batch.until = until;
+    batch.next = &next[1];
+    batch.search = search_;
+    batch.results = results();
+    launch(batch);
+    last_ = 1;
+  }
+
+  std::vector<double> activations(Index layers) const {
+    const Index width = plan_.layers[layers - 1].outputs();
+    std::vector<double> all(std::size_t{images_} * width, 0.0);
+    const auto row = [&](Index image) { return all.begin() + std::ptrdiff_t{image} * width; };
+    for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
+    const float* from = rows_[last_].data();
+    for (Index i = 0; i < left_[last_]; ++i, from += stride_) std::copy_n(from, width, row(ids_[last_][i]));
+    for (Index i = 0; i < static_cast<Index>(listed_); ++i)
+      if (list_[i].image != kNoImage) std::copy_n(row(list_[i].owner), width, row(list_[i].image));
+    return all;
+  }
+
+  Categories categories() const {
+    Categories found;
+    for (Index image = 0; image < images_; ++image)
+      if ((categories_[image / 32] >> (image % 32) & 1U) != 0) found.push_back(image);
+    return found;
+  }
+
+  std::vector<std::int64_t> alive() const {
+    std::vector<std::int64_t> alive;
+    std::int64_t saturated = 0;
+    Index copies = 0;
+    for (const LayerCount& count : by_layer_) {
+      copies += count.copies;
+      alive.push_back(saturated + Index{count.live + copies});
+      saturated += count.saturated;
+    }
+    return alive;
+  }
+
+  Index copies() const { return copies_; }
+
+ private:
+  void begin_counting(const BitMatrix& bits) {
+    const CountedLayer& first = compiled_.first;
+    counting_.input_starts = first.inputs.starts.data();
+    counting_.input_values = first.inputs.values.data();
+    counting_.class_starts = first.classes.starts.data();
+    counting_.class_values = first.classes.values.data();
+    counting_.runs = first.runs.data();
+    counting_.words = first.words.empty() ? nullptr : first.words.data();
+    counting_.class_slices = first.inputs.slices();
+    counting_.neuron_slices = first.classes.slices();
+    if (!first.words.empty())
+      counting_.words_per_class = static_cast<Index>(first.words.size() / first.inputs.slices());
+    const Index quads = 8 * counting_.neuron_slices;
+    if (quads > 0) counting_.runs_per_neuron = static_cast<Index>(first.runs.size() / quads);
+    counting_.image_pairs = (plan_.inputs() + 63) / 64;
+    counting_.tile = division_.tile;
+    counting_.image_words = bits.words.data();
+    counting_.images = images_;
+    counts_.resize(std::size_t{images_} * 32 * counting_.neuron_slices);
+    counting_.counts = counts_.data();
+  }
+
+  void begin_search() {
+    const Index mask = std::bit_ceil(images_) - 1;
+    table_.resize(2 * std::size_t{mask} + 2);
+    hashes_.resize(images_);
+    list_.resize(images_);
+    endings_.resize(images_);
+    const Index dark_layers = plan_.passes.dead ? std::max(plan_.dead_from, 1U) - 1 : plan_.depth();
+    dark_.resize(std::size_t{dark_layers} * (images_ / 32 + 1));
+    search_ = {{table_.data(), table_.data()},
+               {hashes_.data(), hashes_.data()},
+               mask,
+               list_.data(),
+               &done_,
+               &copies_,
+               endings_.data(),
+               dark_.data(),
+               dark_layers,
+               images_ / 32 + 1};
+  }
+
+  Survivors survivors(std::size_t side) { return {rows_[side].data(), stride_, ids_[side].data(), &left_[side]}; }
+
+  /// The counters are read where they are: what is handed over is a word of their own.
+  Results results() { return {&handed_over_, &to_hand_over_, 1, &done_}; }
+
+  void launch(const Batch& batch) {
+    emulation::launch(kBlocks, kThreads, shared_bytes_, [&] { cascade_kernel(program_, batch); });
+    listed_ = static_cast<std::uint32_t>(done_);
+    if (batch.results.to != nullptr) {
+      EXPECT_EQ(done_ >> 32U, kBlocks);
+      EXPECT_EQ(handed_over_.x, to_hand_over_.x);
+    }
+  }
+
+  static constexpr unsigned kBlocks = 3;
+
+  const Plan& plan_;
+  Index images_;
+  Division division_;
+  CascadeProgram compiled_;
+  std::size_t shared_bytes_ = 0;
+  Index stride_ = 0;
+  Program program_{};
+  Counting counting_{};
+  std::vector<std::uint8_t> counts_;
+  std::vector<std::uint32_t> state_;
+  std::vector<float> rows_[2];
+  std::vector<Index> ids_[2];
+  Index left_[2] = {0, 0};
+  std::size_t last_ = 0;
+  std::vector<LayerCount> by_layer_;
+  std::vector<std::uint32_t> categories_;
+  CopySearch search_{};
+  std::vector<unsigned long long> table_;
+  std::vector<std::uint32_t> hashes_, dark_;
+  std::vector<Copy> list_;
+  std::vector<Ending> endings_;
+  unsigned long long done_ = 0;
+  std::uint32_t listed_ = 0;
+  Index copies_ = 0;
+  uint4 to_hand_over_{7, 0, 0, 0};
+  uint4 handed_over_{};
+};
+
+/// Layers of one weight; from the second on sums of a, b, a, b, ... up to layer `alternating`. `ordered`: neighbours of
+/// the first layer read neighbouring inputs, which are counted by whole words then.
+Network make_network(Index inputs, Index width, Index depth, Index alternating, bool ordered, Dice& dice) {
+  Network network;
+  for (Index k = 0; k < depth; ++k) {
+    const Index from = k == 0 ? inputs : width;
+    std::vector<Offset> offsets{0};
+    std::vector<Index> indices;
+    for (Index row = 0; row < width; ++row) {
+      const bool pairs = k > 0 && k < alternating;
+      const Index degree = pairs || k == 0 ? 8 : 3 + static_cast<Index>(dice.below(6));
+      const Index pair[2] = {static_cast<Index>(dice.below(from)), static_cast<Index>(dice.below(from))};
+      for (Index t = 0; t < degree; ++t) {
+        const auto any = static_cast<Index>(dice.below(from));
+        indices.push_back(pairs ? pair[t % 2] : k == 0 && ordered ? (row + t) % from : any);
+      }
+      offsets.push_back(indices.size());
+    }
+    Layer layer;
+    layer.weights.rows = width;
+    layer.weights.cols = from;
+    layer.weights.offsets = Array<Offset>(std::move(offsets));
+    layer.weights.indices = Array<Index>(std::move(indices));
+    layer.weights.value = 0.25F;
+    layer.bias.uniform = -0.25;
+    network.layers.push_back(std::move(layer));
+  }
+  network.cap = 1.5;
+  return network;
+}
+
+/// Every image twice; of all densities, so that some die, some saturate and some live.
+ImageSet make_images(Index images, Index inputs) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index image = 0; image < images; ++image) {
+    Dice dice(1 + image / 2);
+    const auto density = dice.below(101);
+    for (Index input = 0; input < inputs; ++input)
+      if (dice.below(100) < density) indices.push_back(input);
+    offsets.push_back(indices.size());
+  }
+  CsrMatrix sparse;
+  sparse.rows = images;
+  sparse.cols = inputs;
+  sparse.offsets = Array<Offset>(std::move(offsets));
+  sparse.indices = Array<Index>(std::move(indices));
+  return ImageSet{ImageSet{sparse}.to_bits()};
+}
+
+TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer does not know of fibers";
+#endif
+  Index copies = 0;
+  std::size_t live = 0;
+  for (const Index width : {37U, 96U}) {
+    Dice dice(width);
+    const bool ordered = width == 96;
+    const Index inputs = ordered ? width : 150;
+    const Network network = make_network(inputs, width, 7, 3, ordered, dice);
+    EXPECT_EQ(compile_cascade(make_plan(network, {})).first.words.empty(), !ordered);
+    for (const Index count : {1U, 90U, 400U}) {
+      const ImageSet images = make_images(count, inputs);
+      for (const char* passes : {"none", "dead", "all", "identical"}) {
+        const Plan plan = make_plan(network, parse_passes(passes));
+        const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+        reference->load(images);
+        for (const Division& division : {Division{32, 4, 16, 3}, Division{16, 8, 64, 2}}) {
+          reference->reset();
+          for (Index layers = 1; layers <= plan.depth(); ++layers) {
+            SCOPED_TRACE(::testing::Message() << width << " neurons, " << count << " images, " << passes << ", "
+                                              << division.columns << " columns, " << layers << " layers");
+            reference->advance(layers - 1, layers);
+            Trip trip(plan, images, division);
+            trip.run(layers);
+            ASSERT_EQ(trip.activations(layers), reference->activations());
+            if (layers < plan.depth()) continue;
+            const Outcome expected = reference->outcome();
+            EXPECT_EQ(trip.categories(), expected.categories);
+            EXPECT_EQ(trip.alive(), expected.alive);
+            copies += trip.copies();
+            live += expected.categories.size();
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(copies, 100U);
+  EXPECT_GT(live, 1000U);
+}
+
+}  // namespace
+}  // namespace spdnn::cuda::cascade
