@@ -53,8 +53,10 @@ LIBRARY   := $(OUT)/libspdnn.a
 PROGRAM   := $(OUT)/spdnn
 UNIT_TESTS := $(OUT)/spdnn_tests
 UNIT_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
-# Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. Not beside those for a device.
-EMULATED_OBJECTS := $(if $(filter 1,$(GPU)),,$(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort)))
+# Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. Not beside kernels for a device, nor
+# with AddressSanitizer, which does not know of fibers.
+EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
+EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(EMULATED_OBJECTS))
 GPU_TESTS    := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS  := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 GPU_OBJECTS  += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)

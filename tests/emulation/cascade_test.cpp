@@ -256,9 +256,6 @@ ImageSet make_images(Index images, Index inputs) {
 }
 
 TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer does not know of fibers";
-#endif
   Index copies = 0;
   std::size_t live = 0;
   for (const Index width : {37U, 96U}) {

@@ -267,16 +267,7 @@ Layer skewed_layer(Index width, Index inputs, Index most, bool uniform, double b
   return layer;
 }
 
-class EmulatedResident : public ::testing::Test {
- protected:
-  void SetUp() override {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "AddressSanitizer does not know of fibers";
-#endif
-  }
-};
-
-TEST_F(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
+TEST(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
   Seen seen;
   for (const Index width : {60U, 300U}) {
     for (const bool uniform : {true, false}) {
@@ -295,7 +286,7 @@ TEST_F(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
 }
 
 /// Ten weights of at most 1 and a cap of 2: halves hold the activations of five layers.
-TEST_F(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
+TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
   Seen seen;
   Dice dice(3);
   Network network;
@@ -307,7 +298,7 @@ TEST_F(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
 }
 
 /// Images of 13 kinds, alike where the first layer reads them: in long phases tiles are shared by two blocks.
-TEST_F(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
+TEST(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
   constexpr Index kWidth = 45;
   constexpr Index kImages = 100;
   Seen seen;
