@@ -5,6 +5,7 @@
 
 #include "engines/cuda/cascade_count.cuh"
 #include "engines/cuda/cascade_kernel.cuh"
+#include "engines/cuda/read_outcome.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/engine.hpp"
 #include "support/battery.hpp"
@@ -97,23 +98,12 @@ class Trip {
     return all;
   }
 
-  Categories categories() const {
-    Categories found;
-    for (Index image = 0; image < images_; ++image)
-      if ((categories_[image / 32] >> (image % 32) & 1U) != 0) found.push_back(image);
-    return found;
-  }
+  Categories categories() const { return images_of(categories_.data(), images_); }
 
   std::vector<std::int64_t> alive() const {
-    std::vector<std::int64_t> alive;
-    std::int64_t saturated = 0;
-    Index copies = 0;
-    for (const LayerCount& count : by_layer_) {
-      copies += count.copies;
-      alive.push_back(saturated + Index{count.live + copies});
-      saturated += count.saturated;
-    }
-    return alive;
+    Outcome outcome;
+    add_layer_counts(by_layer_.data(), plan_.depth(), outcome);
+    return outcome.alive;
   }
 
   Index copies() const { return copies_; }

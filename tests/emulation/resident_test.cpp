@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/resident_kernel.cuh"
 #include "plan/planner.hpp"
 #include "spdnn/engine.hpp"
@@ -84,23 +85,12 @@ class Run {
     return all;
   }
 
-  Categories categories() const {
-    Categories found;
-    for (Index image = 0; image < images_; ++image)
-      if ((categories_[image / 32] >> (image % 32) & 1U) != 0) found.push_back(image);
-    return found;
-  }
+  Categories categories() const { return images_of(categories_.data(), images_); }
 
   std::vector<std::int64_t> alive() const {
-    std::vector<std::int64_t> alive;
-    std::int64_t saturated = 0;
-    unsigned long long copies = 0;
-    for (const LayerCount& count : counts_) {
-      copies += count.copies;
-      alive.push_back(saturated + static_cast<std::int64_t>(count.live + copies));
-      saturated += static_cast<std::int64_t>(count.saturated);
-    }
-    return alive;
+    Outcome outcome;
+    add_layer_counts(counts_.data(), plan_.depth(), outcome);
+    return outcome.alive;
   }
 
   Index copies() const { return control_.copies; }
