@@ -138,7 +138,8 @@ demo: build/.deps-BUILD
 
 # ---- tests -----------------------------------------------------------------------------------------------------
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS): CPPFLAGS += -Itests
-$(EMULATED_OBJECTS): CPPFLAGS := -Itests/emulation/include $(CPPFLAGS)
+# A jump from one fiber's stack to another's is no mistake.
+$(EMULATED_OBJECTS): CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include $(CPPFLAGS)
 $(EMULATED_OBJECTS): CXXFLAGS += -fno-strict-aliasing -Wno-unknown-pragmas -Wno-conversion -Wno-shadow -Wno-pedantic
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS): | build/.deps-TEST
 $(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)

@@ -7,6 +7,7 @@
 #include "engines/cuda/cascade_kernel.cuh"
 #include "engines/cuda/read_outcome.hpp"
 #include "plan/planner.hpp"
+#include "search_memory.hpp"
 #include "spdnn/engine.hpp"
 #include "support/battery.hpp"
 
@@ -49,7 +50,7 @@ class Trip {
     for (auto& ids : ids_) ids.resize(images_);
     by_layer_.resize(plan.depth());
     categories_.resize(images_ / 32 + 1);
-    if (plan.passes.identical) begin_search();
+    search_ = memory_.begin(plan, images_, &done_, &copies_);
   }
 
   /// From the inputs on.
@@ -93,8 +94,7 @@ class Trip {
     for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
     const float* from = rows_[last_].data();
     for (Index i = 0; i < left_[last_]; ++i, from += stride_) std::copy_n(from, width, row(ids_[last_][i]));
-    for (Index i = 0; i < static_cast<Index>(listed_); ++i)
-      if (list_[i].image != kNoImage) std::copy_n(row(list_[i].owner), width, row(list_[i].image));
+    memory_.fill(listed_, width, all);
     return all;
   }
 
@@ -131,26 +131,6 @@ class Trip {
     counting_.counts = counts_.data();
   }
 
-  void begin_search() {
-    const Index mask = std::bit_ceil(images_) - 1;
-    table_.resize(2 * std::size_t{mask} + 2);
-    hashes_.resize(images_);
-    list_.resize(images_);
-    endings_.resize(images_);
-    const Index dark_layers = plan_.passes.dead ? std::max(plan_.dead_from, 1U) - 1 : plan_.depth();
-    dark_.resize(std::size_t{dark_layers} * (images_ / 32 + 1));
-    search_ = {{table_.data(), table_.data()},
-               {hashes_.data(), hashes_.data()},
-               mask,
-               list_.data(),
-               &done_,
-               &copies_,
-               endings_.data(),
-               dark_.data(),
-               dark_layers,
-               images_ / 32 + 1};
-  }
-
   Survivors survivors(std::size_t side) { return {rows_[side].data(), stride_, ids_[side].data(), &left_[side]}; }
 
   /// The counters are read where they are: what is handed over is a word of their own.
@@ -184,10 +164,7 @@ class Trip {
   std::vector<LayerCount> by_layer_;
   std::vector<std::uint32_t> categories_;
   CopySearch search_{};
-  std::vector<unsigned long long> table_;
-  std::vector<std::uint32_t> hashes_, dark_;
-  std::vector<Copy> list_;
-  std::vector<Ending> endings_;
+  SearchMemory memory_;
   unsigned long long done_ = 0;
   std::uint32_t listed_ = 0;
   Index copies_ = 0;
@@ -214,10 +191,7 @@ Network make_network(Index inputs, Index width, Index depth, Index alternating, 
       offsets.push_back(indices.size());
     }
     Layer layer;
-    layer.weights.rows = width;
-    layer.weights.cols = from;
-    layer.weights.offsets = Array<Offset>(std::move(offsets));
-    layer.weights.indices = Array<Index>(std::move(indices));
+    layer.weights = make_csr(width, from, std::move(offsets), std::move(indices), {});
     layer.weights.value = 0.25F;
     layer.bias.uniform = -0.25;
     network.layers.push_back(std::move(layer));
@@ -237,11 +211,7 @@ ImageSet make_images(Index images, Index inputs) {
       if (dice.below(100) < density) indices.push_back(input);
     offsets.push_back(indices.size());
   }
-  CsrMatrix sparse;
-  sparse.rows = images;
-  sparse.cols = inputs;
-  sparse.offsets = Array<Offset>(std::move(offsets));
-  sparse.indices = Array<Index>(std::move(indices));
+  const CsrMatrix sparse = make_csr(images, inputs, std::move(offsets), std::move(indices), {});
   return ImageSet{ImageSet{sparse}.to_bits()};
 }
 

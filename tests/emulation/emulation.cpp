@@ -43,10 +43,11 @@ struct State {
   unsigned barriers = 0;
   int collected = 0;
   int result = 0;
+  unsigned long long steps = 0;  ///< beginnings, ends and arrivals
 };
 State state;
 
-void give_way() {
+void switch_away() {
   if (_setjmp(state.fibers[state.thread.x].place) == 0) _longjmp(state.scheduler, 1);
 }
 
@@ -54,6 +55,7 @@ void run_fiber() {
   state.kernel();
   state.fibers[state.thread.x].ended = true;
   --state.running;
+  ++state.steps;
   _longjmp(state.scheduler, 1);
 }
 
@@ -62,6 +64,7 @@ __attribute__((noinline)) void go_on(Fiber& fiber) {
   if (_setjmp(state.scheduler) != 0) return;
   if (fiber.started) _longjmp(fiber.place, 1);
   fiber.started = true;
+  ++state.steps;
   setcontext(&fiber.beginning);
 }
 
@@ -81,11 +84,14 @@ void run_block(unsigned number) {
   state.collected = 0;
   state.warps.assign(state.threads.x / 32, {});
   for (Fiber& fiber : state.fibers) prepare(fiber);
-  while (state.running > 0) {
+  for (unsigned idle = 0; state.running > 0; ++idle) {
+    const auto before = state.steps;
     for (unsigned thread = 0; thread < state.threads.x; ++thread) {
       state.thread.x = thread;
       if (!state.fibers[thread].ended) go_on(state.fibers[thread]);
     }
+    if (state.steps != before) idle = 0;
+    if (idle > 2) throw std::logic_error("the threads of a block wait for what does not come");
   }
 }
 
@@ -115,11 +121,14 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const s
   for (unsigned number = 0; number < blocks; ++number) run_block(number);
 }
 
+void pause() { switch_away(); }
+
 int barrier(int value) {
   state.collected |= value;
   ++state.arrived;
+  ++state.steps;
   const unsigned before = state.barriers;
-  while (state.barriers == before && !open_barrier()) give_way();
+  while (state.barriers == before && !open_barrier()) switch_away();
   return state.result;
 }
 
@@ -130,7 +139,8 @@ std::array<unsigned long long, 32> exchange_bits(unsigned long long bits) {
   if (warp.arrived[side] == 32) warp.arrived[side] = 0;
   warp.values[side][lane] = bits;
   ++warp.arrived[side];
-  while (warp.arrived[side] < 32) give_way();
+  ++state.steps;
+  while (warp.arrived[side] < 32) switch_away();
   return warp.values[side];
 }
 

@@ -7,6 +7,7 @@
 #include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/resident_kernel.cuh"
 #include "plan/planner.hpp"
+#include "search_memory.hpp"
 #include "spdnn/engine.hpp"
 #include "support/battery.hpp"
 
@@ -62,7 +63,7 @@ class Run {
     control_.images = images_;
     control_.epoch = 1;
     begin_batch(images.bits());
-    if (plan.passes.identical) begin_search();
+    batch_.search = search_.begin(plan, images_, &control_.listed, &control_.copies);
   }
 
   const ResidentLayout& layout() const { return layout_; }
@@ -80,8 +81,7 @@ class Run {
     for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
     const auto* from = rows_[control_.side].data();
     for (Index i = 0; i < control_.images; ++i, from += stride_) std::copy_n(from, width, row(ids_[control_.side][i]));
-    for (Index image = 0; image < images_; ++image)
-      if (owner_of(image) != image) std::copy_n(row(owner_of(image)), width, row(image));
+    search_.fill(control_.listed, width, all);
     return all;
   }
 
@@ -127,33 +127,6 @@ class Run {
     batch_.words = (plan_.inputs() + 63) / 64 * 2;
   }
 
-  void begin_search() {
-    const Index mask = std::bit_ceil(images_) - 1;
-    for (std::size_t side = 0; side < 2; ++side) {
-      tables_[side].resize(2 * std::size_t{mask} + 2);
-      hashes_[side].resize(images_);
-      batch_.search.tables[side] = tables_[side].data();
-      batch_.search.hashes[side] = hashes_[side].data();
-    }
-    list_.resize(images_);
-    endings_.resize(images_);
-    batch_.search.row_mask = mask;
-    batch_.search.list = list_.data();
-    batch_.search.listed = &control_.listed;
-    batch_.search.copies = &control_.copies;
-    batch_.search.endings = endings_.data();
-    batch_.search.dark_layers = plan_.passes.dead ? std::max(plan_.dead_from, 1U) - 1 : plan_.depth();
-    batch_.search.dark_words = images_ / 32 + 1;
-    dark_.resize(std::size_t{batch_.search.dark_layers} * batch_.search.dark_words);
-    batch_.search.dark = dark_.data();
-  }
-
-  Index owner_of(Index image) const {
-    for (std::size_t i = 0; i < control_.listed; ++i)
-      if (list_[i].image == image) return owner_of(list_[i].owner);
-    return image;
-  }
-
   const Plan& plan_;
   Index images_;
   Index least_layers_;
@@ -165,14 +138,11 @@ class Run {
   Control control_{};
   Batch batch_{};
   std::vector<LayerCount> counts_;
-  std::vector<std::uint32_t> categories_, borderline_, settled_, dark_;
+  std::vector<std::uint32_t> categories_, borderline_, settled_;
   std::vector<Index> progress_;
   std::vector<float> rows_[2];
   std::vector<Index> ids_[2];
-  std::vector<unsigned long long> tables_[2];
-  std::vector<std::uint32_t> hashes_[2];
-  std::vector<Copy> list_;
-  std::vector<Ending> endings_;
+  SearchMemory search_;
 };
 
 /// What happened in all runs of a test, so that it can say whether they showed anything.
@@ -236,27 +206,6 @@ void check_fp16(const Plan& plan, const ImageSet& images, Index least_layers, bo
   check_shape<__half, 4, 4, 1024, 16, 2>(plan, images, least_layers, by_layer, seen);
 }
 
-/// A layer of random rows: every 40th reads up to `most` inputs of the first `inputs`, the others up to ten.
-Layer skewed_layer(Index width, Index inputs, Index most, bool uniform, double bias, Dice& dice) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  for (Index row = 0; row < width; ++row) {
-    const Index degree = row % 40 == 11 ? most : 1 + static_cast<Index>(dice.below(10));
-    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(inputs)));
-    offsets.push_back(indices.size());
-  }
-  std::vector<float> weights(indices.size());
-  for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
-  Layer layer;
-  layer.weights.rows = layer.weights.cols = width;
-  layer.weights.offsets = Array<Offset>(std::move(offsets));
-  layer.weights.indices = Array<Index>(std::move(indices));
-  layer.weights.value = 0.5F;
-  if (!uniform) layer.weights.values = Array<float>(std::move(weights));
-  layer.bias.uniform = bias;
-  return layer;
-}
-
 TEST(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
   Seen seen;
   for (const Index width : {60U, 300U}) {
@@ -264,7 +213,7 @@ TEST(EmulatedResident, UnevenSumsAreRightAfterEveryLayer) {
       Dice dice(width + (uniform ? 1U : 0U));
       Network network;
       for (const double bias : {-0.125, -0.5, -1.0})
-        network.layers.push_back(skewed_layer(width, width, width, uniform, bias, dice));
+        network.layers.push_back(testing::skewed_layer(dice, width, width, width, uniform, bias));
       network.cap = 32.0;
       const ImageSet images = testing::bit_images(dice, 35, width, 0.1);
       const Plan plan = make_plan(network, parse_passes("dead"));
@@ -280,7 +229,8 @@ TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
   Seen seen;
   Dice dice(3);
   Network network;
-  for (const double bias : {-0.25, -0.5, -0.5}) network.layers.push_back(skewed_layer(150, 150, 20, true, bias, dice));
+  for (const double bias : {-0.25, -0.5, -0.5})
+    network.layers.push_back(testing::skewed_layer(dice, 150, 150, 20, true, bias));
   network.cap = 2.0;
   check_fp16(make_plan(network, parse_passes("dead,saturated")), testing::bit_images(dice, 35, 150, 0.1), 1, true,
              seen);
@@ -296,7 +246,7 @@ TEST(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
     Dice dice(depth);
     Network network;
     for (Index k = 0; k < depth; ++k)
-      network.layers.push_back(skewed_layer(kWidth, kWidth / 3, 12, true, k % 3 == 2 ? -0.75 : -0.25, dice));
+      network.layers.push_back(testing::skewed_layer(dice, kWidth, kWidth / 3, 12, true, k % 3 == 2 ? -0.75 : -0.25));
     network.cap = 2.0;
     std::vector<Offset> offsets{0};
     std::vector<Index> indices;
@@ -307,11 +257,7 @@ TEST(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
         if (input < kWidth / 3 ? kind.below(100) < 6 * (image % 13) : own.below(2) == 0) indices.push_back(input);
       offsets.push_back(indices.size());
     }
-    CsrMatrix sparse;
-    sparse.rows = kImages;
-    sparse.cols = kWidth;
-    sparse.offsets = Array<Offset>(std::move(offsets));
-    sparse.indices = Array<Index>(std::move(indices));
+    const CsrMatrix sparse = make_csr(kImages, kWidth, std::move(offsets), std::move(indices), {});
     const ImageSet images{ImageSet{sparse}.to_bits()};
     for (const char* passes : {"all", "identical", "dead,identical", "saturated"}) {
       SCOPED_TRACE(passes);

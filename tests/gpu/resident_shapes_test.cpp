@@ -11,29 +11,11 @@ namespace {
 
 using testing::Dice;
 
-/// One neuron in 40 reads up to 2000 inputs, the others up to ten. Three layers of weights that are multiples of 1/4
-/// (or all 1/2) make activations multiples of 1/64, and sums at most 2^16.
+/// Three layers make activations multiples of 1/64, and sums at most 2^16.
 Network skewed_network(Index width, bool uniform, Dice& dice) {
   Network network;
-  for (const double bias : {-0.125, -0.5, -1.0}) {
-    std::vector<Offset> offsets{0};
-    std::vector<Index> indices;
-    for (Index row = 0; row < width; ++row) {
-      const Index degree = row % 40 == 11 ? std::min(width, 2000U) / (1 + row % 3) : static_cast<Index>(dice.below(11));
-      for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(width)));
-      offsets.push_back(indices.size());
-    }
-    std::vector<float> weights(indices.size());
-    for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
-    Layer layer;
-    layer.weights.rows = layer.weights.cols = width;
-    layer.weights.offsets = Array<Offset>(std::move(offsets));
-    layer.weights.indices = Array<Index>(std::move(indices));
-    layer.weights.value = 0.5F;
-    if (!uniform) layer.weights.values = Array<float>(std::move(weights));
-    layer.bias.uniform = bias;
-    network.layers.push_back(std::move(layer));
-  }
+  for (const double bias : {-0.125, -0.5, -1.0})
+    network.layers.push_back(testing::skewed_layer(dice, width, width, std::min(width, 2000U), uniform, bias));
   network.cap = 32.0;
   return network;
 }

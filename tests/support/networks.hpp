@@ -73,6 +73,25 @@ inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree,
   return make_layer(inputs, random_rows(dice, inputs, outputs, degree, low, high), bias);
 }
 
+/// Sums of very different lengths: every 40th neuron has `most` terms, the others up to ten, all with one of the first
+/// `inputs` neurons. Weights are multiples of 1/4 up to 1, or all 1/2.
+inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, bool uniform, double bias) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index row = 0; row < width; ++row) {
+    const Index degree = row % 40 == 11 ? most : static_cast<Index>(dice.below(11));
+    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(inputs)));
+    offsets.push_back(indices.size());
+  }
+  std::vector<float> weights(uniform ? 0 : indices.size());
+  for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
+  Layer layer;
+  layer.weights = make_csr(width, width, std::move(offsets), std::move(indices), std::move(weights));
+  if (uniform) layer.weights.value = 0.5F;
+  layer.bias.uniform = bias;
+  return layer;
+}
+
 /// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which
 /// differs from image to image; every seventh image is empty.
 inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {

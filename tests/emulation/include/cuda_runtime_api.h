@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "emulation.hpp"
 
@@ -97,28 +98,20 @@ void __stcg(T* to, T value) {
 }
 
 template <class T>
+T atomicExch(T* to, T value) {
+  return std::exchange(*to, value);
+}
+template <class T>
 T atomicAdd(T* to, T value) {
-  const T before = *to;
-  *to = static_cast<T>(before + value);
-  return before;
+  return atomicExch(to, static_cast<T>(*to + value));
 }
 template <class T>
 T atomicOr(T* to, T value) {
-  const T before = *to;
-  *to |= value;
-  return before;
+  return atomicExch(to, *to | value);
 }
 template <class T>
 T atomicMax(T* to, T value) {
-  const T before = *to;
-  *to = std::max(before, value);
-  return before;
-}
-template <class T>
-T atomicExch(T* to, T value) {
-  const T before = *to;
-  *to = value;
-  return before;
+  return atomicExch(to, std::max(*to, value));
 }
 
 inline int __popc(unsigned value) { return std::popcount(value); }

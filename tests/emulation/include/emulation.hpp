@@ -16,11 +16,15 @@ const Index3& block_index();
 const Index3& grid();
 const Index3& block();
 
-/// Runs `kernel` in all threads of so many blocks. `threads`: a multiple of 32.
+/// Runs `kernel` in all threads of so many blocks. `threads`: a multiple of 32. std::logic_error where they wait for
+/// one another, or for a later block, for ever.
 void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const std::function<void()>& kernel);
 
 /// Of the block at hand.
 std::byte* dynamic_shared();
+
+/// Lets the other threads go on: for one that waits for memory to change.
+void pause();
 
 /// Waits for all threads of the block that have not ended; returns the OR of their values.
 int barrier(int value);

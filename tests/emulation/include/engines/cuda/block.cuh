@@ -14,7 +14,10 @@ template <class T>
 T* dynamic_shared() {
   return reinterpret_cast<T*>(emulation::dynamic_shared());
 }
-inline Index load_acquire(const Index* from) { return *from; }
+inline Index load_acquire(const Index* from) {
+  emulation::pause();
+  return *from;
+}
 inline void store_release(Index* to, Index value) { *to = value; }
 inline void copy_16_bytes(void* shared, const void* global) { std::memcpy(shared, global, 16); }
 inline void wait_for_copies() {}
