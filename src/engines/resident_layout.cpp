@@ -298,6 +298,24 @@ void settle_unevenness(bool may_be_uneven, std::vector<LayerPart>& parts, Reside
     if ((word & round_kind::kMask) == round_kind::kWhole) word += word % 2;
 }
 
+/// Puts the layers' streams behind one another, warp by warp.
+void join_streams(const std::vector<LayerPart>& parts, ResidentLayout& layout) {
+  const Index warps = layout.shape.warps();
+  layout.starts.resize(parts.size() * warps);
+  layout.stream.reserve(std::accumulate(parts.begin(), parts.end(), std::size_t{0},
+                                        [](std::size_t sum, const auto& part) { return sum + part.stream.size(); }));
+  for (Index warp = 0; warp < warps; ++warp) {
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const LayerPart& part = parts[k];
+      layout.starts[k * warps + warp] = layout.stream.size() / 4;
+      const auto begin = part.stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp]);
+      const auto end = warp + 1 < warps ? part.stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp + 1])
+                                        : part.stream.end();
+      layout.stream.insert(layout.stream.end(), begin, end);
+    }
+  }
+}
+
 void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
   if (shape.rounds > kMaxRounds) throw std::invalid_argument("a tile shape of too many rounds");
   if (needed_slots(plan, shape, from_bits) > slots || slots >= kNoCopy)
@@ -362,13 +380,11 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
                [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), copies, may_split, layout); });
   settle_unevenness(may_be_uneven, parts, layout);
 
-  for (LayerPart& part : parts) {
-    for (const Offset start : part.starts) layout.starts.push_back(layout.stream.size() / 4 + start);
-    layout.stream.insert(layout.stream.end(), part.stream.begin(), part.stream.end());
+  for (const LayerPart& part : parts) {
     layout.padded += part.padded;
     layout.reads.push_back(part.reads + (layout.reads.empty() ? 0 : layout.reads.back()));
-    part = {};
   }
+  join_streams(parts, layout);
   for (const auto& of_layer : copies) layout.copies.insert(layout.copies.end(), of_layer.begin(), of_layer.end());
   return layout;
 }

@@ -67,7 +67,8 @@ struct ResidentLayout {
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
   /// floats and bundle() x 4 floats. A piece of a split round likewise, with fewer neurons.
   std::vector<std::uint32_t> stream;
-  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units
+  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units;
+                                       ///< a warp's chunks of one layer are followed by those of the next
   std::vector<Index> rounds;           ///< by layer, warp, kMaxRounds: see round_kind
   std::vector<Index> splits;           ///< by layer, warp, kMostPieces: chunks of a split round's pieces
   std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron (piece by piece): slot, copy's slot << 16

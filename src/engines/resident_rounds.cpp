@@ -1,6 +1,8 @@
 #include "engines/resident_rounds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -44,20 +46,13 @@ class Deal {
     for (Warp& warp : warps_)
       while (!warp.split.empty() && warp.split.size() < shape.pieces())
         add_piece(warp, GroupRange(warp.split.back()));  // once more: it is written twice
+    seat();
   }
 
   bool fits() const { return fits_; }
 
-  /// Warps share what shared memory delivers; who is left behind at the end has it alone, and is a few times as fast.
-  Offset cost() const {
-    Offset all = 0;
-    Offset most = 0;
-    for (const Warp& warp : warps_) {
-      all += warp.load;
-      most = std::max(most, warp.load);
-    }
-    return 3 * all / warps_.size() + most;
-  }
+  /// The load of the busiest scheduler.
+  Offset cost() const { return busiest_; }
 
   std::vector<WarpRounds> rounds() && {
     std::vector<WarpRounds> all;
@@ -77,6 +72,27 @@ class Deal {
     return best;
   }
 
+  /// Gives warps their places in the block. Each of a multiprocessor's schedulers, which have every kSchedulers-th
+  /// warp, gets as much of what shared memory delivers as the others, so they need like loads.
+  void seat() {
+    constexpr std::size_t kSchedulers = 4;
+    std::stable_sort(warps_.begin(), warps_.end(), [](const Warp& a, const Warp& b) { return a.load > b.load; });
+    std::vector<Warp> seats(warps_.size());
+    std::array<Offset, kSchedulers> loads{};
+    std::array<std::size_t, kSchedulers> next;
+    std::iota(next.begin(), next.end(), 0);
+    for (Warp& warp : warps_) {
+      std::size_t best = kSchedulers;
+      for (std::size_t i = 0; i < kSchedulers; ++i)
+        if (next[i] < seats.size() && (best == kSchedulers || loads[i] < loads[best])) best = i;
+      loads[best] += warp.load;
+      seats[next[best]] = std::move(warp);
+      next[best] += kSchedulers;
+    }
+    warps_ = std::move(seats);
+    busiest_ = *std::max_element(loads.begin(), loads.end());
+  }
+
   Offset longest(GroupRange range) const {
     return *std::max_element(halves_.begin() + range.first, halves_.begin() + range.last);
   }
@@ -90,6 +106,7 @@ class Deal {
   std::span<const Index> halves_;
   TileShape shape_;
   std::vector<Warp> warps_;
+  Offset busiest_ = 0;
   bool fits_ = true;
 };
 

@@ -27,12 +27,35 @@ __device__ inline void store_release(Index* to, Index value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
 
-/// Copies 16 bytes beside what the thread goes on with; they are there after wait_for_copies(), for the block after a
-/// barrier, too.
-__device__ inline void copy_16_bytes(void* shared, const void* global) {
+/// Reads 16 bytes that nobody writes, without a place in L1 for them.
+__device__ inline uint4 read_past_l1(const uint4* from) {
+  uint4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(from));
+  return v;
+}
+__device__ inline float4 read_past_l1(const float4* from) {
+  float4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "l"(from));
+  return v;
+}
+
+/// Lets about so many clock cycles pass.
+__device__ inline void delay(Index cycles) {
+  const auto begin = clock();
+  while (static_cast<Index>(clock() - begin) < cycles) continue;
+}
+
+/// Copies 4, 8 or 16 bytes beside what the thread goes on with; they are there after wait_for_copies(), for the block
+/// after a barrier, too.
+template <int kBytes>
+__device__ void copy_async(void* shared, const void* global) {
   asm volatile(
-      "cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-      "l"(global));
+      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+      "l"(global), "n"(kBytes));
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 

@@ -31,8 +31,8 @@ __device__ inline void fetch_layer(const Program& program, Index layer, Shared& 
   static_assert(sizeof(CascadeLayer) % 16 == 0);
   const Index part = threadIdx.x - (kThreads - 32);
   if (layer < program.depth && part < sizeof(CascadeLayer) / 16)
-    copy_16_bytes(reinterpret_cast<uint4*>(&shared.layers[layer % kLayersKnown]) + part,
-                  reinterpret_cast<const uint4*>(program.layers + layer) + part);
+    copy_async<16>(reinterpret_cast<uint4*>(&shared.layers[layer % kLayersKnown]) + part,
+                   reinterpret_cast<const uint4*>(program.layers + layer) + part);
 }
 
 /// Brings a layer's terms into L1, where a few images are left and a layer takes little longer than the way to L2: a
@@ -43,7 +43,7 @@ __device__ inline void prefetch_terms(const Program& program, Index number, Shar
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
   const Index at = (kThreads - 1 - threadIdx.x) * 32;
   if (bytes > kPrefetched || at >= bytes) return;
-  copy_16_bytes(shared.sink + threadIdx.x % 32, reinterpret_cast<const char*>(program.terms + layer.terms) + at);
+  copy_async<16>(shared.sink + threadIdx.x % 32, reinterpret_cast<const char*>(program.terms + layer.terms) + at);
 }
 
 /// What becomes of this thread's image, which is kNever where it has none, behind layer `layer`: returns it, or kNever

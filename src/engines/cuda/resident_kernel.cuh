@@ -105,35 +105,48 @@ struct Tile {
   std::uint32_t live;     ///< after the last layer
 };
 
+/// What the warp does in round `lane` of a layer: see round_kind.
+template <class C>
+__device__ Index read_words(const Program& program, Index layer, const Lane<C>& lane) {
+  return __ldg(program.rounds + (std::size_t{layer} * C::kWarps + lane.warp) * kMaxRounds + lane.lane);
+}
+
+/// Brings a layer's description into shared memory; there after wait_for_copies() and a barrier.
+__device__ inline void fetch_info(const Program& program, Index layer, LayerInfo& info) {
+  if (threadIdx.x < sizeof(LayerInfo) / 4)
+    copy_async<4>(reinterpret_cast<Index*>(&info) + threadIdx.x,
+                  reinterpret_cast<const Index*>(program.layers + layer) + threadIdx.x);
+}
+
 /// Runs a tile, already in shared memory, through layers first .. last-1 or until all its images are settled.
 template <class C>
 __device__ void run_tile(const Program& program, const Batch& batch, Index first, Index last, typename C::Stored* rows,
                          Scratch& scratch, Tile& tile) {
   const Lane<C> lane;
-  Reader<C> reader;
-  reader.look_up(program, first, lane);
-  reader.open(lane);
+  Reader<C> reader(program, first, lane);
+  Index words = read_words<C>(program, first, lane);
   for (Index layer = first; layer < last && ~tile.settled != 0; ++layer) {
     const std::size_t place = std::size_t{layer} * C::kWarps + lane.warp;
     const Index parity = layer % 2;
-    const bool more = layer + 1 < last;
-    if (more) reader.look_up(program, layer + 1, lane);
-    if (threadIdx.x == 0 && more) scratch.info[1 - parity] = program.layers[layer + 1];
+    const Index next = layer + 1 < last ? layer + 1 : layer;
+    const Index next_words = read_words<C>(program, next, lane);
+    fetch_info(program, next, scratch.info[1 - parity]);
     const bool bits = layer == 0 && batch.bits != nullptr;
     typename C::Outputs out[C::kRounds];
     const bool watch_cap = program.saturated_from != kNever && layer + 1 >= program.saturated_from;
     const LayerInfo info = scratch.info[parity];
     Flags& seen = scratch.seen[parity];
-    const Flags flags = bits ? run_layer<C, true>(program, info, watch_cap, place, rows, lane, reader, seen, out)
-                             : run_layer<C, false>(program, info, watch_cap, place, rows, lane, reader, seen, out);
+    const Flags flags =
+        bits ? run_layer<C, true>(program, info, watch_cap, place, words, rows, lane, reader, seen, out)
+             : run_layer<C, false>(program, info, watch_cap, place, words, rows, lane, reader, seen, out);
     const Targets<C> targets(program, place, lane);
     Flags{lane.spread(flags.live), lane.spread(flags.miss)}.raise(seen);
-    const Index words = reader.words;
-    if (more) reader.open(lane);
+    wait_for_copies();
     __syncthreads();
     write_layer<C>(program, place, rows, lane, targets, words, out);
     if (bits) clear_zero_slots<C>(program, rows);
     if (threadIdx.x == 0) scratch.seen[1 - parity] = {};
+    words = next_words;
     __syncthreads();
     tile.live = seen.live;
     tile.settled |= settle<C>(program, batch, layer, tile.image, ~tile.settled, tile.live, seen.miss);

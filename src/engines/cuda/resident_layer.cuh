@@ -28,15 +28,17 @@ __device__ void run_bundle(const Program& program, const LayerInfo& info, bool w
 }
 
 /// One layer: `out` receives this thread's activations. Returns the flags of the tile's images as far as this thread
-/// knows them; those of split rounds go to `seen`. `watch_cap`: somebody asks for Flags::miss.
+/// knows them; those of split rounds go to `seen`. `words`: of round `lane`, see round_kind. `watch_cap`: somebody asks
+/// for Flags::miss.
 template <class C, bool kBits>
-__device__ Flags run_layer(const Program& program, const LayerInfo info, bool watch_cap, std::size_t place,
+__device__ Flags run_layer(const Program& program, const LayerInfo info, bool watch_cap, std::size_t place, Index words,
                            const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader, Flags& seen,
                            typename C::Outputs (&out)[C::kRounds]) {
   Flags mine{};
+  stagger<C>(words);
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
-    const Index word = __shfl_sync(0xffffffffU, reader.words, round);
+    const Index word = __shfl_sync(0xffffffffU, words, round);
     const std::size_t at = (place * C::kRounds + round) * C::kBundle;
     if (word == round_kind::kNone) {
       for (auto& y : out[round]) y = {};  // left undefined, it costs registers
@@ -108,8 +110,8 @@ __device__ void write_layer(const Program& program, std::size_t place, typename 
 #pragma unroll
     for (Index i = 0; i < C::kParts; ++i) {
       const auto y = part_of<C>(out[round], i);
-      rows[(target & 0xffffU) * C::kPitch + lane.part[i]] = y;
-      if (C::kCopies && target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part[i]] = y;
+      rows[(target & 0xffffU) * C::kPitch + lane.part(i)] = y;
+      if (C::kCopies && target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part(i)] = y;
     }
   }
 }

@@ -24,7 +24,7 @@ struct PieceLane {
   Index part = lane % kLanes;
   Index offset = part * Index{sizeof(Wide)};  ///< in bytes
 
-  __device__ PieceLane() { asm("" : "+r"(offset)); }  // see in_row()
+  __device__ PieceLane() { asm("" : "+r"(offset)); }  // see row_at()
 };
 
 /// The chunks of a split round's pieces, which follow one another, read ahead.
@@ -67,7 +67,7 @@ __device__ void add_chunks(const typename C::Stored* tile, float common, const P
     const Chunk<C> chunk = reader.next(lane);
 #pragma unroll
     for (int term = 0; term < static_cast<int>(kChunkTerms); ++term) {
-      unpack(in_row<C, typename Place::Wide>(tile, chunk.slot(term), lane.offset), y[i][term]);
+      unpack(read_at<typename Place::Wide>(tile, row_at<C>(chunk.slot(term), lane.offset)), y[i][term]);
       if constexpr (C::kValues) weights[i][term] = chunk.weight(term, common);
     }
   }
@@ -109,15 +109,19 @@ __device__ void run_split(const Program& program, const LayerInfo& info, bool wa
   const Place mine;
   const Index chunks = __ldg(program.splits + place * kMostPieces + lane.lane % kMostPieces);
   PieceReader<C> pieces(reader.position(), mine);
+  float biases[C::kPieces];
+#pragma unroll
+  for (Index piece = 0; piece < C::kPieces; ++piece) {
+    const std::size_t neuron = at + piece * Place::kNeurons + mine.neuron;
+    biases[piece] = program.biases != nullptr ? __ldg(program.biases + neuron) : info.bias;
+  }
   Flags tiles{};
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     float sums[Place::kImages] = {};
     sum_piece<C>(__shfl_sync(0xffffffffU, chunks, piece), info.weight, tile, mine, pieces, sums);
-    const std::size_t neuron = at + piece * Place::kNeurons + mine.neuron;
-    const float bias = program.biases != nullptr ? program.biases[neuron] : info.bias;
     Flags flags{};
-    activate<C>(program, info, watch_cap, bias, flags, sums);
+    activate<C>(program, info, watch_cap, biases[piece], flags, sums);
     tiles.live |= flags.live << (mine.part * Place::kImages);
     tiles.miss |= flags.miss << (mine.part * Place::kImages);
 #pragma unroll

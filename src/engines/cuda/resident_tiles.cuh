@@ -79,28 +79,40 @@ __device__ void load_sparse(const Program& program, const Batch& batch, const Ph
   }
 }
 
-/// Tile from rows by image, 4 neurons a thread.
+/// Tile from rows by image, 4 neurons a thread, neighbours 8 of the same row; kBatch times as many are under way.
 template <class C>
 __device__ void load_rows(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
                           typename C::Stored* tile) {
+  constexpr Index kBatch = C::kThreads * C::kBlocks > 512 ? 4 : 8;
+  static_assert(C::kThreads % (2 * C::kImages) == 0);
   const Index width = program.layers[phase.first].inputs;
   const std::uint16_t* copies = program.copies + std::size_t{phase.first} * program.width;
-#pragma unroll 4
-  for (Index i = threadIdx.x; i < (width + 3) / 4 * C::kImages; i += C::kThreads) {
-    const Index m = i % C::kImages;
-    const Index first = i / C::kImages * 4;
-    const std::size_t row = std::size_t{tile_number} * C::kImages + m;
-    float4 four = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-    if (row < phase.images)
-      four = __ldcg(reinterpret_cast<const float4*>(batch.rows[phase.side] + row * batch.stride + first));
-    const float y[4] = {four.x, four.y, four.z, four.w};
+  const Index m = threadIdx.x / 2 % C::kImages;
+  const std::size_t row = std::size_t{tile_number} * C::kImages + m;
+  const float* from = batch.rows[phase.side] + row * batch.stride;
+  constexpr Index kStep = C::kThreads / C::kImages * 4;
+  for (Index begin = (threadIdx.x / (2 * C::kImages) * 2 + threadIdx.x % 2) * 4; begin < width;
+       begin += kBatch * kStep) {
+    float4 fours[kBatch] = {};
 #pragma unroll
-    for (Index k = 0; k < 4; ++k) {
-      if (first + k >= width) break;
-      const auto stored = to_stored<typename C::Stored>(y[k]);
-      tile[(first + k) * C::kImages + m] = stored;
-      const Index copy = C::kCopies ? copies[first + k] : kNoCopy;
-      if (copy != kNoCopy) tile[copy * C::kImages + m] = stored;
+    for (Index i = 0; i < kBatch; ++i) {
+      const Index first = begin + i * kStep;
+      if (first < width && row < phase.images) fours[i] = __ldcg(reinterpret_cast<const float4*>(from + first));
+    }
+#pragma unroll
+    for (Index i = 0; i < kBatch; ++i) {
+      const Index first = begin + i * kStep;
+      const float y[4] = {fours[i].x, fours[i].y, fours[i].z, fours[i].w};
+      Index copy[4];
+#pragma unroll
+      for (Index k = 0; k < 4; ++k) copy[k] = C::kCopies ? __ldg(copies + min(first + k, width - 1)) : kNoCopy;
+#pragma unroll
+      for (Index k = 0; k < 4; ++k) {
+        if (first + k >= width) continue;
+        const auto stored = to_stored<typename C::Stored>(y[k]);
+        tile[(first + k) * C::kImages + m] = stored;
+        if (C::kCopies && copy[k] != kNoCopy) tile[copy[k] * C::kImages + m] = stored;
+      }
     }
   }
 }

@@ -207,7 +207,7 @@ __device__ Phase read_phase(const Control* control, const Turn& turn) {
   const Index before = __ldcg(&control->length);
   const Index calm = __ldcg(&control->calm);
   Index length = shortest_phase(phase.first, turn.least_layers);
-  if (calm != 0) length = max(length, 8 * before);
+  if (calm != 0) length = max(length, 16 * before);
   phase.last = phase.images == 0 ? turn.until : min(turn.until, phase.first + length);
   phase.tiles = (phase.images + C::kImages - 1) / C::kImages;
   phase.dealt = phase.tiles > gridDim.x && phase.last >= phase.first + 8;

@@ -19,7 +19,15 @@ inline Index load_acquire(const Index* from) {
   return *from;
 }
 inline void store_release(Index* to, Index value) { *to = value; }
-inline void copy_16_bytes(void* shared, const void* global) { std::memcpy(shared, global, 16); }
+template <class T>
+T read_past_l1(const T* from) {
+  return *from;
+}
+inline void delay(Index) { emulation::pause(); }
+template <int kBytes>
+void copy_async(void* shared, const void* global) {
+  std::memcpy(shared, global, kBytes);
+}
 inline void wait_for_copies() {}
 
 }  // namespace spdnn::cuda
