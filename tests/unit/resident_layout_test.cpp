@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
+#include "engines/resident_rounds.hpp"
 #include "engines/work_items.hpp"
 
 namespace spdnn {
@@ -105,6 +109,10 @@ class LayerReader {
           default:
             break;
         }
+      }
+      const std::size_t next = place + shape.warps();
+      if (next < layout_.starts.size()) {
+        EXPECT_EQ(layout_.starts[next], at) << "the next layer's chunks do not follow";
       }
     }
     EXPECT_EQ(seen_.size(), weights_.rows);
@@ -276,6 +284,25 @@ TEST(ResidentLayout, LongSumsAreSplitOffSoThatWarpsFinishTogether) {
     EXPECT_TRUE(std::none_of(even.rounds.begin(), even.rounds.end(), is_split));
     EXPECT_LT(uneven.reads.back(), even.reads.back());
   }
+}
+
+/// Degrees by a power law: the longest sum alone is more than a warp's share.
+TEST(ResidentLayout, SchedulersGetLikeLoads) {
+  constexpr Index kSchedulers = 4;
+  const TileShape shape{32, 16, 512, 4};
+  std::vector<Index> halves;
+  for (Index rank = 1; rank <= shape.capacity(); ++rank)
+    halves.push_back(static_cast<Index>(std::ceil(130 / std::sqrt(rank))));
+  const std::vector<WarpRounds> warps = deal_rounds(halves, shape, true);
+  ASSERT_EQ(warps.size(), shape.warps());
+  std::array<Index, kSchedulers> loads{};
+  for (Index warp = 0; warp < warps.size(); ++warp)
+    for (const Round& round : warps[warp])
+      for (const GroupRange& range : round)
+        loads.at(warp % kSchedulers) += halves[range.first] * shape.bundle() / narrow<Index>(round.size());
+  const Index most = *std::max_element(loads.begin(), loads.end());
+  const Index all = std::accumulate(loads.begin(), loads.end(), Index{0});
+  EXPECT_LT(most * kSchedulers * 10, all * 11);
 }
 
 TEST(ResidentLayout, RefusesWhatDoesNotFit) {
