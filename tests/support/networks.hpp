@@ -92,6 +92,21 @@ inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, boo
   return layer;
 }
 
+/// Three such layers, whose activations are multiples of 1/64 and exact in fp32. With `own_biases` the last has a bias
+/// a neuron, some of them positive.
+inline Network skewed_network(Dice& dice, Index width, Index most, bool uniform, bool own_biases) {
+  Network network;
+  for (const double bias : {-0.125, -0.5, -1.0})
+    network.layers.push_back(skewed_layer(dice, width, width, most, uniform, bias));
+  if (own_biases) {
+    std::vector<double> values(width);
+    for (Index j = 0; j < width; ++j) values[j] = (static_cast<double>(j * 7 % 9) - 6) / 8;
+    network.layers.back().bias.values = std::move(values);
+  }
+  network.cap = 32.0;
+  return network;
+}
+
 /// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which
 /// differs from image to image; every seventh image is empty.
 inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {
