@@ -143,9 +143,9 @@ void write_terms(const CsrMatrix& weights, CompiledLayer& to) {
       to.terms[unit * kChunk / 2 + k % kChunk / 2] |= inputs[k] << (k % 2 * 16);
     }
   }
-  if (std::adjacent_find(to.degrees.begin(), to.degrees.end(), std::not_equal_to<>()) != to.degrees.end()) return;
-  to.layer.degree = to.degrees.empty() ? 0 : to.degrees.front();
-  to.degrees.clear();
+  to.layer.degree = narrow<Index>(most);
+  if (std::adjacent_find(to.degrees.begin(), to.degrees.end(), std::not_equal_to<>()) == to.degrees.end())
+    to.degrees.clear();
 }
 
 CompiledLayer compile_layer(const Plan& plan, Index number) {
@@ -168,6 +168,14 @@ Index append(std::vector<T>& all, const std::vector<T>& part) {
   const Index begin = narrow<Index>(all.size());
   all.insert(all.end(), part.begin(), part.end());
   return begin;
+}
+
+bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
+  if (program.layers.size() < 2 || program.first.sums.size() > kTabled || plan.cap.value_or(1.0) <= 0) return false;
+  const CascadeLayer& first = program.layers[0];
+  const CascadeLayer& second = program.layers[1];
+  return first.biases == CascadeLayer::kNone && first.plain != 0 && first.outputs % 4 == 0 && second.pairs > 0 &&
+         second.biases == CascadeLayer::kNone;
 }
 
 }  // namespace
@@ -218,6 +226,7 @@ CascadeProgram compile_cascade(const Plan& plan) {
     program.layers.push_back(part.layer);
     part = {};
   }
+  program.tabled = can_tabulate(program, plan);
   return program;
 }
 

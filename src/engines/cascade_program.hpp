@@ -39,13 +39,13 @@ struct CountedLayer {
 };
 
 /// A layer of the `cascade` engine's program, read by its blocks. Terms stand in the plan's order.
-struct CascadeLayer {
+struct alignas(16) CascadeLayer {
   Index inputs = 0;
   Index outputs = 0;
   float weight = 0.0F;  ///< of every edge
   float bias = 0.0F;    ///< of every neuron, where `biases` is kNone
   Index pairs = 0;      ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has a and b of each neuron
-  Index degree = 0;     ///< of every neuron, where `degrees` is kNone
+  Index degree = 0;     ///< of every neuron where `degrees` is kNone, otherwise the highest
   Index degrees = 0;    ///< where the layer's degrees begin, by neuron
   Index biases = 0;     ///< likewise, its biases
   Index plain = 0;      ///< the bias may be added to every sum: none is above 0, or the rule says so
@@ -64,7 +64,13 @@ struct CascadeProgram {
   std::vector<Index> degrees;
   std::vector<float> biases;
   Index width = 0;  ///< of the widest layer, inputs not counted
+  /// What layer 1 makes of an image can be looked up by two counts of layer 0: its sums alternate, each of the two
+  /// layers has one bias for all neurons, that of layer 0 may be added to every sum, counts are below kTabled and come
+  /// in whole words, and the cap is above 0.
+  bool tabled = false;
 };
+
+inline constexpr Index kTabled = 33;  ///< that many counts, of up to 32 terms, are tabulated
 
 inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
 inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte

@@ -89,7 +89,7 @@ class Run {
 
   std::vector<std::int64_t> alive() const {
     Outcome outcome;
-    add_layer_counts(counts_.data(), plan_.depth(), outcome);
+    add_layer_counts(counts_.data(), plan_.depth(), plan_.depth(), outcome);
     return outcome.alive;
   }
 

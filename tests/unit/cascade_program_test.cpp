@@ -267,6 +267,9 @@ void check_layer(const CascadeProgram& program, const Plan& plan, Index number) 
   EXPECT_EQ(layer.weight, given.weights.value);
   EXPECT_EQ(layer.plain != 0, plan.bias_rule == BiasRule::everywhere || given.bias.max() <= 0);
   EXPECT_EQ(layer.biases == CascadeLayer::kNone, given.bias.values.empty());
+  Offset most = 0;
+  for (Index neuron = 0; neuron < layer.outputs; ++neuron) most = std::max(most, given.weights.degree(neuron));
+  EXPECT_EQ(layer.degree, number == 0 || layer.pairs > 0 ? 0 : most);
   for (Index neuron = 0; neuron < layer.outputs; ++neuron) {
     const float bias = layer.biases == CascadeLayer::kNone ? layer.bias : program.biases.at(layer.biases + neuron);
     EXPECT_EQ(bias, static_cast<float>(given.bias[neuron]));
@@ -346,6 +349,40 @@ void expect_refused(const Plan& plan, const std::string& what) {
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(CascadeProgram, TabulatesLayerOneWhereTwoCountsSayIt) {
+  std::mt19937 random(4);
+  const auto plan_with = [&](Index outputs, Index degree) {
+    Plan plan = plan_of({make_layer(100, random_rows(outputs, 100, degree, degree, random)),
+                         make_layer(outputs, alternating_rows(9, outputs, 6, random))});
+    plan.cap = 32;
+    return plan;
+  };
+  const auto tabled = [](const Plan& plan) { return compile_cascade(plan).tabled; };
+  const Plan plan = plan_with(20, 32);
+  EXPECT_TRUE(tabled(plan));
+  EXPECT_FALSE(tabled(plan_with(20, 33)));  // more counts than the table has
+  EXPECT_FALSE(tabled(plan_with(18, 32)));  // a word of counts that are not all of neurons
+
+  const auto with = [&](auto change) {
+    Plan other = plan;
+    change(other);
+    return other;
+  };
+  EXPECT_TRUE(tabled(with([](Plan& p) { p.cap.reset(); })));
+  EXPECT_FALSE(tabled(with([](Plan& p) { p.cap = 0; })));
+  EXPECT_FALSE(tabled(with([](Plan& p) { p.layers.pop_back(); })));
+  EXPECT_FALSE(tabled(with([&](Plan& p) { p.layers[1] = make_layer(20, random_rows(9, 20, 6, 6, random)); })));
+  for (const Index number : {0, 1})
+    EXPECT_FALSE(tabled(with([&](Plan& p) {
+      p.layers[number].bias.values = Array<double>(std::vector<double>(p.layers[number].outputs(), -0.5));
+    })));
+  const auto with_bias_above_0 = [&](Index number) {
+    return with([&](Plan& p) { p.layers[number].bias.uniform = 0.25; });
+  };
+  EXPECT_FALSE(tabled(with_bias_above_0(0)));  // activations no longer grow with the count
+  EXPECT_TRUE(tabled(with_bias_above_0(1)));
 }
 
 TEST(CascadeProgram, RefusesWhatTheEngineDoesNotTake) {

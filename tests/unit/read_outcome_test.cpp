@@ -23,7 +23,7 @@ TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
 TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
   const LayerCount counts[] = {{10, 3, 0}, {6, 0, 0}, {5, 5, 0}, {0, 0, 0}};
   Outcome outcome;
-  add_layer_counts(counts, 4, outcome);
+  add_layer_counts(counts, 4, 4, outcome);
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 9, 8, 8}));
   EXPECT_EQ(outcome.saturated, 8);
 }
@@ -31,9 +31,17 @@ TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
 TEST(ReadOutcome, CopiesAreAliveWhileTheirOwnersAre) {
   const LayerCount counts[] = {{10, 0, 0}, {6, 2, 4}, {3, 0, 0U - 3U}, {0, 0, 0U - 1U}};
   Outcome outcome;
-  add_layer_counts(counts, 4, outcome);
+  add_layer_counts(counts, 4, 4, outcome);
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 10, 6, 2}));
   EXPECT_EQ(outcome.saturated, 2);
+}
+
+TEST(ReadOutcome, BehindTheLayersThatWereCountedNothingChanges) {
+  const LayerCount counts[] = {{10, 3, 0}, {6, 0, 2}, {99, 99, 99}};
+  Outcome outcome;
+  add_layer_counts(counts, 2, 5, outcome);
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 11, 5, 5, 5}));
+  EXPECT_EQ(outcome.saturated, 3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <bit>
 #include <cstdint>
 
 #include "spdnn/types.hpp"
@@ -27,20 +28,21 @@ __device__ inline void store_release(Index* to, Index value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
 
-/// Reads 16 bytes that nobody writes, without a place in L1 for them.
-__device__ inline uint4 read_past_l1(const uint4* from) {
+/// Reads 16 bytes that nobody writes, without a place in L1 for them, and not later than the source says.
+template <class T>
+__device__ T read_past_l1(const T* from) {
   uint4 v;
-  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-      : "l"(from));
-  return v;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from));
+  return std::bit_cast<T>(v);
 }
-__device__ inline float4 read_past_l1(const float4* from) {
-  float4 v;
-  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-      : "l"(from));
-  return v;
+
+/// Adds as one of many: what others did before they added is seen by who finds their sum.
+__device__ inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) {
+  unsigned long long before = 0;
+  asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(to), "l"(value) : "memory");
+  return before;
 }
 
 /// Lets about so many clock cycles pass.

@@ -37,6 +37,7 @@ using cascade::Survivors;
 /// Floats of a region, unless one column takes more: enough for barriers to cost little, and several fit a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
+static_assert(std::max(kRegionFloats, kCascadeWidth) <= 16 * cascade::kThreads, "load_counts() takes a region at once");
 /// Shared memory of a counting block where it can be chosen: as many blocks to a multiprocessor as threads allow.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 
@@ -57,7 +58,7 @@ Division divide(Index width, const cudaDeviceProp& device) {
   width = std::max(width, Index{1});
   for (Index columns = std::min(cascade::kMostColumns, std::bit_floor(std::max(kRegionFloats / width, Index{1})));
        columns > 0; columns /= 2) {
-    Division division{columns, 0, (columns * width + 3) / 4 * 4};
+    Division division{columns, 0, columns * ((width + 3) / 4 * 4)};
     const Index most = std::min(cascade::kMostRegions, 1 + cascade::kSlots / columns);
     division.regions =
         static_cast<Index>(std::min<std::size_t>(most, limit / (division.region_floats * sizeof(float))));
@@ -125,7 +126,8 @@ struct DeviceProgram {
                activation_of(plan),
                division.columns,
                division.regions,
-               division.region_floats};
+               division.region_floats,
+               from.tabled ? Index{1} : Index{0}};
     counting = counting_of(from.first, plan);
     counting.input_starts = input_starts.data();
     counting.input_values = input_values.data();
@@ -175,14 +177,16 @@ class CascadeEngine final : public Engine {
     if (program_->counting.tile == 0)
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
                        " neurons do not fit this device's shared memory; spmm_rows takes any");
-    const auto allow = [&](auto kernel) {  // all that there is: other engines of the process share this setting
+    const auto allow = [&](auto kernel, std::size_t bytes) {  // other engines of the process share these settings
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(device.sharedMemPerBlockOptin)));
-      check(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+      const std::size_t all = device.sharedMemPerMultiprocessor;
+      const std::size_t needed = std::min(all, bytes + device.reservedSharedMemPerBlock);
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 static_cast<int>((100 * needed + all - 1) / all)));
     };
-    allow(cascade_kernel);
-    allow(count_kernel);
+    allow(cascade_kernel, shared_bytes_);  // the rest is L1, for terms
+    allow(count_kernel, device.sharedMemPerMultiprocessor);
   }
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
 
@@ -194,9 +198,8 @@ class CascadeEngine final : public Engine {
       copies_.reserve(plan_, images_.images(), 1, stream_);
     }
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
-    layout_.by_layer = sizeof(Counters);
-    layout_.categories = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
-    const std::size_t result_bytes = layout_.categories + words * sizeof(std::uint32_t);
+    layout_.by_layer = layout_.categories + words * sizeof(std::uint32_t);
+    const std::size_t result_bytes = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
     layout_.search = (result_bytes + sizeof(uint4) - 1) / sizeof(uint4) * sizeof(uint4);
     layout_.bytes = layout_.search + copies_.cleared_bytes();
     state_.reserve(layout_.bytes, stream_);
@@ -219,8 +222,8 @@ class CascadeEngine final : public Engine {
     Outcome outcome;
     outcome.identical = host_counters().copies;
     outcome.categories = categories();
-    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer), plan_.depth(),
-                     outcome);
+    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer),
+                     host_counters().counted, plan_.depth(), outcome);
     return outcome;
   }
 
@@ -251,11 +254,12 @@ class CascadeEngine final : public Engine {
     Index next[2];              ///< by launch: image that no block has taken yet
     Index between;              ///< survivors of the first launch
     Index left;                 ///< of the last one
+    Index counted;              ///< Batch::counted
     unsigned long long listed;  ///< CopySearch::listed; in the higher half, blocks of the last launch that are done
     Index copies;               ///< CopySearch::copies
   };
   struct StateLayout {  ///< in bytes; the counters are first, and what is before `search` is for the host
-    std::size_t by_layer = 0, categories = 0, search = 0, bytes = 0;
+    std::size_t categories = sizeof(Counters), by_layer = 0, search = 0, bytes = 0;
   };
 
   static BitMatrix as_bits(const ImageSet& images) {
@@ -305,14 +309,15 @@ class CascadeEngine final : public Engine {
     Batch batch{};
     batch.images = images_.images();
     batch.by_layer = reinterpret_cast<LayerCount*>(state_.data() + layout_.by_layer);
+    batch.counted = &counters()->counted;
     batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
     batch.until = std::min(until, second_);
     batch.out = until > second_ ? between_.view(counters()->between) : left;
     batch.search = copies_.view(state_.data() + layout_.search, &counters()->listed, &counters()->copies);
     Ending* const endings = std::exchange(batch.search.endings, nullptr);  // what is settled first has no copies
     const cascade::Results results{reinterpret_cast<uint4*>(host_state_.data()),
-                                   reinterpret_cast<const uint4*>(state_.data()),
-                                   narrow<Index>(layout_.search / sizeof(uint4)), &counters()->listed};
+                                   reinterpret_cast<const uint4*>(state_.data()), narrow<Index>(layout_.by_layer),
+                                   batch.counted, &counters()->listed};
     if (until <= second_) batch.results = results;
     if (batch.images > 0) launch_first(batch);
     if (batch.images > 0 && until > second_) {

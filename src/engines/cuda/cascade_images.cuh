@@ -1,71 +1,11 @@
 #pragma once
 
-// How images of the `cascade` engine come into shared memory, from counts or from an earlier launch, and how they leave
-// it.
+// How images of the `cascade` engine go from one launch to the next.
 
-#include "engines/cuda/cascade_layer.cuh"
+#include "engines/cuda/cascade_set.cuh"
 #include "engines/cuda/copies.cuh"
 
 namespace spdnn::cuda::cascade {
-
-/// What layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have one bias,
-/// otherwise Z.
-__device__ inline void tabulate(const Program& program, Shared& shared) {
-  const CascadeLayer& layer = shared.layer(0);
-  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) {
-    const float z = program.sums[i];
-    const bool with_bias = layer.biases == CascadeLayer::kNone && (layer.plain != 0 || z != 0.0F);
-    shared.sums[i] = with_bias ? z + layer.bias : z;
-  }
-}
-
-/// Four neurons of an image come in behind layer 0, from their counts.
-__device__ inline void load_quad(const Program& program, const CascadeLayer& layer, std::uint32_t counts, Index neuron,
-                                 Index shift, float* to, Range<1>& range, const Shared& shared) {
-#pragma unroll
-  for (Index k = 0; k < 4; ++k, ++neuron) {
-    if (neuron >= layer.outputs) return;
-    Columns<1> sum{{shared.sums[counts >> (8 * k) & 255U]}};
-    if (layer.biases == CascadeLayer::kNone) {
-      range.add(0, sum.at[0]);
-      sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), program.activation.cap);
-    } else {
-      activate(program, layer, __ldg(program.biases + layer.biases + neuron), sum, range);
-    }
-    sum.write(to + (neuron << shift));
-  }
-}
-
-/// Images first .. first+count-1 come in behind layer 0. A thread takes four neurons of an image at a time, and their
-/// counts several times ahead, as they come from far. Ends with a barrier.
-__device__ inline void load_counts(const Program& program, const Batch& batch, Index first, Index count, Set& set,
-                                   Memory& memory, Shared& shared) {
-  constexpr Index kAhead = 4;
-  const CascadeLayer layer = shared.layer(0);
-  set.shift = shift_for(count, program.columns);
-  set.groups = 0;
-  const Index column = threadIdx.x & (set.columns() - 1);
-  const Index step = kThreads >> set.shift;
-  for (; set.slots() < count; ++set.groups) {
-    const Index slot = set.slots() + column;
-    const Index region = memory.take();
-    set.put(set.groups, region);
-    const auto* counts = reinterpret_cast<const std::uint32_t*>(batch.counts + (first + slot) * batch.stride);
-    Range<1> range;
-    for (Index quad = threadIdx.x >> set.shift; quad * 4 < layer.outputs; quad += kAhead * step) {
-      std::uint32_t four[kAhead];
-#pragma unroll
-      for (Index k = 0; k < kAhead; ++k)
-        four[k] = slot < count && (quad + k * step) * 4 < layer.outputs ? __ldcs(counts + quad + k * step) : 0;
-#pragma unroll
-      for (Index k = 0; k < kAhead; ++k)
-        load_quad(program, layer, four[k], (quad + k * step) * 4, set.shift, memory.at(region) + column, range, shared);
-    }
-    range.mark(slot, program.activation.cap, shared);
-  }
-  if (threadIdx.x < set.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
-  __syncthreads();
-}
 
 /// The search for copies is the only one of a run.
 inline constexpr Index kSide = 0;
@@ -123,9 +63,11 @@ __device__ inline void load_rows(const Program& program, const Batch& batch, Ind
   set.kept = note_kept(set, shared);
 }
 
-/// A set's images leave. Begins with a barrier: note_kept() of the layer before may still be read.
+/// A set's images leave. Four threads an image, so that a warp's reads are of several banks. Begins with a barrier:
+/// note_kept() of the layer before may still be read.
 __device__ inline void save_rows(const Batch& batch, Index width, const Set& set, const Memory& memory,
                                  Shared& shared) {
+  constexpr Index kTogether = 4;
   const Survivors& out = batch.out;
   const bool offered = batch.search.list != nullptr && batch.first == 0;
   __syncthreads();
@@ -134,19 +76,27 @@ __device__ inline void save_rows(const Batch& batch, Index width, const Set& set
   list_kept(set, shared);
   const Index place = shared.next[1];
   if (threadIdx.x < set.kept) out.images[place + threadIdx.x] = shared.image[shared.order[threadIdx.x]];
-  for (Index i = threadIdx.x / 32; i < set.kept; i += kThreads / 32) {
-    const Index slot = shared.order[i];
+  for (Index first = 0; first < set.kept; first += kThreads / kTogether) {
+    const Index i = first + threadIdx.x / kTogether;
+    const bool exists = i < set.kept;
+    const Index slot = shared.order[exists ? i : 0];
     const float* from = memory.at(set.region(slot >> set.shift)) + (slot & (set.columns() - 1));
     float* row = out.rows + std::size_t{place + i} * out.stride;
     std::uint32_t sum = 0;
-    for (Index neuron = threadIdx.x % 32; neuron < width; neuron += 32) {
-      const float y = from[neuron << set.shift];
-      __stcg(row + neuron, y);
-      if (offered) sum += row_hash_share(neuron, y);
+#pragma unroll 4
+    for (Index neuron = threadIdx.x % kTogether * 4; neuron < width && exists; neuron += 4 * kTogether) {
+      float y[4];
+#pragma unroll
+      for (Index k = 0; k < 4; ++k) {
+        y[k] = neuron + k < width ? from[(neuron + k) << set.shift] : 0.0F;
+        sum += row_hash_share(neuron + k, y[k]);
+      }
+      __stcg(reinterpret_cast<float4*>(row + neuron), make_float4(y[0], y[1], y[2], y[3]));
     }
     if (!offered) continue;
-    sum = __reduce_add_sync(0xffffffffU, sum);
-    if (threadIdx.x % 32 == 0) offer_row(batch.search, kSide, kEpoch, place + i, row_hash(sum));
+#pragma unroll
+    for (Index step = 1; step < kTogether; step *= 2) sum += __shfl_xor_sync(0xffffffffU, sum, static_cast<int>(step));
+    if (exists && threadIdx.x % kTogether == 0) offer_row(batch.search, kSide, kEpoch, place + i, row_hash(sum));
   }
 }
 

@@ -4,13 +4,16 @@
 // what is left of them there from layer to layer, moving them together whenever that saves columns. Made for plans that
 // twins have narrowed and images that mostly settle within a few layers.
 //
-// Work. Two launches. The first runs all images through the first layers, wave after wave; its survivors go to device
-// memory. The second deals them out evenly, drops copies of others (copies.cuh) and runs the rest to the end. Blocks
-// never wait for one another; the last to finish writes what the host wants to know into the host's memory.
+// Work. Two launches. The first runs all images through the first layers, wave after wave: layers 0 and 1 from counts
+// (cascade_tables.cuh), then sums; its survivors go to device memory. The second deals them out evenly, drops copies of
+// others (copies.cuh) and runs the rest to the end. Blocks never wait for one another; the last to finish writes what
+// the host wants to know into the host's memory.
 //
 // Mapping. A region of shared memory has a row for each neuron, one column an image. A thread computes a neuron for up
 // to four neighbouring columns; threads of a warp share a neuron's terms, which come from L2. A layer goes region by
-// region, each into the free one, which leaves its own free for the next.
+// region, each into the free one, which leaves its own free for the next. Once one region of at most 32 columns is
+// left, each warp follows the images by itself and terms are brought to L1 a layer ahead, so that a layer takes one
+// barrier.
 //
 // Bound: where twins leave sums of a, b, a, b, ... (the first layers of the official networks) fp32 FMA, two shared
 // memory reads for all of them; behind these shared memory; for the last images the latency of a layer. On an H200 the
@@ -19,136 +22,188 @@
 // memory 83 % busy.
 
 #include "engines/cuda/cascade_images.cuh"
+#include "engines/cuda/cascade_tables.cuh"
 
 namespace spdnn::cuda::cascade {
 
+/// A layer's description; behind the last layer, any.
+__device__ inline CascadeLayer layer_at(const Program& program, Index number) {
+  return program.layers[min(number, program.depth - 1)];
+}
+
 /// Bytes of a layer's terms that L1 takes beside the shared memory.
-inline constexpr Index kPrefetched = std::uint32_t{8} << 10U;
+inline constexpr Index kLookedAhead = std::uint32_t{32} << 10U;
 
-/// Brings a layer's description into shared memory; visible after wait_for_copies() and a barrier. The last warp does
-/// it: it is the first to have nothing else to do.
-__device__ inline void fetch_layer(const Program& program, Index layer, Shared& shared) {
-  static_assert(sizeof(CascadeLayer) % 16 == 0);
-  const Index part = threadIdx.x - (kThreads - 32);
-  if (layer < program.depth && part < sizeof(CascadeLayer) / 16)
-    copy_async<16>(reinterpret_cast<uint4*>(&shared.layers[layer % kLayersKnown]) + part,
-                   reinterpret_cast<const uint4*>(program.layers + layer) + part);
-}
-
-/// Brings a layer's terms into L1, where a few images are left and a layer takes little longer than the way to L2: a
-/// copy of one half of each sector to where nobody looks.
-__device__ inline void prefetch_terms(const Program& program, Index number, Shared& shared) {
-  if (number >= program.depth) return;
-  const CascadeLayer& layer = shared.layer(number);
+/// Has the terms of the layer behind `number` come to L1, and the description of the one behind that: where a few
+/// images are left, a layer takes little longer than the way to L2. By the last warp, the first to have nothing else to
+/// do. Copies to where nobody looks; to be waited for.
+__device__ inline void look_ahead(const Program& program, Index number, Shared& shared) {
+  if (threadIdx.x < kThreads - 32) return;
+  const CascadeLayer layer = layer_at(program, number + 1);
+  const auto* terms = reinterpret_cast<const char*>(program.terms + layer.terms);
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
-  const Index at = (kThreads - 1 - threadIdx.x) * 32;
-  if (bytes > kPrefetched || at >= bytes) return;
-  copy_async<16>(shared.sink + threadIdx.x % 32, reinterpret_cast<const char*>(program.terms + layer.terms) + at);
+  constexpr Index kSector = 32;
+  const Index lane = threadIdx.x % 32;
+  uint4* const sink = shared.sink + lane;
+  if (bytes <= kLookedAhead)
+    for (Index at = lane * kSector; at < bytes; at += 32 * kSector) copy_async<16>(sink, terms + at);
+  if (lane < sizeof(CascadeLayer) / 16)
+    copy_async<16>(sink, reinterpret_cast<const uint4*>(program.layers + min(number + 2, program.depth - 1)) + lane);
 }
 
-/// What becomes of this thread's image, which is kNever where it has none, behind layer `layer`: returns it, or kNever
-/// once it has settled. `report`: one of the threads that have the image says so.
-__device__ inline Index settle_image(const Program& program, const Batch& batch, Index layer, bool outputs, Index image,
-                                     bool live, bool miss, bool report) {
+/// Says what becomes of images whose run ends behind layer `number`. By whole warps, where one of the images `ends`.
+__device__ inline void report_ends(const Program& program, const Batch& batch, Index number, Index image, bool live,
+                                   bool saturated, bool dead, bool ends) {
+  const bool last = number + 1 == program.depth;
+  if (saturated || (last && ends && live)) atomicOr(batch.categories + image / 32, 1U << image % 32);
+  if (ends && batch.search.endings != nullptr)
+    end_image(batch.search, image, dead && !saturated ? number : program.depth);
+  const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
+  if (threadIdx.x % 32 == 0 && saturates != 0)
+    atomicAdd(&batch.by_layer[number].saturated, static_cast<Index>(__popc(saturates)));
+}
+
+/// What becomes of this thread's image, which is kNever where it has none, behind layer `number` of `outputs` neurons:
+/// returns it, or kNever once it has settled. `report`: one of the threads that have the image says so; by whole warps.
+__device__ inline Index settle_image(const Program& program, const Batch& batch, Index number, Index outputs,
+                                     Index image, Marks marks, bool report) {
   const bool active = image != kNever;
-  const bool saturated =
-      active && layer + 1 >= program.saturated_from && program.saturated_from != kNever && outputs && !miss;
-  const bool dead = active && layer + 1 >= program.dead_from && program.dead_from != kNever && !live;
+  const bool live = active && marks.live != 0;
+  const bool saturated = active && marks.miss == 0 && outputs > 0 && number + 1 >= program.saturated_from;
+  const bool dead = active && !live && number + 1 >= program.dead_from;
   if (report) {
-    const bool in_the_end = active && live && !saturated && layer + 1 == program.depth;
-    if (saturated || in_the_end) atomicOr(batch.categories + image / 32, 1U << image % 32);
-    if (batch.search.endings != nullptr && active) {
-      if (saturated || dead || layer + 1 == program.depth)
-        end_image(batch.search, image, dead && !saturated ? layer : program.depth);
-      if (layer < batch.search.dark_layers && !live && !dead) darken_image(batch.search, image, layer);
-    }
-    const std::uint32_t lives = __ballot_sync(0xffffffffU, active && live);
-    const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
-    if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[layer].live, static_cast<Index>(__popc(lives)));
-    if (threadIdx.x % 32 == 0 && saturates != 0)
-      atomicAdd(&batch.by_layer[layer].saturated, static_cast<Index>(__popc(saturates)));
+    const std::uint32_t lives = __ballot_sync(0xffffffffU, live);
+    if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[number].live, static_cast<Index>(__popc(lives)));
+    const bool ends = active && (saturated || dead || number + 1 == program.depth);
+    if (__ballot_sync(0xffffffffU, ends) != 0) report_ends(program, batch, number, image, live, saturated, dead, ends);
+    if (batch.search.endings != nullptr && number < batch.search.dark_layers && active && !live && !dead)
+      darken_image(batch.search, image, number);
   }
   return saturated || dead ? kNever : image;
 }
 
-/// Settles a set's images by the marks of layer `layer`, clears these, and notes what is kept. A thread a column. Ends
+/// Settles a set's images by the marks of layer `number`, clears these, and notes what is kept. A thread a column. Ends
 /// with a barrier.
-__device__ inline void settle(const Program& program, const Batch& batch, Index layer, bool outputs, Set& set,
+__device__ inline void settle(const Program& program, const Batch& batch, Index number, Index outputs, Set& set,
                               Shared& shared) {
   const Index slot = threadIdx.x;
   if (slot / 32 * 32 < set.slots()) {
     const bool exists = slot < set.slots();
-    const Index image = exists ? shared.image[slot] : kNever;
-    const bool live = exists && shared.live[slot] != 0;
-    const bool miss = exists && shared.miss[slot] != 0;
-    const Index kept = settle_image(program, batch, layer, outputs, image, live, miss, true);
+    const Index kept = settle_image(program, batch, number, outputs, exists ? shared.image[slot] : kNever,
+                                    exists ? shared.marks[slot] : Marks{}, true);
     if (exists) {
-      shared.live[slot] = shared.miss[slot] = 0;
+      shared.marks[slot] = {};
       shared.image[slot] = kept;
     }
   }
   set.kept = note_kept(set, shared);
 }
 
+/// Where the n-th bit that is set stands, from 0; 31 where there is none.
+__device__ inline Index place_of_bit(std::uint32_t bits, Index n) {
+  Index place = 0;
+#pragma unroll
+  for (Index half = 16; half > 0; half /= 2) {
+    const Index below = __popc(bits >> place & ((1U << half) - 1));
+    const bool above = n >= below;
+    n -= above ? below : 0;
+    place += above ? half : 0;
+  }
+  return place;
+}
+
 /// How the images of a set with one region and at most 32 columns are followed: by every warp, a lane a column, which
-/// takes one barrier a layer instead of two. Marks go to three places in turn: one is written, one read, one cleared.
+/// takes one barrier a layer. Marks go to three places in turn: one is written, one read, one cleared. The last warp,
+/// which is the first to have nothing else to do, reports.
 struct Narrow {
   bool on = false;
-  Index image = kNever;  ///< of this thread's lane
-  Index place = 0;       ///< where marks go
+  Index image = kNever;    ///< of this thread's lane
+  std::uint32_t kept = 0;  ///< lanes whose images are unsettled
+  Index marks = 0;         ///< where they go
 
   __device__ void enter(const Set& set, const Shared& shared) {
     const Index lane = threadIdx.x % 32;
     image = lane < set.columns() ? shared.image[lane] : kNever;
-    place = 0;
+    marks = 0;
     on = true;
   }
   /// settle(), for these.
-  __device__ void settle(const Program& program, const Batch& batch, bool outputs, Set& set, Shared& shared) {
+  __device__ void settle(const Program& program, const Batch& batch, Index outputs, Set& set, Shared& shared) {
     const Index lane = threadIdx.x % 32;
-    image = settle_image(program, batch, set.layer, outputs, image, shared.live[place + lane] != 0,
-                         shared.miss[place + lane] != 0, threadIdx.x < 32);
-    set.kept = __popc(__ballot_sync(0xffffffffU, image != kNever));
-    const Index last = place == 0 ? 64 : place - 32;
-    if (threadIdx.x < 32) shared.live[last + lane] = shared.miss[last + lane] = 0;
-    place = place == 64 ? 0 : place + 32;
+    image = settle_image(program, batch, set.layer, outputs, image, shared.marks[marks + lane],
+                         threadIdx.x >= kThreads - 32);
+    kept = __ballot_sync(0xffffffffU, image != kNever);
+    set.kept = __popc(kept);
+    if (threadIdx.x < 32) shared.marks[(marks == 0 ? 64 : marks - 32) + lane] = {};
+    marks = marks == 64 ? 0 : marks + 32;
   }
-  /// Leaves Shared as settle() does.
-  __device__ void leave(const Set& set, Shared& shared) {
-    const std::uint32_t mask = __ballot_sync(0xffffffffU, image != kNever);
+  /// compact(), for these, behind settle(). Ends with a barrier.
+  __device__ void compact(Set& set, Index width, Memory& memory) {
+    const Index shift = shift_for(set.kept, 32);
+    const Index column = threadIdx.x & ((1U << shift) - 1);
+    const Index from = place_of_bit(kept, column);
+    const Index old = set.region(0);
+    const Index region = memory.take();
+    if (column < set.kept) {
+      const float* source = memory.at(old) + from;
+      float* target = memory.at(region) + column;
+#pragma unroll 4
+      for (Index neuron = threadIdx.x >> shift; neuron < width; neuron += kThreads >> shift)
+        target[neuron << shift] = source[neuron << set.shift];
+    }
+    image = __shfl_sync(0xffffffffU, image, static_cast<int>(from));
+    if (threadIdx.x % 32 >= set.kept) image = kNever;
+    set.shift = shift;
+    set.put(0, region);
     __syncthreads();
-    if (threadIdx.x < 96) shared.live[threadIdx.x] = shared.miss[threadIdx.x] = 0;
+    memory.give(old);
+  }
+  /// Leaves Shared as the other settle() does.
+  __device__ void leave(const Set& set, Shared& shared) {
+    wait_for_copies();
+    __syncthreads();
+    if (threadIdx.x < 96) shared.marks[threadIdx.x] = {};
     if (threadIdx.x < set.columns()) shared.image[threadIdx.x] = image;
-    if (threadIdx.x == 0) shared.kept[0] = mask;
     on = false;
     __syncthreads();
   }
 };
 
-/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows(); the set's layer and
-/// the next are being fetched.
+/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows().
 __device__ inline void run(const Program& program, const Batch& batch, Set& set, Memory& memory, Shared& shared) {
-  wait_for_copies();
-  __syncthreads();
-  if (saves_columns(set, program.columns) && set.layer < batch.until)
-    compact(set, shared.layer(set.layer).inputs, program.columns, memory, shared);
+  if (saves_columns(set) && set.layer < batch.until)
+    compact(set, layer_at(program, set.layer).inputs, program.columns, memory, shared);
   Narrow narrow;
   while (set.layer < batch.until && set.kept > 0) {
+    const CascadeLayer layer = layer_at(program, set.layer);
     if (!narrow.on && set.groups == 1 && set.shift <= 5) narrow.enter(set, shared);
-    fetch_layer(program, set.layer + 2, shared);
-    if (narrow.on) prefetch_terms(program, set.layer + 1, shared);
-    const bool outputs = shared.layer(set.layer).outputs > 0;
-    run_layer(program, narrow.place, set, memory, shared);
+    if (narrow.on) look_ahead(program, set.layer, shared);
+    run_layer(program, layer, narrow.marks, set, memory, shared);
     if (narrow.on)
-      narrow.settle(program, batch, outputs, set, shared);
+      narrow.settle(program, batch, layer.outputs, set, shared);
     else
-      settle(program, batch, set.layer, outputs, set, shared);
+      settle(program, batch, set.layer, layer.outputs, set, shared);
     ++set.layer;
-    if (!saves_columns(set, program.columns)) continue;
-    if (narrow.on) narrow.leave(set, shared);
-    compact(set, shared.layer(set.layer - 1).outputs, program.columns, memory, shared);
+    if (!saves_columns(set)) continue;
+    if (narrow.on)
+      narrow.compact(set, layer.outputs, memory);
+    else
+      compact(set, layer.outputs, program.columns, memory, shared);
   }
   if (narrow.on) narrow.leave(set, shared);
+}
+
+/// Images first .. first+count-1 come in behind layer 0, or behind layer 1 where this is `tabled`, and are settled.
+__device__ inline void begin_counted(const Program& program, const Batch& batch, Index first, Index count, bool tabled,
+                                     Set& set, Memory& memory, Shared& shared) {
+  CascadeLayer layer = layer_at(program, 0);
+  const Counts counts = load_counts(program, batch, layer.outputs, first, count, tabled, set, memory, shared);
+  if (!tabled) run_counts(program, layer, counts, set, memory, shared);
+  settle(program, batch, set.layer++, layer.outputs, set, shared);
+  if (!tabled) return;
+  layer = layer_at(program, 1);
+  run_tabled(program, layer, counts, set, memory, shared);
+  settle(program, batch, set.layer++, layer.outputs, set, shared);
 }
 
 /// Takes the next images, at most `most`, behind the `dealt` ones that blocks begin with; returns the first of them, or
@@ -172,24 +227,24 @@ __device__ inline void follow_on() {
 
 /// The last block of a run settles the copies and hands the results over.
 __device__ inline void finish_run(const Program& program, const Batch& batch, Shared& shared) {
+  const Results& results = batch.results;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    const unsigned long long before = atomicAdd(batch.results.done, 1ULL << 32U);
-    __threadfence();
+    const unsigned long long before = add_acq_rel(results.done, 1ULL << 32U);
     shared.next[0] = (before >> 32U) + 1 == gridDim.x ? 1 : 0;
     shared.next[1] = static_cast<Index>(before);
   }
   __syncthreads();
   const Index listed = shared.next[1];
   if (shared.next[0] == 0) return;
+  const Index counted = __ldcg(results.counted);
   if (listed > 0 && batch.until == program.depth) {
     settle_copies(batch.search, listed, program.depth, batch.by_layer, batch.categories, nullptr);
-    __threadfence();
     __syncthreads();
   }
-  for (Index i = threadIdx.x; i < batch.results.units; i += kThreads)
-    batch.results.to[i] = __ldcg(batch.results.from + i);
+  const Index units = (results.bytes + counted * sizeof(LayerCount) + sizeof(uint4) - 1) / sizeof(uint4);
+#pragma unroll 4
+  for (Index i = threadIdx.x; i < units; i += kThreads) results.to[i] = __ldcg(results.from + i);
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
@@ -197,11 +252,12 @@ __global__ void __launch_bounds__(kThreads, 1)
   Shared& shared = block_shared();
   Memory memory{program.region_floats, (1U << program.regions) - 1};
   const bool counted = batch.first == 0;
-  for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.live[i] = shared.miss[i] = 0;
-  if (counted) fetch_layer(program, 0, shared);
-  wait_for_copies();
+  for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.marks[i] = {};
+  const Index width = layer_at(program, batch.first).inputs;
+  const bool tabled = counted && program.tabled != 0 && batch.until > 1;
+  if (counted) tabulate(program, layer_at(program, 0), shared);
   __syncthreads();
-  if (counted) tabulate(program, shared);
+  if (tabled) tabulate_pairs(program, layer_at(program, 1), shared);
   follow_on();
   __syncthreads();
 
@@ -209,27 +265,23 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Index room = (program.regions - 1) * program.columns;
   const Index most = min(room, (images + gridDim.x - 1) / gridDim.x);
   const Index dealt = most * gridDim.x;
+  Index reached = 0;
   for (Index first = most * blockIdx.x; first < images; first = take_images(batch, most, dealt, images, shared)) {
     const Index count = min(most, images - first);
     Set set;
-    set.layer = counted ? 1 : batch.first;
-    fetch_layer(program, set.layer, shared);
-    fetch_layer(program, set.layer + 1, shared);
+    set.layer = batch.first;
     if (counted) {
-      load_counts(program, batch, first, count, set, memory, shared);
-      settle(program, batch, 0, shared.layer(0).outputs > 0, set, shared);
+      begin_counted(program, batch, first, count, tabled, set, memory, shared);
     } else {
-      load_rows(program, batch, __ldg(&program.layers[batch.first].inputs), first, count, set, memory, shared);
+      load_rows(program, batch, width, first, count, set, memory, shared);
     }
     run(program, batch, set, memory, shared);
+    reached = max(reached, set.layer);
     if (set.kept > 0 && batch.out.rows != nullptr)
-      save_rows(batch, __ldg(&program.layers[batch.until - 1].outputs), set, memory, shared);
+      save_rows(batch, layer_at(program, batch.until - 1).outputs, set, memory, shared);
     memory.give_all(set);
-    if (counted) {
-      fetch_layer(program, 0, shared);
-      wait_for_copies();
-    }
   }
+  if (threadIdx.x == 0) atomicMax(batch.counted, min(reached + 1, program.depth));
   if (batch.results.to != nullptr) finish_run(program, batch, shared);
 }
 

@@ -56,8 +56,8 @@ struct Range {
   __device__ void mark(Index slot, float cap, Shared& shared) const {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
-      if (high[v] > 0.0F) shared.live[slot + v] = 1;
-      if (low[v] < cap) shared.miss[slot + v] = 1;
+      if (high[v] > 0.0F) shared.marks[slot + v].live = 1;
+      if (low[v] < cap) shared.marks[slot + v].miss = 1;
     }
   }
 };
@@ -226,9 +226,8 @@ __device__ void run_columns(const Program& program, const CascadeLayer& layer, c
 }
 
 /// The same; a thread takes four columns where there are as many.
-__device__ inline void run_region(const Program& program, const CascadeLayer& given, const float* from, float* to,
+__device__ inline void run_region(const Program& program, const CascadeLayer& layer, const float* from, float* to,
                                   Index shift, Index slot, Shared& shared) {
-  const CascadeLayer layer = given;  // in registers
   if (shift >= 2)
     run_columns<4>(program, layer, from, to, shift, slot, shared);
   else if (shift == 1)
@@ -237,14 +236,14 @@ __device__ inline void run_region(const Program& program, const CascadeLayer& gi
     run_columns<1>(program, layer, from, to, shift, slot, shared);
 }
 
-/// A layer on all images of a set: each region's outputs go to a free one. Marks go to `place` and behind. Ends with a
-/// barrier, before which copies are waited for.
-__device__ inline void run_layer(const Program& program, Index place, Set& set, Memory& memory, Shared& shared) {
+/// A layer on all images of a set: each region's outputs go to a free one. Marks go to `marks` and behind. Ends with a
+/// barrier.
+__device__ inline void run_layer(const Program& program, const CascadeLayer& layer, Index marks, Set& set,
+                                 Memory& memory, Shared& shared) {
   for (Index g = 0; g < set.groups; ++g) {
     const Index region = memory.take();
-    run_region(program, shared.layer(set.layer), memory.at(set.region(g)), memory.at(region), set.shift,
-               place + (g << set.shift), shared);
-    wait_for_copies();
+    run_region(program, layer, memory.at(set.region(g)), memory.at(region), set.shift, marks + (g << set.shift),
+               shared);
     __syncthreads();
     memory.give(set.region(g));
     set.put(g, region);

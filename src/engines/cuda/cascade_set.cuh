@@ -17,8 +17,8 @@ inline constexpr Index kThreads = 512;
 inline constexpr Index kMostRegions = 8;    ///< their numbers have four bits in Set::regions
 inline constexpr Index kMostColumns = 128;  ///< of a region
 inline constexpr Index kSlots = kThreads;   ///< columns of a set: a thread a column
-inline constexpr Index kLayersKnown = 4;
 inline constexpr Index kNever = 0xffffffff;
+inline constexpr Index kTablePitch = 37;  ///< of Shared::of_pairs: sums of counts go to different banks
 
 /// The plan on the device; see CascadeProgram for the arrays.
 struct Program {
@@ -35,6 +35,7 @@ struct Program {
   Index columns;  ///< of a region, a power of two
   Index regions;
   Index region_floats;
+  Index tabled;  ///< CascadeProgram::tabled
 };
 
 struct LayerCount {
@@ -55,7 +56,8 @@ struct Survivors {
 struct Results {
   uint4* to;  ///< null: another launch follows
   const uint4* from;
-  Index units;
+  Index bytes;               ///< of what stands before the counts by layer, of which only those that are counted follow
+  const Index* counted;      ///< Batch::counted
   unsigned long long* done;  ///< blocks that are done in the higher half; in the lower one, CopySearch::listed
 };
 
@@ -71,6 +73,7 @@ struct Batch {
   Index until;
   Index* next;  ///< image that no block has taken yet
   LayerCount* by_layer;
+  Index* counted;             ///< layers whose counts may not be 0
   std::uint32_t* categories;  ///< a bit an image
   Results results;
   CopySearch search;  ///< among the images that come from `in`, as offered when they went there
@@ -93,23 +96,27 @@ struct Set {
   }
 };
 
+/// What a layer's activations show of an image.
+struct alignas(2) Marks {
+  std::uint8_t live;  ///< one is above 0
+  std::uint8_t miss;  ///< one is below the cap
+};
+
 /// Variables that a block shares.
 struct alignas(16) Shared {
-  CascadeLayer layers[kLayersKnown];  ///< in turn: the layer at hand and the next ones
-  Index image[kSlots];                ///< by column; kNever: none
-  std::uint8_t live[kSlots];
-  std::uint8_t miss[kSlots];
+  Index image[kSlots];  ///< by column; kNever: none
+  Marks marks[kSlots];
   std::uint16_t order[kSlots];      ///< columns with unsettled images
   std::uint32_t kept[kSlots / 32];  ///< a bit a column
   float sums[kMostCounted + 1];
-  uint4 sink[32];  ///< of copies made for the caches' sake
-  Index next[4];   ///< image that the block takes next, where its images go; and to make the size a multiple of 16
-
-  __device__ const CascadeLayer& layer(Index number) const { return layers[number % kLayersKnown]; }
+  float of_pairs[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
+  uint4 sink[32];                                       ///< of copies made for the sake of L1
+  Index next[4];  ///< image that the block takes next, where its images go; and to make the size a multiple of 16
 };
 
 __device__ inline Shared& block_shared() { return *dynamic_shared<Shared>(); }
 static_assert(sizeof(Shared) % 16 == 0);
+static_assert(kSlots / 32 <= 32, "a lane a word of Shared::kept");
 
 /// Smallest shift so that 2^shift columns hold so many images, or those of a region.
 __device__ inline Index shift_for(Index images, Index columns) {
@@ -145,30 +152,26 @@ __device__ inline Index note_kept(const Set& set, Shared& shared) {
     if (threadIdx.x % 32 == 0) shared.kept[threadIdx.x / 32] = mask;
   }
   __syncthreads();
-  Index kept = 0;
-  for (Index word = 0; word * 32 < set.slots(); ++word) kept += __popc(shared.kept[word]);
-  return kept;
-}
-
-/// Unsettled images in columns before this thread's, which is one of the set's; after note_kept().
-__device__ inline Index rank_of(const Shared& shared) {
-  const Index word = threadIdx.x / 32;
-  Index rank = __popc(shared.kept[word] & ((1U << threadIdx.x % 32) - 1));
-  for (Index k = 0; k < word; ++k) rank += __popc(shared.kept[k]);
-  return rank;
+  const Index word = threadIdx.x % 32;
+  return __reduce_add_sync(0xffffffffU, word * 32 < set.slots() ? __popc(shared.kept[word]) : 0);
 }
 
 /// Lists the unsettled images' columns in Shared::order. After note_kept(); ends with a barrier.
 __device__ inline void list_kept(const Set& set, Shared& shared) {
-  if (threadIdx.x < set.slots() && shared.image[threadIdx.x] != kNever)
-    shared.order[rank_of(shared)] = static_cast<std::uint16_t>(threadIdx.x);
+  const Index word = threadIdx.x / 32;
+  const Index lane = threadIdx.x % 32;
+  if (word * 32 < set.slots()) {
+    const Index before = __reduce_add_sync(0xffffffffU, lane < word ? __popc(shared.kept[lane]) : 0);
+    const std::uint32_t kept = shared.kept[word];
+    if ((kept >> lane & 1U) != 0)
+      shared.order[before + __popc(kept & ((1U << lane) - 1))] = static_cast<std::uint16_t>(threadIdx.x);
+  }
   __syncthreads();
 }
 
 /// Whether the unsettled images of a set need fewer columns than it has.
-__device__ inline bool saves_columns(const Set& set, Index most_columns) {
-  const Index shift = shift_for(set.kept, most_columns);
-  return set.kept > 0 && (set.kept + (1U << shift) - 1) >> shift << shift < set.slots();
+__device__ inline bool saves_columns(const Set& set) {
+  return set.kept > 0 && (set.groups > 1 ? set.kept + set.columns() : 2 * set.kept) <= set.slots();
 }
 
 /// Moves the unsettled images of a set together. `width`: of the rows. After note_kept().

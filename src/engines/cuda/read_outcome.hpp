@@ -21,15 +21,17 @@ inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
 
 /// Appends what the kernels counted by layer: `live` images among the unsettled, `saturated` of these retired at the
 /// cap, where they stay alive, and by how much the number of `copies` of images that are alive changes (unsigned).
+/// Nothing was counted from layer `counted` on.
 template <class LayerCount>
-void add_layer_counts(const LayerCount* counts, Index depth, Outcome& outcome) {
+void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outcome& outcome) {
   outcome.alive.reserve(depth);
   decltype(counts->copies + counts->copies) copies = 0;
-  for (Index k = 0; k < depth; ++k) {
+  for (Index k = 0; k < counted; ++k) {
     copies += counts[k].copies;
     outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live + copies));
     outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
   }
+  outcome.alive.resize(depth, outcome.saturated + static_cast<std::int64_t>(copies));
 }
 
 }  // namespace spdnn::cuda

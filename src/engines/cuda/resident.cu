@@ -139,7 +139,8 @@ class ResidentEngine final : public Engine {
     outcome.identical = host_control().copies;
     outcome.categories = images_at(layout_.categories);
     outcome.borderline = images_at(layout_.borderline);
-    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(), outcome);
+    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(),
+                     plan_.depth(), outcome);
     return outcome;
   }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // CUDA kernels on the CPU, for tests where there is no device: so much of CUDA's language and functions as the sources
-// of kernels that are tested so use. A block's threads are fibers that take turns at barriers and where a warp's threads
-// exchange values; blocks run one after another, in ascending order. So a kernel may wait for blocks before its own, not
-// for later ones. What depends on time or on the memory model (races, missing fences) does not show here.
+// of kernels that are tested so use. A block's threads are fibers that take turns at barriers and where a warp's
+// threads exchange values; blocks run one after another, in ascending order. So a kernel may wait for blocks before its
+// own, not for later ones. What depends on time or on the memory model (races, missing fences) does not show here.
 
 #include <algorithm>
 #include <bit>
@@ -117,6 +117,13 @@ T atomicMax(T* to, T value) {
 inline int __popc(unsigned value) { return std::popcount(value); }
 inline int __clz(int value) { return std::countl_zero(static_cast<unsigned>(value)); }
 inline int __ffs(int value) { return __builtin_ffs(value); }
+/// The highest and the lowest of three, of 16 bits each by themselves.
+inline unsigned __vimax3_u16x2(unsigned a, unsigned b, unsigned c) {
+  return max({a & 0xffffU, b & 0xffffU, c & 0xffffU}) | max({a >> 16U, b >> 16U, c >> 16U}) << 16U;
+}
+inline unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) {
+  return min({a & 0xffffU, b & 0xffffU, c & 0xffffU}) | min({a >> 16U, b >> 16U, c >> 16U}) << 16U;
+}
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);

@@ -23,6 +23,7 @@ template <class T>
 T read_past_l1(const T* from) {
   return *from;
 }
+inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) { return atomicAdd(to, value); }
 inline void delay(Index) { emulation::pause(); }
 template <int kBytes>
 void copy_async(void* shared, const void* global) {
