@@ -3,6 +3,7 @@
 # touches every kernel once, and timings of all CUDA variants. Build before, where the toolkit is:
 #   make GPU=1 ARCH=90 PORTABLE=1 gpu-tests all
 # usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [tests|sanitize|time ...]    e.g. build/release-cuda-portable out
+# SANITIZE_FILTER=... has other tests sanitized.
 set -uo pipefail
 build=${1:?usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [STEP...]}
 out=${2:-$build/on_device}
@@ -11,8 +12,14 @@ steps=${*:-tests sanitize time}
 mkdir -p "$out"
 status=0
 
-# Bad accesses and races: one engine of each kind over the named cases, and the floor. ErrorsTest provokes errors.
-sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*:RowKernelsTest.*:ActiveRowsTest.*:EnginesTest.TrialsAndBatches*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
+# Bad accesses and races: our own engines over the battery, every shape of their kernels, and the floor. ErrorsTest
+# provokes errors.
+sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*'
+sanitize_filter+=':RowKernelsTest.*:ActiveRowsTest.*:*Battery*/resident_*:*Battery*/cascade_*:*Battery*/spmm_rows_*'
+sanitize_filter+=':*Battery*/spmm_merge_*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
+sanitize_filter+=':*CascadeShapes*full_tables:*ResidentShapes*/60:*ResidentShapes*/250:ResidentFp16Test.AgreesWith*'
+sanitize_filter+=':IdenticalTest.FewImages*'
+sanitize_filter=${SANITIZE_FILTER:-$sanitize_filter}
 
 run_tests() {
   "$build/spdnn_gpu_tests" --gtest_color=no >"$out/tests.log" 2>&1 || status=1

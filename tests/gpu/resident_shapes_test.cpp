@@ -16,41 +16,42 @@ Network skewed_network(Index width, bool uniform, bool own_biases, Dice& dice) {
   return testing::skewed_network(dice, width, std::min(width, 2000U), uniform, own_biases);
 }
 
-class ResidentShapesTest : public OnDevice {};
+class ResidentShapesTest : public OnDevice, public ::testing::WithParamInterface<Index> {};
 
-TEST_F(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
+TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
   constexpr Index kImages = 75;  // several tiles of every shape, the last not full
   const std::vector<ResidentShape> shapes = resident_shapes();
-  for (const Index width : {60U, 250U, 1000U, 2000U, 4096U, 8000U, 16000U}) {
-    for (const bool uniform : {true, false}) {
-      Dice dice(width + (uniform ? 1U : 0U));
-      const bool own_biases = uniform == (width % 1000 == 0);
-      const Plan plan = make_plan(skewed_network(width, uniform, own_biases, dice), parse_passes("dead"));
-      const ImageSet images = testing::bit_images(dice, kImages, width, 0.1);
-      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
-      reference->load(images);
-      std::vector<std::vector<double>> expected;
+  const Index width = GetParam();
+  for (const bool uniform : {true, false}) {
+    Dice dice(width + (uniform ? 1U : 0U));
+    const bool own_biases = uniform == (width % 1000 == 0);
+    const Plan plan = make_plan(skewed_network(width, uniform, own_biases, dice), parse_passes("dead"));
+    const ImageSet images = testing::bit_images(dice, kImages, width, 0.1);
+    const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+    reference->load(images);
+    std::vector<std::vector<double>> expected;
+    for (Index k = 0; k < plan.depth(); ++k) {
+      reference->advance(k, k + 1);
+      expected.push_back(reference->activations());
+    }
+    for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+      if (!fits(plan, shape, {})) continue;
+      SCOPED_TRACE(std::string(uniform ? "one weight" : "weights") + ", shape " + std::to_string(shape));
+      const auto engine = make_resident(plan, {}, shape);
+      engine->load(images);
       for (Index k = 0; k < plan.depth(); ++k) {
-        reference->advance(k, k + 1);
-        expected.push_back(reference->activations());
+        engine->advance(k, k + 1);
+        ASSERT_EQ(engine->activations(), expected[k]) << "behind layer " << k + 1;
       }
-      for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
-        if (!fits(plan, shape, {})) continue;
-        SCOPED_TRACE(std::to_string(width) + (uniform ? ", one weight" : ", weights") + ", shape " +
-                     std::to_string(shape));
-        const auto engine = make_resident(plan, {}, shape);
-        engine->load(images);
-        for (Index k = 0; k < plan.depth(); ++k) {
-          engine->advance(k, k + 1);
-          ASSERT_EQ(engine->activations(), expected[k]) << "behind layer " << k + 1;
-        }
-        EXPECT_EQ(testing::run_through(*engine, plan.depth()).categories,
-                  testing::run_through(*reference, plan.depth()).categories);
-        EXPECT_EQ(engine->activations(), expected.back());
-      }
+      EXPECT_EQ(testing::run_through(*engine, plan.depth()).categories,
+                testing::run_through(*reference, plan.depth()).categories);
+      EXPECT_EQ(engine->activations(), expected.back());
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Width, ResidentShapesTest, ::testing::Values(60, 250, 1000, 2000, 4096, 8000, 16000),
+                         ::testing::PrintToStringParamName());
 
 /// Otherwise the test above says nothing of split rounds.
 TEST(ResidentShapes, TheTestsNetworksAreUneven) {
