@@ -88,8 +88,9 @@ __device__ inline void save_rows(const Batch& batch, Index width, const Set& set
       float y[4];
 #pragma unroll
       for (Index k = 0; k < 4; ++k) {
-        y[k] = neuron + k < width ? from[(neuron + k) << set.shift] : 0.0F;
-        sum += row_hash_share(neuron + k, y[k]);
+        const bool within = neuron + k < width;
+        y[k] = within ? from[(neuron + k) << set.shift] : 0.0F;
+        sum += within ? row_hash_share(neuron + k, y[k]) : 0;
       }
       __stcg(reinterpret_cast<float4*>(row + neuron), make_float4(y[0], y[1], y[2], y[3]));
     }

@@ -31,24 +31,20 @@ __device__ inline CascadeLayer layer_at(const Program& program, Index number) {
   return program.layers[min(number, program.depth - 1)];
 }
 
-/// Bytes of a layer's terms that L1 takes beside the shared memory.
-inline constexpr Index kLookedAhead = std::uint32_t{32} << 10U;
-
 /// Has the terms of the layer behind `number` come to L1, and the description of the one behind that: where a few
 /// images are left, a layer takes little longer than the way to L2. By the last warp, the first to have nothing else to
-/// do. Copies to where nobody looks; to be waited for.
+/// do: it copies four bytes of each sector to where nobody looks.
 __device__ inline void look_ahead(const Program& program, Index number, Shared& shared) {
   if (threadIdx.x < kThreads - 32) return;
   const CascadeLayer layer = layer_at(program, number + 1);
   const auto* terms = reinterpret_cast<const char*>(program.terms + layer.terms);
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
-  constexpr Index kSector = 32;
   const Index lane = threadIdx.x % 32;
-  uint4* const sink = shared.sink + lane;
-  if (bytes <= kLookedAhead)
-    for (Index at = lane * kSector; at < bytes; at += 32 * kSector) copy_async<16>(sink, terms + at);
-  if (lane < sizeof(CascadeLayer) / 16)
-    copy_async<16>(sink, reinterpret_cast<const uint4*>(program.layers + min(number + 2, program.depth - 1)) + lane);
+  wait_for_copies();  // of the layer before
+  if (bytes <= kSector * kLookedAhead)
+    for (Index i = lane; i * kSector < bytes; i += 32) copy_async<4>(shared.sink + i, terms + i * kSector);
+  const auto* after = reinterpret_cast<const uint4*>(program.layers + min(number + 2, program.depth - 1));
+  if (lane < sizeof(CascadeLayer) / sizeof(uint4)) copy_async<4>(shared.sink + kLookedAhead + lane, after + lane);
 }
 
 /// Says what becomes of images whose run ends behind layer `number`. By whole warps, where one of the images `ends`.

@@ -18,7 +18,9 @@ inline constexpr Index kMostRegions = 8;    ///< their numbers have four bits in
 inline constexpr Index kMostColumns = 128;  ///< of a region
 inline constexpr Index kSlots = kThreads;   ///< columns of a set: a thread a column
 inline constexpr Index kNever = 0xffffffff;
-inline constexpr Index kTablePitch = 37;  ///< of Shared::of_pairs: sums of counts go to different banks
+inline constexpr Index kSector = 32;         ///< bytes that L1 reads at once
+inline constexpr Index kLookedAhead = 1024;  ///< sectors of a layer's terms that L1 takes beside the shared memory
+inline constexpr Index kTablePitch = 37;     ///< of Shared::of_pairs: sums of counts go to different banks
 
 /// The plan on the device; see CascadeProgram for the arrays.
 struct Program {
@@ -110,7 +112,7 @@ struct alignas(16) Shared {
   std::uint32_t kept[kSlots / 32];  ///< a bit a column
   float sums[kMostCounted + 1];
   float of_pairs[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
-  uint4 sink[32];                                       ///< of copies made for the sake of L1
+  std::uint32_t sink[kLookedAhead + 4];                 ///< of copies made for the sake of L1
   Index next[4];  ///< image that the block takes next, where its images go; and to make the size a multiple of 16
 };
 
