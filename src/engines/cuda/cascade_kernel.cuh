@@ -17,7 +17,7 @@
 //
 // Bound: where twins leave sums of a, b, a, b, ... (the first layers of the official networks) fp32 FMA, two shared
 // memory reads for all of them; behind these shared memory; for the last images the latency of a layer. On an H200 the
-// first launch reaches 21 to 27 % of the FMA floor from 4096 neurons on, two of three instructions being others;
+// first launch reaches 18 to 24 % of its floor from 4096 neurons on, FMAs 45 to 50 % of their rate within a layer;
 // results/h200/roofline.md has the account. With nothing merged and all images alive, at 1024 neurons, ncu saw shared
 // memory 83 % busy.
 

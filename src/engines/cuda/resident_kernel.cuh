@@ -27,10 +27,10 @@
 //
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 84 % of it (78 % with weights of their own), of 4096
-// neurons 63 %, where rows of 8 images need padding, and of 16384 neurons 39 %, where a tile has two images and reads
-// of 8 bytes take as long as others; with degrees by a power law 66, 44 and 29 %. ncu, the longest phases (1024, 4096,
+// neurons 64 %, where rows of 8 images need padding, and of 16384 neurons 40 %, where a tile has two images and reads
+// of 8 bytes take as long as others; with degrees by a power law 66, 44 and 30 %. ncu, the longest phases (1024, 4096,
 // 16384 neurons): the pipe of shared memory and L1 busy 92, 89 and 85 % of the time, with shared memory alone 88, 81
-// and 72 %; issue slots 46 %; L2 4, 13 and 15 %. What is lost at 1024 is the end of layers, which all warps of the one
+// and 72 %; issue slots 46 %; L2 5, 13 and 15 %. What is lost at 1024 is the end of layers, which all warps of the one
 // block reach together, and the moving of tiles. At 16384 neurons with weights of their own the streams take 7 to 8
 // TB/s from L2. With halves the floor is 64 N bytes, and the two instructions an image and term take as long to issue:
 // a floor of its own. results/h200/structure_free.md has the times, and what was tried.
