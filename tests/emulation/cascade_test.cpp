@@ -259,5 +259,50 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
   EXPECT_GT(live, 1000U);
 }
 
+/// Every neuron reads one input, or the neuron of its number, so often.
+Layer own_input_layer(Index width, Index degree) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index row = 0; row < width; ++row) {
+    indices.insert(indices.end(), degree, row);
+    offsets.push_back(indices.size());
+  }
+  Layer layer;
+  layer.weights = make_csr(width, width, std::move(offsets), std::move(indices), {});
+  layer.weights.value = 0.25F;
+  layer.bias.uniform = -0.25;
+  return layer;
+}
+
+TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
+  constexpr Index kWidth = 36;
+  Network network;
+  for (const Index degree : {32U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
+  network.cap = 1.5;
+  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
+  ASSERT_TRUE(compile_cascade(plan).tabled);
+  ASSERT_LE(plan.dead_from, 1U);
+  ASSERT_LE(plan.saturated_from, 1U);
+
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index image = 0; image < 2 * kWidth; ++image) {  // one input alone, or all but that
+    for (Index input = 0; input < kWidth; ++input)
+      if ((input == image / 2) == (image % 2 == 0)) indices.push_back(input);
+    offsets.push_back(indices.size());
+  }
+  const ImageSet images{ImageSet{make_csr(2 * kWidth, kWidth, std::move(offsets), std::move(indices), {})}.to_bits()};
+
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  reference->reset();
+  for (Index layers = 1; layers <= plan.depth(); ++layers) {
+    reference->advance(layers - 1, layers);
+    Trip trip(plan, images, {32, 4, 16, 2});
+    trip.run(layers);
+    EXPECT_EQ(trip.activations(layers), reference->activations()) << layers << " layers";
+  }
+}
+
 }  // namespace
 }  // namespace spdnn::cuda::cascade
