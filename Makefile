@@ -153,8 +153,8 @@ run-tests: $(PROGRAM) $(UNIT_TESTS)
 test-mpi:
 	@echo 'This version has no MPI: there is nothing to test.'
 
-# On the device. Tests skip, loudly, where there is none. compute-sanitizer finds bad accesses and races in our kernels;
-# ErrorsTest is left out, as it provokes errors on purpose.
+# On the device. Tests skip, loudly, where there is none. compute-sanitizer looks for bad accesses and races in the tests
+# that on_device.sh names, or those of SANITIZE_FILTER.
 $(GPU_OBJECTS): CPPFLAGS += -Itests
 $(GPU_OBJECTS): | build/.deps-TEST
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
@@ -165,11 +165,8 @@ ifeq ($(GPU),1)
 gpu-tests: $(GPU_TESTS)
 test-gpu: $(GPU_TESTS)
 	@$(GPU_TESTS)
-SANITIZE_FILTER ?= *:-ErrorsTest.*:*cpu_*:BatteryMutants.*
-# Races are looked for in our own kernels: cuSPARSE's have some that racecheck reports.
 sanitize-gpu: $(GPU_TESTS)
-	@for tool in memcheck 'racecheck --kernel-name kns=spdnn'; do \
-	   $(CUDA)/bin/compute-sanitizer --tool $$tool --error-exitcode 9 $(GPU_TESTS) --gtest_filter='$(SANITIZE_FILTER)' || exit 1; done
+	@PATH="$(CUDA)/bin:$$PATH" ./tests/gpu/on_device.sh $(OUT) $(OUT)/on_device sanitize
 else
 gpu-tests test-gpu sanitize-gpu:
 	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
