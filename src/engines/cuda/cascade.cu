@@ -177,7 +177,7 @@ class CascadeEngine final : public Engine {
     if (program_->counting.tile == 0)
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
                        " neurons do not fit this device's shared memory; spmm_rows takes any");
-    const auto allow = [&](auto kernel, std::size_t bytes) {  // other engines of the process share these settings
+    const auto allow = [&](auto kernel, std::size_t bytes) {  // of all engines of the process; the carve-out is a hint
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(device.sharedMemPerBlockOptin)));
       const std::size_t all = device.sharedMemPerMultiprocessor;
@@ -251,7 +251,7 @@ class CascadeEngine final : public Engine {
  private:
   /// What the state begins with.
   struct Counters {
-    Index next[2];              ///< by launch: image that no block has taken yet
+    Index next[2];              ///< Batch::next, by launch
     Index between;              ///< survivors of the first launch
     Index left;                 ///< of the last one
     Index counted;              ///< Batch::counted

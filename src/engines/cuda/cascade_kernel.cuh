@@ -189,7 +189,8 @@ __device__ inline void run(const Program& program, const Batch& batch, Set& set,
   if (narrow.on) narrow.leave(set, shared);
 }
 
-/// Images first .. first+count-1 come in behind layer 0, or behind layer 1 where this is `tabled`, and are settled.
+/// Images first .. first+count-1 come in behind layer 0, or behind layer 1 where this is `tabled` (even if layer 0 has
+/// settled them all), and are settled.
 __device__ inline void begin_counted(const Program& program, const Batch& batch, Index first, Index count, bool tabled,
                                      Set& set, Memory& memory, Shared& shared) {
   CascadeLayer layer = layer_at(program, 0);

@@ -19,8 +19,8 @@ inline constexpr Index kMostColumns = 128;  ///< of a region
 inline constexpr Index kSlots = kThreads;   ///< columns of a set: a thread a column
 inline constexpr Index kNever = 0xffffffff;
 inline constexpr Index kSector = 32;         ///< bytes that L1 reads at once
-inline constexpr Index kLookedAhead = 1024;  ///< sectors of a layer's terms that L1 takes beside the shared memory
-inline constexpr Index kTablePitch = 37;     ///< of Shared::of_pairs: sums of counts go to different banks
+inline constexpr Index kLookedAhead = 1024;  ///< sectors of a layer's terms that are brought to L1 at most
+inline constexpr Index kTablePitch = 37;     ///< of Shared::of_pairs: counts a and b are in bank 5 a + b
 
 /// The plan on the device; see CascadeProgram for the arrays.
 struct Program {
@@ -73,7 +73,7 @@ struct Batch {
   Survivors out;
   Index first;
   Index until;
-  Index* next;  ///< image that no block has taken yet
+  Index* next;  ///< images taken behind those that blocks begin with
   LayerCount* by_layer;
   Index* counted;             ///< layers whose counts may not be 0
   std::uint32_t* categories;  ///< a bit an image
