@@ -37,6 +37,12 @@ sanitize() {
 
 # Races are looked for in our own kernels: cuSPARSE's have some that racecheck reports.
 run_sanitizers() {
+  local pattern patterns
+  IFS=: read -ra patterns <<<"$sanitize_filter"
+  for pattern in "${patterns[@]}"; do
+    [[ $("$build/spdnn_gpu_tests" --gtest_list_tests --gtest_filter="$pattern") != *$'\n  '* ]] || continue
+    echo "on_device.sh: no test is named $pattern" >&2 && status=1
+  done
   sanitize memcheck
   sanitize racecheck --kernel-name kns=spdnn
 }

@@ -154,7 +154,7 @@ struct Narrow {
     __syncthreads();
     memory.give(old);
   }
-  /// Leaves Shared as the other settle() does.
+  /// Leaves images and marks in Shared as the other settle() does.
   __device__ void leave(const Set& set, Shared& shared) {
     wait_for_copies();
     __syncthreads();
