@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "colliding_rows.hpp"
 #include "engines/cuda/cascade_count.cuh"
 #include "engines/cuda/cascade_kernel.cuh"
 #include "engines/cuda/read_outcome.hpp"
@@ -259,6 +260,49 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
   }
   EXPECT_GT(copies, 100U);
   EXPECT_GT(live, 1000U);
+}
+
+/// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
+TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
+  for (const bool ordered : {false, true}) {
+    Dice dice(ordered ? 1 : 2);
+    Network network = make_network(96, 96, 4, 3, ordered, dice);
+    network.bias_rule = BiasRule::everywhere;
+    network.layers[0].bias.uniform = -1.5;
+    network.layers[1].bias.uniform = 0.5;
+    const ImageSet images = make_images(90, 96);
+    for (const char* passes : {"dead", "dead,identical"}) {
+      const Plan plan = make_plan(network, parse_passes(passes));
+      ASSERT_EQ(plan.dead_from, 2U);
+      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+      reference->load(images);
+      for (Index layers = 1; layers <= plan.depth(); ++layers) {
+        SCOPED_TRACE(::testing::Message() << passes << ", ordered " << ordered << ", " << layers << " layers");
+        reference->advance(layers - 1, layers);
+        Trip trip(plan, images, {32, 4, 16, 2});
+        trip.run(layers);
+        ASSERT_EQ(trip.activations(layers), reference->activations());
+        if (layers < plan.depth()) continue;
+        const Outcome expected = reference->outcome();
+        EXPECT_LT(expected.alive[0], expected.alive[1]);
+        EXPECT_EQ(trip.categories(), expected.categories);
+        EXPECT_EQ(trip.alive(), expected.alive);
+      }
+    }
+  }
+}
+
+TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
+  const auto [one, other] = CountingNetwork::colliding();
+  const Plan plan = make_plan(CountingNetwork::make(6), parse_passes("identical"));
+  const ImageSet images = CountingNetwork::images({one, other, one, other});
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  testing::run_through(*reference, plan.depth());
+  Trip trip(plan, images, {32, 4, 16, 3});
+  trip.run(plan.depth());
+  EXPECT_EQ(trip.activations(plan.depth()), reference->activations());
+  EXPECT_EQ(trip.copies(), 1U);  // of the row that the hash's place in the table names
 }
 
 TEST(EmulatedCascade, TheTableRoundsAsTheLayerDoes) {

@@ -131,6 +131,27 @@ TEST(CpuKernels, ARepeatedWeightIsAWeightLikeAnyOther) {
   }
 }
 
+/// Every lane counts the lit terms of 32 images, some far more than its 16-bit place in a mask has room for at once.
+TEST(CpuKernels, BitsOfVeryLongRowsAreAllCounted) {
+  constexpr Index kInputs = 8;
+  constexpr Index kImages = tiles::kLanes<float>;
+  for (const Index terms : {65536U, 65537U, 131072U + 24U, 400000U}) {
+    testing::Rows row(1);
+    for (Index k = 0; k < terms; ++k) row[0].emplace_back(k % kInputs, 0x1p-6F);
+    Network network = testing::network_of({testing::make_layer(kInputs, row, 0, true)});
+    network.cap.reset();
+    testing::Rows lit(kImages);
+    for (Index input = 0; input < kInputs; ++input)
+      for (auto& image : lit) image.emplace_back(input, 1.0F);
+    const ImageSet images{ImageSet{testing::make_matrix(kInputs, lit, true)}.to_bits()};
+    const Plan plan = testing::unreduced_plan(network);
+    const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
+    engine->load(images);
+    testing::run_through(*engine, 1);
+    EXPECT_EQ(engine->activations(), std::vector<double>(kImages, terms * 0x1p-6)) << terms << " terms";
+  }
+}
+
 TEST(CpuKernels, OverflowFollowsIeee) {
   const float huge = 3e38F;
   Network network = testing::network_of({testing::make_layer(

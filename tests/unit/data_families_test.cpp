@@ -7,6 +7,7 @@
 
 #include "data/counter_random.hpp"
 #include "data/generate.hpp"
+#include "io/packed.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -122,6 +123,26 @@ TEST(RadixNet, BlockConnectsEveryInputWithEveryOutputEquallyOften) {
   std::vector<double> row(1024);
   row[77] = 1.0;
   for (const double paths : infer(network, row)) ASSERT_EQ(paths, 16.0 * 16 * 16 * 16 * 16);
+}
+
+TEST(RadixNet, TheSmallestRadixThatConnectsAllEquallyOftenIsTaken) {
+  // 36 = 6^2: radix 6. Radices 2 and 3, with 12 and 18 groups, reach no output of a block equally often.
+  for (const auto& [neurons, degree, layers, paths] :
+       {std::tuple<Index, Index, Index, double>{36, 6, 2, 1}, {64, 8, 4, 64}, {48, 12, 3, 36}}) {
+    Network network = generate_radixnet(
+        {.neurons = neurons, .layers = layers, .degree = degree, .law = parse_weight_law("constant:1")});
+    network.cap = 1e9;
+    std::vector<double> row(neurons);
+    row[neurons / 3] = 1.0;
+    for (const double found : infer(network, row)) ASSERT_EQ(found, paths) << neurons << " neurons";
+  }
+}
+
+/// Fisher & Yates with draws of splitmix64: other permutations would be as random, but no longer the same networks.
+TEST(Families, ASeedMeansTheSameNetworkForEver) {
+  const FamilyOptions options{.neurons = 96, .layers = 4, .degree = 8, .seed = 5};
+  EXPECT_EQ(network_digest(generate_radixnet(options)), 4478859244010601109U);
+  EXPECT_EQ(network_digest(generate_random(options)), 18231181167850553634U);
 }
 
 TEST(RadixNet, EveryInputHasTheSameNumberOfReaders) {

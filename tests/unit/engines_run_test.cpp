@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/stopwatch.hpp"
 #include "engines/memory.hpp"
 #include "engines/run.hpp"
 #include "spdnn/error.hpp"
@@ -161,12 +162,57 @@ TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
   const Network network = network_with_repeated_terms();
   const Plan merged = merged_plan(network, 100.0);
   const Variant& openmp = find_variant("cpu_openmp");
-  testing::Rows bright(5);
-  for (Index i = 0; i < 5; ++i) bright[i].emplace_back(i, i == 3 ? 1.5F : 1.0F);
-  const RunResult result = run(openmp, merged, {testing::make_matrix(40, bright)}, options_of(1));
-  EXPECT_TRUE(result.outcome.borderline.empty());
-  bright[3][0].second = 1.0F;
-  EXPECT_EQ(run(openmp, merged, {testing::make_matrix(40, bright)}, options_of(1)).outcome.borderline.size(), 5U);
+  const auto borderline = [&](float value, bool uniform) {
+    testing::Rows rows(5);
+    for (Index i = 0; i < 5; ++i) rows[i].emplace_back(i, uniform || i == 3 ? value : 1.0F);
+    return run(openmp, merged, {testing::make_matrix(40, rows, uniform)}, options_of(1)).outcome.borderline.size();
+  };
+  for (const bool uniform : {false, true}) {
+    for (const float inside : {0.5F, 1.0F}) EXPECT_EQ(borderline(inside, uniform), 5U) << inside;
+    for (const float outside : {1.5F, -0.25F}) EXPECT_EQ(borderline(outside, uniform), 0U) << outside;
+  }
+}
+
+TEST(Run, ABatchOfAMergedPlanHasRoomForTheImagesThatAreRunAgain) {
+  const Small s;
+  Plan merged = s.plan;
+  merged.in_order = std::make_shared<const Plan>(s.plan);
+  const auto engine_bytes = [](const Plan& plan, const EngineOptions&, Index images) -> std::size_t {
+    return plan.in_order || images <= 4 ? 1 : std::numeric_limits<std::size_t>::max() / 4;
+  };
+  EXPECT_EQ(automatic_batch(fake_variant(engine_bytes), merged, {}, 10), 4U);
+}
+
+/// Takes its time over a layer, and knows how much that was.
+class SlowEngine final : public Engine {
+ public:
+  static inline double seconds = 0;  ///< in advance(), of all engines
+  void load(const ImageSet& images) override { images_ = images.images(); }
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override {
+    const Stopwatch watch;
+    while (watch.seconds() < 1e-3) continue;
+    seconds += watch.seconds();
+    return until;
+  }
+  Outcome outcome() override { return {.categories = {}, .alive = {images_}, .borderline = {}}; }
+  std::vector<double> activations() override { return {}; }
+
+ private:
+  Index images_ = 0;
+};
+
+TEST(Run, TheTimesOfAllBatchesAddUp) {
+  const Small s;
+  Variant slow = fake_variant([](const Plan&, const EngineOptions&, Index) -> std::size_t { return 0; });
+  slow.make = [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> {
+    return std::make_unique<SlowEngine>();
+  };
+  SlowEngine::seconds = 0;
+  const RunResult result = run(slow, s.plan, s.images, options_of(2, 3));
+  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{10});
+  ASSERT_EQ(result.infer_seconds.size(), 2U);
+  EXPECT_GE(result.infer_seconds[0] + result.infer_seconds[1], SlowEngine::seconds);
 }
 
 }  // namespace

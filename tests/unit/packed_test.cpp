@@ -396,6 +396,53 @@ TEST(Packed, AValueOutsideThePaletteIsRefused) {
             "f.spdnn: is corrupted: layer 1: a value outside the palette");
 }
 
+/// Where the section of so many bytes begins; it must be the only one.
+std::uint64_t section_of(const Bytes& file, std::uint64_t bytes) {
+  const PackedFile opened = file.open();
+  std::uint64_t offset = 0;
+  int found = 0;
+  for (std::uint32_t section = 0; section < opened.sections(); ++section) {
+    if (opened.entry(section).bytes != bytes) continue;
+    offset = opened.entry(section).offset;
+    ++found;
+  }
+  EXPECT_EQ(found, 1);
+  return offset;
+}
+
+TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {
+  constexpr std::size_t kOffsets = packed::kBlockBytes / sizeof(Offset);  // of a block, checked by itself
+  std::vector<std::vector<Index>> rows(2 * kOffsets);
+  rows.back() = {0, 2};
+  Network network;
+  network.layers.push_back({matrix_of(3, rows), {}});
+  Bytes file({.network = &network});
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+  const std::uint64_t offsets = section_of(file, (rows.size() + 1) * sizeof(Offset));
+  file.patch(offsets + (kOffsets - 1) * sizeof(Offset), Offset{1});  // 0 ... 0 1 | 0 0 ... 0 2
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: layer 1: offsets descend or lead outside the matrix");
+}
+
+TEST(Packed, AColumnAfterTheLastIsRefusedInNarrowAndWideMatrices) {
+  for (const Index cols : {70000U, 300U}) {
+    const bool wide = cols > packed::kNarrowColumns;
+    Network network;
+    network.layers.push_back({matrix_of(cols, {{0, 7, cols - 1}, {}}), {}});
+    Bytes file({.network = &network});
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+    const std::uint64_t columns = section_of(file, 3 * (wide ? sizeof(Index) : sizeof(std::uint16_t)));
+    if (wide)
+      file.patch(columns + 2 * sizeof(Index), cols);
+    else
+      file.patch(columns + 2 * sizeof(std::uint16_t), static_cast<std::uint16_t>(cols));
+    packed::seal(file.bytes);
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+              "f.spdnn: is corrupted: layer 1: a column is outside 1.." + std::to_string(cols));
+  }
+}
+
 TEST(Packed, ForeignFilesAreNamedAsSuch) {
   const TemporaryDirectory directory;
   const auto path = directory / "f.spdnn";

@@ -95,5 +95,27 @@ TEST(MergeBounds, HoldInBothPrecisionsAndAreNotIdle) {
   EXPECT_GT(worst, 0.02) << "bounds this far from the truth would decide nothing";
 }
 
+/// In the given order every small term is lost against the large one before it, in fp32; added up first, none is. The
+/// error comes as near to the bound as roundings that all go one way can, and the second layer multiplies it.
+TEST(MergeBounds, HoldForTheWorstOrderAndForWhatItsErrorsBecome) {
+  constexpr float kLost = 0x1p-24F;  // half a unit in the last place of 1, which ties to even
+  for (const Index small_terms : {20U, 1000U, 50000U}) {
+    Terms row{{0, 1.0F}};
+    row.insert(row.end(), small_terms, {1, kLost});
+    Network network;
+    network.layers.push_back(make_layer(2, {row}, {0.0, {}}));
+    network.layers.push_back(make_layer(1, {{{0, 8.0F}}}, {0.0, {}}));
+    network.cap = 32.0;
+    const Plan plan = make_plan(network, {.twins = true, .merge = true});
+    ASSERT_TRUE(plan.passes.merge);
+    const double error = small_terms * static_cast<double>(kLost);
+    EXPECT_GE(plan.error_bounds[0], error);
+    EXPECT_GE(plan.error_bounds[1], 8 * error);
+    const double share = worst_share<float>(plan, {{1.0F, 1.0F}});
+    EXPECT_LE(share, 1.0);
+    EXPECT_GT(share, small_terms < 100 ? 0.7 : 0.9);
+  }
+}
+
 }  // namespace
 }  // namespace spdnn

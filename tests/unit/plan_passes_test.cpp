@@ -171,6 +171,13 @@ TEST(Certificates, DeadFromTheLastPositiveBias) {
   EXPECT_EQ(planning::dead_from(layers, BiasRule::everywhere), 2U);
 }
 
+TEST(Certificates, OnePositiveBiasAmongOthersRevivesRowsOfZeros) {
+  const std::vector<Layer> layers{make_layer(1, {{{0, 1.0F}}, {{0, 1.0F}}}, bias_of({-1, 0.5})),
+                                  make_layer(2, {{{0, 1.0F}}}, {-1, {}})};
+  EXPECT_EQ(planning::dead_from(layers, BiasRule::non_zeros), 0U);
+  EXPECT_EQ(planning::dead_from(layers, BiasRule::everywhere), 1U);
+}
+
 TEST(Certificates, SaturatedNeedsARoundingMargin) {
   const auto from = [](const Layer& layer, BiasRule rule, double cap) {
     return planning::saturated_from({layer}, rule, cap);

@@ -50,6 +50,9 @@ TEST(TsvImages, ZerosAreDroppedAndOnesRemain) {
   EXPECT_EQ(set.images(), 2U);
   EXPECT_EQ(set.nonzeros(), 1U);
   EXPECT_EQ(set.max_value(), 1.0F);
+  const ImageSet dark = images("1\t1\t0\n2\t3\t0\n");
+  EXPECT_EQ(dark.images(), 2U);
+  EXPECT_EQ(dark.nonzeros(), 0U);
 }
 
 TEST(TsvImages, BadLinesAreNamed) {

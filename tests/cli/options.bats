@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# Options do what they say: seen in the report, in the threads that run, and in stored plans that stand back.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  # Two layers of four neurons that keep their inputs, at full brightness; ten images of one pixel each, the last dark.
+  mkdir net
+  for layer in 1 2; do for i in 1 2 3 4; do printf '%d\t%d\t1\n' $i $i; done >net/n4-l$layer.tsv; done
+  for i in 1 2 3 4 5 6 7 8 9; do printf '%d\t%d\t1\n' $i $((i % 4 + 1)); done >images.tsv
+  problem=(--inputs images.tsv --images 10 --progress never)
+  infer=("$SPDNN" infer --network net --bias -0.25 "${problem[@]}")
+}
+
+# field JQ: of the report.
+field() { jq -c "$1" run.json; }
+
+@test "--threads: so many run, and the report says so" {
+  for threads in 3 5; do
+    OMP_NUM_THREADS=1 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='a team of %N' \
+      "${infer[@]}" --variant cpu_openmp --threads $threads --json run.json >run.txt 2>&1
+    [ "$(field .machine.threads)" = $threads ]
+    grep -q "$threads threads" run.txt
+    [ "$(grep -h 'a team of' run.txt | sort -u | tail -n 1)" = "a team of $threads" ]
+  done
+}
+
+@test "--batch: so many images at a time, in the report too" {
+  for batch in 1 4 10; do
+    "${infer[@]}" --batch $batch --json run.json --categories out-$batch.tsv >/dev/null
+    [ "$(field .batch)" = $batch ]
+    [ "$(cat out-$batch.tsv)" = "$(seq 9)" ]
+  done
+}
+
+@test "--trials: so many times are measured" {
+  "${infer[@]}" --trials 3 --json run.json >run.txt
+  [ "$(field .trials)" = 3 ]
+  grep -q '^infer .* median of 3 ' run.txt
+}
+
+@test "--verify K recomputes K images, however many of them are categories" {
+  for sample in 1 2 5 8 9; do
+    run "${infer[@]}" --verify $sample
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"cpu_reference on $sample of 10 images"* ]]
+  done
+}
+
+@test "a stored plan is run only where nothing else is asked for" {
+  "$SPDNN" convert net plan.spdnn --bias -0.25 --plan all
+  stored=("$SPDNN" infer --network plan.spdnn "${problem[@]}" --json run.json)
+  "${stored[@]}" >/dev/null
+  all=$(field .passes)
+  for reduce in none dead identical; do
+    "${stored[@]}" --reduce $reduce >/dev/null
+    [ "$(field .passes)" = "\"$reduce\"" ]
+    [ "$(field .passes)" != "$all" ]
+  done
+  "${stored[@]}" --layers 1 >/dev/null
+  [ "$(field .problem.layers)" = 1 ]
+  for option in "--bias -0.5" "--bias-rule everywhere" "--cap 2"; do
+    # shellcheck disable=SC2086  # words are meant
+    run "${stored[@]}" $option
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"${option%% *}: plan.spdnn brings its own"* ]]
+  done
+  run "${stored[@]}" --neurons 5
+  [ "$status" -eq 3 ]
+}
+
+@test "memory that cannot be had is exit code 4" {
+  run bash -c "ulimit -v 3000000; '$SPDNN' generate network --family random --neurons 40000000 --layers 1 --degree 64 --out net.spdnn"
+  [ "$status" -eq 4 ]
+  [[ "${#lines[@]}" -eq 1 && "$output" == spdnn:*memory* ]]
+  [ ! -e net.spdnn ]
+}
+
+@test "the official network on other images than the official ones is unverified" {
+  awk 'BEGIN { for (i = 1; i <= 60000; ++i) printf "%d\t%d\t1\n", i, i % 1024 + 1 }' >images.tsv
+  run "$SPDNN" infer --generate official --neurons 1024 --layers 120 --inputs images.tsv --progress never
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"60000 images"*UNVERIFIED* ]]
+}

@@ -1,0 +1,81 @@
+// The progress bar, seen on a terminal of its own.
+
+#include "report/progress.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "core/stopwatch.hpp"
+#include "io/mapped_file.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+struct Seen {
+  std::string terminal;  ///< what came out of stderr
+  std::string output;    ///< what came out of stdout, a file
+};
+
+/// Has stdout go to a file and stderr to a terminal while `work` runs; without `terminal`, to the file as well.
+Seen watch(bool terminal, const std::function<void()>& work) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "stdout";
+  int host = -1;
+  int screen = -1;
+  EXPECT_EQ(::openpty(&host, &screen, nullptr, nullptr, nullptr), 0);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  std::fflush(stdout);
+  std::fflush(stderr);
+  const std::array<int, 2> before{::dup(STDOUT_FILENO), ::dup(STDERR_FILENO)};
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(terminal ? screen : file, STDERR_FILENO);
+  work();
+  std::fflush(stdout);
+  std::fflush(stderr);
+  ::dup2(before[0], STDOUT_FILENO);
+  ::dup2(before[1], STDERR_FILENO);
+  for (const int descriptor : {file, before[0], before[1]}) ::close(descriptor);
+
+  Seen seen;
+  ::fcntl(host, F_SETFL, O_NONBLOCK);
+  std::array<char, 4096> text{};
+  for (ssize_t n = 0; (n = ::read(host, text.data(), text.size())) > 0;)
+    seen.terminal.append(text.data(), static_cast<std::size_t>(n));
+  ::close(screen);
+  ::close(host);
+  seen.output = std::string(MappedFile(path).text());
+  return seen;
+}
+
+/// Half of the work, for as long as it takes until the bar is shown.
+void half_way(ProgressMode mode) {
+  Progress progress(mode, "infer", 10);
+  for (const Stopwatch watch; watch.seconds() < 0.55; ::usleep(5000)) progress.update(5);
+}
+
+TEST(Progress, ShowsTheShareDoneOnTheTerminalAndWipesItOff) {
+  const Seen seen = watch(true, [] { half_way(ProgressMode::automatic); });
+  EXPECT_EQ(seen.output, "");
+  const std::string bar = "infer [" + std::string(15, '#') + std::string(15, '.') + "] 5/10 ";
+  EXPECT_NE(seen.terminal.find(bar), std::string::npos) << seen.terminal;
+  EXPECT_TRUE(seen.terminal.ends_with("\r\033[K")) << seen.terminal;
+}
+
+TEST(Progress, IsSilentWithoutATerminalAndWhereNotWanted) {
+  for (const Seen& seen :
+       {watch(true, [] { half_way(ProgressMode::never); }), watch(false, [] { half_way(ProgressMode::automatic); })}) {
+    EXPECT_EQ(seen.terminal, "");
+    EXPECT_EQ(seen.output, "");
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
