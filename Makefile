@@ -75,15 +75,15 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: io-bench all deps demo test run-tests gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
+.PHONY: io-bench all deps demo test run-tests mutants gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
 	kernel-bench bench-gpu results \
 	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
-	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz'
+	@echo 'targets: all (default) deps demo test mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
+	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz   MUTANTS="NAME ..."'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
 build/.deps-%: Makefile
@@ -150,6 +150,11 @@ test: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) GPU=$(HOST_GPU) run-tests
 run-tests: $(PROGRAM) $(UNIT_TESTS)
 	@./tests/run.sh $(UNIT_TESTS) $(PROGRAM)
+# Does a test fail when the code is broken on purpose? MUTANTS: names of mutants, with * and ?; tests/mutants has them.
+MUTANTS          ?= *
+MUTANTS_MAY_LIVE ?= 0
+mutants: build/.deps-TEST
+	@CXX='$(CXX)' ./tests/mutants/run.py --may-live $(MUTANTS_MAY_LIVE) '$(MUTANTS)'
 test-mpi:
 	@echo 'This version has no MPI: there is nothing to test.'
 
