@@ -32,6 +32,30 @@ field() { jq -c "$1" run.json; }
   done
 }
 
+@test "--precision, --cap, --bias-rule and --images change what is run" {
+  "${infer[@]}" --variant cpu_openmp --precision fp64 --cap 0.5 --json run.json >/dev/null
+  [ "$(field '[.precision, .problem.cap, .problem.images]')" = '["fp64",0.5,10]' ]
+  "${infer[@]}" --cap none --json run.json >/dev/null
+  [ "$(field '[.precision, .problem.cap]')" = '["fp32",null]' ]
+  "$SPDNN" infer --network net --bias 0.5 --inputs images.tsv --images 12 --bias-rule everywhere --categories out.tsv >/dev/null
+  [ "$(cat out.tsv)" = "$(seq 12)" ] # a bias everywhere revives the dark images too
+  for bad in "--batch 3x" "--trials 2.5" "--threads 4-"; do
+    # shellcheck disable=SC2086  # words are meant
+    run "${infer[@]}" $bad
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"${bad%% *}: '${bad##* }' is not"* ]]
+  done
+}
+
+@test "inspect names the layers from which on images may leave" {
+  mkdir chain # the second layer of three does not keep rows at the cap
+  for layer in 1 2 3; do printf '1\t1\t%d\n' $((layer == 2 ? 1 : 2)) >chain/n1-l$layer.tsv; done
+  run "$SPDNN" inspect chain --bias -0.5
+  [ "$status" -eq 0 ]
+  grep -q '^dead images may leave *from the rows entering layer 1 on$' <<<"$output"
+  grep -q '^saturated images may leave *from the rows entering layer 3 on$' <<<"$output"
+}
+
 @test "--trials: so many times are measured" {
   "${infer[@]}" --trials 3 --json run.json >run.txt
   [ "$(field .trials)" = 3 ]
@@ -76,8 +100,8 @@ field() { jq -c "$1" run.json; }
 }
 
 @test "the official network on other images than the official ones is unverified" {
-  awk 'BEGIN { for (i = 1; i <= 60000; ++i) printf "%d\t%d\t1\n", i, i % 1024 + 1 }' >images.tsv
-  run "$SPDNN" infer --generate official --neurons 1024 --layers 120 --inputs images.tsv --progress never
+  "$SPDNN" generate inputs --family digits --neurons 1024 --out digits.spdnn
+  run "$SPDNN" infer --generate official --neurons 1024 --layers 120 --inputs digits.spdnn --progress never
   [ "$status" -eq 0 ]
   [[ "$output" == *"60000 images"*UNVERIFIED* ]]
 }

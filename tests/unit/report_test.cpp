@@ -51,6 +51,39 @@ TEST(Report, PhasesAndTheRestMakeTheTotal) {
   EXPECT_EQ(sum, seconds["total"]);
 }
 
+TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
+  Report report = timed_report();
+  report.outcome.saturated = 3;
+  report.outcome.identical = 5;
+  report.outcome.borderline = {1, 7};
+  report.outcome.alive = {9, 8};
+  report.notes = {"saturated stands aside: there is no cap", "another"};
+  const std::string text = to_text(report);
+  EXPECT_NE(text.find("3 saturated, 5 identical, 2 borderline images"), std::string::npos) << text;
+  for (const std::string& note : report.notes) EXPECT_NE(text.find(note + '\n'), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["saturated"], 3);
+  EXPECT_EQ(json["identical"], 5);
+  EXPECT_EQ(json["borderline"], 2);
+  EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
+  EXPECT_EQ(json["notes"], report.notes);
+}
+
+TEST(Report, SaysWhetherTheComparedRunGaveTheSame) {
+  for (const bool same : {true, false}) {
+    Report report = timed_report();
+    report.compared = ComparedRun{"cpu_openmp", {.dead = true}, spread({64}), same};
+    const std::string text = to_text(report);
+    EXPECT_NE(row(text, "compared with").find("2.00 times as long"), std::string::npos) << text;
+    EXPECT_EQ(text.find("categories equal") != std::string::npos, same) << text;
+    EXPECT_EQ(text.find("categories DIFFERENT") != std::string::npos, !same) << text;
+    const auto compared = nlohmann::json::parse(to_json(report))["compared"];
+    EXPECT_EQ(compared["same_categories"], same);
+    EXPECT_EQ(compared["passes"], "dead");
+    EXPECT_EQ(compared["rate"], 10.0 * 16 / 64);
+  }
+}
+
 TEST(Report, RoundingMakesNoNegativeRest) {
   Report report = timed_report();
   report.seconds.total = 303.5 - 1e-12;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "report/report.hpp"
 
@@ -74,6 +75,9 @@ TEST(Verdict, SampleFailsButNeverPasses) {
 
 TEST(Verdict, FirstWrongIdsAreOneBasedAndAscend) {
   EXPECT_EQ(judge({1, 9}, {4, 9}, "truth").first_ids, (std::vector<Index>{2, 5}));
+  Categories many(1000);
+  std::iota(many.begin(), many.end(), Index{0});
+  EXPECT_EQ(judge(many, {}, "truth").first_ids, (std::vector<Index>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
 TEST(Report, SpreadTakesTheMedian) {
