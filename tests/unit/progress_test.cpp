@@ -13,8 +13,8 @@
 #include <string>
 
 #include "core/stopwatch.hpp"
-#include "io/mapped_file.hpp"
 #include "temporary_directory.hpp"
+#include "unit/tsv_support.hpp"
 
 namespace spdnn {
 namespace {
@@ -51,7 +51,7 @@ Seen watch(bool terminal, const std::function<void()>& work) {
     seen.terminal.append(text.data(), static_cast<std::size_t>(n));
   ::close(screen);
   ::close(host);
-  seen.output = std::string(MappedFile(path).text());
+  seen.output = test::contents(path);
   return seen;
 }
 
