@@ -19,6 +19,7 @@ on where it stopped, as long as neither the mutant nor the tree has changed.
 
 import argparse
 import concurrent.futures
+import fcntl
 import fnmatch
 import hashlib
 import json
@@ -223,6 +224,11 @@ def main():
     if not mutants:
         sys.exit(f"no mutant's name matches {options.patterns}")
     (WORK / "logs").mkdir(parents=True, exist_ok=True)
+    alone = open(WORK / "lock", "w", encoding="utf-8")
+    try:
+        fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"another run is at work in {WORK}")
     base = WORK / "base"
     results = Results(copy_tree(base), options.quick)
     with open(WORK / "logs/base.log", "w", encoding="utf-8") as log:
