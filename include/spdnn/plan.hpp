@@ -24,8 +24,8 @@ struct Passes {
   bool operator==(const Passes&) const = default;
 };
 
-/// `all`, `dead`, `none`, or names joined by commas; throws UsageError naming the choices.
-Passes parse_passes(std::string_view text);
+/// `all`, `dead`, `none`, or names joined by commas; throws UsageError naming `option` and the choices.
+Passes parse_passes(std::string_view text, std::string_view option = "--reduce");
 /// The names joined by commas, in the order above; `none` for no pass.
 std::string to_string(const Passes& passes);
 
@@ -71,6 +71,8 @@ struct Plan {
   Offset edges() const;     ///< edges of the reduced layers
   Index max_width() const;  ///< widest stored layer, inputs of the first included
   std::size_t bytes() const;
+  /// Says for which network the plan was made, here and in `in_order`.
+  void set_network_digest(std::uint64_t digest);
 };
 
 }  // namespace spdnn

@@ -69,13 +69,12 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
   throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
 }
 
-/// Text layers hold weights, and biases that differ: says what must be given to `infer` beside them.
+/// Text layers hold weights, and biases where they differ: says what must be given to `infer` beside them.
 void say_what_is_lost(const Path& out, const NetworkFile& file) {
   const Network& network = file.network;
   if (!file.has_rule && !file.has_bias) return;
   std::string options;
-  if (file.has_bias && network.layers[0].bias.values.empty())
-    options += fmt::format(" --bias {}", network.layers[0].bias.uniform);
+  if (file.has_bias && !needs_bias_files(network)) options += fmt::format(" --bias {}", network.layers[0].bias.uniform);
   if (network.bias_rule == BiasRule::everywhere) options += " --bias-rule everywhere";
   if (file.has_rule) options += network.cap ? fmt::format(" --cap {}", *network.cap) : " --cap none";
   if (!options.empty())
@@ -85,9 +84,11 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"images"}, "a network");
   const Form form = network_form(out, text_of(values, "form"));
+  std::optional<Passes> passes;
+  if (const auto plan = text_of(values, "plan")) passes = parse_passes(*plan, "--plan");
   if (form != Form::packed)
     refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"}, "an OUT of text layers, which hold weights");
-  if (values.count("plan") == 0) refuse(values, {"plan-device"}, "a network that is stored without its plan");
+  if (!passes) refuse(values, {"plan-device"}, "a network that is stored without its plan");
   const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
@@ -100,9 +101,9 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
     return;
   }
   settle_parameters(values, in, file);
-  if (const auto passes = text_of(values, "plan")) {
-    Plan plan = make_plan(file.network, parse_passes(*passes), find_twins);
-    plan.network_digest = network_digest(file.network);
+  if (passes) {
+    Plan plan = make_plan(file.network, *passes, find_twins);
+    plan.set_network_digest(network_digest(file.network));
     write_network_with_plan(out, file.network, plan);
   } else {
     write_network(out, form, file.network, request.progress);

@@ -20,7 +20,7 @@ constexpr std::array<Flag, 6> kFlags{{{"twins", &Passes::twins},
 
 }  // namespace
 
-Passes parse_passes(std::string_view text) {
+Passes parse_passes(std::string_view text, std::string_view option) {
   if (text == "none") return {};
   if (text == "all")
     return {.twins = true, .unused = true, .merge = false, .saturated = true, .dead = true, .identical = true};
@@ -31,7 +31,7 @@ Passes parse_passes(std::string_view text) {
     const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.first == name; });
     if (flag == kFlags.end())
       throw UsageError(
-          "--reduce: '" + std::string(name) +
+          std::string(option) + ": '" + std::string(name) +
           "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
     passes.*(flag->second) = true;
     begin = end + 1;
@@ -53,6 +53,14 @@ Offset Plan::edges() const {
   Offset sum = 0;
   for (const Layer& layer : layers) sum += layer.weights.entries();
   return sum;
+}
+
+void Plan::set_network_digest(std::uint64_t digest) {
+  network_digest = digest;
+  if (!in_order) return;
+  Plan other = *in_order;  // shares the arrays
+  other.set_network_digest(digest);
+  in_order = std::make_shared<const Plan>(std::move(other));
 }
 
 Index Plan::max_width() const {

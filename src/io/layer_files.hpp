@@ -33,10 +33,12 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons);
 
 /// The text forms of read_network() and write_network().
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request);
+/// Do biases go into files (-bias.tsv)? Only where they differ: a single number for all layers is, like rule and cap, a
+/// parameter of the challenge, which is given to `infer`.
+bool needs_bias_files(const Network& network);
 /// A directory that is new or empty appears at once and complete; into any other the files are put one by one, each
 /// whole or not at all. DataError where it holds layer files that are no part of the network: read back, the directory
-/// would be another network. Biases are written (as -bias.tsv) unless all layers have the same single number, which
-/// like rule and cap is a parameter of the challenge, given to `infer`.
+/// would be another network. Biases are written where needs_bias_files() says so.
 void write_layer_files(const Path& directory, Form form, const Network& network, ProgressMode progress);
 
 }  // namespace spdnn

@@ -49,12 +49,6 @@ class NewDirectory {
   Path path_;
 };
 
-bool needs_bias_files(const Network& network) {
-  return std::any_of(network.layers.begin(), network.layers.end(), [&](const Layer& layer) {
-    return !layer.bias.values.empty() || layer.bias.uniform != network.layers[0].bias.uniform;
-  });
-}
-
 struct Naming {
   Form form;
   Index neurons;
@@ -108,6 +102,12 @@ void write_files(const Path& directory, const Naming& naming, const Network& net
 }
 
 }  // namespace
+
+bool needs_bias_files(const Network& network) {
+  return std::any_of(network.layers.begin(), network.layers.end(), [&](const Layer& layer) {
+    return !layer.bias.values.empty() || layer.bias.uniform != network.layers[0].bias.uniform;
+  });
+}
 
 void write_layer_files(const Path& directory, Form form, const Network& network, ProgressMode progress) {
   if (network.layers.empty()) throw DataError(directory.string() + ": cannot write a network without layers");

@@ -51,9 +51,9 @@ namespace spdnn {
 
 /// Makes the plan: checks for each requested pass whether its conditions hold (otherwise it stands aside, with a note),
 /// applies the static ones and computes the certificates of the dynamic ones. `Passes{}` gives the network itself, and
-/// a layer that no pass changes shares the network's storage. The network must be valid; network_digest is left to the
-/// caller. `find_twins` looks for the rows that are equal as given, the CPU where it is empty; the plan does not depend
-/// on which. Cost: a pass or two over the edges, on all cores.
+/// a layer that no pass changes shares the network's storage. The network must be valid; set_network_digest() is left
+/// to the caller. `find_twins` looks for the rows that are equal as given, the CPU where it is empty; the plan does not
+/// depend on which. Cost: a pass or two over the edges, on all cores.
 Plan make_plan(const Network& network, const Passes& passes, const planning::TwinFinder& find_twins = {});
 
 }  // namespace spdnn

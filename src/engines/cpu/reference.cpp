@@ -5,21 +5,26 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
 #include "core/parallel.hpp"
 #include "engines/fates.hpp"
 #include "spdnn/engine.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
 
+void refuse_merged(const Plan& plan) {
+  if (plan.passes.merge)
+    throw UsageError("cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any");
+}
+
 class ReferenceEngine final : public Engine {
  public:
   ReferenceEngine(const Plan& plan, const EngineOptions& options)
       : plan_(plan), threads_(host_threads(options.threads)) {
-    if (plan.passes.merge) throw std::logic_error("cpu_reference adds in the given order: it takes no merged plan");
+    refuse_merged(plan);
   }
 
   void load(const ImageSet& images) override {
@@ -149,6 +154,7 @@ std::unique_ptr<Engine> make_cpu_reference(const Plan& plan, const EngineOptions
 }
 
 std::size_t working_bytes_cpu_reference(const Plan& plan, const EngineOptions& options, Index images) {
+  refuse_merged(plan);
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
   return std::size_t{images} * (row_bytes + sizeof(Fate)) + threads * row_bytes;
