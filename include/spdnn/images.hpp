@@ -28,8 +28,9 @@ struct ImageSet {
 
   Index images() const;
   Index neurons() const;
-  Offset nonzeros() const;  ///< O(1) for CSR; one pass for bits
-  float max_value() const;  ///< 0 for an empty set
+  Offset nonzeros() const;     ///< O(1) for CSR; one pass for bits
+  Index empty_images() const;  ///< images without a non-zero; one pass
+  float max_value() const;     ///< 0 for an empty set
   std::size_t bytes() const;
   bool is_bits() const { return std::holds_alternative<BitMatrix>(data); }
   const BitMatrix& bits() const { return std::get<BitMatrix>(data); }

@@ -116,8 +116,9 @@ struct Prepared {
   std::optional<GivenNetwork> given;
   Plan plan;
   ImageSet images;
-  bool official_network = false;
+  bool official_network = false;  ///< where the plan was stored and its network was not read: if what it says is true
   bool planned_on_cuda = false;
+  bool plan_was_stored = false;
 };
 
 Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, DeviceStart& start,
@@ -125,15 +126,20 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
   Prepared prepared;
   Stopwatch watch;
   const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
-  auto stored = needs_network ? std::nullopt : stored_plan(values, passes);
-  if (stored) {
+  if (auto stored = stored_plan(values, passes)) {
     prepared.plan = std::move(*stored);
-    prepared.official_network = is_official(prepared.plan);
+    prepared.plan_was_stored = true;
+    prepared.official_network = claims_official(prepared.plan);
     seconds.plan = watch.lap();
-  } else {
+  }
+  if (needs_network || !prepared.plan_was_stored) {
     prepared.given = load_network(values);
     prepared.official_network = prepared.given->official;
+    if (prepared.plan_was_stored)
+      check_stored_plan(*text_of(values, "network"), prepared.plan, prepared.given->network);
     seconds.read = watch.lap();
+  }
+  if (!prepared.plan_was_stored) {
     const planning::TwinFinder find_twins = finder_for(values, prepared.given->network, passes, start);
     prepared.planned_on_cuda = passes.twins && find_twins != nullptr;
     prepared.plan = make_plan(prepared.given->network, passes, find_twins);
@@ -150,6 +156,17 @@ EngineChoice choose(const po::variables_map& values, const Plan& plan, const Ima
   const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
   return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
                        text_of(values, "precision"), plan, {images.images(), bits});
+}
+
+/// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. The
+/// network beside a stored plan is read through for that, so it comes last.
+std::string why_unofficial(const Prepared& prepared, const po::variables_map& values) {
+  if (!prepared.official_network) return "this is no official problem";
+  if (!is_official(prepared.images)) return "the images are not the official ones";
+  const bool checked = prepared.given || !prepared.plan_was_stored;
+  if (!checked && packed_network_digest(*text_of(values, "network")) != prepared.plan.network_digest)
+    return "the network is not the official one that its file names";
+  return {};
 }
 
 ComparedRun compare_with_dead(const Prepared& prepared, const po::variables_map& values, RunOptions options,
@@ -228,6 +245,7 @@ int infer(const Arguments& arguments) {
   const EngineChoice choice = choose(values, plan, images);
   options.engine.precision = precision_for(*choice.variant, values);
   describe(plan, images, choice, options, report);
+  if (prepared.plan_was_stored) report.notes.emplace_back("the plan was stored with the network");
   if (prepared.planned_on_cuda) report.notes.emplace_back(kPlannedOnCuda);
   take_over(run(*choice.variant, plan, images, options), report);
 
@@ -236,8 +254,8 @@ int infer(const Arguments& arguments) {
   report.seconds.write = writing.seconds();
   report.seconds.total = report.seconds.load + process.seconds();
 
-  report.verdict = verify(truth, prepared.given ? &prepared.given->network : nullptr, prepared.official_network, images,
-                          report.outcome.categories);
+  const Network* const network = prepared.given ? &prepared.given->network : nullptr;
+  report.verdict = verify(truth, {plan, network, images, why_unofficial(prepared, values)}, report.outcome.categories);
   if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
   if (report.precision == Precision::fp16)
     report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);

@@ -113,9 +113,19 @@ GivenNetwork load_network(const po::variables_map& values) {
   return {std::move(file.network), official};
 }
 
-bool is_official(const Plan& plan) {
-  const auto known = official_network_digest(plan.inputs(), static_cast<Index>(plan.given_neurons.size() - 1));
+bool claims_official(const Plan& plan) {
+  const auto known = official_network_digest(plan.inputs(), plan.depth());
   return known && *known == plan.network_digest;
+}
+
+bool is_official(const ImageSet& images) {
+  const auto problem = official_problem(images.neurons());
+  return problem && images.images() == kOfficialImages && image_digest(images) == problem->image_digest;
+}
+
+void check_stored_plan(const Path& path, const Plan& plan, const Network& network) {
+  if (plan.network_digest != network_digest(network) || plan.given_edges != network.edges())
+    throw DataError(path.string() + ": its plan was made for another network");
 }
 
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes) {

@@ -30,8 +30,12 @@ GivenNetwork load_network(const po::variables_map& values);
 /// Sets bias, rule and cap of a network read from `path` by --bias, --bias-rule and --cap, as load_network does.
 void settle_parameters(const po::variables_map& values, const Path& path, NetworkFile& file);
 
-/// Was a stored plan made for the official network of its size and depth?
-bool is_official(const Plan& plan);
+/// Does a stored plan say that it was made for the official network of its size and depth?
+bool claims_official(const Plan& plan);
+/// Are these the official images of their size, in the official order?
+bool is_official(const ImageSet& images);
+/// DataError where a plan stored in `path` is not one of the network read from there.
+void check_stored_plan(const Path& path, const Plan& plan, const Network& network);
 
 /// The plan stored in --network, where it is a packed file that holds one made for these passes and no option asks for
 /// another depth, bias, rule or cap.

@@ -53,9 +53,18 @@ Verdict recompute_sample(const Network& network, const ImageSet& images, const C
                       fmt::format("cpu_reference on {} of {} images", checked.size(), images.images()));
 }
 
-/// The challenge's inputs have no published digest: number of images, their values and non-zeros must agree.
-bool official_images(const ImageSet& images, const OfficialProblem& problem) {
-  return images.images() == kOfficialImages && images.is_bits() && images.nonzeros() == problem.input_nonzeros;
+Verdict recompute_images(const Problem& problem, const Categories& categories, const Truth& truth) {
+  const bool all = truth.everything || truth.sample >= problem.images.images();
+  if (!all) return recompute_sample(*problem.network, problem.images, categories, truth.sample);
+  return judge(categories, recompute(*problem.network, problem.images), "cpu_reference on all images");
+}
+
+/// What makes a problem one of which any categories would be right; nothing where there is something to compute.
+std::string why_empty(const Problem& problem) {
+  if (problem.images.images() == 0) return "there are no images";
+  if (problem.plan.depth() == 0) return "the network has no layers";
+  if (problem.plan.given_edges == 0) return "the network has no edges";
+  return {};
 }
 
 }  // namespace
@@ -73,20 +82,20 @@ Truth read_truth(const std::optional<std::string>& path, const std::optional<std
   return truth;
 }
 
-Verdict verify(const Truth& truth, const Network* network, bool official_network, const ImageSet& images,
-               const Categories& categories) {
-  const bool all = truth.everything || truth.sample >= images.images();
-  Verdict sample =
-      truth.wanted() && !all ? recompute_sample(*network, images, categories, truth.sample) : unverified(categories);
-  if (sample.status == Verdict::Status::failed) return sample;
-  if (truth.list) return judge(categories, *truth.list, truth.source);
-  if (truth.wanted() && all) return judge(categories, recompute(*network, images), "cpu_reference on all images");
-  if (official_network) {
-    const auto problem = official_problem(images.neurons());
-    if (problem && official_images(images, *problem))
-      return judge(categories, problem->categories, problem->category_digest, "the official category list's digest");
+Verdict verify(const Truth& truth, const Problem& problem, const Categories& categories) {
+  std::vector<Verdict> checks;
+  if (truth.list) checks.push_back(judge(categories, *truth.list, truth.source));
+  if (truth.wanted()) checks.push_back(recompute_images(problem, categories, truth));
+  if (problem.why_unofficial.empty()) {
+    const OfficialProblem official = *official_problem(problem.images.neurons());
+    checks.push_back(
+        judge(categories, official.categories, official.category_digest, "the official category list's digest"));
   }
-  return sample;
+  const std::string empty = why_empty(problem);
+  if (checks.empty())
+    return unverified(categories, empty.empty() ? "no truth was given, and " + problem.why_unofficial : empty);
+  const Verdict verdict = combine(checks);
+  return verdict.status == Verdict::Status::failed || empty.empty() ? verdict : unverified(categories, empty);
 }
 
 }  // namespace spdnn::cli

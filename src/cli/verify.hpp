@@ -6,6 +6,7 @@
 #include "report/verdict.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn::cli {
 
@@ -20,10 +21,17 @@ struct Truth {
 
 Truth read_truth(const std::optional<std::string>& path, const std::optional<std::string>& verify);
 
-/// The verdict by the best truth there is: the given list; the known digest where network and images are the official
-/// ones; all images recomputed by cpu_reference. A sample recomputed can only fail the run, not pass it.
-/// `network` may be null unless images are to be recomputed.
-Verdict verify(const Truth& truth, const Network* network, bool official_network, const ImageSet& images,
-               const Categories& categories);
+/// What was run.
+struct Problem {
+  const Plan& plan;
+  const Network* network;  ///< as given; may be null unless images are to be recomputed
+  const ImageSet& images;
+  std::string why_unofficial;  ///< empty: network and images are the challenge's own
+};
+
+/// The verdict by all the truth there is: the given list, images recomputed by cpu_reference, and for official problems
+/// the known digest. What does not agree with one of them is wrong; a sample recomputed can only fail the run, not pass
+/// it. A problem without images, layers or edges proves nothing and does not pass.
+Verdict verify(const Truth& truth, const Problem& problem, const Categories& categories);
 
 }  // namespace spdnn::cli

@@ -42,6 +42,29 @@ Offset ImageSet::nonzeros() const {
   return std::accumulate(counts.begin(), counts.end(), Offset{0});
 }
 
+Index ImageSet::empty_images() const {
+  const auto has_bit = [&](Index image) {
+    const std::uint64_t* const row = bits().row(image);
+    return std::any_of(row, row + bits().words_per_row(), [](std::uint64_t word) { return word != 0; });
+  };
+  const auto has_entry = [&](Index image) {
+    const CsrMatrix& matrix = sparse();
+    for (Offset k = matrix.offsets[image]; k < matrix.offsets[std::size_t{image} + 1]; ++k)
+      if (matrix.entry_value(k) != 0.0F) return true;
+    return false;
+  };
+  std::vector<Index> counts(static_cast<std::size_t>(host_threads()), 0);
+  parallel_ranges(images(), counts.size(), [&](std::size_t piece, std::size_t begin, std::size_t end) {
+    Index empty = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto image = static_cast<Index>(i);
+      empty += (is_bits() ? has_bit(image) : has_entry(image)) ? 0 : 1;
+    }
+    counts[piece] = empty;
+  });
+  return std::accumulate(counts.begin(), counts.end(), Index{0});
+}
+
 float ImageSet::max_value() const {
   if (is_bits()) return bits().words.empty() ? 0.0F : 1.0F;
   if (sparse().entries() == 0) return 0.0F;

@@ -41,6 +41,15 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   return read_tsv_images(source, neurons ? *neurons : *named, images);
 }
 
+/// Nothing can be computed with a network of no layers or with layers of no neurons, which a packed file could hold.
+void refuse_empty(const Path& path, const Network& network) {
+  if (network.layers.empty()) throw DataError(path.string() + ": a network of no layers, expected at least one");
+  for (std::size_t k = 0; k < network.layers.size(); ++k)
+    if (const Layer& layer = network.layers[k]; layer.inputs() == 0 || layer.outputs() == 0)
+      throw DataError(fmt::format("{}: layer {} leads from {} to {} neurons, expected at least one of each",
+                                  path.string(), k + 1, layer.inputs(), layer.outputs()));
+}
+
 }  // namespace
 
 Form form_of(const Path& path) {
@@ -55,7 +64,10 @@ Form form_of(const Path& path) {
 NetworkFile read_network(const Path& path, const NetworkRequest& request) {
   if (is_directory(path)) return read_layer_files(path, request);
   if (!exists(path)) throw DataError(path.string() + ": cannot read: No such file or directory");
-  return form_of(path) == Form::packed ? read_packed_network(path, request) : read_layer_files(path, request);
+  if (form_of(path) != Form::packed) return read_layer_files(path, request);
+  NetworkFile file = read_packed_network(path, request);
+  refuse_empty(path, file.network);
+  return file;
 }
 
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {

@@ -50,16 +50,18 @@ bool parse_banner(std::string_view line) {
   return pattern;
 }
 
-void parse_sizes(std::string_view line, Header& header) {
+/// Images, which are rows, may be none.
+void parse_sizes(std::string_view line, bool of_images, Header& header) {
   LineFields fields(line, "rows, columns, entries");
-  header.rows = fields.next_id("number of rows", kMaxIndex) + 1;
+  header.rows = of_images ? static_cast<Index>(fields.next_count("number of rows", kMaxIndex))
+                          : fields.next_id("number of rows", kMaxIndex) + 1;
   header.cols = fields.next_id("number of columns", kMaxIndex) + 1;
   header.entries = fields.next_count("number of entries", Offset{header.rows} * header.cols);
   fields.finish();
 }
 
 /// Leaves the source at the first entry.
-Header read_header(TextSource& source) {
+Header read_header(TextSource& source, bool of_images) {
   constexpr std::size_t kRoundBytes = std::size_t{64} << 10;
   Header header;
   for (std::string_view text = source.next(kRoundBytes); !text.empty(); text = source.next(kRoundBytes)) {
@@ -71,7 +73,7 @@ Header read_header(TextSource& source) {
         if (header.lines == 1) {
           header.pattern = parse_banner(line);
         } else if (!line.starts_with('%') && !LineFields(line, {}).at_end()) {
-          parse_sizes(line, header);
+          parse_sizes(line, of_images, header);
           source.put_back(text.size());
           return header;
         }
@@ -107,14 +109,14 @@ std::string header_text(bool pattern, Index rows, Index cols, Offset entries) {
 }  // namespace
 
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs) {
-  const Header header = read_header(source);
+  const Header header = read_header(source, false);
   check_size(source, header, "rows, one an input", header.rows, inputs);
   check_size(source, header, "columns, one an output", header.cols, outputs);
   return read_layer_entries(source, entry_list(header, "input", "output", "weight"));
 }
 
 ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
-  const Header header = read_header(source);
+  const Header header = read_header(source, true);
   check_size(source, header, "rows, one an image", header.rows, images);
   check_size(source, header, "columns, one a neuron", header.cols, neurons);
   return read_image_entries(source, entry_list(header, "image", "neuron", "value"), header.rows);

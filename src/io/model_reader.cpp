@@ -72,19 +72,22 @@ ModelReader::Model ModelReader::records(std::uint32_t section) {
 }
 
 void ModelReader::layers(Model& model, std::size_t count) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const LayerRecord& record = model.layer_records[k];
-    const std::string where = fmt::format("layer {}", k + 1);
-    Layer layer{matrix(record.weights, where), {}};
-    if (k > 0 && layer.inputs() != model.layers.back().outputs())
-      refuse(where, fmt::format("{} inputs, expected {}", layer.inputs(), model.layers.back().outputs()));
-    if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
-    layer.bias.uniform = record.bias;
-    if (record.biases != kNone)
-      layer.bias.values = loader_.in_place<double>(record.biases, layer.outputs(), where + ": a bias is not finite",
-                                                   [](std::span<const double> biases) { return all_finite(biases); });
-    model.layers.push_back(std::move(layer));
-  }
+  for (std::size_t k = 0; k < count; ++k) next_layer(model);
+}
+
+void ModelReader::next_layer(Model& model) {
+  const std::size_t k = model.layers.size();
+  const LayerRecord& record = model.layer_records[k];
+  const std::string where = fmt::format("layer {}", k + 1);
+  Layer layer{matrix(record.weights, where), {}};
+  if (k > 0 && layer.inputs() != model.layers.back().outputs())
+    refuse(where, fmt::format("{} inputs, expected {}", layer.inputs(), model.layers.back().outputs()));
+  if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
+  layer.bias.uniform = record.bias;
+  if (record.biases != kNone)
+    layer.bias.values = loader_.in_place<double>(record.biases, layer.outputs(), where + ": a bias is not finite",
+                                                 [](std::span<const double> biases) { return all_finite(biases); });
+  model.layers.push_back(std::move(layer));
 }
 
 CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& where) {

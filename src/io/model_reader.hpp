@@ -28,6 +28,8 @@ class ModelReader {
   Model records(std::uint32_t section);
   /// Has the first `count` layers loaded.
   void layers(Model& model, std::size_t count);
+  /// Has the layer after those in `model` loaded.
+  void next_layer(Model& model);
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
 

@@ -1,3 +1,5 @@
+#include "io/network_digest.hpp"
+
 #include <xxhash.h>
 
 #include <algorithm>
@@ -77,17 +79,24 @@ struct LayerDigest {
 
 }  // namespace
 
-std::uint64_t network_digest(const Network& network) {
-  std::vector<std::optional<LayerDigest>> layers(network.layers.size());
-  parallel_for(layers.size(), [&](std::size_t k) { layers[k].emplace(network.layers[k]); });
-  std::vector<Task> tasks;
-  for (auto& layer : layers) layer->add_tasks(tasks);
-  parallel_for(tasks.size(), [&](std::size_t i) { *tasks[i].hash = packed::hash_block(tasks[i].bytes); });
+NetworkDigest::NetworkDigest(BiasRule rule, std::optional<double> cap)
+    : words_{rule == BiasRule::everywhere ? 1U : 0U, cap ? 1U : 0U, std::bit_cast<std::uint64_t>(cap.value_or(0.0))} {}
 
-  std::vector<std::uint64_t> all{network.bias_rule == BiasRule::everywhere ? 1U : 0U, network.cap ? 1U : 0U,
-                                 std::bit_cast<std::uint64_t>(network.cap.value_or(0.0))};
-  for (const auto& layer : layers) all.push_back(packed::combine_hashes(layer->words));
-  return packed::combine_hashes(all);
+void NetworkDigest::add(std::span<const Layer> layers) {
+  std::vector<std::optional<LayerDigest>> digests(layers.size());
+  parallel_for(layers.size(), [&](std::size_t k) { digests[k].emplace(layers[k]); });
+  std::vector<Task> tasks;
+  for (auto& layer : digests) layer->add_tasks(tasks);
+  parallel_for(tasks.size(), [&](std::size_t i) { *tasks[i].hash = packed::hash_block(tasks[i].bytes); });
+  for (const auto& layer : digests) words_.push_back(packed::combine_hashes(layer->words));
+}
+
+std::uint64_t NetworkDigest::value() const { return packed::combine_hashes(words_); }
+
+std::uint64_t network_digest(const Network& network) {
+  NetworkDigest digest(network.bias_rule, network.cap);
+  digest.add(network.layers);
+  return digest.value();
 }
 
 }  // namespace spdnn

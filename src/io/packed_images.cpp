@@ -65,6 +65,7 @@ ImageSet load_images(const PackedFile& file) {
   const auto bytes = reader.loader().now<std::byte>(*section, sizeof(packed::ImagesRecord));
   packed::ImagesRecord record;
   std::memcpy(&record, bytes.data(), sizeof record);
+  if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
   ImageSet images{reader.matrix(record.sparse, "images")};
   reader.loader().run(ProgressMode::never);

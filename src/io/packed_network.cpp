@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "io/model_reader.hpp"
+#include "io/network_digest.hpp"
 #include "io/packed.hpp"
 
 namespace spdnn {
@@ -41,6 +42,25 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   reader.loader().run(request.progress);
   NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
   return result;
+}
+
+std::uint64_t packed_network_digest(const Path& path) {
+  const PackedFile file(path);
+  const auto section = file.find(Kind::network);
+  if (!section) file.fail("holds no network");
+  ModelReader reader(file);
+  ModelReader::Model model = reader.records(*section);
+  NetworkDigest digest(model.bias_rule, model.cap);
+  for (std::size_t k = 0; k < model.layer_records.size(); ++k) {
+    reader.next_layer(model);
+    reader.loader().run(ProgressMode::never);
+    Layer& layer = model.layers.back();
+    digest.add({&layer, 1});
+    layer.weights.offsets = {};  // its shape is what the next layer is checked against
+    layer.weights.indices = {};
+    layer.weights.values = {};
+  }
+  return digest.value();
 }
 
 NetworkFile read_packed_network(const Path& path, const NetworkRequest& request) {

@@ -82,6 +82,8 @@ void check_plan(const Plan& plan) {
   const std::size_t depth = plan.layers.size();
   require(plan.expansion.size() == depth, "expected one expansion for each layer");
   require(plan.given_neurons.size() == depth + 1, "expected the given neurons of the inputs and of each layer");
+  require(depth == 0 || *std::min_element(plan.given_neurons.begin(), plan.given_neurons.end()) > 0,
+          "a layer of no neurons");
   require(depth == 0 || plan.given_neurons[0] == plan.inputs(), "its inputs are not those of the network");
   require(plan.dead_from <= depth && plan.saturated_from <= depth, "a certificate begins behind the last layer");
   require(plan.error_bounds.empty() || plan.error_bounds.size() == depth, "expected one error bound for each layer");

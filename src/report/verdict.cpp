@@ -15,10 +15,18 @@ std::vector<Index> first_of(const std::vector<Index>& ids) {
   return shown;
 }
 
-Verdict from(const Comparison& comparison, const Categories& categories, std::string against) {
-  Verdict verdict = unverified(categories);
-  verdict.status = comparison.equal() ? Verdict::Status::passed : Verdict::Status::failed;
+/// Before anything is compared.
+Verdict about(const Categories& categories, std::string against) {
+  Verdict verdict;
   verdict.against = std::move(against);
+  verdict.categories = categories.size();
+  verdict.first_ids = first_of(categories);
+  return verdict;
+}
+
+Verdict from(const Comparison& comparison, const Categories& categories, std::string against) {
+  Verdict verdict = about(categories, std::move(against));
+  verdict.status = comparison.equal() ? Verdict::Status::passed : Verdict::Status::failed;
   verdict.missing = comparison.missing.size();
   verdict.extra = comparison.extra.size();
   if (!comparison.equal()) {
@@ -48,10 +56,9 @@ Verdict judge(const Categories& categories, const Categories& truth, std::string
 }
 
 Verdict judge(const Categories& categories, std::size_t count, std::string_view truth_digest, std::string against) {
-  Verdict verdict = unverified(categories);
+  Verdict verdict = about(categories, std::move(against));
   const bool right = categories.size() == count && digest(categories) == truth_digest;
   verdict.status = right ? Verdict::Status::passed : Verdict::Status::failed;
-  verdict.against = std::move(against);
   if (right) {
     verdict.missing = 0;
     verdict.extra = 0;
@@ -69,11 +76,26 @@ Verdict judge_sample(const Categories& categories, const std::vector<Index>& che
   return verdict;
 }
 
-Verdict unverified(const Categories& categories) {
-  Verdict verdict;
-  verdict.against = "nothing: no truth was given and this is no official problem";
-  verdict.categories = categories.size();
-  verdict.first_ids = first_of(categories);
+Verdict unverified(const Categories& categories, const std::string& why) {
+  return about(categories, "nothing: " + why);
+}
+
+Verdict combine(const std::vector<Verdict>& checks) {
+  const auto first = [&](Verdict::Status status) {
+    return std::find_if(checks.begin(), checks.end(), [&](const Verdict& check) { return check.status == status; });
+  };
+  auto decisive = first(Verdict::Status::failed);
+  const bool failed = decisive != checks.end();
+  if (!failed) decisive = first(Verdict::Status::passed);
+  if (decisive == checks.end()) decisive = checks.begin();
+  std::string deciding;
+  std::string agreeing;
+  for (const Verdict& check : checks) {
+    std::string& names = failed && check.status != Verdict::Status::failed ? agreeing : deciding;
+    names += (names.empty() ? "" : " and ") + check.against;
+  }
+  Verdict verdict = *decisive;
+  verdict.against = deciding + (agreeing.empty() ? "" : ", though not against " + agreeing);
   return verdict;
 }
 

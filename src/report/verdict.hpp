@@ -28,7 +28,10 @@ Verdict judge(const Categories& categories, std::size_t count, std::string_view 
 /// Against the truth about `checked` images alone (ascending): status failed where one differs, unverified otherwise.
 Verdict judge_sample(const Categories& categories, const std::vector<Index>& checked, const Categories& truth,
                      std::string against);
-/// Against nothing.
-Verdict unverified(const Categories& categories);
+/// Against nothing, and why not.
+Verdict unverified(const Categories& categories, const std::string& why);
+/// Of several comparisons of the same categories, at least one: failed where any of them failed, with the numbers of
+/// the first that did; passed where one passed and none failed. Names all of them.
+Verdict combine(const std::vector<Verdict>& checks);
 
 }  // namespace spdnn

@@ -1,0 +1,212 @@
+// What `spdnn infer` vouches for: the plan that ran, and official problems by what their files hold.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "cli/commands.hpp"
+#include "cli/problem.hpp"
+#include "data/generate.hpp"
+#include "data/official.hpp"
+#include "io/packed.hpp"
+#include "packed_seal.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+#include "support/networks.hpp"
+#include "support/shared_data.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_layer;
+using testing::make_matrix;
+
+struct Printed {
+  int code;
+  std::string text;
+  bool says(const std::string& part) const { return text.find(part) != std::string::npos; }
+};
+
+Printed infer(const std::filesystem::path& network, const std::filesystem::path& images, cli::Arguments options = {}) {
+  options.insert(options.end(), {"--network", network.string(), "--inputs", images.string(), "--device", "cpu"});
+  ::testing::internal::CaptureStdout();
+  const int code = cli::infer(options);
+  std::fflush(stdout);
+  return {code, ::testing::internal::GetCapturedStdout()};
+}
+
+/// Puts another number in all places where a packed file holds this one, and seals it again.
+void replace_in_file(const std::filesystem::path& path, std::uint64_t from, std::uint64_t to) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  for (std::size_t at = 0; at + sizeof from <= bytes.size(); at += sizeof from)
+    if (std::memcmp(&bytes[at], &from, sizeof from) == 0) std::memcpy(&bytes[at], &to, sizeof to);
+  packed::seal(std::as_writable_bytes(std::span(bytes)));
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// Two images of two neurons; the network's only neuron hears the first of them.
+class StoredPlan : public ::testing::Test {
+ protected:
+  StoredPlan() {
+    write_images(images_, {make_matrix(2, {{{0, 1.0F}}, {{1, 1.0F}}})});
+    network_.layers = {make_layer(2, {{{0, 1.0F}}}, -0.25)};
+    other_.layers = {make_layer(2, {{{1, 1.0F}}}, -0.25)};
+  }
+  /// The network with a plan that is not its own, though it says so.
+  void store_wrong_plan() {
+    Plan plan = make_plan(other_, parse_passes("all"));
+    plan.set_network_digest(network_digest(network_));
+    write_network_with_plan(file_, network_, plan);
+  }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path file_ = directory_ / "n.spdnn";
+  std::filesystem::path images_ = directory_ / "i.spdnn";
+  Network network_;
+  Network other_;
+};
+
+TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
+  store_wrong_plan();
+  EXPECT_EQ(infer(file_, images_).code, 0);
+  const Printed verified = infer(file_, images_, {"--verify", "all"});
+  EXPECT_EQ(verified.code, 1);
+  EXPECT_TRUE(verified.says("FAILED: 1 categories, missing 1, extra 1")) << verified.text;
+  EXPECT_TRUE(verified.says("the plan was stored with the network")) << verified.text;
+  const Printed compared = infer(file_, images_, {"--compare"});
+  EXPECT_EQ(compared.code, 1);
+  EXPECT_TRUE(compared.says("categories DIFFERENT")) << compared.text;
+  EXPECT_EQ(infer(file_, images_, {"--verify", "all", "--reduce", "none"}).code, 0) << "another plan";
+}
+
+TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
+  Plan plan = make_plan(network_, parse_passes("all"));
+  plan.set_network_digest(network_digest(network_));
+  write_network_with_plan(file_, network_, plan);
+  EXPECT_EQ(infer(file_, images_, {"--verify", "all"}).code, 0);
+  replace_in_file(file_, network_digest(network_), 77);
+  EXPECT_EQ(packed_contents(file_).network_digest, 77U);
+  EXPECT_EQ(packed_network_digest(file_), network_digest(network_));
+  try {
+    infer(file_, images_, {"--verify", "all"});
+    FAIL() << "no error";
+  } catch (const DataError& error) {
+    ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(error.what(), file_.string() + ": its plan was made for another network");
+  }
+}
+
+TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
+  testing::Dice dice(5);
+  Network network;  // neurons in pairs, of which each next layer has the sums twice
+  for (int k = 0; k < 3; ++k) {
+    testing::Rows rows = testing::random_rows(dice, 8, 4, 6, 0.1, 0.5);
+    rows.insert(rows.end(), rows.begin(), rows.end());
+    if (k > 0)
+      for (auto& row : rows) row = {{0, 0.25F}, {1, 0.5F}, {4, 0.25F}, {5, 0.5F}};
+    network.layers.push_back(make_layer(8, rows, -0.1));
+  }
+  Plan plan = make_plan(network, parse_passes("twins,merge"));
+  ASSERT_TRUE(plan.passes.merge && plan.in_order);
+  plan.set_network_digest(network_digest(network));
+  EXPECT_EQ(plan.in_order->network_digest, plan.network_digest);
+  write_network_with_plan(file_, network, plan);
+  const Plan back = read_plan(file_);
+  EXPECT_TRUE(back.passes.merge && back.in_order);
+  EXPECT_EQ(back.edges(), plan.edges());
+}
+
+TEST(PackedNetwork, OfNoLayersOrNeuronsIsRefused) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  const auto refused = [&](const Network& network) -> std::string {
+    write_packed_network(path, network);
+    try {
+      read_network(path, {});
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(refused({}), path.string() + ": a network of no layers, expected at least one");
+  Network network;
+  network.layers = {{make_matrix(0, {}), {}}};
+  EXPECT_EQ(refused(network), path.string() + ": layer 1 leads from 0 to 0 neurons, expected at least one of each");
+  network.layers = {{make_matrix(4, {{}, {}, {}, {}}), {}}, {make_matrix(4, {}), {}}};
+  EXPECT_EQ(refused(network), path.string() + ": layer 2 leads from 4 to 0 neurons, expected at least one of each");
+}
+
+/// The official problem of 1024 neurons and 120 layers, made once.
+class OfficialVerdict : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!exists(shared_mnist())) return;
+    images = new ImageSet(generate_official_images(read_mnist(shared_mnist()), 1024));
+    network = new Network(generate_official_network(1024, 120));
+  }
+  static void TearDownTestSuite() {
+    delete images;
+    delete network;
+  }
+  void SetUp() override {
+    if (images == nullptr) GTEST_SKIP() << "no MNIST at " << shared_mnist();
+    write_packed_network(network_file, *network);
+  }
+
+  static inline ImageSet* images = nullptr;
+  static inline Network* network = nullptr;
+  TemporaryDirectory directory;
+  std::filesystem::path network_file = directory / "n.spdnn";
+  std::filesystem::path image_file = directory / "i.spdnn";
+};
+
+TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
+  EXPECT_TRUE(cli::is_official(*images));
+  EXPECT_TRUE(cli::is_official({images->to_csr()}));
+  EXPECT_FALSE(cli::is_official(images->slice(0, 59999)));
+  const Printed official = (write_images(image_file, *images), infer(network_file, image_file));
+  EXPECT_TRUE(official.says("PASSED: 1812 categories")) << official.text;
+
+  std::vector<Index> order(images->images());
+  for (Index i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(order.size()) - 1 - i;
+  const Printed reversed = (write_images(image_file, images->select(order)), infer(network_file, image_file));
+  EXPECT_EQ(reversed.code, 0);
+  EXPECT_TRUE(reversed.says("UNVERIFIED: 1812 categories")) << reversed.text;
+  EXPECT_TRUE(reversed.says("the images are not the official ones")) << reversed.text;
+
+  BitMatrix moved = images->bits();  // the first pixel of image 1 changes places with the neuron before it
+  std::vector<std::uint64_t> words(moved.words.begin(), moved.words.end());
+  std::uint64_t& word = *std::find_if(words.begin(), words.end(), [](std::uint64_t w) { return w != 0; });
+  const std::uint64_t first = word & -word;
+  ASSERT_GT(first, 1U);
+  word ^= first | first >> 1U;
+  moved.words = Array<std::uint64_t>(std::move(words));
+  const Printed changed = (write_images(image_file, {moved}), infer(network_file, image_file));
+  EXPECT_TRUE(changed.says("UNVERIFIED")) << changed.text;
+}
+
+TEST_F(OfficialVerdict, IsNotGivenForAPlanBesideAnotherNetwork) {
+  write_images(image_file, *images);
+  Plan plan = make_plan(*network, parse_passes("all"));
+  plan.set_network_digest(network_digest(*network));
+  write_network_with_plan(network_file, *network, plan);
+  EXPECT_TRUE(infer(network_file, image_file).says("PASSED: 1812 categories"));
+
+  Network other = *network;
+  other.layers.back().weights.value = 0.125F;
+  plan.set_network_digest(network_digest(other));
+  write_network_with_plan(network_file, other, plan);
+  replace_in_file(network_file, network_digest(other), network_digest(*network));
+  const Printed forged = infer(network_file, image_file);
+  EXPECT_EQ(forged.code, 0);
+  EXPECT_TRUE(forged.says("UNVERIFIED: 1812 categories")) << forged.text;
+  EXPECT_TRUE(forged.says("the network is not the official one that its file names")) << forged.text;
+}
+
+}  // namespace
+}  // namespace spdnn
