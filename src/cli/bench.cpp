@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "bench/layers.hpp"
 #include "cli/options.hpp"
@@ -9,6 +8,7 @@
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "io/files.hpp"
+#include "report/json_line.hpp"
 #include "report/machine.hpp"
 #include "spdnn/error.hpp"
 
@@ -112,7 +112,7 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
       {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling},
       {"machine", machine_json(variant.device)},
       {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
-  return json.dump() + "\n";
+  return spdnn::json_line(json);
 }
 
 /// Prints a line per measurement and keeps its JSON line: both are there as soon as they are known, as a run may be cut

@@ -254,6 +254,7 @@ int infer(const Arguments& arguments) {
   report.seconds.write = writing.seconds();
   report.seconds.total = report.seconds.load + process.seconds();
 
+  report.empty_images = images.empty_images();
   const Network* const network = prepared.given ? &prepared.given->network : nullptr;
   report.verdict = verify(truth, {plan, network, images, why_unofficial(prepared, values)}, report.outcome.categories);
   if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);

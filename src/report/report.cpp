@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/build_info.hpp"
+#include "report/json_line.hpp"
 #include "report/machine.hpp"
 
 namespace spdnn {
@@ -15,7 +15,8 @@ namespace spdnn {
 namespace {
 
 double edges_per_second(const Report& report, double seconds) {
-  return seconds > 0 ? static_cast<double>(report.images) * static_cast<double>(report.edges) / seconds : 0;
+  const double images = static_cast<double>(report.images - report.empty_images);
+  return seconds > 0 ? images * static_cast<double>(report.edges) / seconds : 0;
 }
 
 std::string rate_text(double rate) { return fmt::format("{:.4g} TE/s", rate / 1e12); }
@@ -26,6 +27,12 @@ std::string shape_text(const std::vector<Index>& neurons) {
   if (square) return fmt::format("{} neurons x {} layers", neurons.empty() ? 0 : neurons[0], layers);
   if (layers <= 8) return fmt::format("{} neurons, {} layers", fmt::join(neurons, "-"), layers);
   return fmt::format("{}-...-{} neurons, {} layers", neurons.front(), neurons.back(), layers);
+}
+
+std::string problem_text(const Report& r) {
+  const std::string empty = r.empty_images > 0 ? fmt::format(" ({} of them empty)", r.empty_images) : "";
+  return fmt::format("{}, {} images{}, {} edges, bias {}, cap {}", shape_text(r.neurons), r.images, empty, r.edges,
+                     r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none");
 }
 
 std::string verdict_text(const Verdict& verdict) {
@@ -107,8 +114,7 @@ std::string to_text(const Report& r) {
   const auto line = [&](std::string_view key, const std::string& value) {
     text += fmt::format("{:<16} {}\n", key, value);
   };
-  line("problem", fmt::format("{}, {} images, {} edges, bias {}, cap {}", shape_text(r.neurons), r.images, r.edges,
-                              r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none"));
+  line("problem", problem_text(r));
   line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
@@ -143,6 +149,7 @@ std::string to_json(const Report& r) {
                  {"bias", r.bias},
                  {"cap", optional_json(r.cap)},
                  {"images", r.images},
+                 {"empty_images", r.empty_images},
                  {"edges", r.edges}}},
                {"variant", r.variant},
                {"passes", to_string(r.passes)},
@@ -189,7 +196,7 @@ std::string to_json(const Report& r) {
                             {"extra", *r.against_fp32->extra},
                             {"first_ids", r.against_fp32->first_ids}};
   }
-  return json.dump() + "\n";
+  return json_line(json);
 }
 
 }  // namespace spdnn

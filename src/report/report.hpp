@@ -58,6 +58,7 @@ struct Report {
   std::string bias;            ///< one number, "per neuron" or a range
   std::optional<double> cap;
   Index images = 0;
+  Index empty_images = 0;   ///< of these, without a non-zero: not counted by rates
   Offset edges = 0;         ///< of the given network
   Offset stored_edges = 0;  ///< of the plan
   std::string variant;
@@ -75,7 +76,7 @@ struct Report {
   std::optional<ComparedRun> compared;
   std::optional<Verdict> against_fp32;  ///< of an fp16 run: against the categories of the same run in fp32
 
-  /// Images x edges of the given network per second; 0 when nothing was timed.
+  /// Images with a non-zero x edges of the given network per second; 0 when nothing was timed.
   double rate() const;
   double rate_end_to_end() const;
 };

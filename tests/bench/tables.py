@@ -142,7 +142,8 @@ def check_run(run):
         for part in seconds.values() if isinstance(seconds, dict) else [seconds]:
             if not isinstance(part, NUMBER) or isinstance(part, bool):
                 raise BadLine(f"seconds.{name} is {json.dumps(seconds)}")
-    work = run["problem"]["images"] * run["problem"]["edges"]
+    images = run["problem"]["images"] - run["problem"].get("empty_images", 0)
+    work = images * run["problem"]["edges"]
     for name, seconds in (("rate", run["seconds"]["infer"]["median"]), ("rate_end_to_end", run["seconds"]["total"])):
         if seconds <= 0 or not math.isclose(run[name] * seconds, work, rel_tol=1e-6):
             raise BadLine(f"{name} is {run[name]}, which is not images x edges / {seconds} s")

@@ -70,7 +70,38 @@ TEST(Verdict, CasesCatchWeakScorers) {
 TEST(Verdict, SampleFailsButNeverPasses) {
   EXPECT_EQ(judge_sample({1, 4}, {1, 2, 3}, {1}, "sample").status, Status::unverified);
   EXPECT_EQ(judge_sample({1, 4}, {1, 2, 3}, {1, 2}, "sample").status, Status::failed);
-  EXPECT_EQ(unverified({1}).status, Status::unverified);
+  EXPECT_EQ(unverified({1}, "a reason").status, Status::unverified);
+  EXPECT_EQ(unverified({1}, "a reason").against, "nothing: a reason");
+}
+
+TEST(Verdict, OneFailureAmongSeveralComparisonsDecides) {
+  const Categories categories{1, 4};
+  const Verdict right = judge(categories, {1, 4}, "list");
+  const Verdict wrong = judge(categories, {1, 4, 6}, "reference");
+  const Verdict by_digest = judge(categories, 1, digest(Categories{4}), "digest");
+  const Verdict sample = judge_sample(categories, {1, 2}, {1}, "sample");
+  for (const auto& checks : {std::vector{right, wrong}, std::vector{wrong, right}, std::vector{sample, wrong, right}}) {
+    const Verdict verdict = combine(checks);
+    EXPECT_EQ(verdict.status, Status::failed);
+    EXPECT_EQ(verdict.missing, 1U);
+    EXPECT_EQ(verdict.first_ids, std::vector<Index>{7});
+    EXPECT_EQ(verdict.against.find("reference, though not against "), 0U) << verdict.against;
+  }
+  EXPECT_EQ(combine({right, by_digest}).status, Status::failed);
+  EXPECT_EQ(combine({right, by_digest}).against, "digest, though not against list");
+  EXPECT_EQ(combine({wrong, by_digest}).against, "reference and digest");
+  EXPECT_EQ(combine({wrong, by_digest}).missing, 1U);
+}
+
+TEST(Verdict, PassesWhereOneComparisonDoesAndNoneFails) {
+  const Categories categories{1, 4};
+  const Verdict list = judge(categories, {1, 4}, "list");
+  const Verdict sample = judge_sample(categories, {1, 2}, {1}, "sample");
+  EXPECT_EQ(combine({list, sample}).status, Status::passed);
+  EXPECT_EQ(combine({sample, list}).against, "sample and list");
+  EXPECT_EQ(combine({sample, list}).missing, 0U);
+  EXPECT_EQ(combine({sample}).status, Status::unverified);
+  EXPECT_EQ(combine({list}).against, "list");
 }
 
 TEST(Verdict, FirstWrongIdsAreOneBasedAndAscend) {
@@ -95,6 +126,30 @@ TEST(Report, RateCountsGivenEdgesOfAllImages) {
   report.seconds.total = 4;
   EXPECT_DOUBLE_EQ(report.rate(), 60000.0 * 4026531840.0 / 2);
   EXPECT_DOUBLE_EQ(report.rate_end_to_end(), 60000.0 * 4026531840.0 / 4);
+}
+
+TEST(Report, RateLeavesOutEmptyImages) {
+  Report report;
+  report.images = 100000000;
+  report.edges = 1000;
+  report.seconds.infer = {1, 2, 3};
+  report.seconds.total = 4;
+  report.compared.emplace().infer.median = 4;
+  EXPECT_EQ(to_text(report).find("empty"), std::string::npos);
+  report.empty_images = 99999900;
+  EXPECT_DOUBLE_EQ(report.rate(), 100.0 * 1000 / 2);
+  EXPECT_DOUBLE_EQ(report.rate_end_to_end(), 100.0 * 1000 / 4);
+  EXPECT_NE(to_text(report).find("100000000 images (99999900 of them empty)"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"empty_images\":99999900"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"rate\":25000.0,\"same_categories\""), std::string::npos);
+}
+
+TEST(Report, JsonIsKeptWhereAPathIsNotUtf8) {
+  Report report;
+  report.verdict = judge({}, {}, "t\xff.tsv");
+  report.notes = {"\xc3"};
+  EXPECT_NE(to_json(report).find("\"against\":\"t\uFFFD.tsv\""), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"notes\":[\"\uFFFD\"]"), std::string::npos);
 }
 
 TEST(Report, SaysHowFp16DiffersFromFp32) {
