@@ -1,0 +1,107 @@
+// When the kernels of `cascade` settle images: by every neuron, not before a layer that revives them or takes them off
+// the cap, and not by a hash alone. Compared with the fp64 reference as in cascade_test.cpp.
+
+#include <gtest/gtest.h>
+
+#include "cascade_trip.hpp"
+#include "colliding_rows.hpp"
+
+namespace spdnn::cuda::cascade {
+namespace {
+
+using testing::Dice;
+
+/// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
+TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
+  for (const bool ordered : {false, true}) {
+    Dice dice(ordered ? 1 : 2);
+    Network network = make_network(96, 96, 4, 3, ordered, dice);
+    network.bias_rule = BiasRule::everywhere;
+    network.layers[0].bias.uniform = -1.5;
+    network.layers[1].bias.uniform = 0.5;
+    const ImageSet images = make_images(90, 96);
+    for (const char* passes : {"dead", "dead,identical"}) {
+      const Plan plan = make_plan(network, parse_passes(passes));
+      ASSERT_EQ(plan.dead_from, 2U);
+      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+      reference->load(images);
+      for (Index layers = 1; layers <= plan.depth(); ++layers) {
+        SCOPED_TRACE(::testing::Message() << passes << ", ordered " << ordered << ", " << layers << " layers");
+        reference->advance(layers - 1, layers);
+        Trip trip(plan, images, {32, 4, 16, 2});
+        trip.run(layers);
+        ASSERT_EQ(trip.activations(layers), reference->activations());
+        if (layers < plan.depth()) continue;
+        const Outcome expected = reference->outcome();
+        EXPECT_LT(expected.alive[0], expected.alive[1]);
+        EXPECT_EQ(trip.categories(), expected.categories);
+        EXPECT_EQ(trip.alive(), expected.alive);
+      }
+    }
+  }
+}
+
+TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
+  const auto [one, other] = CountingNetwork::colliding();
+  const Plan plan = make_plan(CountingNetwork::make(6), parse_passes("identical"));
+  const ImageSet images = CountingNetwork::images({one, other, one, other});
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  testing::run_through(*reference, plan.depth());
+  Trip trip(plan, images, {32, 4, 16, 3});
+  trip.run(plan.depth());
+  EXPECT_EQ(trip.activations(plan.depth()), reference->activations());
+  EXPECT_EQ(trip.copies(), 1U);  // of the row that the hash's place in the table names
+}
+
+/// Every neuron reads one input, or the neuron of its number, so often.
+Layer own_input_layer(Index width, Index degree) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index row = 0; row < width; ++row) {
+    indices.insert(indices.end(), degree, row);
+    offsets.push_back(indices.size());
+  }
+  Layer layer;
+  layer.weights = make_csr(width, width, std::move(offsets), std::move(indices), {});
+  layer.weights.value = 0.25F;
+  layer.bias.uniform = -0.25;
+  return layer;
+}
+
+/// Compares a plan's activations with the reference's after every layer.
+void check_every_layer(const Plan& plan, const ImageSet& images, const Division& division) {
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  for (Index layers = 1; layers <= plan.depth(); ++layers) {
+    reference->advance(layers - 1, layers);
+    Trip trip(plan, images, division);
+    trip.run(layers);
+    EXPECT_EQ(trip.activations(layers), reference->activations()) << layers << " layers";
+  }
+}
+
+TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
+  constexpr Index kWidth = 36;
+  Network network;
+  for (const Index degree : {32U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
+  network.cap = 1.5;
+  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
+  ASSERT_TRUE(compile_cascade(plan).tabled);
+  ASSERT_LE(plan.dead_from, 1U);
+  ASSERT_LE(plan.saturated_from, 1U);
+
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index image = 0; image < 2 * kWidth; ++image) {  // one input alone, or all but that
+    for (Index input = 0; input < kWidth; ++input)
+      if ((input == image / 2) == (image % 2 == 0)) indices.push_back(input);
+    offsets.push_back(indices.size());
+  }
+  const ImageSet images{ImageSet{make_csr(2 * kWidth, kWidth, std::move(offsets), std::move(indices), {})}.to_bits()};
+
+  check_every_layer(plan, images, {32, 4, 16, 2});
+}
+
+}  // namespace
+}  // namespace spdnn::cuda::cascade

@@ -1,0 +1,190 @@
+#pragma once
+
+// The kernel of the `resident` engine on its way through a plan, on the CPU, against the fp64 reference.
+
+#include <gtest/gtest.h>
+
+#include "engines/cuda/read_outcome.hpp"
+#include "engines/cuda/resident_kernel.cuh"
+#include "plan/planner.hpp"
+#include "search_memory.hpp"
+#include "spdnn/engine.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn::cuda::resident {
+
+inline constexpr std::size_t kSharedBytes = std::size_t{226} << 10U;
+inline constexpr Index kSpareSlots = 3;
+inline constexpr unsigned kBlocks = 3;
+
+/// A plan laid out for a shape, and images on the way through it.
+template <class C>
+class Run {
+ public:
+  static bool takes(const Plan& plan) {
+    bool values = false;
+    for (const Layer& layer : plan.layers) values = values || !layer.weights.uniform();
+    return values == C::kValues && plan.max_width() <= C::kShape.capacity() &&
+           needed_slots(plan, C::kShape, true) <= most_slots();
+  }
+
+  Run(const Plan& plan, const ImageSet& images, Index least_layers)
+      : plan_(plan),
+        images_(images.images()),
+        least_layers_(least_layers),
+        layout_(lay_out(plan, C::kShape, slots_for(plan), true, C::kUneven)) {
+    const bool everywhere = plan.bias_rule == BiasRule::everywhere;
+    for (Index k = 0; k < plan.depth(); ++k) {
+      const Layer& layer = plan.layers[k];
+      stride_ = std::max(stride_, (layer.outputs() + 3) / 4 * 4);
+      infos_.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
+                        plan.passes.merge ? static_cast<float>(plan.error_bounds[k]) : 0.0F,
+                        everywhere || layer.bias.max() <= 0});
+    }
+    stream_ = layout_.stream;
+    stream_.resize(stream_.size() + 16 * std::size_t{layout_.chunk_units()});
+    program_ = {reinterpret_cast<const uint4*>(stream_.data()),
+                layout_.starts.data(),
+                layout_.rounds.data(),
+                layout_.splits.data(),
+                layout_.targets.data(),
+                layout_.biases.empty() ? nullptr : layout_.biases.data(),
+                layout_.copies.data(),
+                infos_.data(),
+                plan.depth(),
+                layout_.width,
+                layout_.zero_slot,
+                layout_.slots,
+                {static_cast<float>(*plan.cap), everywhere},
+                plan.passes.dead ? plan.dead_from : kNever,
+                plan.passes.saturated ? plan.saturated_from : kNever,
+                plan.passes.merge};
+    control_.images = images_;
+    control_.epoch = 1;
+    begin_batch(images.bits());
+    batch_.search = search_.begin(plan, images_, &control_.listed, &control_.copies);
+  }
+
+  const ResidentLayout& layout() const { return layout_; }
+
+  void advance(Index first, Index until) {
+    const Turn turn{until, 0, kNever, least_layers_};
+    for (Index layer = first; layer < until; layer += shortest_phase(layer, least_layers_))
+      emulation::launch(kBlocks, C::kThreads, kSharedBytes, [&] { resident_kernel<C>(program_, batch_, turn); });
+  }
+
+  std::vector<double> activations() const {
+    const Index width = plan_.layers[control_.layer - 1].outputs();
+    std::vector<double> all(std::size_t{images_} * width, 0.0);
+    const auto row = [&](Index image) { return all.begin() + std::ptrdiff_t{image} * width; };
+    for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
+    const auto* from = rows_[control_.side].data();
+    for (Index i = 0; i < control_.images; ++i, from += stride_) std::copy_n(from, width, row(ids_[control_.side][i]));
+    search_.fill(control_.listed, width, all);
+    return all;
+  }
+
+  Categories categories() const { return images_of(categories_.data(), images_); }
+  std::vector<Index> borderline() const { return images_of(borderline_.data(), images_); }
+
+  std::vector<std::int64_t> alive() const {
+    Outcome outcome;
+    add_layer_counts(counts_.data(), plan_.depth(), plan_.depth(), outcome);
+    return outcome.alive;
+  }
+
+  Index copies() const { return control_.copies; }
+
+ private:
+  static constexpr Index most_slots() {
+    return static_cast<Index>(kSharedBytes / C::kShape.slot_bytes()) - kSpareSlots;
+  }
+  static Index slots_for(const Plan& plan) {
+    const Index needed = needed_slots(plan, C::kShape, true);
+    return C::kShape.colours() == 1 ? needed : std::min(most_slots(), 2 * (needed + C::kShape.colours()));
+  }
+
+  void begin_batch(const BitMatrix& bits) {
+    counts_.resize(plan_.depth());
+    categories_.resize(images_ / 32 + 1);
+    borderline_.resize(images_ / 32 + 1);
+    progress_.resize(images_ + 1);
+    settled_.resize(images_ + 1);
+    for (std::size_t side = 0; side < 2; ++side) {
+      rows_[side].resize((std::size_t{images_} + 32) * stride_);
+      ids_[side].resize(images_);
+      batch_.rows[side] = rows_[side].data();
+      batch_.ids[side] = ids_[side].data();
+    }
+    batch_.control = &control_;
+    batch_.counts = counts_.data();
+    batch_.categories = categories_.data();
+    batch_.borderline = borderline_.data();
+    batch_.progress = progress_.data();
+    batch_.settled = settled_.data();
+    batch_.stride = stride_;
+    batch_.bits = reinterpret_cast<const std::uint32_t*>(bits.words.data());
+    batch_.words = (plan_.inputs() + 63) / 64 * 2;
+  }
+
+  const Plan& plan_;
+  Index images_;
+  Index least_layers_;
+  ResidentLayout layout_;
+  Index stride_ = 0;
+  std::vector<LayerInfo> infos_;
+  std::vector<std::uint32_t> stream_;
+  Program program_{};
+  Control control_{};
+  Batch batch_{};
+  std::vector<LayerCount> counts_;
+  std::vector<std::uint32_t> categories_, borderline_, settled_;
+  std::vector<Index> progress_;
+  std::vector<float> rows_[2];
+  std::vector<Index> ids_[2];
+  SearchMemory search_;
+};
+
+/// What happened in all runs of a test, so that it can say whether they showed anything.
+struct Seen {
+  int runs = 0;
+  int uneven = 0;
+  Index copies = 0;
+};
+
+/// Compares with the reference after every layer, or at the end of a run of all layers at once.
+template <class C>
+void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  if (!Run<C>::takes(plan)) return;
+  SCOPED_TRACE(::testing::Message() << plan.max_width() << " neurons, tiles of " << C::kImages << " images, "
+                                    << C::kThreads << " threads, uneven " << C::kUneven << ", least phase "
+                                    << least_layers << (by_layer ? ", by layer" : ", whole"));
+  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  reference->load(images);
+  reference->reset();
+  Run<C> run(plan, images, least_layers);
+  const Index step = by_layer ? 1 : plan.depth();
+  for (Index layer = 0; layer < plan.depth(); layer += step) {
+    run.advance(layer, layer + step);
+    for (Index k = layer; k < layer + step; ++k) reference->advance(k, k + 1);
+    ASSERT_EQ(run.activations(), reference->activations()) << "behind layer " << layer + step;
+  }
+  const Outcome expected = reference->outcome();
+  EXPECT_EQ(run.categories(), expected.categories);
+  EXPECT_EQ(run.alive(), expected.alive);
+  ++seen.runs;
+  seen.uneven += run.layout().uneven ? 1 : 0;
+  seen.copies += run.copies();
+}
+
+template <class Stored, Index M, Index V, Index Threads, Index Rounds, Index Ahead, bool Uneven = false>
+void check_shape(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, false>>(plan, images, least_layers, by_layer, seen);
+  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, false>>(plan, images, least_layers, by_layer, seen);
+  if constexpr (Uneven) {
+    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, true>>(plan, images, least_layers, by_layer, seen);
+    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, true>>(plan, images, least_layers, by_layer, seen);
+  }
+}
+
+}  // namespace spdnn::cuda::resident
