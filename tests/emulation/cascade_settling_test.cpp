@@ -81,6 +81,21 @@ void check_every_layer(const Plan& plan, const ImageSet& images, const Division&
   }
 }
 
+/// Layer 0 brings what is lit to the cap, layer 1 takes it off again.
+TEST(EmulatedCascade, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) {
+  constexpr Index kWidth = 36;
+  Network network;
+  for (const Index degree : {32U, 4U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
+  network.cap = 1.5;
+  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
+  ASSERT_EQ(plan.saturated_from, 2U);
+  testing::Rows rows(2);
+  for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
+  rows[1].emplace_back(3, 1.0F);
+  const ImageSet images{ImageSet{testing::make_matrix(kWidth, rows, true)}.to_bits()};
+  for (const Index second : {2U, 3U}) check_every_layer(plan, images, {32, 4, 16, second});
+}
+
 TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
   constexpr Index kWidth = 36;
   Network network;

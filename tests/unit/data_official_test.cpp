@@ -95,8 +95,25 @@ TEST(OfficialForm, IsLostByAnyOtherWeight) {
   values.back() = 0.125F;
   network.layers[1].weights.values = Array<float>(values);
   EXPECT_FALSE(has_official_form(network));
+  network.layers[1].weights.values = {};
+  EXPECT_TRUE(has_official_form(network));
+  network.layers[1].weights.value = 0.125F;
+  EXPECT_FALSE(has_official_form(network));
   EXPECT_FALSE(has_official_form(Network{}));
   EXPECT_FALSE(has_official_form(generate_random({.neurons = 1024, .layers = 1, .degree = 31})));
+}
+
+/// The challenge's own numbers (Kepner et al., HPEC 2019).
+TEST(OfficialProblem, HasTheBiasAndTheNumberOfCategoriesOfItsSize) {
+  for (const auto& [neurons, bias, categories] : {std::tuple<Index, double, std::size_t>{1024, -0.30, 1812},
+                                                  {4096, -0.35, 1801},
+                                                  {16384, -0.40, 1918},
+                                                  {65536, -0.45, 1994}}) {
+    ASSERT_TRUE(official_problem(neurons));
+    EXPECT_EQ(official_problem(neurons)->bias, bias);
+    EXPECT_EQ(official_problem(neurons)->categories, categories);
+  }
+  EXPECT_FALSE(official_problem(2048));
 }
 
 TEST(OfficialProblem, DigestIsThatOfTheOfficialCategories) {
