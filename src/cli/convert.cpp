@@ -3,6 +3,7 @@
 #include "cli/network_form.hpp"
 #include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
+#include "core/message.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
 #include "plan/planner.hpp"
@@ -77,8 +78,7 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
   if (file.has_bias && !needs_bias_files(network)) options += fmt::format(" --bias {}", network.layers[0].bias.uniform);
   if (network.bias_rule == BiasRule::everywhere) options += " --bias-rule everywhere";
   if (file.has_rule) options += network.cap ? fmt::format(" --cap {}", *network.cap) : " --cap none";
-  if (!options.empty())
-    fmt::print(stderr, "spdnn: note: {} does not hold all parameters; infer with{}\n", out.string(), options);
+  if (!options.empty()) print_message({"note: ", out.native(), " does not hold all parameters; infer with", options});
 }
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iostream>
+#include <sstream>
 
 #include "spdnn/error.hpp"
 
@@ -25,6 +25,14 @@ T parse_number(const std::string& option, const std::string& text, const char* e
   if (error != std::errc{} || end != text.data() + text.size())
     throw UsageError(fmt::format("--{}: '{}' is not {}", option, text, expected));
   return value;
+}
+
+/// No option means anything by an empty value, which is what a script's unset variable leaves behind.
+void refuse_empty_values(const po::variables_map& values) {
+  for (const auto& [name, value] : values) {
+    const auto* const text = boost::any_cast<std::string>(&value.value());
+    if (text != nullptr && text->empty()) throw UsageError(fmt::format("--{}: the value is empty", name));
+  }
 }
 
 }  // namespace
@@ -56,7 +64,9 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
   try {
     po::store(po::command_line_parser(arguments).options(all).positional(places).style(kStyle).run(), values);
     if (values.count("help") != 0) {
-      std::cout << "usage: " << usage << "\n\n" << options << std::flush;
+      std::ostringstream help;
+      help << options;
+      fmt::print("usage: {}\n\n{}", usage, help.str());
       return false;
     }
     po::notify(values);
@@ -65,6 +75,7 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
   }
   for (const std::string& name : required)
     if (values.count(name) == 0) throw UsageError(fmt::format("{} is missing; usage: {}", name, usage));
+  refuse_empty_values(values);
   return true;
 }
 

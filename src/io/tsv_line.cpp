@@ -6,8 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <limits>
+
+#include "core/message.hpp"
 
 namespace spdnn {
 
@@ -25,15 +26,7 @@ bool is_whole_number(std::string_view text) {
 
 std::string quoted(std::string_view field) {
   constexpr std::size_t kShown = 32;
-  std::string text = "'";
-  for (const char c : field.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7F)
-      fmt::format_to(std::back_inserter(text), "\\x{:02x}", byte);
-    else
-      text += c;
-  }
-  return text + (field.size() > kShown ? "...'" : "'");
+  return "'" + escaped(field.substr(0, kShown)) + (field.size() > kShown ? "...'" : "'");
 }
 
 DataError located(const std::string& name, std::size_t line, const LineProblem& problem) {

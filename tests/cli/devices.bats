@@ -123,7 +123,7 @@ setup() {
     --json "$BATS_TEST_TMPDIR/layers.json"
   echo "$output"
   [ "$status" -eq 4 ]
-  [[ "$output" == *"50000000      8 failed: "* ]]
+  [[ "$output" == *"50000000      8 failed: "*"spdnn: measurements that failed: 1; the table says why" ]]
   [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
   run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
     --json "$BATS_TEST_TMPDIR/layers.json"

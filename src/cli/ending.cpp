@@ -1,0 +1,100 @@
+#include "cli/ending.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <initializer_list>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "core/message.hpp"
+#include "core/system_failure.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+std::atomic<bool> ended_by_main = false;
+bool pipe_signal_was_default = false;
+
+[[noreturn]] void fail(ExitCode code, std::initializer_list<std::string_view> message) noexcept {
+  std::fflush(stdout);
+  print_message(message);
+  std::_Exit(static_cast<int>(code));
+}
+
+[[noreturn]] void fail_on_stdout(int reason) noexcept {
+  if (reason == EPIPE && pipe_signal_was_default) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  print_message({"cannot write to stdout: ", std::strerror(reason)});
+  std::_Exit(static_cast<int>(ExitCode::data));
+}
+
+void open_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
+    // The lowest free number is taken: this one. For reading only, so that writing fails as to a closed descriptor.
+    if (::open("/dev/null", O_RDONLY) < 0) ::open("/", O_RDONLY | O_DIRECTORY);
+  }
+}
+
+/// What ended the program did not come from main.
+void end_for_a_library() {
+  if (ended_by_main) return;
+  fail(ExitCode::device, {"a library ended the program: no thread or no memory that it asked for"});
+}
+
+}  // namespace
+
+void guard_every_end() {
+  open_standard_descriptors();
+  pipe_signal_was_default = std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
+  std::set_terminate(end_by_exception);
+  std::atexit(end_for_a_library);
+}
+
+int end(int code) {
+  const bool failed_before = std::ferror(stdout) != 0;
+  errno = EIO;
+  if (std::fclose(stdout) != 0 || failed_before) fail_on_stdout(errno);
+  ended_by_main = true;
+  return code;
+}
+
+void end_by_exception() noexcept {
+  if (!std::current_exception()) fail(ExitCode::device, {"internal error: no exception to end by; please report it"});
+  try {
+    throw;
+  } catch (const Error& error) {
+    fail(error.code(), {error.what()});
+  } catch (const std::bad_alloc&) {
+    fail(ExitCode::device, {"out of host memory"});
+  } catch (const std::length_error&) {  // of a container: more elements than addresses
+    fail(ExitCode::device, {"out of host memory"});
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail(exit_code_of(error.code().value()),
+         {error.path1().native(), ": cannot read or write: ", std::strerror(error.code().value())});
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) fail_on_stdout(error.code().value());
+    fail(exit_code_of(error.code().value()), {"the system refused: ", std::strerror(error.code().value())});
+  } catch (const std::exception& error) {
+    fail(ExitCode::device, {"internal error: ", error.what(), "; please report it with the command line"});
+  } catch (...) {
+    fail(ExitCode::device, {"internal error: an exception of unknown type; please report it with the command line"});
+  }
+}
+
+}  // namespace spdnn::cli

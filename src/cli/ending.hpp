@@ -1,0 +1,22 @@
+#pragma once
+
+namespace spdnn::cli {
+
+/// To be called first. However the program ends from then on, it does so by one of its exit codes and, unless all is
+/// well, with one line on stderr:
+/// - Descriptors 0, 1 and 2 are open. Where the caller closed one, reading and writing there fail, and no file that is
+///   opened later gets its number and with it the messages.
+/// - A pipe that nobody reads is an error of write(), not a signal: what goes to files is still written.
+/// - An exception that cannot be caught, or a library that ends the program by itself (libgomp does where it gets no
+///   thread, FFTW where it gets no memory), is exit code 4.
+void guard_every_end();
+
+/// The last statement of main: sees to it that stdout is written, and gives back the exit code. Where nobody reads
+/// stdout any more (`| head`), the program ends by SIGPIPE, silently, as others do, unless its caller ignored SIGPIPE.
+int end(int code);
+
+/// For main's handler: one line on stderr and the exit code that go with the exception at hand. The program ends at
+/// once, as threads may still be reading files or starting a device up that nobody needs any more.
+[[noreturn]] void end_by_exception() noexcept;
+
+}  // namespace spdnn::cli

@@ -1,0 +1,90 @@
+#include "core/message.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+namespace spdnn {
+
+namespace {
+
+bool continues(unsigned byte) { return (byte & 0xC0U) == 0x80; }
+
+/// Bytes of the character at the start of the text; 0 where it is a control character or no UTF-8 (Unicode, table 3-7).
+std::size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const auto from_to = [&](unsigned low, unsigned high) { return low <= byte(1) && byte(1) <= high; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  if (first == 0xC2) return from_to(0xA0, 0xBF) ? 2 : 0;  // below lie the controls of C1
+  if (first > 0xC2 && first <= 0xDF) return from_to(0x80, 0xBF) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const bool second = from_to(first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
+    return second && continues(byte(2)) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const bool second = from_to(first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF);
+    return second && continues(byte(2)) && continues(byte(3)) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// Hands the text, escaped, to put(std::string_view), piece by piece.
+template <class Put>
+void escape(std::string_view text, Put put) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  while (!text.empty()) {
+    const std::size_t size = printable_bytes(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::array<char, 4> code{'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xFU]};
+    put(size > 0 ? text.substr(0, size) : std::string_view(code.data(), code.size()));
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+}
+
+/// Collects a line, so that it is printed in one piece unless it is very long: lines of programs that share a log stay
+/// apart.
+class Line {
+ public:
+  void put(std::string_view piece) {
+    if (piece.size() > buffer_.size() - used_) print();
+    std::copy(piece.begin(), piece.end(), buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
+    used_ += piece.size();
+  }
+  void print() {
+    for (std::size_t done = 0; done < used_;) {
+      const ssize_t written = ::write(STDERR_FILENO, buffer_.data() + done, used_ - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) break;
+      done += static_cast<std::size_t>(written);
+    }
+    used_ = 0;
+  }
+
+ private:
+  std::array<char, 4096> buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string line;
+  escape(text, [&](std::string_view piece) { line += piece; });
+  return line;
+}
+
+void print_message(std::initializer_list<std::string_view> parts) noexcept {
+  Line line;
+  line.put("spdnn: ");
+  for (const std::string_view part : parts) escape(part, [&](std::string_view piece) { line.put(piece); });
+  line.put("\n");
+  line.print();
+}
+
+}  // namespace spdnn

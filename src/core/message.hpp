@@ -1,0 +1,17 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace spdnn {
+
+/// The text as one line that is safe on a terminal: control characters (C0, DEL, C1) and bytes that are no UTF-8 become
+/// \xHH. Names of files may hold any byte but zero.
+std::string escaped(std::string_view text);
+
+/// Prints `spdnn: ` and the parts, escaped, as one line on stderr. Needs no memory, and where stderr is closed or full
+/// nothing happens: a message that cannot be printed must not change how the program ends.
+void print_message(std::initializer_list<std::string_view> parts) noexcept;
+
+}  // namespace spdnn
