@@ -41,8 +41,7 @@ po::options_description infer_options() {
 
 RunOptions run_options(const po::variables_map& values) {
   RunOptions options;
-  if (const auto threads = text_of(values, "threads"))
-    options.engine.threads = static_cast<int>(parse_count("threads", *threads));
+  if (const auto threads = text_of(values, "threads")) options.engine.threads = parse_threads(*threads);
   options.trials = static_cast<int>(parse_count("trials", values["trials"].as<std::string>()));
   const std::string batch = values["batch"].as<std::string>();
   if (batch != "auto") options.batch = parse_count("batch", batch);
@@ -232,6 +231,7 @@ int infer(const Arguments& arguments) {
     return 0;
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   RunOptions options = run_options(values);
+  require_threads(options.engine.threads);
   // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
   DeviceStart start = begin_start(values);
   ImageSource image_source(values);

@@ -89,8 +89,7 @@ int inspect(const Arguments& arguments) {
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   const Index images = parse_count("images", values["images"].as<std::string>());
   EngineOptions options;
-  if (const auto threads = text_of(values, "threads"))
-    options.threads = static_cast<int>(parse_count("threads", *threads));
+  if (const auto threads = text_of(values, "threads")) options.threads = parse_threads(*threads);
 
   const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
   const GivenNetwork given = load_network(values);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/parallel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -25,6 +26,12 @@ T parse_number(const std::string& option, const std::string& text, const char* e
   if (error != std::errc{} || end != text.data() + text.size())
     throw UsageError(fmt::format("--{}: '{}' is not {}", option, text, expected));
   return value;
+}
+
+Index parse_up_to(Index most, const std::string& option, const std::string& text) {
+  const auto value = parse_number<std::uint64_t>(option, text, "a whole positive number");
+  if (value == 0 || value > most) throw UsageError(fmt::format("--{}: {} is outside 1..{}", option, text, most));
+  return static_cast<Index>(value);
 }
 
 /// No option means anything by an empty value, which is what a script's unset variable leaves behind.
@@ -79,12 +86,9 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
   return true;
 }
 
-Index parse_count(const std::string& option, const std::string& text) {
-  const auto value = parse_number<std::uint64_t>(option, text, "a whole positive number");
-  if (value == 0 || value > kMaxIndex)
-    throw UsageError(fmt::format("--{}: {} is outside 1..{}", option, text, kMaxIndex));
-  return static_cast<Index>(value);
-}
+Index parse_count(const std::string& option, const std::string& text) { return parse_up_to(kMaxIndex, option, text); }
+
+int parse_threads(const std::string& text) { return static_cast<int>(parse_up_to(kMostThreads, "threads", text)); }
 
 std::vector<Index> parse_counts(const std::string& option, const std::string& text) {
   std::vector<Index> counts;

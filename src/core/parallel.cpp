@@ -1,31 +1,116 @@
 #include "core/parallel.hpp"
 
 #include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <string>
+#include <vector>
+
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
-int host_threads(int requested) { return requested > 0 ? requested : std::max(1, omp_get_num_procs()); }
+namespace {
 
-void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::mutex mutex;
-  std::exception_ptr first_error;
-  std::size_t first_error_index = count;
-#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
-  for (std::size_t i = 0; i < count; ++i) {
+/// A number that grows with the threads of this process; it falls once a thread is really gone, a moment after it has
+/// been joined.
+nlink_t threads_alive() {
+  struct stat status {};
+  return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
+}
+
+/// How large a team the system gives, up to `wanted`: found by starting its threads and letting them end. (libgomp,
+/// told to start a thread that it does not get, ends the program.) 30 us a thread; their stacks are used again.
+int try_team(int wanted) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard alone(one_at_a_time);
+  const nlink_t alive_before = threads_alive();
+  std::mutex gate;
+  std::vector<pthread_t> started(static_cast<std::size_t>(wanted - 1));
+  const auto wait_at = [](void* closed) -> void* {
+    const std::lock_guard through(*static_cast<std::mutex*>(closed));
+    return nullptr;
+  };
+  std::size_t count = 0;
+  {
+    const std::lock_guard closed(gate);
+    while (count < started.size() && ::pthread_create(&started[count], nullptr, wait_at, &gate) == 0) ++count;
+  }
+  for (std::size_t i = 0; i < count; ++i) ::pthread_join(started[i], nullptr);
+  constexpr int kPatience = 100;
+  for (int i = 0; i < kPatience && threads_alive() > alive_before; ++i) ::sched_yield();
+  return static_cast<int>(count) + 1;
+}
+
+/// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps a team's threads for its leader, so
+/// each leader asks the system once, and again only for more.
+int team_given(int wanted) {
+  thread_local int given = 1;
+  thread_local int most = kMostThreads;
+  wanted = std::min(wanted, most);
+  if (wanted <= given || omp_in_parallel() != 0) return wanted;
+  given = try_team(wanted);
+  if (given < wanted) most = given;
+  return given;
+}
+
+/// Of several exceptions, keeps the one of the lowest number.
+class FirstError {
+ public:
+  template <class Work>
+  void guard(std::size_t number, Work work) {
     try {
-      work(i);
+      work();
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (i < first_error_index) {
-        first_error_index = i;
-        first_error = std::current_exception();
-      }
+      const std::lock_guard lock(mutex_);
+      if (error_ && number_ < number) return;
+      number_ = number;
+      error_ = std::current_exception();
     }
   }
-  if (first_error) std::rethrow_exception(first_error);
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  std::size_t number_ = 0;
+};
+
+}  // namespace
+
+int host_threads(int requested) {
+  return requested > 0 ? requested : team_given(std::clamp(omp_get_num_procs(), 1, kMostThreads));
+}
+
+void require_threads(int threads) {
+  const int given = team_given(threads);
+  if (given < threads)
+    throw DeviceError(std::to_string(threads) + " threads are asked for, but the system gives only " +
+                      std::to_string(given));
+}
+
+void run_team(int threads, const std::function<void(int, int)>& work) {
+  FirstError error;
+  const int size = team_given(threads);
+#pragma omp parallel num_threads(size)
+  error.guard(static_cast<std::size_t>(omp_get_thread_num()),
+              [&] { work(omp_get_thread_num(), omp_get_num_threads()); });
+  error.rethrow();
+}
+
+void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
+  FirstError error;
+  const int size = count > 1 ? team_given(omp_get_max_threads()) : 1;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
+  for (std::size_t i = 0; i < count; ++i) error.guard(i, [&] { work(i); });
+  error.rethrow();
 }
 
 void parallel_ranges(std::size_t size, std::size_t pieces,

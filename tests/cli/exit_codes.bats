@@ -127,3 +127,59 @@ RUNS
   one_line 2 'spdnn: --seconds: -1 is negative' "${bench[@]}" --seconds -1
   one_line 3 'spdnn: none/x: *: No such file or directory' "${bench[@]}" --neurons 64 --json none/x
 }
+
+# without_threads COMMAND...: as an ordinary user who may not start another thread; $SPDNN is then ./spdnn.
+without_threads() {
+  shared=$(mktemp -d) && chmod 755 "$shared"
+  cp -rL "$SPDNN" net images.tsv "$shared"/ && mkdir -m 777 "$shared/out"
+  local user=()
+  [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  local status=0
+  "${user[@]}" bash -c 'cd "$1" && shift && ulimit -u 1 && exec "$@"' bash "$shared" "$@" || status=$?
+  rm -rf "$shared"
+  return "$status"
+}
+
+@test "where the system gives no thread, one does the work, and --threads that cannot be had is an error" {
+  if ! without_threads true || [ "$(nproc)" -eq 1 ]; then skip "needs two processors, and to be an ordinary user or setpriv"; fi
+  "$SPDNN" convert images.tsv net/images.spdnn --kind images --neurons 2
+  run without_threads ./spdnn infer --network net --inputs net/images.spdnn --bias -0.25 --verify all
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *" 1 threads,"*PASSED* && "$output" != *libgomp* ]]
+  while read -r arguments; do
+    # shellcheck disable=SC2086
+    run without_threads ./spdnn $arguments
+    echo "$status: $output"
+    [ "$status" -eq 0 ] && [[ "$output" != *libgomp* ]]
+  done <<'RUNS'
+convert net out/net.mtx.d --form mtx
+inspect net --bias -0.25
+generate network --family radixnet --neurons 64 --layers 6 --degree 16 --out out/r.spdnn
+generate inputs --family digits --neurons 64 --images 50 --out out/i.spdnn
+bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp
+RUNS
+  one_line 4 'spdnn: 2 threads are asked for, but the system gives only 1' \
+    without_threads ./spdnn infer --network net --inputs images.tsv --bias -0.25 --threads 2
+}
+
+@test "more threads than any machine has processors are a usage error, and no crash where the environment asks for them" {
+  for command in infer inspect; do
+    one_line 2 'spdnn: --threads: 1025 is outside 1..1024' "$SPDNN" $command --network net --threads 1025
+  done
+  "${infer[@]}" --threads 1024 >report
+  grep -q ' 1024 threads,' report
+  for threads in 100000 2000000000; do
+    OMP_NUM_THREADS=$threads "${infer[@]}" --verify all >report
+    grep -q PASSED report
+  done
+}
+
+@test "a library that ends the program is no verdict of wrong categories" {
+  [ "$(nproc)" -gt 1 ] || skip "needs two processors"
+  ulimit -v 2000000
+  OMP_STACKSIZE=100G run "${infer[@]}"
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: no thread or no memory that it asked for' ]]
+}

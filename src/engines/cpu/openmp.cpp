@@ -4,8 +4,6 @@
 
 #include "engines/cpu/openmp.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -166,14 +164,13 @@ class OpenmpEngine final : public Engine {
 
   template <class Work>
   void for_each_thread(Work work) {
-#pragma omp parallel num_threads(threads_)
-    {
-      const ScopedPin pin(omp_get_thread_num(), threads_);
-      // The system may grant fewer threads than asked for.
-      for (auto member = static_cast<std::size_t>(omp_get_thread_num()); member < runners_.size();
-           member += static_cast<std::size_t>(omp_get_num_threads()))
+    run_team(threads_, [&](int number, int size) {
+      const ScopedPin pin(number, threads_);
+      // The system may give fewer threads than asked for.
+      for (auto member = static_cast<std::size_t>(number); member < runners_.size();
+           member += static_cast<std::size_t>(size))
         work(member);
-    }
+    });
   }
 
   Shared<T> shared_;

@@ -1,9 +1,8 @@
 // cpu_reference: the oracle. fp64, one image row at a time, terms added in the order in which the plan gives them,
 // which without `merge` is the order of the given network. Never optimised: plain loops, parallel over images only.
 
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "core/parallel.hpp"
@@ -90,9 +89,13 @@ class ReferenceEngine final : public Engine {
 
   void run_layer(Index number) {
     const Layer& layer = plan_.layers[number];
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads_)
-    for (Index image = 0; image < images_.rows; ++image)
-      if (fates_[image].kind == Fate::Kind::undecided) rows_[image] = next_row(layer, rows_[image]);
+    constexpr Index kImages = 16;  // that a thread takes at a time
+    std::atomic<Index> next = 0;
+    run_team(threads_, [&](int, int) {
+      for (Index first = next.fetch_add(kImages); first < images_.rows; first = next.fetch_add(kImages))
+        for (Index image = first; image < std::min(first + kImages, images_.rows); ++image)
+          if (fates_[image].kind == Fate::Kind::undecided) rows_[image] = next_row(layer, rows_[image]);
+    });
     width_ = layer.outputs();
 
     if (plan_.passes.dead && number + 1 >= plan_.dead_from) settle_dead();

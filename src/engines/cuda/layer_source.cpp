@@ -108,8 +108,10 @@ DeviceLayer LayerSource::layer(Index k) {
   Slot& slot = slots_[current_];
   check(cudaStreamWaitEvent(stream_, slot.copied));
   const Index after = (k + 1) % plan_.depth();
+  // Deferred to get() where the system gives no thread.
+  constexpr auto kPolicy = std::launch::async | std::launch::deferred;
   if (slots_[1 - current_].layer != after && after != k)
-    next_ = std::async(std::launch::async, [this, after, other = 1 - current_] { fetch(after, other); });
+    next_ = std::async(kPolicy, [this, after, other = 1 - current_] { fetch(after, other); });
   const Layer& source = plan_.layers[k];
   return view(source, layout_of(source, format_), slot.device.data());
 }

@@ -1,0 +1,57 @@
+#include "core/parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace spdnn {
+namespace {
+
+TEST(Parallel, EveryMemberOfATeamWorksOnce) {
+  for (const int threads : {1, 3, 64}) {
+    std::vector<std::atomic<int>> calls(static_cast<std::size_t>(threads));
+    std::atomic<int> team = 0;
+    run_team(threads, [&](int member, int size) {
+      ++calls[static_cast<std::size_t>(member)];
+      team = size;
+    });
+    EXPECT_EQ(team, threads);
+    for (const auto& count : calls) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(Parallel, ATeamWithinATeamIsOneThread) {
+  std::atomic<int> largest = 0;
+  run_team(2, [&](int, int) { run_team(3, [&](int, int size) { largest = std::max(largest.load(), size); }); });
+  EXPECT_EQ(largest, 1);
+}
+
+TEST(Parallel, TheFirstExceptionComesOutAndTheOthersWorkToTheEnd) {
+  std::atomic<int> calls = 0;
+  const auto fail = [&](int member) {
+    ++calls;
+    if (member > 0) throw std::runtime_error(std::to_string(member));
+  };
+  const auto message = [](auto run) -> std::string {
+    try {
+      run();
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_EQ(message([&] { run_team(4, [&](int member, int) { fail(member); }); }), "1");
+  EXPECT_EQ(message([&] { parallel_for(40, [&](std::size_t i) { fail(static_cast<int>(i)); }); }), "1");
+  EXPECT_EQ(calls, 44);
+}
+
+TEST(Parallel, MoreThreadsThanTheMostAreNotGiven) {
+  EXPECT_NO_THROW(require_threads(2));
+  EXPECT_THROW(require_threads(kMostThreads + 1), std::exception);
+}
+
+}  // namespace
+}  // namespace spdnn
