@@ -4,8 +4,10 @@
 #include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
 #include "core/message.hpp"
+#include "core/system_failure.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
+#include "io/path_kind.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 
@@ -55,10 +57,11 @@ void refuse(const po::variables_map& values, std::initializer_list<const char*> 
 }
 
 Kind kind_of(const Path& in, const po::variables_map& values) {
-  if (const auto kind = text_of(values, "kind"))
-    return choose<Kind>("kind", *kind, {{"network", Kind::network}, {"images", Kind::images}});
-  if (is_directory(in)) return Kind::network;
-  if (!exists(in)) throw DataError(in.string() + ": cannot read: No such file or directory");
+  if (const auto given = text_of(values, "kind"))
+    return choose<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});
+  const PathKind kind = path_kind(in);
+  if (kind == PathKind::directory) return Kind::network;
+  if (kind == PathKind::missing) throw_system_failure(in, "cannot read", ENOENT);
   if (form_of(in) == Form::packed) {
     const PackedContents contents = packed_contents(in);
     if (contents.network != contents.images) return contents.network ? Kind::network : Kind::images;

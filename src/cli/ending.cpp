@@ -75,7 +75,8 @@ int end(int code) {
 }
 
 void end_by_exception() noexcept {
-  if (!std::current_exception()) fail(ExitCode::device, {"internal error: no exception to end by; please report it"});
+  if (!std::current_exception())
+    fail(ExitCode::device, {"internal error: std::terminate was called; please report it with the command line"});
   try {
     throw;
   } catch (const Error& error) {

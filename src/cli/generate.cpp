@@ -139,7 +139,7 @@ int generate(const Arguments& arguments) {
     return generate_network({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty() && arguments[0] == "inputs") return generate_inputs({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty() && arguments[0] == "--help") {
-    fmt::print("usage: {}\n       {}\n\n--help behind `network` or `inputs` lists the options.\n", kNetworkUsage,
+    fmt::print("usage: {}\n       {}\n\n--help after `network` or `inputs` lists the options.\n", kNetworkUsage,
                kInputsUsage);
     return 0;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "spdnn/error.hpp"
@@ -31,7 +32,8 @@ Form network_form(const Path& out, const std::optional<std::string>& form) {
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
   if (form) {
     const Form given = parse_form(*form);
-    if ((given == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out)))
+    std::error_code unknown;  // whatever is wrong with the name, its writer says so
+    if ((given == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out, unknown)))
       throw UsageError(fmt::format("--form {} does not go with OUT {}", *form, out.string()));
     return given;
   }

@@ -35,10 +35,11 @@ Index parse_up_to(Index most, const std::string& option, const std::string& text
 }
 
 /// No option means anything by an empty value, which is what a script's unset variable leaves behind.
-void refuse_empty_values(const po::variables_map& values) {
+void refuse_empty_values(const po::options_description& options, const po::variables_map& values) {
   for (const auto& [name, value] : values) {
     const auto* const text = boost::any_cast<std::string>(&value.value());
-    if (text != nullptr && text->empty()) throw UsageError(fmt::format("--{}: the value is empty", name));
+    const bool takes_one = options.find(name, false).semantic()->max_tokens() > 0;
+    if (takes_one && text != nullptr && text->empty()) throw UsageError(fmt::format("--{}: the value is empty", name));
   }
 }
 
@@ -82,7 +83,7 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
   }
   for (const std::string& name : required)
     if (values.count(name) == 0) throw UsageError(fmt::format("{} is missing; usage: {}", name, usage));
-  refuse_empty_values(values);
+  refuse_empty_values(all, values);
   return true;
 }
 

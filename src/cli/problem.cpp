@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "data/generate.hpp"
 #include "data/official.hpp"
 #include "io/files.hpp"
+#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -14,7 +13,7 @@ namespace spdnn::cli {
 namespace {
 
 bool is_packed_file(const std::string& path) {
-  return std::filesystem::is_regular_file(path) && form_of(path) == Form::packed;
+  return path_kind(path) == PathKind::file && form_of(path) == Form::packed;
 }
 
 GivenNetwork generate(const po::variables_map& values, const std::string& family) {

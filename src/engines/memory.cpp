@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -20,7 +19,7 @@ namespace {
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
 /// The first number in a file of the kernel's; nothing where there is none ("max").
-std::optional<std::size_t> number_in(const std::filesystem::path& file) {
+std::optional<std::size_t> number_in(const std::string& file) {
   std::ifstream stream(file);
   std::size_t number = 0;
   if (stream >> number) return number;
@@ -38,13 +37,13 @@ std::size_t available_on_host() {
 }
 
 /// What one cgroup still grants: its limit less its use, files in the page cache not counted as they give way.
-std::size_t left_in(const std::filesystem::path& group, const char* limit_name, const char* use_name,
+std::size_t left_in(const std::string& group, const char* limit_name, const char* use_name,
                     const std::string& cache_name) {
-  const auto limit = number_in(group / limit_name);
-  const auto use = number_in(group / use_name);
+  const auto limit = number_in(group + "/" + limit_name);
+  const auto use = number_in(group + "/" + use_name);
   if (!limit || !use) return kUnlimited;
   std::size_t cache = 0;
-  std::ifstream statistics(group / "memory.stat");
+  std::ifstream statistics(group + "/memory.stat");
   std::size_t value = 0;
   for (std::string name; statistics >> name >> value;)
     if (name == cache_name) cache = value;
@@ -56,7 +55,7 @@ std::size_t left_in(const std::filesystem::path& group, const char* limit_name, 
 /// ("0::/path"), version 1 one for memory ("N:memory:/path"); in a container the path may not exist under the mount
 /// point, whose own files then count.
 std::size_t left_in_cgroups() {
-  const std::filesystem::path root = "/sys/fs/cgroup";
+  const std::string root = "/sys/fs/cgroup";
   std::size_t left = kUnlimited;
   std::ifstream stream("/proc/self/cgroup");
   for (std::string line; std::getline(stream, line);) {
@@ -66,13 +65,14 @@ std::size_t left_in_cgroups() {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const bool unified = controllers.empty();
     if (!unified && controllers != "memory") continue;
-    const std::filesystem::path mount = unified ? root : root / "memory";
-    std::filesystem::path path = std::filesystem::path(line.substr(second + 1)).relative_path();
-    for (;; path = path.parent_path()) {
-      left = std::min(left, unified ? left_in(mount / path, "memory.max", "memory.current", "inactive_file")
-                                    : left_in(mount / path, "memory.limit_in_bytes", "memory.usage_in_bytes",
+    const std::string mount = unified ? root : root + "/memory";
+    std::string path = line.substr(second + 1);
+    if (path == "/") path.clear();
+    for (;; path.resize(path.rfind('/'))) {
+      left = std::min(left, unified ? left_in(mount + path, "memory.max", "memory.current", "inactive_file")
+                                    : left_in(mount + path, "memory.limit_in_bytes", "memory.usage_in_bytes",
                                               "total_inactive_file"));
-      if (path.empty()) break;
+      if (path.find('/') == std::string::npos) break;
     }
   }
   return left;

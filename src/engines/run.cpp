@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/bytes_text.hpp"
+#include "core/out_of_memory.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/memory.hpp"
 #include "spdnn/error.hpp"
@@ -147,16 +149,18 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOpti
     (fits(middle) ? most : too_many) = middle;
   }
   if (most == 0)
-    throw DeviceError(fmt::format("{} needs {} MB for a single image, but {} MB are available", variant.name,
-                                  batch_bytes(variant, plan, options, 1) / 1000000, budget / 1000000));
+    throw DeviceError(fmt::format("{} needs {} for a single image, but {} are available", variant.name,
+                                  bytes_text(batch_bytes(variant, plan, options, 1)), bytes_text(budget)));
   const Index rounds = (images - 1) / most + 1;
   return (images - 1) / rounds + 1;
 }
 
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
   check(variant, plan, images, options);
-  const bool in_order = plan.passes.merge && !within_unit_interval(images);
-  return Runner(variant, in_order ? *plan.in_order : plan, images, options).run();
+  return with_memory_for(variant.name, "cannot run", [&] {
+    const bool in_order = plan.passes.merge && !within_unit_interval(images);
+    return Runner(variant, in_order ? *plan.in_order : plan, images, options).run();
+  });
 }
 
 }  // namespace spdnn

@@ -9,9 +9,8 @@
 #include <charconv>
 #include <random>
 #include <string>
-#include <system_error>
 
-#include "spdnn/error.hpp"
+#include "core/system_failure.hpp"
 
 namespace spdnn {
 
@@ -136,8 +135,6 @@ void AtomicFile::sync_directory() const {
   if (failed) fail();
 }
 
-void AtomicFile::fail() const {
-  throw DataError(path_.string() + ": cannot write: " + std::generic_category().message(errno));
-}
+void AtomicFile::fail() const { throw_system_failure(path_, "cannot write", errno); }
 
 }  // namespace spdnn

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 
+#include "core/out_of_memory.hpp"
+#include "core/system_failure.hpp"
 #include "io/atomic_file.hpp"
 #include "io/layer_files.hpp"
 #include "io/matrix_market.hpp"
 #include "io/packed.hpp"
+#include "io/path_kind.hpp"
 #include "io/text_source.hpp"
 #include "io/tsv_reader.hpp"
 #include "io/tsv_writer.hpp"
@@ -16,6 +20,9 @@
 namespace spdnn {
 
 namespace {
+
+constexpr const char* kReading = "cannot read";
+constexpr const char* kWriting = "cannot write";
 
 /// N of a name `sparse-images-N.tsv`, with any ending.
 std::optional<Index> neurons_of_name(const Path& path) {
@@ -62,48 +69,58 @@ Form form_of(const Path& path) {
 }
 
 NetworkFile read_network(const Path& path, const NetworkRequest& request) {
-  if (is_directory(path)) return read_layer_files(path, request);
-  if (!exists(path)) throw DataError(path.string() + ": cannot read: No such file or directory");
-  if (form_of(path) != Form::packed) return read_layer_files(path, request);
-  NetworkFile file = read_packed_network(path, request);
-  refuse_empty(path, file.network);
-  return file;
+  return with_memory_for(path.native(), kReading, [&] {
+    const PathKind kind = path_kind(path);
+    if (kind == PathKind::missing) throw_system_failure(path, kReading, ENOENT);
+    if (kind == PathKind::directory || form_of(path) != Form::packed) return read_layer_files(path, request);
+    NetworkFile file = read_packed_network(path, request);
+    refuse_empty(path, file.network);
+    return file;
+  });
 }
 
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
-  switch (form_of(path)) {
-    case Form::packed:
-      return read_packed_images(path, neurons, images);
-    case Form::matrix_market: {
-      TextSource source(path);
-      return read_matrix_market_images(source, neurons, images);
+  return with_memory_for(path.native(), kReading, [&] {
+    switch (form_of(path)) {
+      case Form::packed:
+        return read_packed_images(path, neurons, images);
+      case Form::matrix_market: {
+        TextSource source(path);
+        return read_matrix_market_images(source, neurons, images);
+      }
+      default:
+        return read_tsv_images(path, neurons, images);
     }
-    default:
-      return read_tsv_images(path, neurons, images);
-  }
+  });
 }
 
 Categories read_categories(const Path& path) {
-  TextSource source(path);
-  return read_tsv_categories(source);
+  return with_memory_for(path.native(), kReading, [&] {
+    TextSource source(path);
+    return read_tsv_categories(source);
+  });
 }
 
 void write_network(const Path& path, Form form, const Network& network, ProgressMode progress) {
-  if (form == Form::packed)
-    write_packed_network(path, network, progress);
-  else
-    write_layer_files(path, form, network, progress);
+  with_memory_for(path.native(), kWriting, [&] {
+    if (form == Form::packed)
+      write_packed_network(path, network, progress);
+    else
+      write_layer_files(path, form, network, progress);
+  });
 }
 
 void write_images(const Path& path, const ImageSet& images) {
-  switch (form_of(path)) {
-    case Form::packed:
-      return write_packed_images(path, images);
-    case Form::matrix_market:
-      return write_matrix_market_images(path, images);
-    default:
-      return write_tsv_images(path, images);
-  }
+  with_memory_for(path.native(), kWriting, [&] {
+    switch (form_of(path)) {
+      case Form::packed:
+        return write_packed_images(path, images);
+      case Form::matrix_market:
+        return write_matrix_market_images(path, images);
+      default:
+        return write_tsv_images(path, images);
+    }
+  });
 }
 
 void write_categories(const Path& path, const Categories& categories) { write_tsv_categories(path, categories); }

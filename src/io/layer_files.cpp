@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -46,7 +47,7 @@ LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
   if (!name) return files;
   for (const char* const ending : {".tsv", ".tsv.gz"}) {
     const Path bias = file.parent_path() / layer_name({name->neurons, name->layer, true}, ending);
-    if (exists(bias)) add(files, {name->neurons, 1, true}, bias);
+    if (path_kind(bias) != PathKind::missing) add(files, {name->neurons, 1, true}, bias);
   }
   return files;
 }
@@ -70,12 +71,12 @@ std::string layer_name(const LayerName& name, const std::string& ending) {
 }
 
 LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
-  if (!is_directory(path)) return find_beside(path, neurons);
+  if (path_kind(path) != PathKind::directory) return find_beside(path, neurons);
   std::map<Index, LayerFiles> found;  // by number of neurons
-  for (const auto& entry : std::filesystem::directory_iterator(path))
-    if (const auto name = parse_layer_name(entry.path().filename().string())) {
+  for (const Path& file : list_directory(path))
+    if (const auto name = parse_layer_name(file.filename().string())) {
       found[name->neurons].neurons = name->neurons;
-      add(found[name->neurons], *name, entry.path());
+      add(found[name->neurons], *name, file);
     }
   std::erase_if(found, [](const auto& one) { return one.second.weights.empty(); });
   if (found.empty())

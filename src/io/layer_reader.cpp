@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "io/layer_files.hpp"
 #include "io/matrix_market.hpp"
@@ -56,10 +57,12 @@ std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::si
 }
 
 CsrMatrix read_weights(const Path& path, const Shapes& shapes, std::size_t k) {
-  TextSource source(path);
-  if (form_of(path) != Form::matrix_market) return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
-  if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
-  return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
+  return with_memory_for(path.native(), "cannot read", [&] {
+    TextSource source(path);
+    if (form_of(path) != Form::matrix_market) return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+    if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
+    return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
+  });
 }
 
 /// Many or small files: one a thread. Few large ones: one after another, each by all threads. A .gz file is

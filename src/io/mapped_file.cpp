@@ -8,9 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <string>
-#include <system_error>
 
-#include "spdnn/error.hpp"
+#include "core/system_failure.hpp"
 
 namespace spdnn {
 
@@ -30,23 +29,21 @@ struct Descriptor {
   throw DataError(path.string() + ": cannot read: " + what);
 }
 
-std::string last_error() { return std::generic_category().message(errno); }
-
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path, Access access) {
   // O_NONBLOCK: opening a pipe that nobody writes to must end in the message below, not hang.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number < 0) fail(path, last_error());
+  if (file.number < 0) throw_system_failure(path, "cannot read", errno);
   struct stat status {};
-  if (::fstat(file.number, &status) != 0) fail(path, last_error());
+  if (::fstat(file.number, &status) != 0) throw_system_failure(path, "cannot read", errno);
   if (S_ISDIR(status.st_mode)) fail(path, "it is a directory, expected a file");
   if (!S_ISREG(status.st_mode)) fail(path, "it is a pipe or device, expected a regular file");
 
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.number, 0);
-  if (address == MAP_FAILED) fail(path, last_error());
+  if (address == MAP_FAILED) throw_system_failure(path, "cannot read", errno);
   data_ = {static_cast<const std::byte*>(address),
            [size = size_](const std::byte* start) { ::munmap(const_cast<std::byte*>(start), size); }};
   if (access != Access::sequential) return;

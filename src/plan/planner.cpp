@@ -1,5 +1,6 @@
 #include "plan/planner.hpp"
 
+#include "core/out_of_memory.hpp"
 #include "plan/certificates.hpp"
 #include "plan/merge.hpp"
 #include "plan/sweep.hpp"
@@ -70,13 +71,15 @@ Plan merge_if_sound(Plan plan) {
 }  // namespace
 
 Plan make_plan(const Network& network, const Passes& passes, const planning::TwinFinder& find_twins) {
-  Plan plan = unreduced(network);
-  plan.requested = passes;
-  plan.passes = passes;
-  if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
-  certify_dead(plan);
-  certify_saturated(plan);
-  return passes.merge ? merge_if_sound(std::move(plan)) : plan;
+  return with_memory_for("the network", "cannot plan", [&] {
+    Plan plan = unreduced(network);
+    plan.requested = passes;
+    plan.passes = passes;
+    if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
+    certify_dead(plan);
+    certify_saturated(plan);
+    return passes.merge ? merge_if_sound(std::move(plan)) : plan;
+  });
 }
 
 }  // namespace spdnn

@@ -21,6 +21,24 @@ one_line() {
   [ "$status" -eq "$code" ] && [ "$(wc -l <stderr)" -eq 1 ] && [[ $(cat stderr) == $pattern ]]
 }
 
+# as_user COMMAND...: as a user who is not root, in a directory with copies of all that the test has made, and of spdnn.
+as_user() {
+  local shared user=() status=0
+  shared=$(mktemp -d) && chmod 777 "$shared"
+  cp -rL "$SPDNN" ./* "$shared"/
+  [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  # shellcheck disable=SC2016
+  "${user[@]}" bash -c 'cd "$1" && shift && exec "$@"' bash "$shared" "$@" || status=$?
+  chmod -R u+rwX "$shared" && rm -r "$shared"
+  return "$status"
+}
+
+# without_threads COMMAND...: as such a user who may not start another thread.
+without_threads() {
+  # shellcheck disable=SC2016
+  as_user bash -c 'ulimit -u 1 && exec "$@"' bash "$@"
+}
+
 @test "a stderr that is closed or full changes no exit code" {
   "$SPDNN" convert net biased.spdnn --bias -0.25
   printf '1\n2\n' >wrong.tsv
@@ -102,6 +120,48 @@ RUNS
   one_line 0 'spdnn: note: new\\x0aline does not hold all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
 }
 
+@test "names that cannot be looked up are data errors that name the file and the reason" {
+  "$SPDNN" convert net net.spdnn --bias -0.25
+  "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
+  long=$(printf 'long%.0s' {1..80})
+  for ending in '' .tsv .spdnn; do
+    ln -s "loop$ending" "loop$ending"
+    for bad in "loop$ending:Too many levels of symbolic links" "$long$ending:File name too long"; do
+      while read -r command; do
+        # shellcheck disable=SC2086
+        one_line 3 "spdnn: ${bad%:*}: cannot *: ${bad#*:}" "$SPDNN" ${command/BAD/${bad%:*}}
+      done <<'RUNS'
+infer --network BAD --inputs images.spdnn
+infer --network net.spdnn --inputs images.spdnn --truth BAD
+infer --network net.spdnn --inputs images.spdnn --categories BAD
+infer --network net.spdnn --inputs images.spdnn --json BAD
+inspect BAD
+convert BAD out.spdnn
+convert net.spdnn BAD --form packed
+bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp --json BAD
+RUNS
+    done
+  done
+}
+
+@test "directories and files that one may not read are data errors that name the file and the reason" {
+  as_user true || skip "needs setpriv, or to be a user other than root"
+  "$SPDNN" convert net net.spdnn --bias -0.25
+  "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
+  while read -r mode bad command; do
+    # shellcheck disable=SC2016
+    one_line 3 "spdnn: $bad: cannot read: Permission denied" as_user bash -c \
+      'mkdir locked && cp -r net net.spdnn locked/ && chmod "$1" locked && exec ./spdnn $2' bash "$mode" "${command/BAD/$bad}"
+  done <<'RUNS'
+0 locked/net infer --network BAD --inputs images.spdnn --bias 0
+0 locked/net.spdnn infer --network BAD --inputs images.spdnn
+0 locked infer --network BAD --inputs images.spdnn --bias 0
+300 locked inspect BAD --bias 0
+0 locked/net convert BAD out.spdnn
+0 locked/net.spdnn infer --network net.spdnn --inputs BAD
+RUNS
+}
+
 @test "every option and name refuses an empty value" {
   while read -r arguments; do
     one_line 2 'spdnn: --*: the value is empty' bash -c "$SPDNN $arguments"
@@ -128,20 +188,8 @@ RUNS
   one_line 3 'spdnn: none/x: *: No such file or directory' "${bench[@]}" --neurons 64 --json none/x
 }
 
-# without_threads COMMAND...: as an ordinary user who may not start another thread; $SPDNN is then ./spdnn.
-without_threads() {
-  shared=$(mktemp -d) && chmod 755 "$shared"
-  cp -rL "$SPDNN" net images.tsv "$shared"/ && mkdir -m 777 "$shared/out"
-  local user=()
-  [ "$(id -u)" -ne 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-  local status=0
-  "${user[@]}" bash -c 'cd "$1" && shift && ulimit -u 1 && exec "$@"' bash "$shared" "$@" || status=$?
-  rm -rf "$shared"
-  return "$status"
-}
-
 @test "where the system gives no thread, one does the work, and --threads that cannot be had is an error" {
-  if ! without_threads true || [ "$(nproc)" -eq 1 ]; then skip "needs two processors, and to be an ordinary user or setpriv"; fi
+  if ! without_threads true || [ "$(nproc)" -eq 1 ]; then skip "needs two processors, and setpriv or to be a user other than root"; fi
   "$SPDNN" convert images.tsv net/images.spdnn --kind images --neurons 2
   run without_threads ./spdnn infer --network net --inputs net/images.spdnn --bias -0.25 --verify all
   echo "$output"
@@ -153,10 +201,10 @@ without_threads() {
     echo "$status: $output"
     [ "$status" -eq 0 ] && [[ "$output" != *libgomp* ]]
   done <<'RUNS'
-convert net out/net.mtx.d --form mtx
+convert net out --form mtx
 inspect net --bias -0.25
-generate network --family radixnet --neurons 64 --layers 6 --degree 16 --out out/r.spdnn
-generate inputs --family digits --neurons 64 --images 50 --out out/i.spdnn
+generate network --family radixnet --neurons 64 --layers 6 --degree 16 --out r.spdnn
+generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
 bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp
 RUNS
   one_line 4 'spdnn: 2 threads are asked for, but the system gives only 1' \
@@ -182,4 +230,58 @@ RUNS
   echo "$output"
   [ "$status" -eq 4 ]
   [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: no thread or no memory that it asked for' ]]
+}
+
+# ends_right_or_without_memory COMMAND...: by 0 with nothing on stderr, or by 4 with one line, before which a library may
+# have put its own.
+ends_right_or_without_memory() {
+  local status=0 last
+  "$@" >stdout 2>stderr || status=$?
+  last=$(tail -n 1 stderr)
+  cat stderr >>messages
+  [ "$status" -eq 0 ] && [ ! -s stderr ] && return
+  [ "$status" -eq 4 ] && [[ $last == 'spdnn: '* ]] && [ "$(grep -cv -e libgomp -e '^$' stderr)" -eq 1 ] && return
+  printf '%s: %s\n' "$status" "$*" && cat stderr && return 1
+}
+
+@test "no memory, at whatever place, is exit code 4 with one line" {
+  compiler=$(type -P gcc cc clang | head -n 1)
+  [ -n "$compiler" ] || skip "needs a C compiler"
+  "$compiler" -shared -fPIC -O1 -o failing_memory.so "$BATS_TEST_DIRNAME/../tools/failing_memory.c"
+  "$SPDNN" generate network --family radixnet --neurons 64 --layers 3 --degree 16 --bias -0.2 --out r.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 40 --out i.spdnn
+  "$SPDNN" convert r.spdnn text 2>note
+  "$SPDNN" convert i.spdnn sparse-images-64.tsv.gz
+  while read -r most arguments; do
+    for ((number = 1; number < most; number += 1 + most / 8)); do
+      for which in FAIL_FROM FAIL_ONLY; do
+        # shellcheck disable=SC2086
+        ends_right_or_without_memory env "LD_PRELOAD=$PWD/failing_memory.so" "$which=$number" "$SPDNN" $arguments
+      done
+    done
+  done <<'RUNS'
+1200 infer --network r.spdnn --inputs i.spdnn --categories c.tsv --json j.json --verify all --compare --progress never
+1000 infer --network text --bias -0.2 --inputs sparse-images-64.tsv.gz --progress never
+900 convert text out.spdnn --bias -0.2 --plan all --progress never
+700 generate network --family radixnet --neurons 64 --layers 3 --degree 16 --out made
+500 inspect r.spdnn
+RUNS
+  grep -qx 'spdnn: out of host memory' messages
+  grep -qx 'spdnn: text.*: cannot read: out of host memory' messages
+  grep -qx 'spdnn: [ir].spdnn: cannot read: out of host memory' messages
+}
+
+@test "little address space is enough, or exit code 4 with one line" {
+  "$SPDNN" generate network --family random --neurons 20000 --layers 2 --degree 16 --bias -0.2 --out r.spdnn
+  printf '1\t1\t1\n2\t20000\t1\n' >i.tsv
+  for kilobytes in 25000 35000 50000 70000 100000 150000; do
+    (
+      ulimit -v $kilobytes
+      "$SPDNN" --version >/dev/null 2>&1 || exit 0 # the libraries do not fit
+      ends_right_or_without_memory "$SPDNN" infer --network r.spdnn --inputs i.tsv --images 20000
+      ends_right_or_without_memory "$SPDNN" convert r.spdnn planned.spdnn --plan all
+      ends_right_or_without_memory "$SPDNN" generate network --family random --neurons 300000 --layers 1 --degree 8 --out big.spdnn
+    )
+  done
+  grep 'out of host memory' messages
 }

@@ -1,0 +1,17 @@
+#include "core/bytes_text.hpp"
+
+#include <fmt/format.h>
+
+namespace spdnn {
+
+std::string bytes_text(std::size_t bytes) {
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  const auto in = [&](double unit, const char* name) {
+    return fmt::format("{:.1f} {}", static_cast<double>(bytes) / unit, name);
+  };
+  if (bytes < 1000 * 1000) return in(1e3, "kB");
+  if (bytes < 1000 * 1000 * 1000) return in(1e6, "MB");
+  return in(1e9, "GB");
+}
+
+}  // namespace spdnn
