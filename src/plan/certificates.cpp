@@ -13,24 +13,6 @@ namespace {
 constexpr double kUnit = 0x1p-24;        ///< unit roundoff of fp32
 constexpr double kUnderflow = 0x1p-126;  ///< the most that one fp32 operation may lose to underflow
 
-struct RowSum {
-  double sum = 0;       ///< of the weights
-  double absolute = 0;  ///< of their absolute values
-};
-
-RowSum row_sum(const CsrMatrix& weights, Index row) {
-  if (weights.uniform()) {
-    const double sum = static_cast<double>(weights.degree(row)) * weights.value;
-    return {sum, std::abs(sum)};
-  }
-  RowSum result;
-  for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
-    result.sum += weights.values[k];
-    result.absolute += std::abs(weights.values[k]);
-  }
-  return result;
-}
-
 bool stays_at_cap(const Layer& layer, Index row, BiasRule rule, double cap) {
   const double steps = static_cast<double>(layer.weights.degree(row)) + 1;
   const double roundings = steps * kUnit;

@@ -34,19 +34,13 @@ struct Bounds {
   double error = 0;    ///< distance between merged and given order
 };
 
-double weight_sum(const CsrMatrix& weights, Index row) {
-  if (weights.uniform()) return static_cast<double>(weights.degree(row)) * weights.value;
-  const auto values = weights.values.span().subspan(weights.offsets[row], weights.degree(row));
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
 /// Replaces `bounds` by those of the layer's outputs; returns the bound on the error of Z + b.
 double pass_layer(const Layer& in_order, const CsrMatrix& merged, double cap, Bounds& bounds) {
   double sum_error = 0;
   Bounds next{0, 0};
   for (Index row = 0; row < in_order.outputs(); ++row) {
     const double bias = std::abs(in_order.bias[row]);  // the bias is -bias
-    const double sum = weight_sum(in_order.weights, row) * kSlack;
+    const double sum = row_sum(in_order.weights, row).sum * kSlack;
     const Offset terms = in_order.weights.degree(row);
     const double rounding = relative_error(terms + 1, merged.degree(row) + 2);
     const double common = sum * bounds.error + 5 * kUnit * bias + 4 * static_cast<double>(terms + 2) * kUnderflow;
@@ -62,16 +56,21 @@ double pass_layer(const Layer& in_order, const CsrMatrix& merged, double cap, Bo
 
 using Term = std::pair<Index, float>;
 
-/// Adds up equal terms in place; returns how many are left. `terms` comes out sorted.
-std::size_t merge_row(std::vector<Term>& terms) {
-  std::sort(terms.begin(), terms.end());
+/// The terms with equal ones added up, ascending; or as they are, where fp32 does not hold one of the added weights.
+void merge_row(const std::vector<Term>& terms, std::vector<Term>& merged) {
+  merged = terms;
+  std::sort(merged.begin(), merged.end());
   std::size_t kept = 0;
-  for (std::size_t begin = 0, end = 0; begin < terms.size(); begin = end) {
-    while (end < terms.size() && terms[end] == terms[begin]) ++end;
-    const double weight = static_cast<double>(end - begin) * static_cast<double>(terms[begin].second);
-    terms[kept++] = {terms[begin].first, static_cast<float>(weight)};
+  for (std::size_t begin = 0, end = 0; begin < merged.size(); begin = end) {
+    while (end < merged.size() && merged[end] == merged[begin]) ++end;
+    const double weight = static_cast<double>(end - begin) * static_cast<double>(merged[begin].second);
+    if (weight > kLargest) {
+      merged = terms;
+      return;
+    }
+    merged[kept++] = {merged[begin].first, static_cast<float>(weight)};
   }
-  return kept;
+  merged.resize(kept);
 }
 
 /// Rows of `loose` hold lengths[row] entries at the front of their room; closes the gaps.
@@ -127,14 +126,16 @@ CsrMatrix merge_terms(const CsrMatrix& weights) {
   std::vector<Offset> lengths(weights.rows);
   for_row_ranges(weights, [&](Index begin, Index end) {
     std::vector<Term> terms;
+    std::vector<Term> merged;
     for (Index row = begin; row < end; ++row) {
       terms.clear();
       for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k)
         terms.emplace_back(weights.indices[k], weights.entry_value(k));
-      lengths[row] = merge_row(terms);
+      merge_row(terms, merged);
+      lengths[row] = merged.size();
       for (std::size_t i = 0; i < lengths[row]; ++i) {
-        indices[static_cast<std::ptrdiff_t>(weights.offsets[row] + i)] = terms[i].first;
-        values[static_cast<std::ptrdiff_t>(weights.offsets[row] + i)] = terms[i].second;
+        indices[static_cast<std::ptrdiff_t>(weights.offsets[row] + i)] = merged[i].first;
+        values[static_cast<std::ptrdiff_t>(weights.offsets[row] + i)] = merged[i].second;
       }
     }
   });

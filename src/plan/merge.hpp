@@ -29,7 +29,8 @@ namespace spdnn::planning {
 /// Why the plan cannot be merged: a sentence, or nothing.
 std::string reason_against_merge(const Plan& plan);
 
-/// Every row with equal terms added up, ascending by input. A row's count * w is rounded to fp32.
+/// Every row with equal terms added up, ascending by input; count * w is rounded to fp32. A row in which it would
+/// overflow stays as it is.
 CsrMatrix merge_terms(const CsrMatrix& weights);
 
 /// The plan with its terms merged, error_bounds filled in, and the plan itself as in_order.

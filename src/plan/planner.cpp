@@ -64,7 +64,7 @@ Plan merge_if_sound(Plan plan) {
   }
   Plan merged = planning::merged(plan);
   if (merged.edges() < plan.edges()) return merged;
-  stand_aside(plan, &Passes::merge, "merge stands aside: no neuron has equal terms");
+  stand_aside(plan, &Passes::merge, "merge stands aside: no neuron has equal terms that fp32 can hold as one");
   return plan;
 }
 

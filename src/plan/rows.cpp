@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/parallel.hpp"
@@ -105,6 +106,19 @@ void for_row_ranges(const CsrMatrix& matrix, const std::function<void(Index begi
     const Index end = piece + 1 == pieces ? matrix.rows : row_at(matrix, weight / pieces * (piece + 1));
     if (begin < end) work(begin, end);
   });
+}
+
+RowSum row_sum(const CsrMatrix& weights, Index row) {
+  if (weights.uniform()) {
+    const double sum = static_cast<double>(weights.degree(row)) * weights.value;
+    return {sum, std::abs(sum)};
+  }
+  RowSum result;
+  for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
+    result.sum += weights.values[k];
+    result.absolute += std::abs(weights.values[k]);
+  }
+  return result;
 }
 
 Layer select_rows(const Layer& layer, std::span<const Index> rows, const Storage& inputs) {

@@ -30,6 +30,13 @@ void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work
 /// Calls work(begin, end) in parallel on ranges of rows that hold nearly equal numbers of entries.
 void for_row_ranges(const CsrMatrix& matrix, const std::function<void(Index begin, Index end)>& work);
 
+/// What the weights of one row add up to.
+struct RowSum {
+  double sum = 0;
+  double absolute = 0;  ///< of their absolute values
+};
+RowSum row_sum(const CsrMatrix& weights, Index row);
+
 /// The rows named (ascending, distinct) of a layer, reading their inputs where `inputs` stores them: terms keep their
 /// order, those with an input that is always zero are left out. Shares the storage of whatever stays as it is.
 /// Cost: one pass over the entries of those rows.
