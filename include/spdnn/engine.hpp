@@ -23,6 +23,7 @@ struct EngineOptions {
   int threads = 0;               ///< host threads; 0: as many as the process may use
   int device = 0;                ///< which of the visible CUDA devices
   std::size_t memory_limit = 0;  ///< bytes an engine may take on its CUDA device; 0: all that is free
+  bool may_overflow = false;     ///< a sum may exceed what the precision holds: the engine notes where it does
 };
 
 /// What became of one loaded image.
@@ -33,13 +34,26 @@ struct Fate {
   Index same_as = 0;  ///< the image whose row it shares (Kind::same_as)
 };
 
+/// An image in which a sum, its bias included, became infinite or no number at all, and the first such layer (0-based).
+/// From there on its activations depend on the order of summation: cap and ReLU hide the overflow, they do not undo it.
+struct Overflow {
+  Index image = 0;
+  Index layer = 0;
+
+  bool operator==(const Overflow&) const = default;
+};
+
 /// Everything known once the last layer is through.
 struct Outcome {
-  Categories categories;            ///< 0-based within the loaded images
-  std::vector<std::int64_t> alive;  ///< images not all-zero after each layer; -1 where the engine did not count
-  std::int64_t saturated = 0;       ///< images retired at the cap
-  std::int64_t identical = 0;       ///< images that became another's copy
-  std::vector<Index> borderline;    ///< images for which `merge` could not decide: to be run without it
+  Categories categories;  ///< 0-based within the loaded images
+  /// Images not all-zero after each layer, those in `borderline` left out; -1 where the engine did not count.
+  std::vector<std::int64_t> alive;
+  /// Images retired at the cap, and images that became another's copy: how many depends on which images an engine
+  /// happens to compare, and may differ from run to run.
+  std::int64_t saturated = 0;
+  std::int64_t identical = 0;
+  std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
+  std::vector<Overflow> overflow = {};  ///< ascending by image; noted where EngineOptions::may_overflow asks for it
 };
 
 /// One plan resident on one device. Use: construct, then per batch load(), then per trial reset(), advance() until it

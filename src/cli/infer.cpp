@@ -8,6 +8,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
+#include "engines/overflow.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
@@ -154,7 +155,8 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
 EngineChoice choose(const po::variables_map& values, const Plan& plan, const ImageSet& images) {
   const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
   return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
-                       text_of(values, "precision"), plan, {images.images(), bits});
+                       text_of(values, "precision"), plan,
+                       {images.images(), bits, may_overflow(plan, images, Precision::fp32)});
 }
 
 /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. The
@@ -211,6 +213,7 @@ void take_over(RunResult result, Report& report) {
   report.seconds.infer = spread(std::move(result.infer_seconds));
   report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);
+  report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
 }
 
 ExitCode exit_code(const Report& report) {
@@ -257,6 +260,7 @@ int infer(const Arguments& arguments) {
   report.empty_images = images.empty_images();
   const Network* const network = prepared.given ? &prepared.given->network : nullptr;
   report.verdict = verify(truth, {plan, network, images, why_unofficial(prepared, values)}, report.outcome.categories);
+  if (!report.outcome.overflow.empty()) report.verdict = doubted(report.verdict);
   if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
   if (report.precision == Precision::fp16)
     report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);

@@ -10,19 +10,25 @@
 #include "core/out_of_memory.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/memory.hpp"
+#include "engines/overflow.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
 
-/// The bounds of a merged plan hold for images in [0, 1] only.
 bool within_unit_interval(const ImageSet& images) {
   if (images.is_bits()) return true;
   const CsrMatrix& rows = images.sparse();
   const auto inside = [](float value) { return value >= 0.0F && value <= 1.0F; };
   return rows.uniform() ? rows.entries() == 0 || inside(rows.value)
                         : std::all_of(rows.values.begin(), rows.values.end(), inside);
+}
+
+/// Why a merged plan's bounds do not hold for the images: a sentence, or nothing.
+std::string reason_to_run_in_order(const ImageSet& images, bool may_overflow) {
+  if (!within_unit_interval(images)) return "an image has a value outside 0..1";
+  return may_overflow ? "a sum may overflow" : "";
 }
 
 void check(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
@@ -44,6 +50,7 @@ std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOp
 void append(Outcome& all, const Outcome& part, Index first) {
   for (const Index image : part.categories) all.categories.push_back(first + image);
   for (const Index image : part.borderline) all.borderline.push_back(first + image);
+  for (const Overflow& overflow : part.overflow) all.overflow.push_back({first + overflow.image, overflow.layer});
   all.saturated += part.saturated;
   all.identical += part.identical;
   for (std::size_t layer = 0; layer < all.alive.size(); ++layer) {
@@ -52,7 +59,7 @@ void append(Outcome& all, const Outcome& part, Index first) {
   }
 }
 
-/// Adds the outcome of the borderline images, run by themselves.
+/// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
 void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   Outcome settled;
   settled.alive.assign(outcome.alive.size(), 0);
@@ -84,6 +91,10 @@ class Runner {
     Progress progress(options_.progress, "infer", rounds * static_cast<Offset>(options_.trials) * plan_.depth());
     for (Index first = 0; first < images; first += std::min(result_.batch, images - first))
       run_batch(first, std::min(result_.batch, images - first), progress);
+    // Where no engine counted: the images alive after the last layer are the categories.
+    Outcome& outcome = result_.outcome;
+    if (!outcome.alive.empty() && outcome.alive.back() < 0)
+      outcome.alive.back() = static_cast<std::int64_t>(outcome.categories.size());
     return std::move(result_);
   }
 
@@ -158,8 +169,12 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOpti
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
   check(variant, plan, images, options);
   return with_memory_for(variant.name, "cannot run", [&] {
-    const bool in_order = plan.passes.merge && !within_unit_interval(images);
-    return Runner(variant, in_order ? *plan.in_order : plan, images, options).run();
+    RunOptions settled = options;
+    settled.engine.may_overflow = may_overflow(plan.in_order ? *plan.in_order : plan, images, options.engine.precision);
+    const std::string reason = plan.passes.merge ? reason_to_run_in_order(images, settled.engine.may_overflow) : "";
+    RunResult result = Runner(variant, reason.empty() ? plan : *plan.in_order, images, settled).run();
+    if (!reason.empty()) result.notes.push_back("merge stands aside in this run: " + reason);
+    return result;
   });
 }
 

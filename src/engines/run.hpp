@@ -23,6 +23,7 @@ struct RunResult {
   double load_seconds = 0;            ///< of these, load(): the images
   double gather_seconds = 0;          ///< putting batches together
   Index batch = 0;
+  std::vector<std::string> notes;  ///< on this run, besides the plan's
 };
 
 /// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device, made
@@ -30,6 +31,7 @@ struct RunResult {
 Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
+/// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).
 /// `infer` runs from "plan and images resident" to "categories known to the host" (README.md has all phases).
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
 

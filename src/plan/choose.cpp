@@ -34,9 +34,9 @@ std::string work_left(const Plan& plan, Index images) {
 }
 
 /// A variant that is made for certain plans only refuses others with a UsageError.
-bool takes_plan(const Variant& variant, const Plan& plan, Index images) {
+bool takes_plan(const Variant& variant, const Plan& plan, const BatchShape& batch) {
   try {
-    variant.working_bytes(plan, EngineOptions{}, images);
+    variant.working_bytes(plan, {.may_overflow = batch.may_overflow}, batch.images);
     return true;
   } catch (const UsageError&) {
     return false;
@@ -48,7 +48,7 @@ bool takes_plan(const Variant& variant, const Plan& plan, Index images) {
 VariantChoice choose_variant(const Plan& plan, const BatchShape& batch, std::span<const Variant> usable) {
   const auto takes = [&](const Variant& v) {
     return v.name != kOracle && (v.name != kNarrowEngine || suits_narrow_engine(plan, batch)) &&
-           takes_plan(v, plan, batch.images);
+           takes_plan(v, plan, batch);
   };
   const auto fast = std::find_if(usable.begin(), usable.end(), takes);
   if (fast != usable.end())

@@ -15,7 +15,8 @@ struct VariantChoice {
 /// What is known of the images before they are loaded.
 struct BatchShape {
   Index images = 0;
-  bool bits = true;  ///< they are zeros and ones
+  bool bits = true;           ///< they are zeros and ones
+  bool may_overflow = false;  ///< a sum of fp32 may exceed its largest number
 };
 
 /// The variant for `--variant auto`, out of those that can run here (the caller leaves out variants whose device is

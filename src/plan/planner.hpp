@@ -36,7 +36,8 @@ namespace spdnn {
 // copy, zero, or unread. Dead, saturated and identical images are judged by stored neurons, of which all later layers
 // are a function. Tests expand every layer of every subset of the passes and compare all bits; nothing of the
 // challenge's sizes, degrees or weights is known to the code.
-// Exactness is claimed for runs in which no sum overflows the precision computed in; others yield NaN anyway.
+// Exactness is claimed for runs in which no sum overflows the precision computed in (magnitudes.hpp); where one does,
+// the run notices and says so.
 //
 // What is counted where. `plan` is the time of make_plan, once per network; it depends on no image, and its result can
 // be stored with the network. `infer` is the rest: it computes Plan::edges() for the images that are left. Rates count

@@ -44,6 +44,34 @@ std::string verdict_text(const Verdict& verdict) {
   return text;
 }
 
+/// Of an outcome with overflow.
+struct OverflowSummary {
+  static constexpr std::size_t kShownIds = 10;
+  Index layer = kMaxIndex;    ///< 1-based: the first in any image
+  std::vector<Index> images;  ///< 1-based: the first ones
+
+  explicit OverflowSummary(const std::vector<Overflow>& overflow) {
+    for (const Overflow& one : overflow) {
+      layer = std::min(layer, one.layer + 1);
+      if (images.size() < kShownIds) images.push_back(one.image + 1);
+    }
+  }
+};
+
+std::string overflow_text(const Report& r) {
+  const OverflowSummary summary(r.outcome.overflow);
+  return fmt::format(
+      "sums of {} images exceeded {}, from layer {} on; first images {}; another order of summation may "
+      "give other categories",
+      r.outcome.overflow.size(), to_string(r.precision), summary.layer, fmt::join(summary.images, " "));
+}
+
+nlohmann::ordered_json overflow_json(const std::vector<Overflow>& overflow) {
+  if (overflow.empty()) return nullptr;
+  const OverflowSummary summary(overflow);
+  return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
+}
+
 std::string difference_text(const Verdict& verdict) {
   return fmt::format("fp16 against fp32: {} categories differ: {} missing, {} extra", *verdict.missing + *verdict.extra,
                      *verdict.missing, *verdict.extra);
@@ -119,8 +147,7 @@ std::string to_text(const Report& r) {
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
   for (const std::string& note : r.notes) line("", note);
-  line("settled early", fmt::format("{} saturated, {} identical, {} borderline images", r.outcome.saturated,
-                                    r.outcome.identical, r.outcome.borderline.size()));
+  if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   add_phases(r, text);
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
@@ -132,6 +159,7 @@ std::string to_text(const Report& r) {
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
   }
   if (r.against_fp32) line("precision", difference_text(*r.against_fp32));
+  if (!r.outcome.overflow.empty()) line("overflow", overflow_text(r));
   line("verdict", verdict_text(r.verdict));
   return text;
 }
@@ -169,9 +197,8 @@ std::string to_json(const Report& r) {
                  {"extra", optional_json(r.verdict.extra)},
                  {"first_ids", r.verdict.first_ids}}},
                {"alive", r.outcome.alive},
-               {"saturated", r.outcome.saturated},
-               {"identical", r.outcome.identical},
                {"borderline", r.outcome.borderline.size()},
+               {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},
                {"against_fp32", nullptr},
                {"machine",

@@ -99,4 +99,11 @@ Verdict combine(const std::vector<Verdict>& checks) {
   return verdict;
 }
 
+Verdict doubted(Verdict verdict) {
+  if (verdict.status != Verdict::Status::passed) return verdict;
+  verdict.status = Verdict::Status::unverified;
+  verdict.against += ", but sums overflowed";
+  return verdict;
+}
+
 }  // namespace spdnn

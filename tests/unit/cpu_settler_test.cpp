@@ -122,9 +122,12 @@ TEST_F(MergedSettling, PositiveBiasProvesNothing) {
 }
 
 TEST_F(MergedSettling, CopiesAndMovesKeepDoubts) {
-  roster_.unsure = lane_bit(2);
+  roster_.unsure = lane_bit(0);
   alignas(tiles::kLaneBytes) std::array<float, tiles::kLanes<float>> tile{1, 2, 1, 3};
   settler_.settle_equal(roster_, tile.data(), 1, 4);
+  EXPECT_EQ(kind(2), Kind::undecided);  // the rows are equal, but it is surely alive
+  roster_.unsure |= lane_bit(2);
+  settler_.settle_equal(roster_, tile.data(), 1, 8);
   EXPECT_EQ(kind(2), Kind::same_as);
   EXPECT_EQ(roster_.lanes, lane_bit(0) | lane_bit(1) | lane_bit(3));
   EXPECT_EQ(roster_.unsure, lane_bit(0));

@@ -66,7 +66,7 @@ TEST(Run, BatchesAreEvenAndFitTheMemory) {
   const RunResult result = run(four_fit, s.plan, s.images, options_of(1));
   EXPECT_EQ(result.batch, 4U);  // 10 = 4 + 4 + 2
   EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 4, 6, 8}));
-  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{-1});
+  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});  // after the last layer, the categories
 
   const Variant nine_fit = fake_variant([](const Plan&, const EngineOptions&, Index images) -> std::size_t {
     return images <= 9 ? 1 : std::numeric_limits<std::size_t>::max();

@@ -162,5 +162,14 @@ TEST(Report, SaysHowFp16DiffersFromFp32) {
             std::string::npos);
 }
 
+TEST(Verdict, WhatPassedInSpiteOfOverflowIsUnverified) {
+  const Verdict passed = doubted(judge({1, 2}, {1, 2}, "list"));
+  EXPECT_EQ(passed.status, Verdict::Status::unverified);
+  EXPECT_EQ(passed.against, "list, but sums overflowed");
+  EXPECT_EQ(passed.missing, 0U);
+  EXPECT_EQ(doubted(judge({1, 2}, {1}, "list")).status, Verdict::Status::failed);
+  EXPECT_EQ(doubted(unverified({1, 2}, "why")).against, unverified({1, 2}, "why").against);
+}
+
 }  // namespace
 }  // namespace spdnn

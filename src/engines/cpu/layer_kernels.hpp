@@ -112,6 +112,7 @@ template <class T, Watch kWatch>
 struct Observer {
   Bits<T> non_zero[kVectors] = {};
   Bits<T> off_cap[kVectors] = {};
+  Bits<T> not_finite[kVectors] = {};
   Real<T> highest[kVectors];
   Real<T> lowest[kVectors];
 
@@ -125,6 +126,7 @@ struct Observer {
     non_zero[v] |= reinterpret_cast<Bits<T>>(activation);
     if constexpr (kWatch != Watch::zeros) off_cap[v] |= activation != cap;
   }
+  void note_overflow(std::size_t v, Real<T> biased) { not_finite[v] |= (biased - biased) != 0; }
   void note_margins(std::size_t v, Real<T> always_biased, Real<T> biased) {
     highest[v] = always_biased > highest[v] ? always_biased : highest[v];
     lowest[v] = biased < lowest[v] ? biased : lowest[v];
@@ -132,7 +134,8 @@ struct Observer {
   void report(Index neurons, LaneFacts<T>& facts) const {
     facts.zero = lanes_without(non_zero);
     facts.at_cap = kWatch == Watch::zeros || neurons == 0 ? 0 : lanes_without(off_cap);
-    if constexpr (kWatch == Watch::margins) {
+    facts.overflowed = kWatch == Watch::all ? kAllLanes<T> & ~lanes_without(not_finite) : 0;
+    if constexpr (kWatch >= Watch::margins) {
       for (std::size_t lane = 0; lane < kLanes<T>; ++lane) {
         facts.highest[lane] = highest[lane / kPerVector<T>][lane % kPerVector<T>];
         facts.lowest[lane] = lowest[lane / kPerVector<T>][lane % kPerVector<T>];
@@ -173,7 +176,8 @@ struct Finisher {
       const Real<T> activation = positive > cap ? cap : positive;
       output[v] = activation;
       observer.note(v, activation, task.cap);
-      if constexpr (kWatch == Watch::margins) observer.note_margins(v, z + bias, biased);
+      if constexpr (kWatch >= Watch::margins) observer.note_margins(v, z + bias, biased);
+      if constexpr (kWatch == Watch::all) observer.note_overflow(v, biased);
     }
   }
 };

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "core/parallel.hpp"
+#include "engines/cpu/common_factor.hpp"
 #include "engines/cpu/dispatch.hpp"
 #include "engines/cpu/pinning.hpp"
 #include "engines/cpu/tile_runner.hpp"
 #include "engines/fates.hpp"
+#include "engines/overflow.hpp"
 
 namespace spdnn {
 
@@ -49,15 +51,18 @@ std::size_t slot_count(Index images, int threads) {
 template <class T>
 class OpenmpEngine final : public Engine {
  public:
-  OpenmpEngine(const Plan& plan, int threads, const Kernels<T>& kernels)
-      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}}, threads_(threads) {
+  OpenmpEngine(const Plan& plan, const EngineOptions& options, const Kernels<T>& kernels)
+      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}, .multiply_once = {}},
+        threads_(host_threads(options.threads)),
+        may_overflow_(options.may_overflow) {
     shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
-    for (int thread = 0; thread < threads; ++thread)
+    for (int thread = 0; thread < threads_; ++thread)
       runners_.push_back(std::make_unique<TileRunner<T>>(shared_, station_count(plan)));
   }
 
   void load(const ImageSet& images) override {
     shared_.inputs.load(images);
+    shared_.multiply_once = common_factors<T>(shared_.plan, images);
     for (const auto& runner : runners_) runner->load();
     if (shared_.store.rosters.size() != slot_count<T>(loaded(), threads_)) drop_store();
     if (needs_store(shared_.plan)) make_store();
@@ -65,7 +70,7 @@ class OpenmpEngine final : public Engine {
   }
 
   void reset() override {
-    shared_.fates.reset(loaded(), shared_.plan.passes.merge);
+    shared_.fates.reset(loaded(), shared_.plan.passes.merge, may_overflow_);
     shared_.store.occupied.clear();
     shared_.store.next_unused = 0;
     for (const auto& runner : runners_) runner->settler().reset();
@@ -102,6 +107,7 @@ class OpenmpEngine final : public Engine {
       const Index given_up = shared_.fates.borderline_at[shared_.fates.owner_of(image)];
       for (Index layer = 0; layer + 1 < given_up; ++layer) --outcome.alive[layer];
     }
+    outcome.overflow = collect_overflow(shared_.fates.fates, shared_.fates.overflow_at);
     return outcome;
   }
 
@@ -175,14 +181,14 @@ class OpenmpEngine final : public Engine {
 
   Shared<T> shared_;
   int threads_;
+  bool may_overflow_;
   std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one a thread
   Index layers_done_ = 0;
 };
 
 template <class T>
 std::unique_ptr<Engine> make(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
-  return std::make_unique<OpenmpEngine<T>>(plan, host_threads(options.threads),
-                                           *available_kernels<T>().at(instruction_set));
+  return std::make_unique<OpenmpEngine<T>>(plan, options, *available_kernels<T>().at(instruction_set));
 }
 
 template <class T>
@@ -191,7 +197,7 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
   const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
   return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, station_count(plan)) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
-         std::size_t{images} * (sizeof(Fate) + sizeof(Index));
+         std::size_t{images} * (sizeof(Fate) + 2 * sizeof(Index));
 }
 
 }  // namespace

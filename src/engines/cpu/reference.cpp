@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <map>
 
 #include "core/parallel.hpp"
 #include "engines/fates.hpp"
+#include "engines/overflow.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"
 
@@ -33,6 +35,7 @@ class ReferenceEngine final : public Engine {
 
   void reset() override {
     fates_.assign(images_.rows, Fate{});
+    overflow_at_.assign(images_.rows, kNoOverflow);
     alive_.assign(plan_.depth(), 0);
     width_ = images_.cols;
     rows_.assign(images_.rows, {});
@@ -54,6 +57,7 @@ class ReferenceEngine final : public Engine {
       if (fates_[image].kind == Fate::Kind::undecided && all_equal(image, 0.0)) fates_[image].kind = Fate::Kind::dead;
     Outcome outcome = resolve(fates_);
     outcome.alive = alive_;
+    outcome.overflow = collect_overflow(fates_, overflow_at_);
     return outcome;
   }
 
@@ -88,15 +92,14 @@ class ReferenceEngine final : public Engine {
   }
 
   void run_layer(Index number) {
-    const Layer& layer = plan_.layers[number];
     constexpr Index kImages = 16;  // that a thread takes at a time
     std::atomic<Index> next = 0;
     run_team(threads_, [&](int, int) {
       for (Index first = next.fetch_add(kImages); first < images_.rows; first = next.fetch_add(kImages))
         for (Index image = first; image < std::min(first + kImages, images_.rows); ++image)
-          if (fates_[image].kind == Fate::Kind::undecided) rows_[image] = next_row(layer, rows_[image]);
+          if (fates_[image].kind == Fate::Kind::undecided) run_image(number, image);
     });
-    width_ = layer.outputs();
+    width_ = plan_.layers[number].outputs();
 
     if (plan_.passes.dead && number + 1 >= plan_.dead_from) settle_dead();
     if (plan_.passes.saturated && number + 1 >= plan_.saturated_from) {
@@ -108,24 +111,27 @@ class ReferenceEngine final : public Engine {
     count_alive(number);
   }
 
-  std::vector<double> next_row(const Layer& layer, const std::vector<double>& y) const {
+  void run_image(Index number, Index image) {
+    const Layer& layer = plan_.layers[number];
     const CsrMatrix& weights = layer.weights;
+    const std::vector<double>& y = rows_[image];
     std::vector<double> next(layer.outputs());
     for (Index j = 0; j < layer.outputs(); ++j) {
       double z = 0.0;
       for (Offset k = weights.offsets[j]; k < weights.offsets[j + 1]; ++k)
         z += y[weights.indices[k]] * weights.entry_value(k);
       if (plan_.bias_rule == BiasRule::everywhere || z != 0.0) z += layer.bias[j];
+      if (!std::isfinite(z) && overflow_at_[image] == kNoOverflow) overflow_at_[image] = number;
       next[j] = std::max(z, 0.0);
       if (plan_.cap) next[j] = std::min(next[j], *plan_.cap);
     }
-    return next;
+    rows_[image] = std::move(next);
   }
 
   void settle_identical() {
     std::map<std::vector<double>, Index> owners;
     for (Index image = 0; image < images_.rows; ++image) {
-      if (fates_[image].kind != Fate::Kind::undecided) continue;
+      if (fates_[image].kind != Fate::Kind::undecided || overflow_at_[image] != kNoOverflow) continue;
       const auto [owner, fresh] = owners.try_emplace(rows_[image], image);
       if (!fresh) fates_[image] = {Fate::Kind::same_as, owner->second};
     }
@@ -146,6 +152,7 @@ class ReferenceEngine final : public Engine {
   CsrMatrix images_;
   std::vector<std::vector<double>> rows_;  ///< one a loaded image; of settled images, whatever they held last
   std::vector<Fate> fates_;
+  std::vector<Index> overflow_at_;  ///< by image, the first layer with a sum that is not finite
   std::vector<std::int64_t> alive_;
   Index width_ = 0;
 };
@@ -160,7 +167,7 @@ std::size_t working_bytes_cpu_reference(const Plan& plan, const EngineOptions& o
   refuse_merged(plan);
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
-  return std::size_t{images} * (row_bytes + sizeof(Fate)) + threads * row_bytes;
+  return std::size_t{images} * (row_bytes + sizeof(Fate) + sizeof(Index)) + threads * row_bytes;
 }
 
 }  // namespace spdnn

@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "engines/overflow.hpp"
+
 namespace spdnn::tiles {
 
 namespace {
@@ -21,10 +23,11 @@ bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
 
 }  // namespace
 
-void Fates::reset(Index images, bool merge) {
+void Fates::reset(Index images, bool merge, bool may_overflow) {
   fates.assign(images, Fate{});
   copies.assign(images, 1);
   borderline_at.assign(merge ? images : 0, 0);
+  overflow_at.assign(may_overflow ? images : 0, kNoOverflow);
 }
 
 Index Fates::owner_of(Index image) const {
@@ -44,8 +47,14 @@ void Settler<T>::reset() {
 
 template <class T>
 Watch Settler<T>::watch(Index layers_done) const {
+  if (!fates_.overflow_at.empty()) return Watch::all;
   if (plan_.passes.merge) return Watch::margins;
-  return plan_.passes.saturated && layers_done >= plan_.saturated_from ? Watch::caps : Watch::zeros;
+  return caps_stay(layers_done) ? Watch::caps : Watch::zeros;
+}
+
+template <class T>
+bool Settler<T>::caps_stay(Index layers_done) const {
+  return plan_.passes.saturated && layers_done >= plan_.saturated_from;
 }
 
 template <class T>
@@ -57,12 +66,19 @@ std::int64_t Settler<T>::images_in(const Roster<T>& roster, LaneMask lanes) cons
 
 template <class T>
 void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
+  note_overflow(roster, layers_done, facts.overflowed & roster.lanes & ~roster.overflowed);
   if (plan_.passes.merge) return settle_merged(roster, layers_done, facts);
   const LaneMask zero = facts.zero & roster.lanes;
   alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
   if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.dead_from))
     leave(roster, zero, Fate::Kind::dead, layers_done);
-  if (watch(layers_done) == Watch::caps) leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
+  if (caps_stay(layers_done)) leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
+}
+
+template <class T>
+void Settler<T>::note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed) {
+  for_each_lane(overflowed, [&](Index lane) { fates_.overflow_at[roster.images[lane]] = layers_done - 1; });
+  roster.overflowed |= overflowed;
 }
 
 /// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
@@ -75,7 +91,6 @@ void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneF
   const double bound = plan_.error_bounds[layers_done - 1];
   const double cap = plan_.cap.value_or(std::numeric_limits<double>::infinity());
   const bool zeros_stay = layers_done >= plan_.dead_from;
-  const bool caps_stay = plan_.passes.saturated && layers_done >= plan_.saturated_from;
   // By the rule non_zeros, a sum of zero gets no bias: a positive one does not prove that the image is alive.
   const bool positive_is_alive =
       plan_.bias_rule == BiasRule::everywhere || layer.outputs() == 0 || layer.bias.max() <= 0;
@@ -87,7 +102,7 @@ void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneF
     const double highest = facts.highest[lane];
     if (zeros_stay && highest <= -bound) {
       ((roster.unsure & bit) != 0 ? borderline : dead) |= bit;
-    } else if (caps_stay && (facts.at_cap & bit) != 0 && facts.lowest[lane] >= cap + bound) {
+    } else if (caps_stay(layers_done) && (facts.at_cap & bit) != 0 && facts.lowest[lane] >= cap + bound) {
       saturated |= bit;
     } else if (positive_is_alive && highest > bound) {
       roster.unsure &= ~bit;
@@ -118,11 +133,13 @@ template <class T>
 void Settler<T>::settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done) {
   if (!plan_.passes.identical || layers_done < std::max(roster.next_search, kFirstSearch)) return;
   roster.next_search = 2 * layers_done;
-  if (std::popcount(roster.lanes) < 2) return;
+  const LaneMask searched = roster.lanes & ~roster.overflowed;
+  if (std::popcount(searched) < 2) return;
   std::array<std::uint32_t, kLanes<T>> hashes{};
   kernels_.hash_lanes(tile, neurons, hashes.data());
-  for_each_lane(roster.lanes, [&](Index lane) {
-    for (LaneMask before = roster.lanes & (lane_bit(lane) - 1); before != 0; before &= before - 1) {
+  for_each_lane(searched, [&](Index lane) {
+    const LaneMask alike = (roster.unsure & lane_bit(lane)) != 0 ? roster.unsure : ~roster.unsure;
+    for (LaneMask before = searched & roster.lanes & alike & (lane_bit(lane) - 1); before != 0; before &= before - 1) {
       const auto owner = static_cast<Index>(std::countr_zero(before));
       if (hashes[owner] != hashes[lane] || !equal_lanes(tile, neurons, owner, lane)) continue;
       become_copy(roster, lane, owner);
@@ -139,7 +156,6 @@ void Settler<T>::become_copy(Roster<T>& roster, Index lane, Index owner) {
   fates_.fates[image] = {Fate::Kind::same_as, owner_image};
   fates_.copies[owner_image] += fates_.copies[image];
   roster.shared |= lane_bit(owner);
-  if ((roster.unsure & lane_bit(lane)) != 0) roster.unsure |= lane_bit(owner);
   roster.leave(lane_bit(lane));
 }
 

@@ -22,11 +22,12 @@ inline LaneMask lane_bit(Index lane) { return LaneMask{1} << lane; }
 template <class T>
 struct Roster {
   std::array<Index, kLanes<T>> images{};
-  LaneMask lanes = 0;     ///< lanes with an undecided image; the others hold leftovers
-  LaneMask shared = 0;    ///< of these, the images that stand for copies as well
-  LaneMask unsure = 0;    ///< with `merge`: images that may be all zero in the given order of summation
-  Index next_search = 0;  ///< the layer before which to look for equal images next
-  Offset waste = 0;       ///< terms summed for empty lanes since the last move
+  LaneMask lanes = 0;       ///< lanes with an undecided image; the others hold leftovers
+  LaneMask shared = 0;      ///< of these, the images that stand for copies as well
+  LaneMask unsure = 0;      ///< with `merge`: images that may be all zero in the given order of summation
+  LaneMask overflowed = 0;  ///< images with a sum, in this layer or before, that was not finite
+  Index next_search = 0;    ///< the layer before which to look for equal images next
+  Offset waste = 0;         ///< terms summed for empty lanes since the last move
 
   /// Takes over the image in another roster's lane `from` into the empty lane `to`.
   void take(Index to, Roster& other, Index from) {
@@ -34,12 +35,14 @@ struct Roster {
     lanes |= lane_bit(to);
     shared |= (other.shared >> from & 1U) << to;
     unsure |= (other.unsure >> from & 1U) << to;
+    overflowed |= (other.overflowed >> from & 1U) << to;
     other.leave(lane_bit(from));
   }
   void leave(LaneMask leaving) {
     lanes &= ~leaving;
     shared &= ~leaving;
     unsure &= ~leaving;
+    overflowed &= ~leaving;
   }
 };
 
@@ -50,7 +53,9 @@ struct Fates {
   std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
   std::vector<Index> borderline_at;  ///< with `merge`: the layers behind which a borderline image was given up
 
-  void reset(Index images, bool merge);
+  std::vector<Index> overflow_at;  ///< where overflow is looked for: each image's first layer with it
+
+  void reset(Index images, bool merge, bool may_overflow = false);
   Index owner_of(Index image) const;  ///< the image at the end of the chain of copies
 };
 
@@ -66,9 +71,10 @@ class Settler {
   /// Images all zero or all at the cap leave as far as the certificates allow.
   void settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
   /// With `identical`, where a search is due: makes copies of all images but the first of each group with equal rows.
-  /// Rows are compared whole; equal hashes only say where that is worth while. A search is followed by another soon
-  /// where it found something, else after as many layers again, so that images that all differ lose a few searches, of
-  /// a fifth of a layer of 32 terms each, to a thousand layers.
+  /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a copy and its owner must
+  /// come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where that
+  /// is worth while. A search is followed by another soon where it found something, else after as many layers again, so
+  /// that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand layers.
   void settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done);
 
   /// Images not all zero after each layer, less those that were settled as saturated before it.
@@ -77,6 +83,8 @@ class Settler {
   const std::vector<std::int64_t>& saturated() const { return saturated_; }
 
  private:
+  bool caps_stay(Index layers_done) const;
+  void note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed);
   void settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
   void leave(Roster<T>& roster, LaneMask lanes, Fate::Kind kind, Index layers_done);
   void become_copy(Roster<T>& roster, Index lane, Index owner);

@@ -18,7 +18,7 @@ namespace spdnn::tiles {
 //
 // What a sum is: ((w1*y1 + w2*y2) + w3*y3) + ..., in the precision of the tile, without fused multiply-add, whether the
 // weights are stored one by one or as one repeated value. A repeated weight that is a power of two, as the official
-// 1/16, is multiplied only once, with the sum of the inputs: the same bit for bit, short of overflow and underflow.
+// 1/16, is multiplied only once, with the sum of the inputs, where that is the same bit for bit (common_factor.hpp).
 // (For other weights it would not be the same and no closer to the exact sum: over random sums of 32 terms, the root
 // mean square errors are 1.644e-7 and 1.645e-7.) IEEE rules hold: sums that overflow become infinite, infinity less
 // infinity NaN, and a NaN counts as a non-zero.
@@ -46,13 +46,15 @@ enum class Watch {
   zeros,    ///< which lanes are all zero
   caps,     ///< also which lanes are all at the cap
   margins,  ///< also the extremes of Z + bias in each lane
+  all,      ///< also in which lanes Z + bias is not always finite
 };
-inline constexpr std::size_t kWatches = 3;
+inline constexpr std::size_t kWatches = 4;
 
 template <class T>
 struct LaneFacts {
   LaneMask zero;         ///< lanes without a non-zero
   LaneMask at_cap;       ///< lanes with nothing but the cap; of a layer without neurons, none
+  LaneMask overflowed;   ///< lanes with an infinite sum or NaN, the bias added by the rule; none where nobody looks
   T highest[kLanes<T>];  ///< largest Z + bias, the bias added to zero sums too
   T lowest[kLanes<T>];   ///< smallest Z + bias, the bias added by the rule
 };
@@ -65,7 +67,7 @@ struct LayerTask {
   const float* values;   ///< null: every weight is `weight`
   const double* biases;  ///< null: every bias is `bias`
   T weight;
-  bool multiply_once;  ///< `weight` is a power of two
+  bool multiply_once;  ///< `weight` may be multiplied with the sum; see common_factor.hpp
   T bias;
   T cap;  ///< infinity for none
   bool bias_everywhere;

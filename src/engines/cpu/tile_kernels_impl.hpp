@@ -11,7 +11,7 @@ namespace {
 template <class T>
 constexpr Kernels<T> kernels_named(const char* instruction_set) {
   return {instruction_set,
-          {layer<T, Watch::zeros>, layer<T, Watch::caps>, layer<T, Watch::margins>},
+          {layer<T, Watch::zeros>, layer<T, Watch::caps>, layer<T, Watch::margins>, layer<T, Watch::all>},
           move_lanes<T>,
           transpose<T>,
           hash_lanes<T>};

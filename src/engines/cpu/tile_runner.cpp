@@ -29,13 +29,8 @@ Offset empty_lanes(const Roster<T>& roster) {
   return static_cast<Offset>(std::popcount(~roster.lanes & kAllLanes<T>));
 }
 
-bool is_power_of_two(float weight) {
-  int exponent = 0;
-  return std::abs(std::frexp(weight, &exponent)) == 0.5F;
-}
-
 template <class T>
-LayerTask<T> task_of(const Plan& plan, Index layer) {
+LayerTask<T> task_of(const Plan& plan, Index layer, bool multiply_once) {
   const CsrMatrix& weights = plan.layers[layer].weights;
   const Bias& bias = plan.layers[layer].bias;
   return {.offsets = weights.offsets.data(),
@@ -43,7 +38,7 @@ LayerTask<T> task_of(const Plan& plan, Index layer) {
           .values = weights.uniform() ? nullptr : weights.values.data(),
           .biases = bias.values.empty() ? nullptr : bias.values.data(),
           .weight = static_cast<T>(weights.value),
-          .multiply_once = is_power_of_two(weights.value),
+          .multiply_once = multiply_once,
           .bias = static_cast<T>(bias.uniform),
           .cap = plan.cap ? static_cast<T>(*plan.cap) : std::numeric_limits<T>::infinity(),
           .bias_everywhere = plan.bias_rule == BiasRule::everywhere,
@@ -191,7 +186,7 @@ void TileRunner<T>::fill_up(Tile& target, Tile& source, Index neurons) {
 
 template <class T>
 void TileRunner<T>::step(Tile& tile, Index layer) {
-  LayerTask<T> task = task_of<T>(shared_.plan, layer);
+  LayerTask<T> task = task_of<T>(shared_.plan, layer, shared_.multiply_once[layer]);
   task.tile = tile.data;
   task.bits = tile.bits;
   task.output = free_.back();

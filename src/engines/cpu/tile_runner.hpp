@@ -34,6 +34,7 @@ struct Shared {
   InputTiles inputs;
   Store<T> store;
   Fates fates;
+  std::vector<bool> multiply_once;  ///< by layer; see common_factor.hpp
 };
 
 /// Layers first .. until-1, and where in between images are moved together.

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/images.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::tiles {
+
+// Where a weight that all edges of a layer have may be multiplied once, with the sum of the inputs, in place of being
+// multiplied with each of them: where that gives the same bits. Let the weight be w = +-2^-k, and T the precision:
+//   w (y1 + y2 + ...) = w y1 + w y2 + ..., each addition rounded,
+// as scaling by a power of two moves exponents alone, unless
+//   - a sum overflows on one side: bounds on both (plan/magnitudes.hpp) must be finite in T;
+//   - a product is rounded because it is subnormal (k > 0): inputs must be multiples of 2^(e + k), 2^e being the
+//     smallest number of T. (Sums that are subnormal are exact in either form, being sums of multiples of 2^e.)
+// What inputs are multiples of is followed through the layers: bits are multiples of 1, images of the last place of
+// their smallest value. A product is a multiple of the product of its factors' lowest bits, a sum z of what its terms
+// are. With a bias b < 0, what is left of z + b above 0 has z >= |b|, hence is a multiple of the last place of b,
+// however fine z is; a bias of 0 leaves z. So networks with negative biases never come near 2^e, others after so many
+// layers. Bits are counted in whole numbers, which T holds up to its number of digits: no neuron may have more terms.
+
+/// By layer, whether the weight may be multiplied once. Reads no edges where the bounds are wide, as with a cap.
+template <class T>
+std::vector<bool> common_factors(const Plan& plan, const ImageSet& images);
+
+}  // namespace spdnn::tiles

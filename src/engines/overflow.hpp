@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+// Sums that exceed the precision's largest number. A bound told from the weights (plan/magnitudes.hpp) excludes them
+// for most runs, all those with a cap and weights of usual size among them. In the others engines look at every
+// finished sum before cap and ReLU hide what it was: a partial sum that has overflowed leaves infinity or NaN, whatever
+// is added.
+
+/// Whether a sum of these images may overflow in some order of summation.
+bool may_overflow(const Plan& plan, const ImageSet& images, Precision precision);
+
+/// For engines that cannot note overflow: UsageError where they would have to.
+void require_no_overflow(const EngineOptions& options, std::string_view variant);
+
+inline constexpr Index kNoOverflow = kMaxIndex;  ///< layer of an image whose sums are all finite
+
+/// Outcome::overflow from the first layer of each image's overflow. Images that have overflowed never become copies nor
+/// have any, so that a copy overflows where its owner does.
+std::vector<Overflow> collect_overflow(std::span<const Fate> fates, std::span<const Index> first_layers);
+
+}  // namespace spdnn

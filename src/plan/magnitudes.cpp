@@ -1,0 +1,101 @@
+#include "plan/magnitudes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <span>
+
+#include "plan/rows.hpp"
+
+namespace spdnn::planning {
+
+namespace {
+
+constexpr double kUnit = 0x1p-24;  ///< unit roundoff of fp32
+
+/// Upper bounds over the rows of a layer.
+struct WidestRow {
+  double absolute = 0;  ///< sum of the absolute weights
+  double terms = 0;
+};
+
+/// Compares patterns, which for finite numbers is the same and goes many at a time.
+double largest_of(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
+  return std::bit_cast<float>(largest);
+}
+
+WidestRow all_in_one(const CsrMatrix& weights) {
+  const auto terms = static_cast<double>(weights.entries());
+  const double largest =
+      weights.uniform() ? std::abs(static_cast<double>(weights.value)) : largest_of(weights.values.span());
+  return {terms * largest, terms};
+}
+
+WidestRow widest_row(const CsrMatrix& weights) {
+  WidestRow widest;
+  std::mutex mutex;
+  for_row_ranges(weights, [&](Index begin, Index end) {
+    WidestRow mine;
+    for (Index row = begin; row < end; ++row) {
+      mine.absolute = std::max(mine.absolute, row_sum(weights, row).absolute);
+      mine.terms = std::max(mine.terms, static_cast<double>(weights.degree(row)));
+    }
+    const std::lock_guard lock(mutex);
+    widest.absolute = std::max(widest.absolute, mine.absolute);
+    widest.terms = std::max(widest.terms, mine.terms);
+  });
+  return widest;
+}
+
+double largest_bias(const Bias& bias, Index neurons) {
+  return neurons == 0 ? 0 : std::max(std::abs(bias.min()), std::abs(bias.max()));
+}
+
+/// Whether an image may name a neuron twice: entries that do not ascend are not looked at any closer.
+bool has_repeats(const CsrMatrix& rows) {
+  for (Index image = 0; image < rows.rows; ++image) {
+    const auto neurons = rows.row(image);
+    if (std::adjacent_find(neurons.begin(), neurons.end(), std::greater_equal<>()) != neurons.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds) {
+  std::vector<WidestRow> widest(plan.layers.size());
+  for_layers(plan.layers.size(), [&](std::size_t k) {
+    const CsrMatrix& weights = plan.layers[k].weights;
+    widest[k] = bounds == RowBounds::rough ? all_in_one(weights) : widest_row(weights);
+  });
+  const double cap = plan.cap.value_or(std::numeric_limits<double>::infinity()) * (1 + kUnit);
+  Magnitudes result;
+  double largest = largest_value;
+  for (std::size_t k = 0; k < plan.layers.size(); ++k) {
+    const double products = std::max(1.0, largest) * widest[k].absolute * std::exp((widest[k].terms + 2) * kUnit);
+    const double bias = largest_bias(plan.layers[k].bias, plan.layers[k].outputs());
+    result.inputs.push_back(largest);
+    result.sums.push_back((products + bias) * (1 + 2 * kUnit));
+    largest = std::min(cap, result.sums.back());
+  }
+  return result;
+}
+
+double largest_value(const ImageSet& images, RowBounds bounds) {
+  if (images.is_bits()) return 1;
+  const CsrMatrix& rows = images.sparse();
+  double largest = largest_of(rows.values.span());
+  if (rows.uniform() && rows.entries() > 0) largest = std::abs(static_cast<double>(rows.value));
+  if (bounds == RowBounds::exact && !has_repeats(rows)) return largest;
+  Offset most = 0;
+  for (Index image = 0; image < rows.rows; ++image) most = std::max(most, rows.degree(image));
+  return largest * static_cast<double>(most);
+}
+
+}  // namespace spdnn::planning

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# Sums beyond the largest number: noticed, named in the report, never PASSED.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  mkdir huge
+  printf '1\t1\t3e38\n2\t1\t3e38\n' >huge/n2-l1.tsv
+  printf '1\t1\t1\n' >huge/n2-l2.tsv
+  printf '1\t1\t1\n2\t1\t1\n2\t2\t1\n3\t2\t1\n' >images.tsv
+  infer=("$SPDNN" infer --network huge --inputs images.tsv --bias=-0.25 --progress never)
+}
+
+@test "a sum beyond fp32 is named in the report, with its layer and images" {
+  run "${infer[@]}" --cap none --variant cpu_openmp --json run.json
+  [ "$status" -eq 0 ]
+  [[ "$output" == *$'\n'"overflow         sums of 1 images exceeded fp32, from layer 1 on; first images 2;"* ]]
+  jq -e '.overflow == {"images": 1, "layer": 1, "first_ids": [2]}' run.json
+  run "${infer[@]}" --cap none --variant cpu_openmp --precision fp64 --json run.json
+  [ "$status" -eq 0 ]
+  [[ "$output" != *overflow* ]]
+  jq -e '.overflow == null' run.json
+}
+
+@test "what a cap hides has overflowed all the same, and nothing verifies it" {
+  printf '1\n2\n3\n' >right.tsv
+  run "${infer[@]}" --variant cpu_openmp --truth right.tsv
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"sums of 1 images exceeded fp32"*"UNVERIFIED: 3 categories, missing 0, extra 0 (against right.tsv, but sums overflowed)"* ]]
+  run "${infer[@]}" --variant cpu_openmp --verify all
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"UNVERIFIED: 3 categories, missing 0, extra 0"* ]]
+  printf '1\n2\n' >wrong.tsv
+  run "${infer[@]}" --variant cpu_openmp --truth wrong.tsv
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"sums of 1 images exceeded fp32"*FAILED* ]]
+  run "${infer[@]}" --variant cpu_openmp --precision fp64 --truth right.tsv
+  [[ "$output" == *PASSED* ]]
+}
+
+@test "infinity less infinity is named where the reference disagrees" {
+  printf '1\t1\t3e38\n1\t2\t3e38\n2\t1\t3e38\n2\t2\t3e38\n' >huge/n2-l1.tsv
+  printf '1\t1\t1\n2\t1\t-1\n' >huge/n2-l2.tsv
+  run "${infer[@]}" --cap none --variant cpu_openmp --verify all
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"overflow         sums of 1 images exceeded fp32, from layer 1 on; first images 2;"*FAILED* ]]
+  for precision in fp32 fp64; do
+    for passes in none dead all; do
+      run "${infer[@]}" --cap none --variant cpu_openmp --precision "$precision" --reduce "$passes"
+      [ "$status" -eq 0 ]
+      if [ "$precision" = fp32 ]; then [[ "$output" == *"first images 2;"* ]]; else [[ "$output" != *overflow* ]]; fi
+    done
+  done
+}
+
+@test "merge leaves a row alone whose added weights fp32 does not hold" {
+  mkdir mo
+  printf '1\t1\t2e-38\n1\t2\t2e-38\n' >mo/n1-l1.tsv
+  printf '1\t0\n2\t0\n' >mo/n1-l1-bias.tsv
+  printf '1\t1\t2e38\n2\t1\t2e38\n' >mo/n1-l2.tsv
+  printf '1\t-0.25\n' >mo/n1-l2-bias.tsv
+  printf '1\t1\t1\n2\t1\t0.5\n3\t1\t0.01\n4\t1\t0.001\n' >im1.tsv
+  for precision in fp32 fp64; do
+    run "$SPDNN" infer --network mo --neurons 1,2,1 --inputs im1.tsv --variant cpu_openmp --precision "$precision" \
+      --reduce twins,merge --verify all --json run.json
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"merge stands aside: no neuron has equal terms that fp32 can hold as one"* ]]
+    jq -e '.overflow == null and .verdict.status == "PASSED" and .alive == [4, 2]' run.json
+  done
+}
+
+@test "a weight that all edges share is not multiplied last where the plain sum overflows" {
+  mkdir on
+  for i in 1 2 3 4; do printf '%s\t1\t0.0009765625\n' "$i"; done >on/n4-l1.tsv
+  printf '1\t1\t1\n' >on/n4-l2.tsv
+  printf '1\t%d\t3e38\n' 1 2 3 4 >im3.tsv
+  run "$SPDNN" infer --network on --neurons 4,1,1 --bias=-2e36 --cap none --inputs im3.tsv --variant cpu_openmp \
+    --reduce none --verify all
+  [ "$status" -eq 0 ]
+  [[ "$output" == *PASSED* ]]
+}
+
+@test "merge stands aside in a run whose sums may overflow, and says so" {
+  mkdir twins
+  printf '1\t1\t1\n1\t2\t1\n' >twins/n1-l1.tsv
+  printf '1\t1\t2\n2\t1\t2\n' >twins/n1-l2.tsv
+  printf '1\t1\t1\n' >ones.tsv
+  printf '1\t1\t1e38\n' >bright.tsv
+  for images in ones bright; do
+    "$SPDNN" infer --network twins --neurons 1,2,1 --bias=-0.25 --cap none --inputs $images.tsv --variant cpu_openmp \
+      --reduce twins,merge >$images.txt
+  done
+  run cat bright.txt
+  [[ "$output" == *"merge stands aside in this run: an image has a value outside 0..1"* ]]
+  run cat ones.txt
+  [[ "$output" != *"stands aside"* ]]
+}
+
+@test "the report says nothing that differs from run to run with several threads" {
+  "$SPDNN" generate network --family radixnet --neurons 64 --layers 30 --degree 16 --bias -0.2 --out net.spdnn
+  for i in $(seq 100); do printf '%s\t%s\t1\n' "$i" $((i % 64 + 1)) "$i" $((i * 7 % 64 + 1)); done | sort -u >many.tsv
+  sort -n -k1 -k2 many.tsv >sorted.tsv
+  "$SPDNN" infer --network net.spdnn --inputs sorted.tsv --variant cpu_openmp --json run.json >run.txt
+  jq -e '(has("saturated") or has("identical")) | not' run.json
+  run cat run.txt
+  [[ "$output" != *" identical,"* ]]
+}
