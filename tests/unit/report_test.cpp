@@ -53,17 +53,20 @@ TEST(Report, PhasesAndTheRestMakeTheTotal) {
 
 TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   Report report = timed_report();
-  report.outcome.saturated = 3;
-  report.outcome.identical = 5;
+  report.passes.merge = true;
   report.outcome.borderline = {1, 7};
+  report.outcome.overflow = {{2, 5}, {6, 3}};
   report.outcome.alive = {9, 8};
   report.notes = {"saturated stands aside: there is no cap", "another"};
   const std::string text = to_text(report);
-  EXPECT_NE(text.find("3 saturated, 5 identical, 2 borderline images"), std::string::npos) << text;
+  EXPECT_NE(row(text, "run again").find("2 borderline images"), std::string::npos) << text;
+  EXPECT_NE(row(text, "overflow").find("sums of 2 images exceeded fp32, from layer 4 on; first images 3 7;"),
+            std::string::npos)
+      << text;
   for (const std::string& note : report.notes) EXPECT_NE(text.find(note + '\n'), std::string::npos) << text;
   const auto json = nlohmann::json::parse(to_json(report));
-  EXPECT_EQ(json["saturated"], 3);
-  EXPECT_EQ(json["identical"], 5);
+  EXPECT_FALSE(json.contains("saturated") || json.contains("identical")) << "they differ from run to run";
+  EXPECT_EQ(json["overflow"], (nlohmann::json{{"images", 2}, {"layer", 4}, {"first_ids", {3, 7}}}));
   EXPECT_EQ(json["borderline"], 2);
   EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
   EXPECT_EQ(json["notes"], report.notes);
