@@ -26,6 +26,13 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
   }
 }
 
+/// Leaves the shape, which the next layer is checked against.
+void forget_entries(CsrMatrix& matrix) {
+  matrix.offsets = {};
+  matrix.indices = {};
+  matrix.values = {};
+}
+
 }  // namespace
 
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
@@ -44,21 +51,22 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   return result;
 }
 
-std::uint64_t packed_network_digest(const Path& path) {
+std::uint64_t packed_network_digest(const Path& path, Offset edges_at_once) {
   const PackedFile file(path);
   const auto section = file.find(Kind::network);
   if (!section) file.fail("holds no network");
   ModelReader reader(file);
   ModelReader::Model model = reader.records(*section);
   NetworkDigest digest(model.bias_rule, model.cap);
+  std::size_t first = 0;  // of the layers that are read together
+  Offset edges = 0;
   for (std::size_t k = 0; k < model.layer_records.size(); ++k) {
     reader.next_layer(model);
+    edges += model.layers.back().weights.entries();
+    if (edges < edges_at_once && k + 1 < model.layer_records.size()) continue;
     reader.loader().run(ProgressMode::never);
-    Layer& layer = model.layers.back();
-    digest.add({&layer, 1});
-    layer.weights.offsets = {};  // its shape is what the next layer is checked against
-    layer.weights.indices = {};
-    layer.weights.values = {};
+    digest.add(std::span(model.layers).subspan(first));
+    for (edges = 0; first < model.layers.size(); ++first) forget_entries(model.layers[first].weights);
   }
   return digest.value();
 }

@@ -141,6 +141,19 @@ TEST(PackedNetwork, OfNoLayersOrNeuronsIsRefused) {
   EXPECT_EQ(refused(network), path.string() + ": layer 2 leads from 4 to 0 neurons, expected at least one of each");
 }
 
+TEST(PackedNetwork, IsDigestedHoweverManyLayersAreReadTogether) {
+  testing::Dice dice(7);
+  Network network;
+  for (const Index outputs : {9U, 3U, 12U, 5U})
+    network.layers.push_back(testing::random_layer(dice, network.layers.empty() ? 6 : network.layers.back().outputs(),
+                                                   outputs, 3, -1, 1, -0.125));
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  write_packed_network(path, network);
+  for (const Offset edges_at_once : {1U, 27U, 28U, 40U, 1000U})
+    EXPECT_EQ(packed_network_digest(path, edges_at_once), network_digest(network)) << edges_at_once;
+}
+
 /// The official problem of 1024 neurons and 120 layers, made once.
 class OfficialVerdict : public ::testing::Test {
  protected:
