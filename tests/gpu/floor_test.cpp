@@ -9,23 +9,11 @@
 #include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/row_kernels.hpp"
 #include "gpu/on_device.hpp"
+#include "gpu/transfers.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
 namespace {
-
-template <class T>
-std::vector<T> download(const T* device, std::size_t count) {
-  std::vector<T> host(count);
-  check(cudaDeviceSynchronize());
-  if (count > 0) check(cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost));
-  return host;
-}
-
-template <class T>
-void upload(T* device, const std::vector<T>& host) {
-  check(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
-}
 
 CsrMatrix random_matrix(Index rows, Index cols, Index most, bool uniform, std::mt19937& random) {
   std::vector<Offset> offsets{0};
@@ -184,14 +172,13 @@ TEST_F(RowKernelsTest, ActivationFollowsTheRuleAndFlagsSayWhatIsThere) {
            flags.data(), stream);
   EXPECT_EQ(download(buffer.data(), z.size()), (std::vector<float>{0, 0, 0, 0, 0.5F, 0, 32, 32, 32, 0, 0, 0}));
   EXPECT_EQ(download(flags.data(), 4),
-            (std::vector<std::uint32_t>{kMayMiss, kNonZero | kMayLive | kMayMiss, kNonZero | kMayLive, kMayMiss}));
+            (std::vector<std::uint32_t>{kMayMiss, kLives | kMayLive | kMayMiss, kLives | kMayLive, kMayMiss}));
   // With an error bound of 1, what is within 1 of a decision stays open.
   upload(buffer.data(), z);
   activate(Layout::by_image, buffer.data(), buffer.data(), 4, layer, {.cap = 32.0F, .everywhere = false}, 1.0F,
            flags.data(), stream);
-  EXPECT_EQ(download(flags.data(), 4),
-            (std::vector<std::uint32_t>{kMayLive | kMayMiss, kNonZero | kMayLive | kMayMiss,
-                                        kNonZero | kMayLive | kMayMiss, kMayLive | kMayMiss}));
+  EXPECT_EQ(download(flags.data(), 4), (std::vector<std::uint32_t>{kMayLive | kMayMiss, kMayLive | kMayMiss,
+                                                                   kLives | kMayLive | kMayMiss, kMayLive | kMayMiss}));
 }
 
 TEST_F(RowKernelsTest, BothLayoutsAgree) {
@@ -243,12 +230,12 @@ TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
   Plan plan = random_plan({4, 4, 4, 4}, 6);
   plan.passes.dead = plan.passes.saturated = true;
   plan.saturated_from = 2;
-  ActiveRows rows(plan, stream);
+  ActiveRows rows(plan, false, stream);
   rows.load(6);
   for (int trial = 0; trial < 2; ++trial) {
     rows.reset();
-    constexpr std::uint32_t kAlive = kNonZero | kMayLive | kMayMiss;
-    constexpr std::uint32_t kFull = kNonZero | kMayLive;
+    constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
+    constexpr std::uint32_t kFull = kLives | kMayLive;
     const auto set_flags = [&](const std::vector<std::uint32_t>& flags) {
       check(cudaStreamSynchronize(stream));
       upload(rows.flags(), flags);
@@ -279,10 +266,10 @@ TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = random_plan({4, 4}, 7);
   plan.passes.dead = true;
-  ActiveRows rows(plan, stream);
+  ActiveRows rows(plan, false, stream);
   rows.load(4);
   rows.reset();
-  constexpr std::uint32_t kAlive = kNonZero | kMayLive | kMayMiss;
+  constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
   check(cudaStreamSynchronize(stream));
   upload(rows.flags(), {kMayMiss, kMayMiss, kAlive, kAlive});
   rows.settle(1);

@@ -15,7 +15,7 @@ status=0
 # Bad accesses and races: our own engines over the battery (cascade over networks of its own), every shape of their
 # kernels, and the floor. ErrorsTest provokes errors.
 sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*'
-sanitize_filter+=':RowKernelsTest.*:ActiveRowsTest.*:*Battery*/resident_*:*Battery*/spmm_rows_*'
+sanitize_filter+=':RowKernelsTest.*:RowFlagsTest.*:ActiveRowsTest.*:*Battery*/resident_*:*Battery*/spmm_rows_*'
 sanitize_filter+=':*Battery*/spmm_merge_*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
 sanitize_filter+=':*CascadeShapes*full_tables:*CascadeShapes*two_columns:CascadeTest.*:*ResidentShapes*/60:*ResidentShapes*/250:ResidentFp16Test.AgreesWith*'
 sanitize_filter+=':IdenticalTest.FewImages/cascade*:IdenticalTest.FewImages/resident*:IdenticalTest.FewImages/spmm*'

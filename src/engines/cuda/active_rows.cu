@@ -11,6 +11,7 @@
 #include "engines/cuda/check.hpp"
 #include "engines/cuda/launch.hpp"
 #include "engines/fates.hpp"
+#include "engines/overflow.hpp"
 
 namespace spdnn::cuda {
 
@@ -22,19 +23,36 @@ constexpr auto kUndecided = static_cast<std::uint8_t>(Fate::Kind::undecided);
 constexpr auto kDead = static_cast<std::uint8_t>(Fate::Kind::dead);
 constexpr auto kSameAs = static_cast<std::uint8_t>(Fate::Kind::same_as);
 constexpr auto kSaturated = static_cast<std::uint8_t>(Fate::Kind::saturated);
+constexpr auto kBorderline = static_cast<std::uint8_t>(Fate::Kind::borderline);
 
-__global__ void start_kernel(Index* images, Index* weights, std::uint8_t* fates, Index* counts, Index rows) {
+__global__ void start_kernel(RowState all, Index* images, Index* counts) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row == 0) counts[0] = counts[1] = rows;
-  if (row >= rows) return;
+  if (row == 0) counts[0] = counts[1] = all.rows;
+  if (row >= all.rows) return;
   images[row] = row;
-  weights[row] = 1;
-  fates[row] = kUndecided;
+  all.weights[row] = 1;
+  all.fates[row] = kUndecided;
+  if (all.unsure != nullptr) all.unsure[row] = 0;
+  if (all.overflow_at != nullptr) all.overflow_at[row] = kNoOverflow;
 }
 
-/// `live` and `saturated` may be null: the inputs are not counted.
-__global__ void settle_kernel(RowState all, bool settle_dead, bool settle_saturated, unsigned long long* live,
-                              unsigned long long* saturated) {
+/// The fate of an image that is all zero for sure. With `merge`, if it may have been so before, nobody knows since
+/// when.
+__device__ std::uint8_t end_of(const RowState& all, Index image) {
+  return all.unsure != nullptr && all.unsure[image] != 0 ? kBorderline : kDead;
+}
+
+/// What layer `layer` left of an undecided image: with `merge`, whether it may be all zero in the given order. One that
+/// proves to be alive was alive before, as zeros stay zeros.
+__device__ void note(const RowState& all, Index image, std::uint32_t flags, Index layer) {
+  if (all.unsure != nullptr) all.unsure[image] = (flags & kLives) == 0 ? 1 : 0;
+  if (all.overflow_at != nullptr && (flags & kOverflowed) != 0 && all.overflow_at[image] == kNoOverflow)
+    all.overflow_at[image] = layer;
+}
+
+/// `counters` may be null: the inputs are not counted, and no sums.
+__global__ void settle_kernel(RowState all, bool settle_dead, bool settle_saturated, Index layer,
+                              ActiveRows::Counters* counters) {
   using Reduce = cub::BlockReduce<Index, kBlock>;
   __shared__ typename Reduce::TempStorage shared[2];
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -47,8 +65,10 @@ __global__ void settle_kernel(RowState all, bool settle_dead, bool settle_satura
       fate = all.fates[image];
       if (fate == kUndecided) {
         const std::uint32_t flags = all.flags[row];
-        if ((flags & kNonZero) != 0) lives = all.weights[row];
-        if (settle_dead && (flags & kMayLive) == 0) fate = kDead;
+        if ((flags & kMayLive) != 0) lives = all.weights[row];
+        if (settle_dead && (flags & kMayLive) == 0) fate = end_of(all, image);
+        if (fate == kBorderline) atomicAdd(&counters->given_up, static_cast<unsigned long long>(all.weights[row]));
+        if (counters != nullptr) note(all, image, flags, layer);
         if (settle_saturated && (flags & kMayMiss) == 0) {
           fate = kSaturated;
           retires = all.weights[row];
@@ -60,9 +80,17 @@ __global__ void settle_kernel(RowState all, bool settle_dead, bool settle_satura
   }
   const Index live_images = Reduce(shared[0]).Sum(lives);
   const Index saturated_images = Reduce(shared[1]).Sum(retires);
-  if (threadIdx.x != 0 || live == nullptr) return;
-  if (live_images > 0) atomicAdd(live, static_cast<unsigned long long>(live_images));
-  if (saturated_images > 0) atomicAdd(saturated, static_cast<unsigned long long>(saturated_images));
+  if (threadIdx.x != 0 || counters == nullptr) return;
+  if (live_images > 0) atomicAdd(&counters->live, static_cast<unsigned long long>(live_images));
+  if (saturated_images > 0) atomicAdd(&counters->saturated, static_cast<unsigned long long>(saturated_images));
+}
+
+/// Whether two images whose rows are equal have the same past, as far as it matters for what is still to come of them:
+/// neither has overflowed, and both may be all zero or neither.
+__device__ bool are_alike(const RowState& all, Index a, Index b) {
+  if (all.overflow_at != nullptr && (all.overflow_at[a] != kNoOverflow || all.overflow_at[b] != kNoOverflow))
+    return false;
+  return all.unsure == nullptr || all.unsure[a] == all.unsure[b];
 }
 
 /// A head keeps its fate and is no copy itself, so that no thread reads what another writes, but for the weights.
@@ -71,7 +99,7 @@ __global__ void settle_copies_kernel(RowState all, const Index* heads, Index* sa
   if (row >= *all.row_count || heads[row] == row) return;
   const Index image = all.images[row];
   const Index owner = all.images[heads[row]];
-  if (all.fates[image] != kUndecided || all.fates[owner] != kUndecided) return;
+  if (all.fates[image] != kUndecided || all.fates[owner] != kUndecided || !are_alike(all, image, owner)) return;
   all.fates[image] = kSameAs;
   same_as[image] = owner;
   all.keep[row] = 0;
@@ -116,11 +144,17 @@ std::vector<T> read_back(const DeviceBuffer<T>& from, std::size_t count, cudaStr
 }  // namespace
 
 RowState ActiveRows::state() const {
-  return {flags(), images(), weights_[current_].data(), fates_.data(), keep_.data(), row_count(), rows_};
+  return {flags(),     images(),       weights_[current_].data(), fates_.data(), keep_.data(),
+          row_count(), unsure_.data(), overflow_at_.data(),       rows_};
 }
 
-ActiveRows::ActiveRows(const Plan& plan, cudaStream_t stream)
-    : plan_(plan), stream_(stream), counts_(2, stream), counters_(plan.depth(), stream), host_count_(1) {}
+ActiveRows::ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream)
+    : plan_(plan),
+      may_overflow_(may_overflow),
+      stream_(stream),
+      counts_(2, stream),
+      counters_(plan.depth(), stream),
+      host_count_(1) {}
 
 void ActiveRows::load(Index images) {
   loaded_ = images;
@@ -131,6 +165,8 @@ void ActiveRows::load(Index images) {
     same_as_.reserve(images, stream_);
     identical_.reserve(images, stream_);
   }
+  if (plan_.passes.merge) unsure_.reserve(images, stream_);
+  if (may_overflow_) overflow_at_.reserve(images, stream_);
   fates_.reserve(images, stream_);
   keep_.reserve(images, stream_);
   kept_.reserve(images, stream_);
@@ -140,8 +176,8 @@ void ActiveRows::load(Index images) {
 void ActiveRows::reset() {
   rows_ = loaded_;
   current_ = 0;
-  start_kernel<<<std::max(1U, blocks_for(rows_, kBlock)), kBlock, 0, stream_>>>(images_[0].data(), weights_[0].data(),
-                                                                                fates_.data(), counts_.data(), rows_);
+  start_kernel<<<std::max(1U, blocks_for(rows_, kBlock)), kBlock, 0, stream_>>>(state(), images_[0].data(),
+                                                                                counts_.data());
   check_launch();
   if (!counters_.empty()) check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_));
 }
@@ -155,13 +191,12 @@ bool ActiveRows::may_settle(Index layers_done) const {
 void ActiveRows::settle(Index layers_done) {
   if (rows_ == 0) return;
   const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
-  const bool dead = plan_.passes.dead && layers_done >= plan_.dead_from;
+  const bool dead = (plan_.passes.dead || plan_.passes.merge) && layers_done >= plan_.dead_from;
   const bool saturated =
       plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from && width > 0;
   Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
-  settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(
-      state(), dead, saturated, counters == nullptr ? nullptr : &counters->live,
-      counters == nullptr ? nullptr : &counters->saturated);
+  settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), dead, saturated,
+                                                                   counters == nullptr ? 0 : layers_done - 1, counters);
   check_launch();
   if (may_settle(layers_done)) list_kept();
 }
@@ -203,12 +238,16 @@ Outcome ActiveRows::outcome() {
                                                                      fates_.data());
     check_launch();
   }
-  Outcome outcome = resolve(fates());
+  const std::vector<Fate> fates = this->fates();
+  Outcome outcome = resolve(fates);
   std::int64_t saturated = 0;
+  auto borderline = static_cast<std::int64_t>(outcome.borderline.size());  // and counted after this layer
   for (const Counters& counters : read_back(counters_, plan_.depth(), stream_)) {
-    outcome.alive.push_back(saturated + static_cast<std::int64_t>(counters.live));
+    borderline -= static_cast<std::int64_t>(counters.given_up);
+    outcome.alive.push_back(saturated + static_cast<std::int64_t>(counters.live) - borderline);
     saturated += static_cast<std::int64_t>(counters.saturated);
   }
+  if (may_overflow_) outcome.overflow = collect_overflow(fates, read_back(overflow_at_, loaded_, stream_));
   return outcome;
 }
 
@@ -247,10 +286,11 @@ std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<doub
 }
 
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
-  // Two lists of images, flags and weights, kept rows; fates, keep; CUB's scratch takes less than a byte a row.
+  // Two lists of images, flags and weights, kept rows, first overflow; fates, keep, unsure; CUB's scratch takes less
+  // than a byte a row.
   const std::size_t copies =
       plan.passes.identical ? images * sizeof(Index) + IdenticalRows::device_bytes(images) : std::size_t{0};
-  return std::size_t{images} * (7 * sizeof(Index) + 3) + copies + plan.depth() * sizeof(Counters) +
+  return std::size_t{images} * (8 * sizeof(Index) + 4) + copies + plan.depth() * sizeof(Counters) +
          (std::size_t{1} << 16U);
 }
 

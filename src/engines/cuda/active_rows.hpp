@@ -17,7 +17,9 @@ struct RowState {
   std::uint8_t* fates;
   std::uint8_t* keep;
   const Index* row_count;
-  Index rows;  ///< at least *row_count
+  std::uint8_t* unsure;  ///< by image, with `merge`; otherwise null
+  Index* overflow_at;    ///< by image, where overflow is watched; otherwise null
+  Index rows;            ///< at least *row_count
 };
 
 /// Which loaded image each row of an engine's activations belongs to, and what became of the images that left. All of
@@ -31,8 +33,14 @@ struct RowState {
 /// find_copies(), compares each row with its identical().heads(), and calls settle_copies().
 class ActiveRows {
  public:
-  /// `plan` must outlive it.
-  ActiveRows(const Plan& plan, cudaStream_t stream);
+  struct Counters {                    ///< per layer, on the device
+    unsigned long long live = 0;       ///< images whose rows may be not all zero, of those unsettled before it
+    unsigned long long saturated = 0;  ///< of these, retired at the cap
+    unsigned long long given_up = 0;   ///< images, not among these, that became borderline
+  };
+
+  /// `plan` must outlive it. `may_overflow`: flags tell of overflow, and the outcome is to name it.
+  ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream);
 
   void load(Index images);
   /// Every image active and undecided, row i being image i.
@@ -42,9 +50,7 @@ class ActiveRows {
   Index rows() const { return rows_; }
   const Index* row_count() const { return counts_.data(); }         ///< device
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
-  std::uint32_t* flags() const {
-    return flags_[current_].data();
-  }  ///< device: one a row, kNonZero | kMayLive | kMayMiss
+  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kLives | kMayLive | ...
 
   /// Settles the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
   void settle(Index layers_done);
@@ -79,24 +85,22 @@ class ActiveRows {
   static std::size_t device_bytes(const Plan& plan, Index images);
 
  private:
-  struct Counters {                    ///< per layer, on the device
-    unsigned long long live = 0;       ///< images whose rows are not all zero, of those unsettled before it
-    unsigned long long saturated = 0;  ///< of these, retired at the cap
-  };
-
   RowState state() const;
   void list_kept();
 
   const Plan& plan_;
+  bool may_overflow_;
   cudaStream_t stream_;
   Index loaded_ = 0;
   Index rows_ = 0;
   std::size_t current_ = 0;
   DeviceBuffer<Index> images_[2];
   DeviceBuffer<std::uint32_t> flags_[2];
-  DeviceBuffer<Index> weights_[2];    ///< of each row: the images that it stands for
-  DeviceBuffer<std::uint8_t> fates_;  ///< Fate::Kind, by image
-  DeviceBuffer<Index> same_as_;       ///< by image
+  DeviceBuffer<Index> weights_[2];     ///< of each row: the images that it stands for
+  DeviceBuffer<std::uint8_t> fates_;   ///< Fate::Kind, by image
+  DeviceBuffer<std::uint8_t> unsure_;  ///< by image, with `merge`: whether it may be all zero in the given order
+  DeviceBuffer<Index> overflow_at_;    ///< by image, the first layer with a sum that is not finite
+  DeviceBuffer<Index> same_as_;        ///< by image
   IdenticalRows identical_;
   DeviceBuffer<std::uint8_t> keep_;
   DeviceBuffer<Index> kept_;

@@ -20,6 +20,7 @@
 #include "engines/cuda/layer_source.hpp"
 #include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/staging.hpp"
+#include "engines/overflow.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -163,6 +164,7 @@ Division division_for(const Plan& plan, const cudaDeviceProp& device) {
 class CascadeEngine final : public Engine {
  public:
   CascadeEngine(Plan plan, const EngineOptions& options) : plan_(std::move(plan)), stream_(stream_on(options)) {
+    require_no_overflow(options, "cascade");
     const CascadeProgram compiled = compile_cascade(plan_);
     const cudaDeviceProp& device = device_properties(options.device);
     const Division division = division_for(plan_, device);
@@ -376,6 +378,7 @@ std::unique_ptr<Engine> make_cascade(const Plan& plan, const EngineOptions& opti
 
 std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options, Index images) {
   check_cascade(plan);
+  require_no_overflow(options, "cascade");
   if (cuda::cuda_available(nullptr, options.device))
     (void)cuda::division_for(plan, cuda::device_properties(options.device));
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});

@@ -10,10 +10,10 @@ namespace spdnn::cuda {
 DenseEngine::DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make)
     : plan_(std::move(plan)),
       stream_(stream_on(options)),
-      activation_(activation_of(plan_)),
+      activation_(activation_of(plan_, options.may_overflow)),
       layers_(plan_, format, options, stream_),
       product_(make(plan_, stream_)),
-      rows_(plan_, stream_) {}
+      rows_(plan_, options.may_overflow, stream_) {}
 
 void DenseEngine::load(const ImageSet& images) {
   images_.load(images, stream_);

@@ -37,6 +37,7 @@ struct DeviceLayer {
 struct Activation {
   float cap = 0.0F;         ///< +infinity where the network has none
   bool everywhere = false;  ///< the bias is added to zeros too (BiasRule::everywhere)
+  bool watched = false;     ///< sums that are not finite are to be noted (EngineOptions::may_overflow)
 
   SPDNN_HOST_DEVICE float operator()(float z, float bias) const {
     if (everywhere || z != 0.0F) z += bias;

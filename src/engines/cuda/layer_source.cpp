@@ -30,8 +30,9 @@ PlanBytes plan_bytes(const Plan& plan, LayerFormat format) {
 
 }  // namespace
 
-Activation activation_of(const Plan& plan) {
+Activation activation_of(const Plan& plan, bool watched) {
   Activation activation;
+  activation.watched = watched;
   activation.cap = plan.cap ? static_cast<float>(*plan.cap) : std::numeric_limits<float>::infinity();
   activation.everywhere = plan.bias_rule == BiasRule::everywhere;
   return activation;

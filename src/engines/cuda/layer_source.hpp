@@ -12,7 +12,7 @@
 
 namespace spdnn::cuda {
 
-Activation activation_of(const Plan& plan);
+Activation activation_of(const Plan& plan, bool watched = false);
 /// The plan's error bound of what comes out of layer `number`, rounded up; 0 without `merge`.
 float error_bound_of(const Plan& plan, Index number);
 

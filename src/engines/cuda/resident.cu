@@ -19,6 +19,7 @@
 #include "engines/cuda/read_outcome.hpp"
 #include "engines/cuda/resident.hpp"
 #include "engines/cuda/resident_program.cuh"
+#include "engines/overflow.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -76,6 +77,7 @@ class ResidentEngine final : public Engine {
         forced_(forced),
         stream_(stream_on(options)) {
     if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
+    require_no_overflow(options, "resident");
     check_storage(plan_, precision_);
     if (pick(true) == nullptr && pick(false) == nullptr) throw too_wide(plan_, "a layer");
     const cudaDeviceProp& device = device_properties(device_);
@@ -141,6 +143,8 @@ class ResidentEngine final : public Engine {
     outcome.borderline = images_at(layout_.borderline);
     add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(),
                      plan_.depth(), outcome);
+    // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
+    if (plan_.passes.merge) outcome.alive.assign(plan_.depth(), -1);
     return outcome;
   }
 
@@ -318,6 +322,7 @@ std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& opt
 
 std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
   cuda::check_storage(plan, options.precision);
+  require_no_overflow(options, "resident");
   if (cuda::cuda_available(nullptr, options.device)) {
     const cudaDeviceProp& device = cuda::device_properties(options.device);
     const cuda::Shapes shapes = cuda::resident::shapes_for(options.precision);

@@ -35,8 +35,9 @@ __global__ void by_image_kernel(const float* from, float* to, Index images, Inde
     if (to != nullptr) to[row + neuron] = value;
   }
   std::uint32_t all = 0;
-  for (const std::uint32_t bit : {kNonZero, kMayLive, kMayMiss})
+  for (const std::uint32_t bit : {kLives, kMayLive, kMayMiss})
     if (__syncthreads_or(static_cast<int>(mine & bit)) != 0) all |= bit;
+  if (Step::kWatches && __syncthreads_or(static_cast<int>(mine & kOverflowed)) != 0) all |= kOverflowed;
   if (threadIdx.x == 0) flags[blockIdx.x] = all;
 }
 
@@ -147,7 +148,11 @@ bool has_code_for_device() {
 
 void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
               float error_bound, std::uint32_t* flags, cudaStream_t stream) {
-  for_each_activation(layout, z, y, images, layer.outputs, Activate{layer, activation, error_bound}, flags, stream);
+  const auto run = [&](auto step) { for_each_activation(layout, z, y, images, layer.outputs, step, flags, stream); };
+  if (activation.watched)
+    run(Activate<true>{layer, activation, error_bound});
+  else
+    run(Activate<false>{layer, activation, error_bound});
 }
 
 void flag_rows(Layout layout, const float* y, Index images, Index neurons, float cap, std::uint32_t* flags,

@@ -14,16 +14,16 @@ namespace spdnn::cuda {
 enum class Layout { by_image, by_neuron };
 
 /// What the activations of one image look like, OR-ed together over its neurons.
-inline constexpr std::uint32_t kNonZero = 1;  ///< some activation is not zero
+inline constexpr std::uint32_t kLives = 1;    ///< some activation is not zero in the given order of summation
 inline constexpr std::uint32_t kMayLive = 2;  ///< some activation may be above zero in the given order of summation
 inline constexpr std::uint32_t kMayMiss = 4;  ///< some activation may be below the cap in the given order of summation
+inline constexpr std::uint32_t kOverflowed = 8;  ///< some sum is infinite or NaN, where that is watched
 
 /// Flags of activation y, made of z + bias = `sum`. `bound` is the plan's error bound of the layer, 0 without `merge`:
 /// then activations are what the given order yields and speak for themselves.
 SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, float bound) {
-  const std::uint32_t nonzero = y != 0.0F ? kNonZero : 0;
-  if (bound == 0.0F) return nonzero | (y != 0.0F ? kMayLive : 0) | (y < cap ? kMayMiss : 0);
-  return nonzero | (sum > -bound ? kMayLive : 0) | (sum < cap + bound ? kMayMiss : 0);
+  if (bound == 0.0F) return (y != 0.0F ? kLives | kMayLive : 0) | (y < cap ? kMayMiss : 0);
+  return (sum > bound ? kLives : 0) | (sum > -bound ? kMayLive : 0) | (sum < cap + bound ? kMayMiss : 0);
 }
 
 /// Whether this build has code for the current device.

@@ -57,7 +57,8 @@ SpgemmEngine::SpgemmEngine(const Plan& plan, const EngineOptions& options, Spgem
       product_limit_(std::min<Offset>(kMaxProducts, workspace_limit_ / kBytesPerProduct)),
       layers_(transposed_, kFormat, options, stream_),
       product_(policy.keep_workspace, stream_),
-      rows_(plan_, stream_),
+      activation_(activation_of(plan_, options.may_overflow)),
+      rows_(plan_, options.may_overflow, stream_),
       lifted_indices_(policy.keep_workspace, stream_),
       lifted_values_(policy.keep_workspace, stream_) {}
 
@@ -220,7 +221,7 @@ SparseActivation SpgemmEngine::activation(Index number, const DeviceLayer& weigh
   SparseActivation step;
   step.layer = weights;
   step.outputs = plan_.layers[number].outputs();
-  step.activation = activation_of(plan_);
+  step.activation = activation_;
   step.error_bound = error_bound_of(plan_, number);
   step.max_bias = static_cast<float>(transposed_.layers[number].bias.max());
   step.filter = policy_.filter;

@@ -70,6 +70,7 @@ class SpgemmEngine final : public Engine {
   Offset product_limit_;  ///< products in one chunk; falls when cuSPARSE finds a chunk too large
   LayerSource layers_;
   SpgemmProduct product_;
+  Activation activation_;
   ActiveRows rows_;
   DeviceImages images_;
   Activations y_;  ///< the activations

@@ -29,11 +29,12 @@ __device__ auto warp() { return groups::tiled_partition<kWarp>(groups::this_thre
 
 __device__ bool kept(float value, bool filter) { return !filter || value != 0.0F; }
 
+template <bool kWatched>
 __global__ void count_kernel(CsrRows<std::uint32_t> products, Index rows, SparseActivation activation,
                              std::uint32_t* counts, std::uint32_t* flags) {
   const std::size_t row = warp_row();
   if (row >= rows) return;
-  const Activate step{activation.layer, activation.activation, activation.error_bound};
+  const Activate<kWatched> step{activation.layer, activation.activation, activation.error_bound};
   const std::uint32_t begin = products.offsets[row];
   const std::uint32_t end = products.offsets[row + 1];
   std::uint32_t stored = 0;
@@ -56,7 +57,7 @@ __global__ void store_kernel(CsrRows<std::uint32_t> products, Index rows, Sparse
                              CsrRows<Offset> to) {
   const std::size_t row = warp_row();
   if (row >= rows) return;
-  const Activate step{activation.layer, activation.activation, activation.error_bound};
+  const Activate<false> step{activation.layer, activation.activation, activation.error_bound};
   const std::uint32_t begin = products.offsets[row];
   const std::uint32_t length = products.offsets[row + 1] - begin;
   Offset next = to.offsets[row];
@@ -163,7 +164,7 @@ __global__ void store_bits_kernel(const std::uint64_t* words, std::size_t words_
   const std::size_t row = warp_row();
   if (row >= rows) return;
   Offset next = to.offsets[row];
-  if (lane() == 0) flags[row] = kMayMiss | (to.offsets[row + 1] > next ? kNonZero | kMayLive : 0);
+  if (lane() == 0) flags[row] = kMayMiss | (to.offsets[row + 1] > next ? kLives | kMayLive : 0);
   for (std::size_t start = 0; start < words_per_row; start += kWarp) {
     const std::size_t at = start + lane();
     std::uint64_t word = at < words_per_row ? words[row * words_per_row + at] : 0;
@@ -188,7 +189,7 @@ __global__ void store_csr_kernel(const Offset* offsets, const Index* indices, co
     const float y = values != nullptr ? values[k] : value;
     to.indices[k + shift] = indices[k];
     to.values[k + shift] = y;
-    if (y != 0.0F) bits = kNonZero | kMayLive;
+    if (y != 0.0F) bits = kLives | kMayLive;
   }
   bits = groups::reduce(warp(), bits, groups::bit_or<std::uint32_t>());
   if (lane() == 0) flags[row] = bits | kMayMiss;
@@ -199,7 +200,8 @@ __global__ void store_csr_kernel(const Offset* offsets, const Index* indices, co
 void count_products(const CsrRows<std::uint32_t>& products, Index rows, const SparseActivation& activation,
                     std::uint32_t* counts, std::uint32_t* flags, cudaStream_t stream) {
   if (rows == 0) return;
-  count_kernel<<<warps(rows), kBlock, 0, stream>>>(products, rows, activation, counts, flags);
+  const auto kernel = activation.activation.watched ? count_kernel<true> : count_kernel<false>;
+  kernel<<<warps(rows), kBlock, 0, stream>>>(products, rows, activation, counts, flags);
   check_launch();
 }
 

@@ -78,10 +78,10 @@ class SpmmEngine final : public Engine {
   SpmmEngine(Plan plan, const EngineOptions& options, const ShareOut& share_out)
       : plan_(std::move(plan)),
         stream_(stream_on(options)),
-        activation_(activation_of(plan_)),
+        activation_(activation_of(plan_, options.may_overflow)),
         layers_(plan_, kFormat, options, stream_),
         work_(plan_, share_out, stream_),
-        rows_(plan_, stream_) {}
+        rows_(plan_, options.may_overflow, stream_) {}
 
   void load(const ImageSet& images) override {
     images_.load(images, stream_);
@@ -171,14 +171,10 @@ class SpmmEngine final : public Engine {
     check_launch();
   }
 
-  void run_layer(Index number) {
-    width_ = plan_.layers[number].outputs();
-    if (rows_.rows() == 0) return;
-    const float bound = plan_.passes.merge ? static_cast<float>(plan_.error_bounds.at(number)) : 0.0F;
-    const Activate step{layers_.layer(number), activation_, bound};
-    const Work& work = work_[number];
+  /// All tiles, so many at a time that the sums of pieces have room.
+  template <class Step>
+  void multiply(const Step& step, const Work& work) {
     const Index tiles = tiles_for(rows_.rows());
-    check(cudaMemsetAsync(flags_.data(), 0, std::size_t{tiles} * Config::kTile * sizeof(std::uint32_t), stream_));
     constexpr unsigned kItems = Config::kThreads / kWarp;
     for (Index first = 0; first < tiles && work.item_count > 0; first += tiles_at_once_) {
       const Index count = std::min(tiles_at_once_, tiles - first);
@@ -190,6 +186,19 @@ class SpmmEngine final : public Engine {
           step, work, first, pieces_.data(), other(), flags_.data());
       check_launch();
     }
+  }
+
+  void run_layer(Index number) {
+    width_ = plan_.layers[number].outputs();
+    if (rows_.rows() == 0) return;
+    const float bound = plan_.passes.merge ? static_cast<float>(plan_.error_bounds.at(number)) : 0.0F;
+    const DeviceLayer layer = layers_.layer(number);
+    check(cudaMemsetAsync(flags_.data(), 0,
+                          std::size_t{tiles_for(rows_.rows())} * Config::kTile * sizeof(std::uint32_t), stream_));
+    if (activation_.watched)
+      multiply(Activate<true>{layer, activation_, bound}, work_[number]);
+    else
+      multiply(Activate<false>{layer, activation_, bound}, work_[number]);
     side_ = 1 - side_;
     check(cudaMemcpyAsync(rows_.flags(), flags_.data(), std::size_t{rows_.rows()} * sizeof(std::uint32_t),
                           cudaMemcpyDeviceToDevice, stream_));

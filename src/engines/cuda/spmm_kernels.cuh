@@ -94,8 +94,8 @@ __device__ inline void raise(std::uint32_t* flags, const std::uint32_t (&bits)[4
 }
 
 /// Activates four images' sums of a neuron and writes them.
-__device__ inline void finish(const Activate& step, Index neuron, float4 sum, std::size_t tile, float* to,
-                              std::uint32_t* flags) {
+template <class Step>
+__device__ void finish(const Step& step, Index neuron, float4 sum, std::size_t tile, float* to, std::uint32_t* flags) {
   const Index lane = threadIdx.x % kWarp;
   std::uint32_t bits[4];
   bits[0] = step(sum.x, neuron);
@@ -108,8 +108,9 @@ __device__ inline void finish(const Activate& step, Index neuron, float4 sum, st
 }
 
 /// Sums of pieces: by tile of this launch, then by piece.
+template <class Step>
 __global__ void __launch_bounds__(Config::kThreads)
-    spmm_kernel(const __grid_constant__ Activate step, const __grid_constant__ Work work, const float* from, float* to,
+    spmm_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, const float* from, float* to,
                 Index first_tile, float4* pieces, std::uint32_t* flags) {
   const Index number = blockIdx.x * (Config::kThreads / kWarp) + threadIdx.x / kWarp;
   if (number >= work.item_count) return;
@@ -130,8 +131,9 @@ __global__ void __launch_bounds__(Config::kThreads)
 }
 
 /// Adds the pieces of cut rows: a warp a row and tile.
+template <class Step>
 __global__ void __launch_bounds__(Config::kThreads)
-    join_kernel(const __grid_constant__ Activate step, const __grid_constant__ Work work, Index first_tile,
+    join_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, Index first_tile,
                 const float4* pieces, float* to, std::uint32_t* flags) {
   const Index number = blockIdx.x * (Config::kThreads / kWarp) + threadIdx.x / kWarp;
   if (number >= work.cut_count) return;

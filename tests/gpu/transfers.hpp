@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "engines/cuda/check.hpp"
+
+namespace spdnn::cuda {
+
+template <class T>
+std::vector<T> download(const T* device, std::size_t count) {
+  std::vector<T> host(count);
+  check(cudaDeviceSynchronize());
+  if (count > 0) check(cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+template <class T>
+void upload(T* device, const std::vector<T>& host) {
+  check(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+}
+
+}  // namespace spdnn::cuda
