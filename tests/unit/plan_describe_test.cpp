@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "engines/overflow.hpp"
 #include "plan/choose.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
@@ -97,6 +98,21 @@ TEST(Choose, TheNarrowEngineWhereItIsMadeFor) {
   EXPECT_EQ(choose_variant(narrow_plan("dead,saturated"), {10, false}, both).name, "resident") << "values";
   EXPECT_EQ(choose_variant(make_plan(small_network(), parse_passes("dead")), {10}, both).name, "resident")
       << "not narrow";
+}
+
+TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
+  Variant blind = find_variant("cpu_reference");
+  blind.name = "blind";
+  blind.working_bytes = [](const Plan&, const EngineOptions& options, Index) -> std::size_t {
+    require_no_overflow(options, "blind");
+    return 0;
+  };
+  Variant watchful = find_variant("cpu_reference");
+  watchful.name = "watchful";
+  const std::vector both{blind, watchful};
+  const Plan plan = make_plan(small_network(), {});
+  EXPECT_EQ(choose_variant(plan, {.images = 10}, both).name, "blind");
+  EXPECT_EQ(choose_variant(plan, {.images = 10, .may_overflow = true}, both).name, "watchful");
 }
 
 }  // namespace
