@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/ending.hpp"
+#include "cli/signals.hpp"
 #include "core/build_info.hpp"
 #include "spdnn/error.hpp"
 
@@ -46,6 +47,7 @@ int dispatch(const Arguments& arguments) {
 /// The only place that catches; cli/ending.hpp says how the program ends.
 int main(int argc, char** argv) {
   spdnn::cli::guard_every_end();
+  spdnn::cli::clean_up_on_signals();
   try {
     return spdnn::cli::end(spdnn::cli::dispatch({argv + 1, argv + argc}));
   } catch (...) {

@@ -3,26 +3,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string_view>
+
+#include "io/descriptor.hpp"
+#include "io/output_target.hpp"
+#include "io/temporaries.hpp"
 
 namespace spdnn {
 
 /// A file that comes into being whole or not at all: written under a temporary name beside the target, synced and
 /// renamed by commit(). Without commit() (an exception, say) the temporary file is removed and an earlier file under
-/// the real name stays as it was. A symbolic link is followed; a device, a pipe or /dev/stdout is written directly.
+/// the real name stays as it was; what replaces it takes over its owner, group and mode. A symbolic link is followed;
+/// a device, a pipe or /dev/stdout is written directly; and so is a file in a directory that is a Temporary itself.
 /// Every failure is a DataError that names the target and says why.
 ///
 ///   AtomicFile file(path);
 ///   file.write(text);  // as often as needed
 ///   file.commit();
+///
+/// Files that belong together are all synced before the first is committed.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
-  ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// As the caller named it.
+  const std::filesystem::path& path() const { return path_; }
   /// Appends; unbuffered, so hand over big pieces.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
@@ -30,21 +39,26 @@ class AtomicFile {
   void write_at(std::uint64_t position, std::span<const std::byte> bytes);
   /// Bytes appended so far.
   std::uint64_t size() const { return size_; }
+  /// All that was written is on the disk, still under the temporary name. Nothing may be written afterwards.
+  void sync();
   /// Syncs, renames, syncs the directory. Nothing may be written afterwards.
   void commit();
 
  private:
   void open_directly();
+  void open_in_place();
   void open_temporary();
-  void close();
-  void sync_directory() const;
   [[noreturn]] void fail() const;
 
-  std::filesystem::path path_;       ///< as the caller named it, for messages
-  std::filesystem::path target_;     ///< links resolved
-  std::filesystem::path temporary_;  ///< empty where the target is written directly, and after commit()
-  int file_ = -1;
+  std::filesystem::path path_;
+  OutputTarget target_;
+  std::optional<Temporary> temporary_;  ///< empty where the target itself is written
+  Descriptor file_;                     ///< closed by sync()
   std::uint64_t size_ = 0;
 };
+
+/// Makes the names in a directory survive a crash. File systems that cannot sync a directory keep names in order
+/// anyway, and a directory may be writable without being readable. False, and errno, where it failed.
+bool sync_directory(const std::filesystem::path& directory);
 
 }  // namespace spdnn

@@ -1,0 +1,60 @@
+#include "cli/signals.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "io/temporaries.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+bool is_default(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL;
+}
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals)
+    if (is_default(signal)) sigaddset(&set, signal);
+  return set;
+}
+
+/// A thread that waits for the signals, as no handler might do what removing files takes.
+void* wait_for_signal(void* /*unused*/) {
+  const sigset_t set = handled_signals();
+  int signal = 0;
+  while (sigwait(&set, &signal) != 0) {
+  }
+  end_temporaries();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::kill(::getpid(), signal);
+  for (;;) ::pause();
+}
+
+}  // namespace
+
+void clean_up_on_signals() {
+  // A full quota is an error of write() like a full disk, not the end.
+  if (is_default(SIGXFSZ)) ::signal(SIGXFSZ, SIG_IGN);
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  constexpr std::size_t kStack = std::size_t{256} << 10U;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_t thread{};
+  // Without the thread, signals end the program at once; the next run removes what they leave.
+  if (pthread_create(&thread, &attributes, wait_for_signal, nullptr) != 0) pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <optional>
+
+namespace spdnn {
+
+/// Where an output lies once the system has resolved `..` and symbolic links, and what is there now.
+struct OutputTarget {
+  std::filesystem::path path;      ///< the real directory and a name in it
+  std::optional<struct stat> now;  ///< empty where there is nothing yet
+  /// A device, a pipe or an open file of /proc, such as /dev/stdout leads to: written as it is, never replaced.
+  bool direct() const;
+};
+
+/// The target of a file to be written. DataError, which names `path`, where it is a directory, where its owner made it
+/// read-only, or where its directory is missing or may not be written: what can be said before the work.
+OutputTarget find_output_file(const std::filesystem::path& path);
+
+/// The target of a directory to be written. DataError where it is a file, or where neither it (if there is one) nor its
+/// parent (if not) may be written.
+OutputTarget find_output_directory(const std::filesystem::path& path);
+
+/// Gives a new file or directory the owner, group and mode of the one whose place it takes. Root can always; another
+/// user becomes the owner, and keeps the group where he is a member of it. Rights of an owner or a group that could not
+/// be kept are not passed on. True where all was kept.
+bool take_over_attributes(int descriptor, const struct stat& from);
+
+/// Throws `PATH: cannot write: REASON` for an errno, as throw_system_failure() does.
+[[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
+
+}  // namespace spdnn

@@ -1,0 +1,124 @@
+#include "io/temporaries.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <map>
+#include <random>
+#include <system_error>
+
+namespace spdnn {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kEnding = ".tmp";
+
+/// The temporaries of this process, each with its target.
+struct Registry {
+  std::recursive_mutex mutex;
+  std::map<fs::path, fs::path> targets;
+};
+
+/// Never destroyed: a thread may wait in it while the process ends.
+Registry& registry() {
+  static auto* const only = new Registry;
+  return *only;
+}
+
+std::string prefix_of(const fs::path& target) {
+  const std::string name = target.filename().string();
+  return fmt::format(".spdnn-{:016x}-", XXH3_64bits(name.data(), name.size()));
+}
+
+bool is_named(int descriptor, const fs::path& path) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+Descriptor open_existing(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == EISDIR) file = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return file;
+}
+
+}  // namespace
+
+Temporary::Temporary(Kind kind, const fs::path& directory, const fs::path& target, unsigned mode) {
+  remove_stale_temporaries(directory, target);
+  const auto hold = hold_temporaries();
+  std::random_device random;
+  do path_ = directory / fmt::format("{}{:08x}{:08x}{}", prefix_of(target), random(), random(), kEnding);
+  while (!attempt(kind, mode));
+  registry().targets.emplace(path_, target);
+}
+
+/// False where the name was taken, or taken away before it was locked.
+bool Temporary::attempt(Kind kind, unsigned mode) {
+  descriptor_ = {};
+  if (kind == Kind::directory) {
+    if (::mkdir(path_.c_str(), mode) == 0)
+      descriptor_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  } else {
+    descriptor_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  }
+  if (!descriptor_) {
+    if (errno == EEXIST) return false;
+    throw std::system_error(errno, std::generic_category());
+  }
+  if (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return is_named(descriptor_.get(), path_);
+}
+
+Temporary::~Temporary() {
+  if (path_.empty()) return;
+  const auto hold = hold_temporaries();
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  registry().targets.erase(path_);
+}
+
+void Temporary::put_in_place() {
+  const auto hold = hold_temporaries();
+  registry().targets.erase(path_);
+  path_.clear();
+}
+
+void remove_stale_temporaries(const fs::path& directory, const fs::path& target) {
+  const std::string prefix = prefix_of(target);
+  std::error_code none;
+  for (fs::directory_iterator entry(directory, none); !none && entry != fs::directory_iterator();
+       entry.increment(none)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(kEnding)) continue;
+    // Only the lock of a writer that is gone can be had.
+    const Descriptor found = open_existing(entry->path());
+    if (!found || ::flock(found.get(), LOCK_EX | LOCK_NB) != 0 || !is_named(found.get(), entry->path())) continue;
+    std::error_code ignored;
+    fs::remove_all(entry->path(), ignored);
+  }
+}
+
+std::optional<fs::path> name_in_target(const fs::path& path) {
+  const auto hold = hold_temporaries();
+  const auto found = registry().targets.find(path.parent_path());
+  if (found == registry().targets.end()) return {};
+  return found->second / path.filename();
+}
+
+std::unique_lock<std::recursive_mutex> hold_temporaries() { return std::unique_lock(registry().mutex); }
+
+void end_temporaries() {
+  registry().mutex.lock();  // and never unlocked
+  std::error_code ignored;
+  for (const auto& [path, target] : registry().targets) fs::remove_all(path, ignored);
+}
+
+}  // namespace spdnn

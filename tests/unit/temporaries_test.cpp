@@ -1,0 +1,97 @@
+#include "io/temporaries.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <iterator>
+#include <string>
+
+#include "io/atomic_file.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t entries(const TemporaryDirectory& directory) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
+}
+
+/// The status of a process that does this and then kills itself.
+int status_of_killed(const std::function<void()>& work) {
+  const pid_t process = ::fork();
+  if (process == 0) {
+    work();
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  return status;
+}
+
+/// Writers that are killed before commit(), one of a file and one of a directory.
+void leave_stale(const TemporaryDirectory& directory) {
+  const int status = status_of_killed([&] {
+    AtomicFile file(directory / "a");
+    file.write("new");
+    const Temporary staging(Temporary::Kind::directory, directory.path(), directory / "d", 0777);
+    AtomicFile inside(staging.path() / "b");
+    inside.write("new");
+    ::kill(::getpid(), SIGKILL);
+  });
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(Temporaries, OfKilledWritersGoWithTheNextWriterOfTheSameTarget) {
+  const TemporaryDirectory directory;
+  leave_stale(directory);
+  EXPECT_EQ(entries(directory), 2U);
+  { AtomicFile other(directory / "b"); }
+  EXPECT_EQ(entries(directory), 2U);  // both are other targets'
+  { AtomicFile same(directory / "a"); }
+  EXPECT_EQ(entries(directory), 1U);
+  remove_stale_temporaries(directory.path(), directory / "d");
+  EXPECT_EQ(entries(directory), 0U);
+}
+
+TEST(Temporaries, OfLiveWritersAreLeftAlone) {
+  const TemporaryDirectory directory;
+  AtomicFile one(directory / "a");
+  AtomicFile two(directory / "a");
+  one.write("one");
+  two.write("two");
+  remove_stale_temporaries(directory.path(), directory / "a");
+  EXPECT_EQ(entries(directory), 2U);
+  two.commit();
+  one.sync();
+  remove_stale_temporaries(directory.path(), directory / "a");  // synced and closed, but still to be renamed
+  one.commit();
+  EXPECT_EQ(entries(directory), 1U);
+}
+
+TEST(Temporaries, AProgramThatEndsBySignalRemovesItsOwn) {
+  const TemporaryDirectory directory;
+  const int status = status_of_killed([&] {
+    const AtomicFile file(directory / "a");
+    const Temporary staging(Temporary::Kind::directory, directory.path(), directory / "d", 0777);
+    AtomicFile(staging.path() / "b").write("new");
+    end_temporaries();
+    ::kill(::getpid(), SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(entries(directory), 0U);
+}
+
+TEST(Temporaries, ErrorsOfFilesInsideNameTheTarget) {
+  const TemporaryDirectory directory;
+  const Temporary staging(Temporary::Kind::directory, directory.path(), directory / "d", 0777);
+  EXPECT_EQ(AtomicFile(staging.path() / "b").path(), directory / "d" / "b");
+  EXPECT_FALSE(name_in_target(directory / "d" / "b"));
+}
+
+}  // namespace
+}  // namespace spdnn
