@@ -123,7 +123,11 @@ void write_images(const Path& path, const ImageSet& images) {
   });
 }
 
-void write_categories(const Path& path, const Categories& categories) { write_tsv_categories(path, categories); }
+void write_categories(const Path& path, const Categories& categories) {
+  AtomicFile file(path);
+  write_tsv_categories(file, categories);
+  file.commit();
+}
 
 void write_text(const Path& path, std::string_view text) {
   AtomicFile file(path);

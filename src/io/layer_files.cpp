@@ -24,6 +24,22 @@ std::optional<Index> take_number(std::string_view& text, std::string_view prefix
   return number;
 }
 
+/// The numbers at the front of the name of a layer or bias file.
+std::optional<LayerName> take_beginning(std::string_view& text) {
+  const auto neurons = take_number(text, "n");
+  const auto layer = neurons ? take_number(text, "-l") : neurons;
+  if (!layer || *neurons == 0) return {};
+  return LayerName{*neurons, *layer, false};
+}
+
+/// Such as n64-l1-bias.mtx. What goes on behind .tsv, as n64-l1-bias.tsv.orig does, is a copy that somebody keeps.
+std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
+  std::string_view rest = name;
+  const auto begin = take_beginning(rest);
+  if (!rest.starts_with("-bias.") || rest.starts_with("-bias.tsv")) return {};
+  return begin;
+}
+
 void add(LayerFiles& files, const LayerName& name, const Path& path) {
   if (name.layer == 0) throw DataError(path.string() + ": layer number 0, expected 1 or more");
   const auto [place, fresh] = (name.bias ? files.biases : files.weights).emplace(name.layer, path);
@@ -56,13 +72,12 @@ LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
 
 std::optional<LayerName> parse_layer_name(const std::string& name) {
   std::string_view rest = name;
-  const auto neurons = take_number(rest, "n");
-  const auto layer = neurons ? take_number(rest, "-l") : neurons;
-  if (!layer || *neurons == 0) return {};
+  const auto begin = take_beginning(rest);
+  if (!begin) return {};
   constexpr std::array<std::string_view, 4> kEndings{".tsv", ".tsv.gz", ".mtx", ".mtx.gz"};
   for (const std::string_view ending : kEndings)
-    if (rest == ending) return LayerName{*neurons, *layer, false};
-  if (rest == "-bias.tsv" || rest == "-bias.tsv.gz") return LayerName{*neurons, *layer, true};
+    if (rest == ending) return begin;
+  if (rest == "-bias.tsv" || rest == "-bias.tsv.gz") return LayerName{begin->neurons, begin->layer, true};
   return {};
 }
 
@@ -73,11 +88,15 @@ std::string layer_name(const LayerName& name, const std::string& ending) {
 LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
   if (path_kind(path) != PathKind::directory) return find_beside(path, neurons);
   std::map<Index, LayerFiles> found;  // by number of neurons
-  for (const Path& file : list_directory(path))
-    if (const auto name = parse_layer_name(file.filename().string())) {
+  for (const Path& file : list_directory(path)) {
+    const std::string text = file.filename().string();
+    if (const auto name = parse_layer_name(text)) {
       found[name->neurons].neurons = name->neurons;
       add(found[name->neurons], *name, file);
+    } else if (const auto bias = bias_in_unknown_form(text)) {
+      found[bias->neurons].unreadable_biases.emplace(bias->layer, file);
     }
+  }
   std::erase_if(found, [](const auto& one) { return one.second.weights.empty(); });
   if (found.empty())
     throw DataError(path.string() + ": no layers, expected files n<neurons>-l<layer>.tsv, .tsv.gz or .mtx");

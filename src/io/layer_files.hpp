@@ -25,7 +25,8 @@ std::string layer_name(const LayerName& name, const std::string& ending);
 struct LayerFiles {
   std::map<Index, Path> weights;
   std::map<Index, Path> biases;
-  Index neurons = 0;  ///< what the names say
+  std::map<Index, Path> unreadable_biases;  ///< named as biases are, but in a form that is not read
+  Index neurons = 0;                        ///< what the names say
 };
 /// The layer files of a directory, or the one file named with its biases beside it; those for `neurons` where given.
 /// DataError where there are none, where they are for several numbers of neurons, or where a layer is there twice.

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "io/layer_files.hpp"
 #include "io/matrix_market.hpp"
+#include "io/network_manifest.hpp"
 #include "io/text_source.hpp"
 #include "io/tsv_entries.hpp"
 #include "io/tsv_reader.hpp"
@@ -84,13 +87,34 @@ void check_chain(const std::vector<Path>& paths, const Network& network) {
                                   paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
 }
 
-}  // namespace
+/// Biases come for all layers that are read or for none: a gap is a lost file.
+void check_biases(const Path& path, const LayerFiles& files, std::size_t count, Extent extent) {
+  if (const auto& bad = files.unreadable_biases;
+      !bad.empty() && (extent == Extent::all_layers || bad.begin()->first <= count))
+    throw DataError(bad.begin()->second.string() + ": biases in a form that is not read, expected .tsv or .tsv.gz");
+  const auto first_after = files.biases.upper_bound(static_cast<Index>(count));
+  if (extent == Extent::all_layers && first_after != files.biases.end())
+    throw DataError(
+        fmt::format("{}: biases without a layer, expected those of layers 1..{}", first_after->second.string(), count));
+  const auto found = static_cast<std::size_t>(std::distance(files.biases.begin(), first_after));
+  if (found == 0 || found == count) return;
+  Index missing = 1;
+  while (files.biases.contains(missing)) ++missing;
+  const Path name = layer_name({files.neurons, missing, true}, ".tsv");
+  throw DataError(fmt::format("{}: no such file, expected biases of layers 1..{}, as there are those of layer {}",
+                              (path / name).string(), count, files.biases.begin()->first));
+}
 
-NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
+/// One attempt at reading; `manifest` as it was before.
+NetworkFile read_once(const Path& path, const NetworkRequest& request, const std::optional<NetworkManifest>& manifest) {
   const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
   const LayerFiles files = find_layer_files(path, square);
   const Shapes shapes{request.neurons, files.neurons};
   const std::vector<Path> paths = without_gap(path, files, count_layers(path, request, files));
+  const Extent extent = !is_directory(path) ? Extent::one_file
+                        : request.layers    ? Extent::first_layers
+                                            : Extent::all_layers;
+  check_biases(path, files, paths.size(), extent);
 
   NetworkFile result;
   Network& network = result.network;
@@ -114,7 +138,28 @@ NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
     for (std::size_t k = 0; k < paths.size(); ++k) read(k);
   check_chain(paths, network);
   result.has_bias = !files.biases.empty() && files.biases.begin()->first <= paths.size();
+  if (manifest) check_manifest(*manifest, files, network, extent);
   return result;
+}
+
+}  // namespace
+
+/// A network that is replaced while it is read is read again: the old one or the new one, never some layers of each.
+NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
+  constexpr int kAttempts = 5;
+  const Path directory = is_directory(path) ? path : path.has_parent_path() ? path.parent_path() : Path(".");
+  for (int attempt = 1;; ++attempt) {
+    const NetworkState before(directory);
+    try {
+      NetworkFile file = read_once(path, request, before.manifest());
+      // Layers that agree with a manifest are of its network, whatever has happened since.
+      if (before.manifest() || before == NetworkState(directory)) return file;
+    } catch (const DataError&) {
+      if (attempt == kAttempts || before == NetworkState(directory)) throw;
+    }
+    if (attempt == kAttempts)
+      throw DataError(path.string() + ": was replaced again and again while it was read, expected a network at rest");
+  }
 }
 
 }  // namespace spdnn

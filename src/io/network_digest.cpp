@@ -43,12 +43,11 @@ struct Task {
 /// The numbers of a layer that stand in its digest: shapes as they are, arrays by their block hashes.
 /// One value for all edges (neurons) reads the same whether it is stored once or many times.
 struct LayerDigest {
-  explicit LayerDigest(const Layer& layer) {
-    const CsrMatrix& weights = layer.weights;
+  LayerDigest(const CsrMatrix& weights, const Bias& biases) {
     one_weight = weights.uniform() || all_same_bits(weights.values.span());
-    one_bias = layer.bias.values.empty() || all_same_bits(layer.bias.values.span());
+    one_bias = biases.values.empty() || all_same_bits(biases.values.span());
     const float weight = weights.entries() == 0 ? 0.0F : weights.entry_value(0);
-    const double bias = layer.outputs() == 0 ? 0.0 : layer.bias[0];
+    const double bias = weights.rows == 0 ? 0.0 : biases[0];
     words = {weights.rows,
              weights.cols,
              weights.entries(),
@@ -58,7 +57,7 @@ struct LayerDigest {
     arrays.push_back(std::as_bytes(weights.offsets.span()));
     arrays.push_back(std::as_bytes(weights.indices.span()));
     if (!one_weight) arrays.push_back(std::as_bytes(weights.values.span()));
-    if (!one_bias) arrays.push_back(std::as_bytes(layer.bias.values.span()));
+    if (!one_bias) arrays.push_back(std::as_bytes(biases.values.span()));
     fixed = words.size();
     for (const auto& array : arrays) words.resize(words.size() + packed::blocks_of(array.size()));
   }
@@ -77,17 +76,37 @@ struct LayerDigest {
   std::vector<std::span<const std::byte>> arrays;
 };
 
+void carry_out(std::span<const Task> tasks) {
+  parallel_for(tasks.size(), [&](std::size_t i) { *tasks[i].hash = packed::hash_block(tasks[i].bytes); });
+}
+
 }  // namespace
+
+std::uint64_t weights_digest(const CsrMatrix& weights) {
+  LayerDigest digest(weights, Bias{});
+  std::vector<Task> tasks;
+  digest.add_tasks(tasks);
+  carry_out(tasks);
+  return packed::combine_hashes(digest.words);
+}
+
+std::uint64_t bias_digest(const Bias& bias, Index outputs) {
+  const bool one = bias.values.empty() || all_same_bits(bias.values.span());
+  const std::vector<std::uint64_t> words{outputs, one ? 1U : 0U,
+                                         one && outputs > 0 ? std::bit_cast<std::uint64_t>(bias[0])
+                                                            : packed::hash_block(std::as_bytes(bias.values.span()))};
+  return packed::combine_hashes(words);
+}
 
 NetworkDigest::NetworkDigest(BiasRule rule, std::optional<double> cap)
     : words_{rule == BiasRule::everywhere ? 1U : 0U, cap ? 1U : 0U, std::bit_cast<std::uint64_t>(cap.value_or(0.0))} {}
 
 void NetworkDigest::add(std::span<const Layer> layers) {
   std::vector<std::optional<LayerDigest>> digests(layers.size());
-  parallel_for(layers.size(), [&](std::size_t k) { digests[k].emplace(layers[k]); });
+  parallel_for(layers.size(), [&](std::size_t k) { digests[k].emplace(layers[k].weights, layers[k].bias); });
   std::vector<Task> tasks;
   for (auto& layer : digests) layer->add_tasks(tasks);
-  parallel_for(tasks.size(), [&](std::size_t i) { *tasks[i].hash = packed::hash_block(tasks[i].bytes); });
+  carry_out(tasks);
   for (const auto& layer : digests) words_.push_back(packed::combine_hashes(layer->words));
 }
 

@@ -20,4 +20,8 @@ class NetworkDigest {
   std::vector<std::uint64_t> words_;  ///< of rule and cap, then one of each layer
 };
 
+/// The digests of the weights, and of the biases, of one layer.
+std::uint64_t weights_digest(const CsrMatrix& weights);
+std::uint64_t bias_digest(const Bias& bias, Index outputs);
+
 }  // namespace spdnn

@@ -6,16 +6,14 @@
 #include <array>
 
 #include "core/parallel.hpp"
-#include "io/atomic_file.hpp"
 #include "io/gz.hpp"
 #include "io/tsv_entries.hpp"
 
 namespace spdnn {
 
-void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
+void write_in_pieces(AtomicFile& file, std::size_t pieces,
                      const std::function<void(std::size_t piece, std::string& text)>& format) {
-  const bool compress = path.string().ends_with(".gz");
-  AtomicFile file(path);
+  const bool compress = file.path().string().ends_with(".gz");
   std::vector<std::string> round(std::min(pieces, reading_threads() == 1 ? 1 : 2 * reading_threads()));
   for (std::size_t begin = 0; begin < pieces; begin += round.size()) {
     const std::size_t count = std::min(round.size(), pieces - begin);
@@ -26,6 +24,12 @@ void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
     for (std::size_t i = 0; i < count; ++i) file.write(round[i]);
   }
   if (file.size() == 0) file.write(compress ? gzip("\n") : "\n");
+}
+
+void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
+                     const std::function<void(std::size_t piece, std::string& text)>& format) {
+  AtomicFile file(path);
+  write_in_pieces(file, pieces, format);
   file.commit();
 }
 

@@ -8,13 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "io/atomic_file.hpp"
 #include "spdnn/csr_matrix.hpp"
 
 namespace spdnn {
 
 /// Writes a text file in pieces that are formatted in parallel, compressed each as a gzip member where the name ends in
-/// .gz, and put down in order through an AtomicFile. A text of no bytes becomes one blank line: readers take a file of
-/// no bytes for a failed copy. `format` fills the string of a piece, which may hold an earlier one's text.
+/// .gz, and put down in order. A text of no bytes becomes one blank line: readers take a file of no bytes for a failed
+/// copy. `format` fills the string of a piece, which may hold an earlier one's text. The caller commits.
+void write_in_pieces(AtomicFile& file, std::size_t pieces,
+                     const std::function<void(std::size_t piece, std::string& text)>& format);
+/// The same with an AtomicFile of its own, which is committed.
 void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
                      const std::function<void(std::size_t piece, std::string& text)>& format);
 

@@ -86,8 +86,8 @@ void write_tsv_images(const std::filesystem::path& path, const ImageSet& images)
     write_matrix(path, transpose(images.sparse()), {.value_of = value_text});
 }
 
-void write_tsv_categories(const std::filesystem::path& path, const Categories& categories) {
-  write_in_pieces(path, 1, [&](std::size_t, std::string& text) {
+void write_tsv_categories(AtomicFile& file, const Categories& categories) {
+  write_in_pieces(file, 1, [&](std::size_t, std::string& text) {
     TextFiller filler(text, categories.size() * (TextFiller::kMostDigits + 1));
     for (const Index id : categories) {
       filler.add_id(id);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "io/atomic_file.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
@@ -17,8 +18,8 @@ void write_tsv_layer(const std::filesystem::path& path, const CsrMatrix& weights
 void write_tsv_bias(const std::filesystem::path& path, const Bias& bias, Index outputs);
 /// Lines `image, neuron, value`, sorted by neuron, then image.
 void write_tsv_images(const std::filesystem::path& path, const ImageSet& images);
-/// Lines `image`.
-void write_tsv_categories(const std::filesystem::path& path, const Categories& categories);
+/// Lines `image`. The caller commits.
+void write_tsv_categories(AtomicFile& file, const Categories& categories);
 
 /// Rows begin .. end-1 of a matrix as lines `column SEPARATOR row [SEPARATOR value]`, behind `head`: what TSV and
 /// Matrix Market files share. `value_of` gives the text of a value.

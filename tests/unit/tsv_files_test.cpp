@@ -143,11 +143,13 @@ TEST(Network, ASingleBiasIsAParameterAndNoFile) {
 TEST(Network, FirstLayersAndSingleFiles) {
   const Scratch scratch;
   for (int k = 1; k <= 3; ++k) write(scratch / fmt::format("n4-l{}.tsv", k), fmt::format("{}\t1\t1\n", k));
-  write(scratch / "n4-l2-bias.tsv", "1\t1\n2\t2\n3\t3\n4\t4\n");
   write(scratch / "README", "not a layer");
   EXPECT_EQ(read_network(scratch.path(), {}).network.layers.size(), 3U);
-  EXPECT_TRUE(read_network(scratch.path(), {}).has_bias);
+  EXPECT_FALSE(read_network(scratch.path(), {}).has_bias);
+  for (int k = 2; k <= 3; ++k) write(scratch / fmt::format("n4-l{}-bias.tsv", k), "1\t1\n2\t2\n3\t3\n4\t4\n");
   EXPECT_FALSE(read_network(scratch.path(), {.layers = 1}).has_bias);
+  write(scratch / "n4-l1-bias.tsv", "1\t1\n2\t2\n3\t3\n4\t4\n");
+  EXPECT_TRUE(read_network(scratch.path(), {}).has_bias);
   EXPECT_EQ(read_network(scratch.path(), {.neurons = {4}, .layers = 2}).network.layers.size(), 2U);
   const NetworkFile one = read_network(scratch / "n4-l2.tsv", {});
   ASSERT_EQ(one.network.layers.size(), 1U);
@@ -182,6 +184,20 @@ TEST(Network, DirectoriesThatAreNoNetworkAreNamed) {
             "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file a layer");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {4, 4, 4}}),
             "D: holds 1 layers, expected 2: the numbers of neurons given are 3");
+}
+
+TEST(Network, ALostBiasFileIsNamed) {
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l2.tsv", "n4-l2-bias.tsv"}, {}),
+            "D/n4-l1-bias.tsv: no such file, expected biases of layers 1..2, as there are those of layer 2");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l2.tsv", "n4-l1-bias.tsv"}, {.layers = 2}),
+            "D/n4-l2-bias.tsv: no such file, expected biases of layers 1..2, as there are those of layer 1");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l3-bias.tsv"}, {}),
+            "D/n4-l3-bias.tsv: biases without a layer, expected those of layers 1..1");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l3-bias.tsv"}, {.layers = 1}), "no error");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1-bias.mtx"}, {}),
+            "D/n4-l1-bias.mtx: biases in a form that is not read, expected .tsv or .tsv.gz");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l2-bias.mtx"}, {.layers = 1}), "no error");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1-bias.tsv.orig", "n4-l1-bias.tsv~"}, {}), "no error");
 }
 
 TEST(Network, AForeignLayerInTheDirectoryStopsTheWriter) {

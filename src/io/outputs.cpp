@@ -1,0 +1,59 @@
+#include "io/outputs.hpp"
+
+#include <fmt/format.h>
+
+#include "io/layer_files.hpp"
+#include "io/output_target.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+/// What writing an output replaces. Devices and pipes are written by many at once; nothing is lost there.
+bool replaces(const OutputTarget& output, const Path& existing) {
+  struct stat status {};
+  return output.now && !S_ISCHR(output.now->st_mode) && !S_ISFIFO(output.now->st_mode) &&
+         ::stat(existing.c_str(), &status) == 0 && same_file(*output.now, status);
+}
+
+[[noreturn]] void refuse(const NamedOutput& output, const std::string& what) {
+  throw UsageError(
+      fmt::format("{} {}: would overwrite {}, expected another name", output.name, output.path.string(), what));
+}
+
+void check_against(const NamedOutput& output, const OutputTarget& target, const NamedInput& input) {
+  const std::string what = fmt::format("{} {}", input.name, input.path.string());
+  if (replaces(target, input.path)) refuse(output, what);
+  if (is_directory(input.path)) {
+    for (const auto& entry : std::filesystem::directory_iterator(input.path))
+      if (parse_layer_name(entry.path().filename().string()) && replaces(target, entry.path()))
+        refuse(output, fmt::format("{} of {}", entry.path().filename().string(), what));
+  } else if (output.directory && parse_layer_name(input.path.filename().string())) {
+    const Path parent = input.path.has_parent_path() ? input.path.parent_path() : Path(".");
+    if (replaces(target, parent)) refuse(output, what);
+  }
+}
+
+bool same_target(const OutputTarget& a, const OutputTarget& b) {
+  if (a.direct() || b.direct()) return a.now && replaces(b, a.path);
+  return a.path == b.path || (a.now && b.now && same_file(*a.now, *b.now));
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs) {
+  std::vector<OutputTarget> targets;
+  for (const NamedOutput& output : outputs) {
+    const OutputTarget target = output.directory ? find_output_directory(output.path) : find_output_file(output.path);
+    for (const NamedInput& input : inputs) check_against(output, target, input);
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (same_target(targets[i], target))
+        refuse(output, fmt::format("{} {}", outputs[i].name, outputs[i].path.string()));
+    targets.push_back(target);
+  }
+}
+
+}  // namespace spdnn

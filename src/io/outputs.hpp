@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/files.hpp"
+
+namespace spdnn {
+
+/// A path that a command reads or writes, and what messages call it: an option, IN or OUT.
+struct NamedInput {
+  std::string name;
+  Path path;
+};
+struct NamedOutput {
+  std::string name;
+  Path path;
+  bool directory = false;  ///< layer files go into it
+};
+
+/// To be called before anything is read or computed. UsageError where an output is an input, a layer file of an input
+/// or another output, by whatever names; DataError where one cannot be written.
+void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs);
+
+}  // namespace spdnn

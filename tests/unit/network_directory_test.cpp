@@ -1,0 +1,219 @@
+#include "io/network_directory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "io/files.hpp"
+#include "spdnn/error.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kNeurons = 4;
+
+/// Every weight is `weight`, so that a layer tells of which network it is.
+Network network_of(std::size_t layers, float weight, bool biases = false) {
+  Network network;
+  for (std::size_t k = 0; k < layers; ++k) {
+    Layer layer;
+    layer.weights = make_csr(kNeurons, kNeurons, {0, 1, 2, 3, 4}, {1, 2, 3, 0}, {weight, weight, weight, weight});
+    if (biases) layer.bias.values = Array<double>(std::vector<double>{weight, 0, 0, static_cast<double>(k)});
+    network.layers.push_back(std::move(layer));
+  }
+  return network;
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string error_of_reading(const fs::path& directory, const NetworkRequest& request = {}) {
+  std::string error = error_of([&] { read_network(directory, request); });
+  const std::string path = directory.string();
+  for (std::size_t at = error.find(path); at != std::string::npos; at = error.find(path))
+    error.replace(at, path.size(), "D");
+  return error;
+}
+
+void put(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+ino_t inode(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+std::size_t entries(const fs::path& path) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+}
+
+class NetworkDirectoryTest : public testing::Test {
+ protected:
+  void write(const Network& network) { write_network(net_, Form::tsv, network); }
+  /// The weight of all layers of what is read.
+  float weight_read(std::size_t layers) {
+    const Network network = read_network(net_, {}).network;
+    EXPECT_EQ(network.layers.size(), layers);
+    return network.layers.at(0).weights.entry_value(0);
+  }
+
+  TemporaryDirectory scratch_;
+  fs::path net_ = scratch_ / "net";
+};
+
+TEST_F(NetworkDirectoryTest, IsReplacedWholeByANetworkOfAnyDepth) {
+  write(network_of(3, 1));
+  fs::permissions(net_, fs::perms(0710));
+  fs::permissions(net_ / "n4-l1.tsv", fs::perms(0640));
+  write(network_of(2, 2, true));
+  EXPECT_EQ(weight_read(2), 2);
+  EXPECT_EQ(entries(net_), 5U);
+  EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0710));
+  EXPECT_EQ(fs::status(net_ / "n4-l1.tsv").permissions(), fs::perms(0640));
+  write(network_of(4, 3));
+  EXPECT_EQ(weight_read(4), 3);
+  EXPECT_EQ(entries(net_), 5U);
+  EXPECT_EQ(entries(scratch_.path()), 1U);
+}
+
+TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
+  fs::create_directory(net_);
+  fs::permissions(net_, fs::perms(0700));
+  const ino_t before = inode(net_);
+  write(network_of(3, 1));
+  EXPECT_EQ(weight_read(3), 1);
+  put(net_ / "notes", "mine");
+  write(network_of(2, 2));
+  EXPECT_EQ(weight_read(2), 2);
+  EXPECT_EQ(inode(net_), before);
+  EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0700));
+  EXPECT_EQ(entries(net_), 4U);  // the notes, two layers, the manifest
+  EXPECT_EQ(entries(scratch_.path()), 1U);
+}
+
+TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) {
+  write(network_of(3, 1));
+  fs::remove(net_ / kManifestName);
+  EXPECT_EQ(error_of([&] { write(network_of(2, 2)); }),
+            (net_ / "n4-l3.tsv").string() +
+                ": is no part of the network to be written beside it, expected a directory without it");
+  EXPECT_EQ(weight_read(3), 1);
+  write(network_of(3, 2));
+  EXPECT_EQ(weight_read(3), 2);
+}
+
+TEST_F(NetworkDirectoryTest, AMixtureIsRefused) {
+  write(network_of(3, 1, true));
+  write_network(scratch_ / "other", Form::tsv, network_of(3, 2, true));
+  constexpr const char* kAdvice = "; write the network again, or delete spdnn-network.txt if this is meant";
+  constexpr const char* kChanged =
+      ": is not as spdnn-network.txt has it: of another network, or changed since it was written";
+  for (const std::string name : {"n4-l2.tsv", "n4-l3-bias.tsv"}) {
+    fs::rename(net_ / name, scratch_ / "kept");
+    fs::copy(scratch_ / "other" / name, net_ / name);
+    EXPECT_EQ(error_of_reading(net_), "D/" + name + kChanged + kAdvice);
+    EXPECT_NE(error_of_reading(net_ / (name.substr(0, 5) + ".tsv")), "no error");  // as a network of one layer
+    EXPECT_EQ(error_of_reading(net_, {.layers = 1}), "no error");
+    fs::rename(scratch_ / "kept", net_ / name);
+    EXPECT_EQ(error_of_reading(net_), "no error");
+  }
+}
+
+TEST_F(NetworkDirectoryTest, LostAndAddedFilesAreNamed) {
+  constexpr const char* kAdvice = "; write the network again, or delete spdnn-network.txt if this is meant";
+  write(network_of(2, 1, true));
+  fs::copy(net_ / "n4-l2.tsv", net_ / "n4-l3.tsv");
+  fs::copy(net_ / "n4-l2-bias.tsv", net_ / "n4-l3-bias.tsv");
+  EXPECT_EQ(error_of_reading(net_),
+            std::string("D/n4-l3.tsv: is no part of the network that spdnn-network.txt names") + kAdvice);
+  EXPECT_EQ(error_of_reading(net_, {.layers = 2}), "no error");
+  for (const char* const name : {"n4-l3.tsv", "n4-l3-bias.tsv", "n4-l2.tsv", "n4-l2-bias.tsv"}) fs::remove(net_ / name);
+  EXPECT_EQ(error_of_reading(net_), std::string("D/n4-l2.tsv: no such file, but spdnn-network.txt names it") + kAdvice);
+  EXPECT_EQ(error_of_reading(net_, {.layers = 1}), "no error");
+  fs::remove(net_ / "n4-l1-bias.tsv");
+  EXPECT_EQ(error_of_reading(net_),
+            std::string("D/n4-l1-bias.tsv: no such file, but spdnn-network.txt names it") + kAdvice);
+  fs::remove(net_ / kManifestName);
+  EXPECT_EQ(error_of_reading(net_), "no error");
+}
+
+TEST_F(NetworkDirectoryTest, ThatAWriterLeftHalfWayIsRefusedUntilItIsWrittenAgain) {
+  write(network_of(3, 1));
+  put(net_ / "notes", "mine");
+  NetworkManifest manifest = *read_manifest(net_);
+  manifest.complete = false;
+  put(net_ / kManifestName, manifest.text());
+  EXPECT_EQ(error_of_reading(net_),
+            "D: its files were being replaced when the writer was stopped; write the network again");
+  EXPECT_EQ(error_of_reading(net_, {.layers = 1}), error_of_reading(net_));
+  write(network_of(2, 2));
+  EXPECT_EQ(weight_read(2), 2);
+}
+
+TEST_F(NetworkDirectoryTest, AManifestThatIsNoneIsNamed) {
+  write(network_of(1, 1));
+  const auto error_with = [&](const std::string& text) {
+    put(net_ / kManifestName, text);
+    return error_of_reading(net_);
+  };
+  constexpr const char* kLine = ":1: expected a digest of 16 digits, two spaces and the name of a layer file";
+  EXPECT_EQ(error_with("hello\n"),
+            "D/spdnn-network.txt:1:1: expected 'spdnn-network-1 complete' or 'spdnn-network-1 incomplete'");
+  EXPECT_EQ(error_with("spdnn-network-1 complete\n0123\n"), std::string("D/spdnn-network.txt:2") + kLine);
+  // A writer would remove what is named here.
+  EXPECT_EQ(error_with("spdnn-network-1 complete\n0123456789abcdef  ../n4-l1.tsv\n"),
+            std::string("D/spdnn-network.txt:2") + kLine);
+}
+
+TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
+  Network network = network_of(1, 1);
+  network.layers[0].weights = make_csr(kNeurons, kNeurons, {0, 3, 3, 3, 3}, {2, 0, 1}, {1, 2, 3});
+  for (const Form form : {Form::tsv, Form::tsv_gz, Form::matrix_market}) {
+    fs::remove_all(net_);
+    write_network(net_, form, network);
+    EXPECT_EQ(error_of_reading(net_), "no error");
+  }
+}
+
+TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {
+  for (const bool beside : {true, false}) {
+    write(network_of(6, 1));
+    if (!beside) put(net_ / "notes", "so that files are replaced one by one");
+    std::atomic<bool> over = false;
+    const auto rewrite = [&](float weight) {
+      for (int i = 0; i < 10; ++i) write(network_of(6, weight));
+    };
+    std::thread reader([&] {
+      while (!over) {
+        const Network network = read_network(net_, {}).network;
+        for (const Layer& layer : network.layers)
+          EXPECT_EQ(layer.weights.entry_value(0), network.layers[0].weights.entry_value(0));
+      }
+    });
+    std::thread other(rewrite, 2.0F);
+    rewrite(1);
+    other.join();
+    over = true;
+    reader.join();
+    EXPECT_EQ(entries(scratch_.path()), 1U);
+    EXPECT_EQ(entries(net_), beside ? 7U : 8U);
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
