@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <map>
 #include <new>
 
 #include "bench/layers.hpp"
 #include "cli/options.hpp"
+#include "cli/result_files.hpp"
 #include "core/build_info.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "io/files.hpp"
+#include "io/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/machine.hpp"
 #include "spdnn/error.hpp"
@@ -32,7 +35,7 @@ po::options_description layer_options() {
       ("trials", text("5"), "measurements; the median counts")                                         //
       ("seconds", text("2"), "begin no trial of a measurement later than this")                        //
       ("variants", text("all"), "names joined by commas, or all that can run here but cpu_reference")  //
-      ("json", po::value<std::string>(), "write one JSON line per measurement here");
+      ("json", po::value<std::string>(), "write one JSON line per measurement here (-: stdout)");
   return options;
 }
 
@@ -121,29 +124,29 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
 /// short. What a variant does not take is skipped, and what fails does not keep the others from running.
 class LayersRun {
  public:
-  explicit LayersRun(std::optional<std::string> json_path) : json_path_(std::move(json_path)) {
-    fmt::print("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree", "images",
-               "ms a layer", "Tedges/s", "MB", "ceiling", "trials");
+  explicit LayersRun(std::optional<std::string> json_path)
+      : json_path_(std::move(json_path)), table_(json_path_ == "-" ? stderr : stdout) {
+    if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
+    put(fmt::format("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree",
+                    "images", "ms a layer", "Tedges/s", "MB", "ceiling", "trials"));
   }
 
   void measure(const LayerBench& bench, const std::vector<const Variant*>& variants) {
     std::optional<LayerProblem> problem;
     for (const Variant* variant : variants) {
       const double ceiling = ceiling_of(variant->device);
-      fmt::print("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree);
-      std::fflush(stdout);
+      put(fmt::format("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree));
       const std::optional<LayerTiming> timing = attempt(*variant, bench, problem);
       if (!timing) continue;
       print(*timing, ceiling);
-      json_ += json_line(*variant, bench, *timing, ceiling);
-      if (json_path_) write_text(*json_path_, json_);
+      keep(json_line(*variant, bench, *timing, ceiling));
     }
   }
 
   void finish() const {
     for (const auto& [device, ceiling] : ceilings_)
-      fmt::print("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n", to_string(device),
-                 ceiling / 1e9);
+      put(fmt::format("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n",
+                      to_string(device), ceiling / 1e9));
     if (failed_ > 0) throw DeviceError(fmt::format("measurements that failed: {}; the table says why", failed_));
   }
 
@@ -157,12 +160,12 @@ class LayersRun {
       if (!problem) problem = make_problem(bench);
       return time_layers(variant, bench, *problem, options);
     } catch (const UsageError& error) {
-      fmt::print("skipped: {}\n", error.what());
+      put(fmt::format("skipped: {}\n", error.what()));
       return std::nullopt;
     } catch (const DeviceError& error) {
-      fmt::print("failed: {}\n", error.what());
+      put(fmt::format("failed: {}\n", error.what()));
     } catch (const std::bad_alloc&) {
-      fmt::print("failed: out of host memory\n");
+      put("failed: out of host memory\n");
     }
     ++failed_;
     return std::nullopt;
@@ -173,14 +176,26 @@ class LayersRun {
     return ceilings_[device];
   }
 
-  static void print(const LayerTiming& timing, double ceiling) {
+  void print(const LayerTiming& timing, double ceiling) const {
     const double median = timing.seconds.median;
-    fmt::print("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
-               timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
-               100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials);
+    put(fmt::format("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
+                    timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
+                    100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials));
+  }
+
+  void put(const std::string& text) const {
+    std::fputs(text.c_str(), table_);
+    std::fflush(table_);
+  }
+
+  /// A file is written anew with each line; stdout takes one line after another.
+  void keep(const std::string& line) {
+    json_ = json_path_ == "-" ? line : json_ + line;
+    if (json_path_) write_text(output_path(*json_path_), json_);
   }
 
   std::optional<std::string> json_path_;
+  std::FILE* table_;
   std::string json_;
   std::map<Device, double> ceilings_;
   int failed_ = 0;  ///< measurements

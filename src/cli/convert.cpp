@@ -7,6 +7,7 @@
 #include "core/system_failure.hpp"
 #include "io/files.hpp"
 #include "io/layer_files.hpp"
+#include "io/outputs.hpp"
 #include "io/path_kind.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
@@ -93,6 +94,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
     refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"}, "an OUT of text layers, which hold weights");
   if (!passes) refuse(values, {"plan-device"}, "a network that is stored without its plan");
   const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
+  check_outputs({{"OUT", out, form != Form::packed}}, {{"IN", in}});
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
   request.layers = count_of(values, "layers");
@@ -116,6 +118,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan", "plan-device"}, "images");
   form_of(out);  // an unknown form is found before the work
+  check_outputs({{"OUT", out}}, {{"IN", in}});
   write_images(out, read_images(in, count_of(values, "neurons"), count_of(values, "images")));
 }
 

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "data/official.hpp"
 #include "io/files.hpp"
+#include "io/outputs.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -82,6 +83,7 @@ int generate_network(const Arguments& arguments) {
   const Path out = required(values, "out", kNetworkUsage);
   const Form form =
       network_form(out, values.count("form") != 0 ? std::optional(values["form"].as<std::string>()) : std::nullopt);
+  check_outputs({{"--out", out, form != Form::packed}}, {});
   const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
 
   const Network network = make_network(values, neurons, layers, progress);
@@ -121,6 +123,9 @@ int generate_inputs(const Arguments& arguments) {
   const Index neurons = parse_count("neurons", required(values, "neurons", kInputsUsage));
   const Path out = required(values, "out", kInputsUsage);
   form_of(out);  // refuses a name without a form before the work is done
+  std::vector<NamedInput> inputs;
+  if (values.count("mnist") != 0) inputs.push_back({"--mnist", values["mnist"].as<std::string>()});
+  check_outputs({{"--out", out}}, inputs);
   const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
 
   const ImageSet images = make_images(values, neurons, progress);

@@ -3,6 +3,7 @@
 #include "cli/engine_choice.hpp"
 #include "cli/plan_device.hpp"
 #include "cli/problem.hpp"
+#include "cli/result_files.hpp"
 #include "cli/verify.hpp"
 #include "core/background.hpp"
 #include "core/parallel.hpp"
@@ -33,8 +34,8 @@ po::options_description infer_options() {
       ("compare", "time --reduce dead as well and print its rate beside")                                            //
       ("truth", po::value<std::string>(), "file of the true categories")                                             //
       ("verify", po::value<std::string>(), "recompute K images (or all) with cpu_reference and compare")             //
-      ("categories", po::value<std::string>(), "write the categories here, in the challenge's format")               //
-      ("json", po::value<std::string>(), "write the report here as one JSON line");
+      ("categories", po::value<std::string>(), "write the categories here (-: stdout), in the challenge's format")   //
+      ("json", po::value<std::string>(), "write the report here (-: stdout) as one JSON line");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(image_options()).add(run);
   return all;
@@ -235,6 +236,7 @@ int infer(const Arguments& arguments) {
   const Passes passes = parse_passes(values["reduce"].as<std::string>());
   RunOptions options = run_options(values);
   require_threads(options.engine.threads);
+  ResultFiles files(values);
   // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
   DeviceStart start = begin_start(values);
   ImageSource image_source(values);
@@ -253,7 +255,7 @@ int infer(const Arguments& arguments) {
   take_over(run(*choice.variant, plan, images, options), report);
 
   const Stopwatch writing;
-  if (const auto path = text_of(values, "categories")) write_categories(*path, report.outcome.categories);
+  files.write_categories(report.outcome.categories);
   report.seconds.write = writing.seconds();
   report.seconds.total = report.seconds.load + process.seconds();
 
@@ -264,8 +266,7 @@ int infer(const Arguments& arguments) {
   if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
   if (report.precision == Precision::fp16)
     report.against_fp32 = compare_with_fp32(prepared, *choice.variant, options, report.outcome);
-  fmt::print("{}", to_text(report));
-  if (const auto path = text_of(values, "json")) write_text(*path, to_json(report));
+  files.finish(report);
   return static_cast<int>(exit_code(report));
 }
 
