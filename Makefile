@@ -75,14 +75,14 @@ ifeq ($(GPU),1)
   LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
-.PHONY: io-bench all deps demo test run-tests mutants gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
+.PHONY: io-bench all deps demo test run-tests hostile run-hostile mutants gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \
 	kernel-bench bench-gpu results \
 	clean help
 .DELETE_ON_ERROR:
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
+	@echo 'targets: all (default) deps demo test hostile mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
 	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz   MUTANTS="NAME ..."'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
@@ -155,6 +155,12 @@ MUTANTS          ?= *
 MUTANTS_MAY_LIVE ?= 0
 mutants: build/.deps-TEST
 	@CXX='$(CXX)' ./tests/mutants/run.py --may-live $(MUTANTS_MAY_LIVE) '$(MUTANTS)'
+
+# Writers killed at random, writers and readers at once. Takes minutes; HOSTILE="--kills 60 --pairs 20 --readers 20" fewer.
+hostile: build/.deps-TEST
+	@$(MAKE) --no-print-directory -j$$(nproc) GPU=$(HOST_GPU) run-hostile
+run-hostile: $(PROGRAM)
+	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
 test-mpi:
 	@echo 'This version has no MPI: there is nothing to test.'
 

@@ -51,10 +51,7 @@ void ResultFiles::finish(const Report& report) {
     attempt([&] {
       AtomicFile json(output_path(*json_path_));
       json.write(to_json(report));
-      json.sync();
-      const auto hold = hold_temporaries();
-      if (categories_) categories_->commit();
-      json.commit();
+      AtomicFile::commit_together({categories_.get(), &json});
     });
   }
   if (error_) std::rethrow_exception(error_);

@@ -92,14 +92,20 @@ void AtomicFile::sync() {
   if (::close(file_.release()) != 0) fail();  // network file systems report a full disk only here
 }
 
-void AtomicFile::commit() {
-  sync();
-  if (!temporary_) return;
+void AtomicFile::commit_together(std::initializer_list<AtomicFile*> files) {
+  for (AtomicFile* const file : files)
+    if (file != nullptr) file->sync();
   const auto hold = hold_temporaries();
+  for (AtomicFile* const file : files)
+    if (file != nullptr) file->put_in_place();
+  for (AtomicFile* const file : files)
+    if (file != nullptr && file->temporary_ && !sync_directory(file->target_.path.parent_path())) file->fail();
+}
+
+void AtomicFile::put_in_place() {
+  if (!temporary_) return;
   if (::rename(temporary_->path().c_str(), target_.path.c_str()) != 0) fail();
   temporary_->put_in_place();
-  temporary_.reset();
-  if (!sync_directory(target_.path.parent_path())) fail();
 }
 
 void AtomicFile::fail() const { fail_to_write(path_, errno); }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -23,7 +24,7 @@ namespace spdnn {
 ///   file.write(text);  // as often as needed
 ///   file.commit();
 ///
-/// Files that belong together are all synced before the first is committed.
+/// Files that belong together are committed together.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
@@ -42,12 +43,16 @@ class AtomicFile {
   /// All that was written is on the disk, still under the temporary name. Nothing may be written afterwards.
   void sync();
   /// Syncs, renames, syncs the directory. Nothing may be written afterwards.
-  void commit();
+  void commit() { commit_together({this}); }
+  /// All are synced before the first is renamed; then there is nothing between one rename and the next, and a signal
+  /// waits. Null stands for no file.
+  static void commit_together(std::initializer_list<AtomicFile*> files);
 
  private:
   void open_directly();
   void open_in_place();
   void open_temporary();
+  void put_in_place();
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_;

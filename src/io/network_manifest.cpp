@@ -6,14 +6,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
 #include "core/parallel.hpp"
 #include "io/descriptor.hpp"
 #include "io/network_digest.hpp"
-#include "io/mapped_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -105,8 +108,12 @@ NetworkManifest parse_manifest(const Path& path, std::string_view text) {
 
 std::optional<NetworkManifest> read_manifest(const Path& directory) {
   const Path path = directory / kManifestName;
-  if (!exists(path)) return {};
-  return parse_manifest(path, MappedFile(path).text());
+  std::error_code none;
+  if (!exists(path, none)) return {};
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw DataError(path.string() + ": cannot read: " + std::generic_category().message(errno));
+  return parse_manifest(path, text);
 }
 
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include "io/layer_files.hpp"
 #include "io/output_target.hpp"
 #include "spdnn/error.hpp"
@@ -27,8 +29,9 @@ bool replaces(const OutputTarget& output, const Path& existing) {
 void check_against(const NamedOutput& output, const OutputTarget& target, const NamedInput& input) {
   const std::string what = fmt::format("{} {}", input.name, input.path.string());
   if (replaces(target, input.path)) refuse(output, what);
-  if (is_directory(input.path)) {
-    for (const auto& entry : std::filesystem::directory_iterator(input.path))
+  std::error_code none;  // an input that cannot be looked at will be refused by its reader
+  if (is_directory(input.path, none)) {
+    for (const auto& entry : std::filesystem::directory_iterator(input.path, none))
       if (parse_layer_name(entry.path().filename().string()) && replaces(target, entry.path()))
         refuse(output, fmt::format("{} of {}", entry.path().filename().string(), what));
   } else if (output.directory && parse_layer_name(input.path.filename().string())) {
