@@ -106,8 +106,6 @@ bool take_over_attributes(int descriptor, const struct stat& from) {
   return ::fchmod(descriptor, mode) == 0 && owner && group;
 }
 
-void fail_to_write(const fs::path& path, int error) {
-  throw_system_failure(path, "cannot write", error);
-}
+void fail_to_write(const fs::path& path, int error) { throw_system_failure(path, "cannot write", error); }
 
 }  // namespace spdnn
