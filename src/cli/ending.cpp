@@ -62,6 +62,7 @@ void end_for_a_library() {
 void guard_every_end() {
   open_standard_descriptors();
   pipe_signal_was_default = std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
+  std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(end_by_exception);
   std::atexit(end_for_a_library);
 }

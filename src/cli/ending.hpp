@@ -6,7 +6,8 @@ namespace spdnn::cli {
 /// well, with one line on stderr:
 /// - Descriptors 0, 1 and 2 are open. Where the caller closed one, reading and writing there fail, and no file that is
 ///   opened later gets its number and with it the messages.
-/// - A pipe that nobody reads is an error of write(), not a signal: what goes to files is still written.
+/// - A pipe that nobody reads and a file beyond the limit of the shell (ulimit -f) are errors of write(), not signals:
+///   what goes to other files is still written.
 /// - An exception that cannot be caught, or a library that ends the program by itself (libgomp does where it gets no
 ///   thread, FFTW where it gets no memory), is exit code 4.
 void guard_every_end();

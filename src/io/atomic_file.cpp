@@ -9,6 +9,8 @@
 #include <string>
 #include <system_error>
 
+#include "spdnn/error.hpp"
+
 namespace spdnn {
 
 namespace fs = std::filesystem;
@@ -79,6 +81,9 @@ void AtomicFile::write_at(std::uint64_t position, std::span<const std::byte> byt
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(position));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == ESPIPE)
+      throw DataError(path_.string() +
+                      ": cannot write: it is a pipe, expected a file: this form is not written in order");
     if (written < 0) fail();
     position += static_cast<std::uint64_t>(written);
     bytes = bytes.subspan(static_cast<std::size_t>(written));

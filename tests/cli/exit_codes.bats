@@ -162,6 +162,22 @@ RUNS
 RUNS
 }
 
+@test "pipes where files are needed, files beyond the limit and too many open files are errors that say so" {
+  "$SPDNN" convert net net.spdnn --bias -0.25
+  # shellcheck disable=SC2016
+  one_line 3 'spdnn: /dev/stdout: cannot write: it is a pipe, expected a file: *' \
+    bash -o pipefail -c '"$1" convert net.spdnn /dev/stdout --form packed | cat' bash "$SPDNN"
+  (
+    ulimit -f 1
+    one_line 3 'spdnn: big.spdnn: cannot write: File too large' \
+      "$SPDNN" generate network --family random --neurons 1024 --layers 1 --degree 8 --out big.spdnn
+  )
+  [ ! -e big.spdnn ]
+  # shellcheck disable=SC2016
+  one_line 4 'spdnn: *: cannot *: Too many open files' \
+    bash -c 'exec 3>&- && ulimit -n 4 && exec "$@"' bash "$SPDNN" convert net out --form mtx
+}
+
 @test "every option and name refuses an empty value" {
   while read -r arguments; do
     one_line 2 'spdnn: --*: the value is empty' bash -c "$SPDNN $arguments"
