@@ -11,8 +11,8 @@
 
 namespace spdnn {
 
-/// An immutable array with shared storage: made from a vector, from a fresh allocation, or pointing into a mapped file
-/// that stays mapped as long as any array points into it. Copying costs two words and a count.
+/// An immutable array with shared storage: made from a vector or from a fresh allocation, which stays as long as any
+/// array points into it. Copying costs two words and a count.
 template <class T>
 class Array {
  public:

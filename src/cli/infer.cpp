@@ -120,6 +120,7 @@ struct Prepared {
   bool official_network = false;  ///< where the plan was stored and its network was not read: if what it says is true
   bool planned_on_cuda = false;
   bool plan_was_stored = false;
+  std::vector<std::string> reader_notes;
 };
 
 Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, DeviceStart& start,
@@ -138,6 +139,7 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
     prepared.official_network = prepared.given->official;
     if (prepared.plan_was_stored)
       check_stored_plan(*text_of(values, "network"), prepared.plan, prepared.given->network);
+    prepared.reader_notes = prepared.given->notes;
     seconds.read = watch.lap();
   }
   if (!prepared.plan_was_stored) {
@@ -148,6 +150,8 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
     seconds.plan = watch.lap() - start.seconds().waited;
   }
   prepared.images = images.get(prepared.plan.inputs());
+  const auto empty = notes_on_empty_files(values);
+  prepared.reader_notes.insert(prepared.reader_notes.end(), empty.begin(), empty.end());
   seconds.read += watch.lap();
   return prepared;
 }
@@ -252,6 +256,7 @@ int infer(const Arguments& arguments) {
   describe(plan, images, choice, options, report);
   if (prepared.plan_was_stored) report.notes.emplace_back("the plan was stored with the network");
   if (prepared.planned_on_cuda) report.notes.emplace_back(kPlannedOnCuda);
+  report.notes.insert(report.notes.end(), prepared.reader_notes.begin(), prepared.reader_notes.end());
   take_over(run(*choice.variant, plan, images, options), report);
 
   const Stopwatch writing;

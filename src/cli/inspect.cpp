@@ -101,6 +101,7 @@ int inspect(const Arguments& arguments) {
   print_layers(describe(given.network, plan));
   fmt::print("\npasses                       {}\n", to_string(plan.passes));
   for (const std::string& note : plan.notes) fmt::print("                             {}\n", note);
+  for (const std::string& note : given.notes) fmt::print("                             {}\n", note);
   if (passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
   print_certificates(plan);
   fmt::print("edges                        {} given, {} stored\n", plan.given_edges, plan.edges());

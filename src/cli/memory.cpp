@@ -8,6 +8,7 @@
 #include "core/parallel.hpp"
 #include "engines/run.hpp"
 #include "io/files.hpp"
+#include "io/packed_format.hpp"
 #include "io/path_kind.hpp"
 
 namespace spdnn::cli {
@@ -21,7 +22,9 @@ constexpr std::size_t kTextEdgeBytes = 30;
 
 std::size_t reading_bytes(const std::string& path, const Network& network) {
   if (path.empty()) return 0;
-  if (path_kind(path) == PathKind::file && form_of(path) == Form::packed) return std::filesystem::file_size(path);
+  // A block of each thread, from which the edges are decoded.
+  if (path_kind(path) == PathKind::file && form_of(path) == Form::packed)
+    return static_cast<std::size_t>(host_threads()) * packed::kBlockBytes;
   std::size_t edges = 0;
   for (const Layer& layer : network.layers) edges = std::max(edges, layer.weights.entries());
   return static_cast<std::size_t>(host_threads()) * kTextEdgeBytes * edges;

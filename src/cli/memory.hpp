@@ -14,7 +14,7 @@ namespace spdnn::cli {
 /// ones are there from the start.
 struct MemoryEstimate {
   std::size_t program = 0;  ///< code, libraries, stacks
-  std::size_t reading = 0;  ///< beside the network while it is read: the mapped file, or the text readers' buffers
+  std::size_t reading = 0;  ///< beside the network while it is read: the readers' buffers
   std::size_t network = 0;  ///< as given
   std::size_t plan = 0;     ///< stored layers and maps beyond what they share with the network
   std::size_t shared = 0;   ///< the network's storage that the plan keeps alive

@@ -109,7 +109,7 @@ GivenNetwork load_network(const po::variables_map& values) {
   NetworkFile file = read(values, *path);
   settle_parameters(values, *path, file);
   const bool official = is_official(file.network);
-  return {std::move(file.network), official};
+  return {std::move(file.network), official, std::move(file.notes)};
 }
 
 bool claims_official(const Plan& plan) {
@@ -136,6 +136,18 @@ std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& p
   Plan plan = read_plan(*path);
   if (plan.requested != passes) return std::nullopt;
   return plan;
+}
+
+std::vector<std::string> notes_on_empty_files(const po::variables_map& values) {
+  std::vector<std::string> notes;
+  const auto look = [&](const char* option, const char* meaning) {
+    const auto path = text_of(values, option);
+    if (path && path_kind(*path) == PathKind::file && std::filesystem::file_size(*path) == 0)
+      notes.push_back(fmt::format("{}: the file is empty: {}", *path, meaning));
+  };
+  look("truth", "no image is a category");
+  look("inputs", "images of zeros");
+  return notes;
 }
 
 ImageSource::ImageSource(const po::variables_map& values) : values_(values) {

@@ -20,7 +20,8 @@ po::options_description image_options();
 
 struct GivenNetwork {
   Network network;
-  bool official = false;  ///< known to be the official network of its size, by construction or by its digest
+  bool official = false;             ///< known to be the official network of its size, by construction or by its digest
+  std::vector<std::string> notes{};  ///< of the reader; see NetworkFile
 };
 
 /// Reads or generates the network and settles its bias, rule and cap: from the options, the files, or, for a network of
@@ -41,9 +42,12 @@ void check_stored_plan(const Path& path, const Plan& plan, const Network& networ
 /// another depth, bias, rule or cap.
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes);
 
+/// Notes on those of the files --truth and --inputs that have no byte: lists without lines, or failed copies.
+std::vector<std::string> notes_on_empty_files(const po::variables_map& values);
+
 /// The images of --inputs, or the official ones made from MNIST. A packed file is read from construction on, on a
-/// thread of its own: it is used where it lies, so that this takes no memory and few processors. Everything else waits
-/// for get(), as it takes all of both.
+/// thread of its own, as that takes little but the memory of the images. Everything else waits for get(), as it takes
+/// memory and all processors.
 class ImageSource {
  public:
   explicit ImageSource(const po::variables_map& values);

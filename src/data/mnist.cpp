@@ -1,39 +1,55 @@
 // MNIST's IDX format (LeCun, Cortes, Burges): big-endian words 0x00000803, images, rows, columns, then a byte a pixel.
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <optional>
+#include <span>
 
 #include "data/generate.hpp"
+#include "io/gz.hpp"
+#include "io/input_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
 
-struct CloseGz {
-  void operator()(gzFile file) const { gzclose_r(file); }
-};
-using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
-
-/// Reads exactly `size` bytes, or fewer at the end of the file. DataError where the file or its gzip stream is broken.
-std::size_t read_bytes(gzFile file, const std::string& name, std::uint8_t* out, std::size_t size) {
-  constexpr std::size_t kPiece = std::size_t{1} << 24U;  // gzread counts in int
-  std::size_t done = 0;
-  while (done < size) {
-    const int got = gzread(file, out + done, static_cast<unsigned>(std::min(kPiece, size - done)));
-    int code = Z_OK;
-    const char* const what = gzerror(file, &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-      throw DataError(fmt::format("{}: {}", name, code == Z_BUF_ERROR ? "the gzip stream is cut off" : what));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
+/// The bytes of an IDX file, decompressed where they are gzip's, whatever its name.
+class Bytes {
+ public:
+  explicit Bytes(const std::filesystem::path& path) : file_(path) {
+    constexpr std::array<std::uint8_t, 2> kGzip{0x1f, 0x8b};
+    std::array<std::uint8_t, 2> start{};
+    if (file_.size() >= start.size()) file_.read(0, std::as_writable_bytes(std::span(start)));
+    if (start == kGzip) gz_.emplace(file_);
   }
-  return done;
-}
+
+  /// Reads so many bytes, or fewer at the end of the file. DataError where the gzip stream is broken.
+  std::size_t read(std::span<std::uint8_t> to) {
+    if (gz_) return read_gz(to);
+    to = to.first(std::min(to.size(), file_.size() - position_));
+    file_.read(position_, std::as_writable_bytes(to));
+    position_ += to.size();
+    return to.size();
+  }
+  void check_unchanged() const { file_.check_unchanged(); }
+
+ private:
+  std::size_t read_gz(std::span<std::uint8_t> to) {
+    try {
+      return gz_->read({reinterpret_cast<char*>(to.data()), to.size()});
+    } catch (const GzProblem& problem) {
+      file_.check_unchanged();
+      throw DataError(fmt::format("{}: {}", file_.name(), problem.message));
+    }
+  }
+
+  InputFile file_;
+  std::optional<GzReader> gz_;
+  std::size_t position_ = 0;  ///< of a plain file
+};
 
 std::uint32_t big_endian(const std::uint8_t* bytes) {
   return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U | std::uint32_t{bytes[2]} << 8U | bytes[3];
@@ -43,14 +59,9 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
 
 MnistImages read_mnist(const std::filesystem::path& idx) {
   const std::string name = idx.string();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(idx, error))
-    throw DataError(fmt::format("{}: no such file; expected MNIST training images (IDX, plain or .gz)", name));
-  const GzFile file(gzopen(idx.c_str(), "rb"));  // reads plain files as they are
-  if (!file) throw DataError(fmt::format("{}: cannot be opened", name));
-
+  Bytes file(idx);
   std::array<std::uint8_t, 16> header{};
-  if (read_bytes(file.get(), name, header.data(), header.size()) != header.size())
+  if (file.read(header) != header.size())
     throw DataError(fmt::format("{}: ends within the IDX header of {} bytes", name, header.size()));
   constexpr std::uint32_t kMagic = 0x00000803;  // unsigned bytes, three dimensions
   const std::uint32_t magic = big_endian(header.data());
@@ -67,12 +78,13 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
 
   const std::size_t size = std::size_t{count} * kMnistSide * kMnistSide;
   const auto pixels = allocate<std::uint8_t>(size);
-  const std::size_t got = read_bytes(file.get(), name, pixels.get(), size);
+  const std::size_t got = file.read({pixels.get(), size});
   if (got != size)
     throw DataError(fmt::format("{}: holds {} bytes of pixels, expected {} for {} images", name, got, size, count));
-  std::uint8_t beyond = 0;
-  if (read_bytes(file.get(), name, &beyond, 1) != 0)
-    throw DataError(fmt::format("{}: has bytes behind its {} images", name, count));
+  // Asked for more, the file answers that it ends here: the gzip stream was checked to its end.
+  std::array<std::uint8_t, 1> beyond{};
+  if (file.read(beyond) != 0) throw DataError(fmt::format("{}: has bytes behind its {} images", name, count));
+  file.check_unchanged();
   return {count, Array<std::uint8_t>(pixels, size), name};
 }
 

@@ -33,8 +33,9 @@ struct NetworkRequest {
 /// cap.
 struct NetworkFile {
   Network network;
-  bool has_bias = false;  ///< bias files or a packed file gave the biases
-  bool has_rule = false;  ///< a packed file gave bias_rule and cap
+  bool has_bias = false;             ///< bias files or a packed file gave the biases
+  bool has_rule = false;             ///< a packed file gave bias_rule and cap
+  std::vector<std::string> notes{};  ///< what the reader should know: layers whose files are empty
 };
 NetworkFile read_network(const Path& path, const NetworkRequest& request);
 

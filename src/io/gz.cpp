@@ -1,36 +1,36 @@
 #include "io/gz.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <new>
 #include <stdexcept>
 
-#include "spdnn/error.hpp"
-
 namespace spdnn {
 
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, and a gzip header around it
+constexpr int kGzipWindow = 15 + 16;                         // zlib: the largest window, and a gzip header around it
+constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // read at once
 constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
 
 }  // namespace
 
-GzReader::GzReader(std::string name, std::span<const std::byte> bytes) : name_(std::move(name)), bytes_(bytes) {
-  if (bytes_.empty()) fail("the file is empty, expected gzip data");
+GzReader::GzReader(const InputFile& file)
+    : file_(file), piece_(std::make_unique_for_overwrite<std::byte[]>(kPieceBytes)) {
   if (inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
 }
 
 GzReader::~GzReader() { inflateEnd(&stream_); }
 
-void GzReader::fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
-
 void GzReader::feed() {
   if (stream_.avail_in > 0) return;
-  const std::size_t size = std::min(bytes_.size(), kMost);
-  stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes_.data()));  // zlib reads only
+  const std::size_t size = std::min(file_.size() - position_, kPieceBytes);
+  file_.read(position_, {piece_.get(), size});
+  position_ += size;
+  stream_.next_in = reinterpret_cast<Bytef*>(piece_.get());
   stream_.avail_in = static_cast<uInt>(size);
-  bytes_ = bytes_.subspan(size);
 }
 
 bool GzReader::start_member() {
@@ -39,6 +39,7 @@ bool GzReader::start_member() {
     ++stream_.next_in;
     --stream_.avail_in;
   }
+  if (stream_.avail_in == 0 && first) throw GzProblem{"the file is empty, expected gzip data", 0};
   if (stream_.avail_in == 0) return false;
   if (!first && inflateReset(&stream_) != Z_OK) throw std::logic_error("zlib: inflateReset failed");
   return inside_ = true;
@@ -56,10 +57,11 @@ std::size_t GzReader::read(std::span<char> out) {
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status == Z_STREAM_END) {
       inside_ = false;
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      fail(std::string("damaged or no gzip data (zlib: ") + (stream_.msg != nullptr ? stream_.msg : "error") + ")");
-    } else if (stream_.avail_out > 0 && stream_.avail_in == 0 && bytes_.empty()) {
-      fail("the gzip data is cut off, expected its end");
+    } else if (status != Z_OK && status != Z_BUF_ERROR && done < out.size()) {
+      const char* const what = stream_.msg != nullptr ? stream_.msg : "error";
+      throw GzProblem{fmt::format("damaged or no gzip data (zlib: {})", what), done};
+    } else if (stream_.avail_out > 0 && stream_.avail_in == 0 && position_ == file_.size()) {
+      throw GzProblem{"the gzip data is cut off, expected its end", done};
     }
   }
   return done;

@@ -3,33 +3,42 @@
 #include <zlib.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "io/input_file.hpp"
+
 namespace spdnn {
 
-/// Decompresses gzip data held in memory (a mapped file), a piece at a time. Members that follow one another are one
-/// stream; zero bytes behind the last (tape padding) are passed over. Checksums and lengths are checked by zlib.
+/// What is wrong with gzip data, and how much of what a read asked for came out before.
+struct GzProblem {
+  std::string message;
+  std::size_t good;  ///< bytes
+};
+
+/// Decompresses a gzip file, a piece at a time. Members that follow one another are one stream; zero bytes behind the
+/// last (tape padding) are passed over. Checksums and lengths are checked by zlib.
 class GzReader {
  public:
-  /// `name` is for messages; `bytes` must outlive the reader.
-  GzReader(std::string name, std::span<const std::byte> bytes);
+  /// The file must outlive the reader.
+  explicit GzReader(const InputFile& file);
   ~GzReader();
   GzReader(const GzReader&) = delete;
   GzReader& operator=(const GzReader&) = delete;
 
-  /// Fills `out` as far as there is data; less than asked for only at the end. DataError for data that is no gzip,
-  /// damaged or cut off.
+  /// Fills `out` as far as there is data; less than asked for only at the end, which has been checked then. GzProblem
+  /// for data that is no gzip, damaged or cut off.
   std::size_t read(std::span<char> out);
 
  private:
   bool start_member();
   void feed();
-  [[noreturn]] void fail(const std::string& what) const;
 
-  std::string name_;
-  std::span<const std::byte> bytes_;  ///< not yet handed to zlib
+  const InputFile& file_;
+  std::size_t position_ = 0;  ///< in the file, of what was not yet handed to zlib
+  std::unique_ptr<std::byte[]> piece_;
   z_stream stream_{};
   bool inside_ = false;  ///< a member has begun and not ended
 };

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/out_of_memory.hpp"
@@ -122,6 +123,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   std::mutex mutex;
   Progress progress(request.progress, "read layers", paths.size());
   std::size_t done = 0;
+  std::set<std::size_t> without_edges;
   const auto read = [&](std::size_t k) {
     Layer& layer = network.layers[k];
     layer.weights = read_weights(paths[k], shapes, k);
@@ -130,6 +132,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
       layer.bias = read_tsv_bias(source, layer.outputs());
     }
     const std::lock_guard lock(mutex);
+    if (layer.weights.entries() == 0) without_edges.insert(k);
     progress.update(++done);
   };
   if (parallel_over_files(paths))
@@ -137,6 +140,10 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   else
     for (std::size_t k = 0; k < paths.size(); ++k) read(k);
   check_chain(paths, network);
+  std::error_code gone;
+  for (const std::size_t k : without_edges)
+    if (file_size(paths[k], gone) == 0)
+      result.notes.push_back(paths[k].string() + ": the file is empty: a layer without edges");
   result.has_bias = !files.biases.empty() && files.biases.begin()->first <= paths.size();
   if (manifest) check_manifest(*manifest, files, network, extent);
   return result;

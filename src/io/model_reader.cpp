@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "io/row_order.hpp"
+
 namespace spdnn {
 
 using packed::kNone;
@@ -24,14 +26,29 @@ bool all_finite(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-/// Copies, and says whether all columns are below `cols`. The maximum, unlike a search, makes use of SIMD.
-bool widen_columns(const std::uint16_t* from, Index* to, std::size_t count, Index cols) {
+struct Widened {
   std::uint16_t largest = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    largest = std::max(largest, from[k]);
-    to[k] = from[k];
+  std::size_t falls = 0;  ///< places whose column is not greater than the one before
+};
+
+/// Copies, and looks at what is copied. Counting and the maximum, unlike a search, make use of SIMD.
+Widened widen_columns(std::span<const std::uint16_t> from, Index* to) {
+  constexpr std::size_t kPart = std::size_t{1} << 15;  // counts fit
+  Widened result;
+  if (!from.empty()) result.largest = static_cast<std::uint16_t>(to[0] = from[0]);
+  for (std::size_t begin = 1; begin < from.size(); begin += kPart) {
+    const std::size_t end = std::min(begin + kPart, from.size());
+    std::uint16_t falls = 0;
+    std::uint16_t largest = 0;
+    for (std::size_t k = begin; k < end; ++k) {
+      largest = std::max(largest, from[k]);
+      falls = static_cast<std::uint16_t>(falls + (from[k] <= from[k - 1] ? 1 : 0));
+      to[k] = from[k];
+    }
+    result.largest = std::max(result.largest, largest);
+    result.falls += falls;
   }
-  return largest < cols;
+  return result;
 }
 
 bool columns_fit(std::span<const Index> columns, Index cols) {
@@ -42,9 +59,9 @@ bool columns_fit(std::span<const Index> columns, Index cols) {
 
 /// Looks codes up in a palette that has been filled up to 256 or 65536 places, so that any code finds something.
 template <class Code>
-bool decode(const Code* codes, float* to, std::size_t count, const std::vector<float>& palette, std::size_t known) {
+bool decode(std::span<const Code> codes, float* to, const std::vector<float>& palette, std::size_t known) {
   Code largest = 0;
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = 0; k < codes.size(); ++k) {
     largest = std::max(largest, codes[k]);
     to[k] = palette[codes[k]];
   }
@@ -54,7 +71,7 @@ bool decode(const Code* codes, float* to, std::size_t count, const std::vector<f
 }  // namespace
 
 ModelReader::Model ModelReader::records(std::uint32_t section) {
-  const std::size_t size = file_.bytes(section).size();
+  const std::size_t size = file_.entry(section).bytes;
   const std::vector<std::byte> bytes = loader_.now<std::byte>(section, size);
   Model model;
   if (size < sizeof(ModelRecord)) refuse("its description", "cut short");
@@ -85,8 +102,9 @@ void ModelReader::next_layer(Model& model) {
   if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
   layer.bias.uniform = record.bias;
   if (record.biases != kNone)
-    layer.bias.values = loader_.in_place<double>(record.biases, layer.outputs(), where + ": a bias is not finite",
-                                                 [](std::span<const double> biases) { return all_finite(biases); });
+    layer.bias.values = loader_.plain<double>(
+        record.biases, layer.outputs(),
+        {where + ": a bias is not finite", [](auto, std::span<const double> biases) { return all_finite(biases); }});
   model.layers.push_back(std::move(layer));
 }
 
@@ -96,7 +114,9 @@ CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& whe
   matrix.rows = record.rows;
   matrix.cols = record.cols;
   matrix.offsets = offsets(record, where);
-  matrix.indices = indices(record, where);
+  const auto unordered = repeats_ == Repeats::refused ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+  matrix.indices = indices(record, where, matrix.offsets, unordered);
+  if (unordered) suspects_.push_back({matrix, where, unordered});
   if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
   matrix.value = record.value;
   matrix.values = values(record, where);
@@ -106,15 +126,15 @@ CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& whe
 Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string& where) {
   if (record.offsets != kNone) {
     const std::size_t count = std::size_t{record.rows} + 1;
-    const Offset* const begin = reinterpret_cast<const Offset*>(file_.bytes(record.offsets).data());
-    return loader_.in_place<Offset>(record.offsets, count, where + ": offsets descend or lead outside the matrix",
-                                    [begin, count, entries = record.entries](std::span<const Offset> part) {
-                                      const bool last = part.data() + part.size() == begin + count;
-                                      return (part.data() != begin || part.front() == 0) &&
-                                             (!last || part.back() == entries) &&
-                                             // Up to the next block's first, so that no step is left out.
-                                             std::is_sorted(part.data(), part.data() + part.size() + (last ? 0 : 1));
-                                    });
+    const auto ascend = [count, entries = record.entries](std::size_t first, std::span<const Offset> part) {
+      const bool last = first + part.size() == count;
+      return (first > 0 || part.front() == 0) && (!last || part.back() == entries) &&
+             std::is_sorted(part.begin(), part.end());
+    };
+    const auto step = [](const Offset* all, std::size_t at) { return all[at - 1] <= all[at]; };
+    return loader_.plain<Offset>(
+        record.offsets, count,
+        {where + ": offsets descend or lead outside the matrix", ascend, step, SectionLoader::Stage::first});
   }
   // Rows without entries are not worth a rule of their own, and would let a tiny file ask for huge memory.
   if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
@@ -133,16 +153,29 @@ Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string
   return regular_offsets_;
 }
 
-Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string& where) {
+Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
+                                  const std::shared_ptr<std::atomic<bool>>& unordered) {
   if (record.entries == 0 && record.indices == kNone) return {};
-  const std::string complaint = fmt::format("{}: a column is outside 1..{}", where, record.cols);
   const Index cols = record.cols;
-  if (cols > packed::kNarrowColumns)
-    return loader_.in_place<Index>(record.indices, record.entries, complaint,
-                                   [cols](std::span<const Index> columns) { return columns_fit(columns, cols); });
+  SectionLoader::Checks<Index> checks{.complaint = fmt::format("{}: a column is outside 1..{}", where, cols)};
+  checks.step = [offsets, unordered](const Index* columns, std::size_t at) {
+    if (unordered && !step_ascends(columns, at, offsets)) *unordered = true;
+    return true;
+  };
+  if (cols > packed::kNarrowColumns) {
+    checks.block = [cols, offsets, unordered](std::size_t first, std::span<const Index> columns) {
+      if (unordered && falls(columns) != falls_at_beginnings(first, columns, offsets)) *unordered = true;
+      return columns_fit(columns, cols);
+    };
+    return loader_.plain<Index>(record.indices, record.entries, std::move(checks));
+  }
   return loader_.converted<std::uint16_t, Index>(
-      record.indices, record.entries, complaint,
-      [cols](const std::uint16_t* from, Index* to, std::size_t count) { return widen_columns(from, to, count, cols); });
+      record.indices, record.entries, std::move(checks),
+      [cols, offsets, unordered](std::size_t first, std::span<const std::uint16_t> from, Index* to) {
+        const Widened widened = widen_columns(from, to);
+        if (unordered && widened.falls != falls_at_beginnings(first, from, offsets)) *unordered = true;
+        return widened.largest < cols;
+      });
 }
 
 Array<float> ModelReader::values(const MatrixRecord& record, const std::string& where) {
@@ -154,8 +187,9 @@ Array<float> ModelReader::values(const MatrixRecord& record, const std::string& 
     case 2:
       return coded_values<std::uint16_t>(record, where);
     case 4:
-      return loader_.in_place<float>(record.values, record.entries, where + ": a value is not finite",
-                                     [](std::span<const float> values) { return all_finite(values); });
+      return loader_.plain<float>(
+          record.values, record.entries,
+          {where + ": a value is not finite", [](auto, std::span<const float> values) { return all_finite(values); }});
     default:
       refuse(where, fmt::format("values of {} bytes, expected 0, 1, 2 or 4", record.value_bytes));
   }
@@ -164,16 +198,27 @@ Array<float> ModelReader::values(const MatrixRecord& record, const std::string& 
 template <class Code>
 Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
   constexpr std::size_t kMost = std::size_t{std::numeric_limits<Code>::max()} + 1;
-  const std::size_t known = file_.bytes(record.palette).size() / sizeof(float);
+  const std::size_t known = file_.entry(record.palette).bytes / sizeof(float);
   if (known > kMost) refuse(where, fmt::format("a palette of {} values, expected at most {}", known, kMost));
   std::vector<float> palette = loader_.now<float>(record.palette, known);
   if (!all_finite(palette)) refuse(where, "a value is not finite");
   palette.resize(kMost);
   return loader_.converted<Code, float>(
-      record.values, record.entries, where + ": a value outside the palette",
-      [palette = std::move(palette), known](const Code* codes, float* to, std::size_t count) {
-        return decode(codes, to, count, palette, known);
+      record.values, record.entries, {.complaint = where + ": a value outside the palette"},
+      [palette = std::move(palette), known](auto, std::span<const Code> codes, float* to) {
+        return decode(codes, to, palette, known);
       });
+}
+
+void ModelReader::run(ProgressMode mode) {
+  loader_.run(mode);
+  for (const Suspect& suspect : suspects_) {
+    if (!*suspect.unordered) continue;
+    if (const auto twice = repeated_entry(suspect.matrix))
+      refuse(suspect.where,
+             fmt::format("row {} holds column {} twice, expected once", twice->first + 1, twice->second + 1));
+  }
+  suspects_.clear();
 }
 
 }  // namespace spdnn

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/files.hpp"
+#include "io/input_file.hpp"
 #include "io/packed_format.hpp"
 
 namespace spdnn {
@@ -16,31 +17,34 @@ namespace spdnn {
 class PackedFile {
  public:
   explicit PackedFile(const Path& path);
-  /// A file that is in memory at an address divisible by 64; `name` stands in messages.
+  /// A file that is in memory; `name` stands in messages.
   PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
 
   const packed::Header& header() const { return header_; }
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return file_.size(); }
   std::size_t sections() const { return table_.size(); }
   /// DataError where the record that names this section leads outside the table.
   const packed::SectionEntry& entry(std::uint32_t section) const;
-  std::span<const std::byte> bytes(std::uint32_t section) const;
-  /// The zeros between this section and what lies before it.
-  std::span<const std::byte> gap_before(std::uint32_t section) const;
+  /// Copies the bytes of a section from `first` on.
+  void read(std::uint32_t section, std::uint64_t first, std::span<std::byte> to) const {
+    file_.read(entry(section).offset + first, to);
+  }
+  /// Advice that a section is about to be read.
+  void will_need(std::uint32_t section) const { file_.will_need(entry(section).offset, entry(section).bytes); }
+  /// DataError where the bytes between this section and what lies before it are not zero.
+  void check_gap_before(std::uint32_t section) const;
   /// The section of a kind other than data; at most one has it.
   std::optional<std::uint32_t> find(packed::Kind kind) const;
-  const std::shared_ptr<const std::byte>& owner() const { return data_; }
 
-  /// Throws DataError: the file's name and `what`.
+  /// Throws DataError: the file's name and `what`; or that the file changed, where it did.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
   void check_header();
   void check_table();
 
-  std::string name_;
-  std::shared_ptr<const std::byte> data_;
-  std::size_t size_;
+  std::shared_ptr<const std::byte> memory_;  ///< of a file in memory
+  InputFile file_;
   packed::Header header_;
   std::vector<packed::SectionEntry> table_;
 };

@@ -17,9 +17,9 @@
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
 /// ImagesRecord; all other sections are plain arrays of numbers (kind data) which the records name by their place in
-/// the table. So a plan is read without touching the network beside it, and arrays are used where they lie in the
-/// mapped file. Checksums: Header seals itself and the table, the table seals the sections, and the reader refuses
-/// gaps that are not zero, so that no byte of a file can change unnoticed.
+/// the table. So a plan is read without touching the network beside it, and arrays that memory holds as the file does
+/// are read where they stay. Checksums: Header seals itself and the table, the table seals the sections, and the reader
+/// refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
 /// What keeps files small: columns take two bytes in matrices of up to 65536 columns; rows of equal length need no
 /// offsets; a repeated value is stored once (no bytes per entry), up to 256 different ones as a palette and one byte

@@ -40,17 +40,15 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
   if (bits.rows > kMaxIndex || bits.cols > kMaxIndex) file.fail("is corrupted: more than 2^31-1 images or neurons");
   const std::size_t width = bits.words_per_row();
   const std::uint64_t padding = bits.cols % 64 == 0 ? 0 : ~std::uint64_t{0} << (bits.cols % 64);
-  const auto* const begin = reinterpret_cast<const std::uint64_t*>(file.bytes(record.bits).data());
-  bits.words = loader.in_place<std::uint64_t>(
-      record.bits, bits.rows * width, fmt::format("images: a neuron is outside 1..{}", bits.cols),
-      [=](std::span<const std::uint64_t> words) {
-        if (padding == 0) return true;
-        const auto first = static_cast<std::size_t>(words.data() - begin);
-        bool clean = true;
-        for (std::size_t last = width - 1 - first % width; last < words.size(); last += width)
-          clean = clean && (words[last] & padding) == 0;
-        return clean;
-      });
+  bits.words = loader.plain<std::uint64_t>(record.bits, bits.rows * width,
+                                           {fmt::format("images: a neuron is outside 1..{}", bits.cols),
+                                            [=](std::size_t first, std::span<const std::uint64_t> words) {
+                                              bool clean = true;
+                                              for (std::size_t last = width - 1 - first % width;
+                                                   padding != 0 && last < words.size(); last += width)
+                                                clean = clean && (words[last] & padding) == 0;
+                                              return clean;
+                                            }});
   loader.run(ProgressMode::never);
   return bits;
 }
@@ -60,15 +58,15 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
 ImageSet load_images(const PackedFile& file) {
   const auto section = file.find(Kind::images);
   if (!section) file.fail("holds no images");
-  ModelReader reader(file);
-  if (file.bytes(*section).size() != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
+  ModelReader reader(file, ModelReader::Repeats::refused);
+  if (file.entry(*section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
   const auto bytes = reader.loader().now<std::byte>(*section, sizeof(packed::ImagesRecord));
   packed::ImagesRecord record;
   std::memcpy(&record, bytes.data(), sizeof record);
   if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
   ImageSet images{reader.matrix(record.sparse, "images")};
-  reader.loader().run(ProgressMode::never);
+  reader.run(ProgressMode::never);
   return images;
 }
 

@@ -38,7 +38,7 @@ void forget_entries(CsrMatrix& matrix) {
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
   const auto section = file.find(Kind::network);
   if (!section) file.fail("holds no network");
-  ModelReader reader(file);
+  ModelReader reader(file, ModelReader::Repeats::refused);
   ModelReader::Model model = reader.records(*section);
   const std::size_t count = request.layers.value_or(model.record.layers);
   if (count > model.record.layers)
@@ -46,7 +46,7 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   model.layer_records.resize(count);
   check_sizes(file, model.layer_records, request.neurons);
   reader.layers(model, count);
-  reader.loader().run(request.progress);
+  reader.run(request.progress);
   NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
   return result;
 }
@@ -55,7 +55,7 @@ std::uint64_t packed_network_digest(const Path& path, Offset edges_at_once) {
   const PackedFile file(path);
   const auto section = file.find(Kind::network);
   if (!section) file.fail("holds no network");
-  ModelReader reader(file);
+  ModelReader reader(file, ModelReader::Repeats::refused);
   ModelReader::Model model = reader.records(*section);
   NetworkDigest digest(model.bias_rule, model.cap);
   std::size_t first = 0;  // of the layers that are read together
@@ -64,7 +64,7 @@ std::uint64_t packed_network_digest(const Path& path, Offset edges_at_once) {
     reader.next_layer(model);
     edges += model.layers.back().weights.entries();
     if (edges < edges_at_once && k + 1 < model.layer_records.size()) continue;
-    reader.loader().run(ProgressMode::never);
+    reader.run(ProgressMode::never);
     digest.add(std::span(model.layers).subspan(first));
     for (edges = 0; first < model.layers.size(); ++first) forget_entries(model.layers[first].weights);
   }

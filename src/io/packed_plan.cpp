@@ -49,12 +49,11 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   const std::size_t depth = record.layers;
   if (record.given_neurons != kNone) plan.given_neurons = loader.now<Index>(record.given_neurons, depth + 1);
   if (record.error_bounds != kNone) plan.error_bounds = loader.now<double>(record.error_bounds, depth);
-  if (record.notes != kNone) plan.notes = split_notes(loader.now<char>(record.notes, file.bytes(record.notes).size()));
+  if (record.notes != kNone) plan.notes = split_notes(loader.now<char>(record.notes, file.entry(record.notes).bytes));
   for (const LayerRecord& layer : model.layer_records) {
     Array<Index> map;
     if (layer.expansion != kNone)
-      map = loader.in_place<Index>(layer.expansion, file.bytes(layer.expansion).size() / sizeof(Index), "",
-                                   [](std::span<const Index>) { return true; });
+      map = loader.plain<Index>(layer.expansion, file.entry(layer.expansion).bytes / sizeof(Index), {});
     plan.expansion.push_back(map);
   }
   return plan;
@@ -100,14 +99,14 @@ void check_plan(const Plan& plan) {
 Plan load_plan(const PackedFile& file) {
   const auto section = file.find(Kind::plan);
   if (!section) file.fail("holds no plan");
-  ModelReader reader(file);
+  ModelReader reader(file, ModelReader::Repeats::allowed);
   Plan plan = plan_of(file, reader, *section);
   std::shared_ptr<Plan> in_order;
   if (const auto other = file.find(Kind::plan_in_order)) {
     in_order = std::make_shared<Plan>(plan_of(file, reader, *other));
     plan.in_order = in_order;
   }
-  reader.loader().run(ProgressMode::never);
+  reader.run(ProgressMode::never);
   const bool with_network = (file.header().contents & packed::kNetwork) != 0;
   if (with_network && plan.network_digest != file.header().network_digest)
     file.fail(fmt::format("its plan was made for another network (digest {:016x}, expected {:016x})",

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,51 +12,77 @@
 
 namespace spdnn {
 
-/// Loads the sections of a packed file in one parallel pass: ask for arrays, then run(). In the pass each block of a
-/// section is checked against its checksum, its numbers are checked for what they may be and, where memory holds them
-/// in another form, converted by the thread that just checked them. Arrays are valid after run(), which throws
-/// DataError otherwise. Cost: each section is read once, and no array is written but converted ones.
+/// Loads the sections of a packed file in parallel: ask for arrays, then run(). Each block of a section is read,
+/// checked against its checksum, its numbers are checked for what they may be and, where memory holds them in another
+/// form, converted, all by one thread while they are in its cache: what was checked is what is used, whatever happens
+/// to the file. Arrays are valid after run(), which throws DataError otherwise. Cost: each section is read once, into
+/// its array, or into a block of the thread where it is converted.
 class SectionLoader {
  public:
   explicit SectionLoader(const PackedFile& file) : file_(file), used_(file.sections(), false) {}
 
-  /// Looks at numbers first .. first+count-1 of a section; false where they are not what they must be.
-  using Check = std::function<bool(std::size_t first, std::size_t count)>;
-
-  /// `count` numbers used where they lie in the file. `complaint` is the message where `check` says no.
+  /// What is asked about the numbers of a section. Sections of the first stage are complete and right when those of the
+  /// second are looked at.
+  enum class Stage { first, second };
   template <class T>
-  Array<T> in_place(std::uint32_t section, std::size_t count, const std::string& complaint,
-                    const std::function<bool(std::span<const T>)>& check) {
-    const std::span<const T> numbers = claim<T>(section, count);
+  struct Checks {
+    std::string complaint{};  ///< the message where one of these says no
+    /// Looks at the numbers of a block, of which the first has the place `first`.
+    std::function<bool(std::size_t first, std::span<const T> numbers)> block{};
+    /// Looks at the step from numbers[at - 1] to numbers[at], where another block begins, once all are there.
+    std::function<bool(const T* numbers, std::size_t at)> step{};
+    Stage stage = Stage::second;
+  };
+
+  /// `count` numbers as they are in the file.
+  template <class T>
+  Array<T> plain(std::uint32_t section, std::size_t count, Checks<T> checks) {
+    claim(section, count, sizeof(T));
+    const std::shared_ptr<T[]> target = storage<T>(count);
+    const auto take = [to = target.get(), check = std::move(checks.block)](const std::byte*, std::size_t first,
+                                                                           std::size_t n) {
+      return !check || check(first, {to + first, n});
+    };
     jobs_.push_back({section,
                      sizeof(T),
-                     complaint,
-                     [=](std::size_t first, std::size_t n) { return check(numbers.subspan(first, n)); },
-                     {}});
-    return {std::shared_ptr<const T[]>(file_.owner(), numbers.data()), count};
-  }
-
-  /// `count` numbers of the file as numbers of another type. `convert` gets source, destination and their length.
-  template <class From, class To>
-  Array<To> converted(std::uint32_t section, std::size_t count, const std::string& complaint,
-                      const std::function<bool(const From*, To*, std::size_t)>& convert) {
-    const std::span<const From> numbers = claim<From>(section, count);
-    const std::shared_ptr<To[]> target = storage<To>(count);
-    To* const out = target.get();
-    jobs_.push_back({section,
-                     sizeof(From),
-                     complaint,
-                     [=](std::size_t first, std::size_t n) { return convert(&numbers[first], out + first, n); },
+                     reinterpret_cast<std::byte*>(target.get()),
+                     checks.stage,
+                     std::move(checks.complaint),
+                     take,
+                     step_of(checks, target.get()),
                      {}});
     return {target, count};
   }
 
-  /// A small section, checked on the spot and copied out.
+  /// `count` numbers of the file as numbers of another type. `convert` checks as checks.block does and gets the place
+  /// of the first number, where they are, where they go.
+  template <class From, class To>
+  Array<To> converted(std::uint32_t section, std::size_t count, Checks<To> checks,
+                      std::function<bool(std::size_t first, std::span<const From>, To*)> convert) {
+    claim(section, count, sizeof(From));
+    const std::shared_ptr<To[]> target = storage<To>(count);
+    const auto take = [to = target.get(), convert = std::move(convert)](const std::byte* block, std::size_t first,
+                                                                        std::size_t n) {
+      return convert(first, {reinterpret_cast<const From*>(block), n}, to + first);
+    };
+    jobs_.push_back({section,
+                     sizeof(From),
+                     nullptr,
+                     checks.stage,
+                     std::move(checks.complaint),
+                     take,
+                     step_of(checks, target.get()),
+                     {}});
+    return {target, count};
+  }
+
+  /// A small section, read and checked on the spot.
   template <class T>
   std::vector<T> now(std::uint32_t section, std::size_t count) {
-    const std::span<const T> numbers = claim<T>(section, count);
-    check_now(section);
-    return {numbers.begin(), numbers.end()};
+    claim(section, count, sizeof(T));
+    std::vector<T> numbers(count);
+    read_now(section, std::as_writable_bytes(std::span(numbers)));
+    return numbers;
   }
 
   /// Memory for `count` numbers, shared with what else this loader loads: many small layers make one allocation.
@@ -71,25 +97,31 @@ class SectionLoader {
  private:
   struct Job {
     std::uint32_t section;
-    std::size_t width;  ///< bytes of a number
+    std::size_t width;  ///< bytes of a number in the file
+    std::byte* target;  ///< of numbers that stay as they are; null: each thread reads into its own block
+    Stage stage;
     std::string complaint;
-    Check check;
+    std::function<bool(const std::byte* block, std::size_t first, std::size_t count)> take;
+    std::function<bool(std::size_t at)> step;  ///< may be empty
     std::vector<std::uint64_t> hashes;
   };
   struct Block {
-    std::uint32_t job;
-    std::uint32_t number;
+    std::size_t job;
+    std::size_t number;
   };
 
-  /// The numbers of a section that no other record may use again; DataError where it does not hold `count` of them.
   template <class T>
-  std::span<const T> claim(std::uint32_t section, std::size_t count) {
-    claim_bytes(section, count, sizeof(T));
-    return {reinterpret_cast<const T*>(file_.bytes(section).data()), count};
+  static std::function<bool(std::size_t)> step_of(const Checks<T>& checks, const T* numbers) {
+    if (!checks.step) return {};
+    return [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
   }
-  void claim_bytes(std::uint32_t section, std::size_t count, std::size_t width);
-  void check_now(std::uint32_t section);
-  void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes);
+  /// DataError where the section does not hold so many numbers, or another record has used it.
+  void claim(std::uint32_t section, std::size_t count, std::size_t width);
+  void read_now(std::uint32_t section, std::span<std::byte> to);
+  void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const;
+  bool load(Job& job, std::size_t number, std::byte* scratch) const;
+  bool steps_are_good(const Job& job) const;
+  void run_stage(Stage stage, ProgressMode mode);
   std::shared_ptr<std::byte[]> bytes(std::size_t count);
 
   const PackedFile& file_;

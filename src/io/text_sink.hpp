@@ -14,7 +14,7 @@
 namespace spdnn {
 
 /// Writes a text file in pieces that are formatted in parallel, compressed each as a gzip member where the name ends in
-/// .gz, and put down in order. A text of no bytes becomes one blank line: readers take a file of no bytes for a failed
+/// .gz, and put down in order. A text of no bytes becomes one blank line: a file of no bytes looks like a failed
 /// copy. `format` fills the string of a piece, which may hold an earlier one's text. The caller commits.
 void write_in_pieces(AtomicFile& file, std::size_t pieces,
                      const std::function<void(std::size_t piece, std::string& text)>& format);

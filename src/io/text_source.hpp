@@ -3,50 +3,60 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "io/gz.hpp"
-#include "io/mapped_file.hpp"
+#include "io/input_file.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
-/// Text read from its beginning in rounds of whole lines: a mapped file, a .gz file decompressed round by round, or
-/// memory. The memory taken does not depend on the length of the text.
+/// No line may be longer: the round that holds it would take any amount of memory.
+inline constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+/// Text read from its beginning in rounds of whole lines; a file whose name ends in .gz is decompressed. The memory
+/// taken is that of a round and does not depend on the length of the text.
 class TextSource {
  public:
-  /// A file; one whose name ends in .gz is decompressed. DataError where it cannot be read or has no byte in it (what a
-  /// failed copy leaves behind; a text without entries is one blank line).
+  /// DataError where the file cannot be read.
   explicit TextSource(const std::filesystem::path& path);
   /// Text in memory, which must outlive the source; `name` stands for the file in messages.
   TextSource(std::string name, std::string_view text);
+  TextSource(const TextSource&) = delete;
+  TextSource& operator=(const TextSource&) = delete;
+  ~TextSource();
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return file_.name(); }
   /// Bytes of text: exact for plain text, an estimate from experience for .gz.
   std::size_t expected_bytes() const;
 
-  /// The next round: about `bytes` long, ending behind an LF or at the end of the text; empty once all is read. Valid
-  /// until the next call.
+  /// The next round: at most `bytes`, or a line, ending behind an LF or at the end of the text; empty once all is read.
+  /// Valid until the next call. DataError for damaged .gz data, for a line that is too long, and, at the end at the
+  /// latest, for a file that was changed while it was read.
   std::string_view next(std::size_t bytes);
   /// The last `bytes` of the latest round belong to the next one.
-  void put_back(std::size_t bytes);
+  void put_back(std::size_t bytes) { given_ -= bytes; }
   /// Back to the beginning.
   void rewind();
+  /// Not a byte of text has come so far.
+  bool empty() const { return offset_ + used_ == 0; }
 
  private:
-  std::string_view next_plain(std::size_t bytes);
-  std::string_view next_gz(std::size_t bytes);
+  bool fill(std::size_t bytes);
+  std::size_t read(std::span<char> to);
+  std::size_t read_gz(std::span<char> to);
+  void reserve(std::size_t bytes);
+  [[noreturn]] void fail_at(std::size_t offset, const std::string& what);
 
-  std::string name_;
-  std::optional<MappedFile> file_;
-  std::string_view text_;     ///< of plain text
-  std::size_t position_ = 0;  ///< in text_; of .gz, 0 only before the first round
+  InputFile file_;
   std::unique_ptr<GzReader> gz_;
-  std::vector<char> buffer_;  ///< of .gz: the round, and behind it the beginning of the line cut by its end
-  std::size_t used_ = 0;      ///< of buffer_
-  std::size_t given_ = 0;     ///< of buffer_: the last round
+  std::size_t position_ = 0;        ///< of plain text: in the file, what is read next
+  std::shared_ptr<char[]> buffer_;  ///< the round, and behind it the beginning of the line cut by its end
+  std::size_t capacity_ = 0;
+  std::size_t used_ = 0;    ///< of buffer_
+  std::size_t given_ = 0;   ///< of buffer_: the latest round
+  std::size_t offset_ = 0;  ///< of buffer_ in the text
 };
 
 }  // namespace spdnn

@@ -20,6 +20,8 @@ namespace {
 /// Entries of a piece stay in the cache. 128 KiB to 512 KiB measured alike, with one thread.
 constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
 
+constexpr std::ptrdiff_t kLongestPlainValue = 64;
+
 /// The text of the latest value with its LF, to be compared in two words: official files repeat one value.
 class LatestValue {
  public:
@@ -112,7 +114,7 @@ inline PlainLine read_plain(const char* text, const char* end, const EntryColumn
     return line;
   }
   const auto [behind, error] = std::from_chars(text, end, line.value);
-  if (error != std::errc{} || !std::isfinite(line.value)) return line;
+  if (error != std::errc{} || !std::isfinite(line.value) || behind - text > kLongestPlainValue) return line;
   line.next = line_end(behind);
   if (comparable && line.next != nullptr) latest.remember(text, static_cast<std::size_t>(line.next - text), line.value);
   return line;
@@ -228,7 +230,7 @@ std::size_t reading_threads() { return omp_in_parallel() != 0 ? 1 : static_cast<
 std::optional<DataError> read_entries(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                                       const std::function<bool(std::span<const Entries>)>& absorb) {
   const std::size_t threads = reading_threads();
-  const std::size_t most_pieces = threads == 1 ? 1 : 32 * threads;  // four: the pieces take unequal times
+  const std::size_t most_pieces = threads == 1 ? 1 : 16 * threads;  // four: the pieces take unequal times
   std::vector<Entries> round;
   for (;;) {
     const std::string_view text = source.next(most_pieces * kPieceBytes);

@@ -50,6 +50,7 @@ void for_each_line(TextSource& source, std::size_t lines_before,
 }
 
 LineFields::LineFields(std::string_view line, std::string_view expected) : line_(line), expected_(expected) {
+  if (line.size() >= kLongestLine) throw LineProblem{1, fmt::format("a line of more than {} bytes", kLongestLine)};
   if (line_.ends_with('\r')) line_.remove_suffix(1);
   skip_separators();
 }

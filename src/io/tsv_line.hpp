@@ -22,6 +22,7 @@ struct LineProblem {
 class LineFields {
  public:
   /// `line` without its LF; a CR at its end does not belong to it. `expected` names the columns for messages.
+  /// LineProblem where the line is longer than kLongestLine with its LF.
   LineFields(std::string_view line, std::string_view expected);
 
   /// No field left.

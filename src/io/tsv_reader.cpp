@@ -52,8 +52,12 @@ CsrMatrix read_tsv_layer(TextSource& source, Index inputs, Index outputs) {
 }
 
 ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index> images) {
-  return read_image_entries(source, {.columns = {"image", images.value_or(kMaxIndex), "neuron", neurons, "value"}},
-                            images);
+  ImageSet set = read_image_entries(
+      source, {.columns = {"image", images.value_or(kMaxIndex), "neuron", neurons, "value"}}, images);
+  // What a failed copy leaves behind must not pass for images.
+  if (!images && source.empty())
+    throw DataError(source.name() + ": the file is empty, expected lines of text, or the number of images given");
+  return set;
 }
 
 Bias read_tsv_bias(TextSource& source, Index outputs) {

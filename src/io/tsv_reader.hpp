@@ -13,6 +13,7 @@ namespace spdnn {
 
 // The challenge's TSV files. Ids are 1-based there and 0-based in what is returned. Lines may come in any order and end
 // in LF or CRLF, the last one need not end; columns are separated by tabs or spaces; blank lines count for nothing.
+// A file without a byte is a list without lines, where something else tells the size.
 // Anything else that is not as expected is a DataError with the first bad line. Parsing from memory, as fuzzers do:
 // TextSource(name, text); give `images`, or one large id asks for memory for as many images.
 

@@ -96,7 +96,7 @@ setup() {
   [[ "$output" == "spdnn: one: holds 1 images; "*"all 60000 training images"* ]]
   run "$SPDNN" generate inputs --family official --neurons 1024 --mnist absent --out images.spdnn
   [ "$status" -eq 3 ]
-  [ "$output" = "spdnn: absent: no such file; expected MNIST training images (IDX, plain or .gz)" ]
+  [ "$output" = "spdnn: absent: cannot read: No such file or directory" ]
   run "$SPDNN" generate inputs --family digits --neurons 1024 --images 10 --out images.txt
   [ "$status" -eq 3 ]
   [ "$(ls)" = one ]

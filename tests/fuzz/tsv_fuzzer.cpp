@@ -2,9 +2,7 @@
 // file. A DataError is an answer; what is read must be sound; all else is a finding.
 
 #include <algorithm>
-#include <array>
 
-#include "io/gz.hpp"
 #include "io/tsv_reader.hpp"
 #include "spdnn/error.hpp"
 
@@ -32,9 +30,8 @@ void read(char reader, std::string_view text) {
     const Categories categories = read_tsv_categories(source);
     require(std::adjacent_find(categories.begin(), categories.end(), std::greater_equal<>()) == categories.end());
   } else if (reader == 'z') {
-    GzReader gz("fuzz.tsv.gz", std::as_bytes(std::span(text)));
-    std::array<char, 1000> buffer{};
-    for (std::size_t rounds = 0; rounds < 1000 && gz.read(buffer) == buffer.size(); ++rounds) {
+    TextSource zipped("fuzz.tsv.gz", text);
+    for (std::size_t rounds = 0; rounds < 1000 && !zipped.next(1000).empty(); ++rounds) {
     }
   } else {
     const CsrMatrix weights = read_tsv_layer(source, kNeurons, kImages);

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-#include "io/mapped_file.hpp"
+#include "io/input_file.hpp"
 #include "spdnn/error.hpp"
 #include "temporary_directory.hpp"
 
@@ -21,7 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string content(const fs::path& path) { return std::string(MappedFile(path).text()); }
+std::string content(const fs::path& path) {
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
 
 std::size_t files_in(const TemporaryDirectory& directory) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
@@ -145,23 +150,6 @@ TEST(AtomicFile, SaysWhyAFileCannotBeMade) {
   EXPECT_EQ(attempt(directory / "no/a"), place + "/no/a: cannot write: No such file or directory");
   fs::create_symlink("loop", directory / "loop");
   EXPECT_EQ(attempt(directory / "loop"), place + "/loop: cannot write: Too many levels of symbolic links");
-}
-
-TEST(MappedFile, SaysWhyAFileCannotBeRead) {
-  const TemporaryDirectory directory;
-  const auto attempt = [](const fs::path& path) { return data_error([&] { MappedFile file(path); }); };
-  const std::string place = directory.path().string();
-  EXPECT_EQ(attempt(directory / "no"), place + "/no: cannot read: No such file or directory");
-  EXPECT_EQ(attempt(directory.path()), place + ": cannot read: it is a directory, expected a file");
-  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(attempt(directory / "pipe"), place + "/pipe: cannot read: it is a pipe or device, expected a regular file");
-}
-
-TEST(MappedFile, AnEmptyFileIsAnEmptyMapping) {
-  const TemporaryDirectory directory;
-  std::ofstream(directory / "a").flush();
-  EXPECT_TRUE(MappedFile(directory / "a").empty());
-  EXPECT_EQ(content(directory / "a"), "");
 }
 
 }  // namespace

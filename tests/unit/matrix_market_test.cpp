@@ -64,7 +64,7 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {kReal + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header promises 1 entries, but the file has 2"},
       {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n",
        "m.mtx:3:5: extra column '1', expected input, output"},
-      {"", "m.mtx: the file is empty, expected lines of text"},
+      {"", "m.mtx:1:1: the file ends in its header, expected a line of rows, columns, entries"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(error_of([&] { layer(text); }), message) << text;
   EXPECT_EQ(error_of([&] { layer(kReal + "2 3 0\n", 2, 2); }),

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <random>
 
-#include "io/mapped_file.hpp"
+#include "io/input_file.hpp"
 #include "io/packed_file.hpp"
 #include "packed_seal.hpp"
 #include "spdnn/error.hpp"
@@ -160,8 +160,9 @@ struct Bytes {
   explicit Bytes(const PackedParts& parts) {
     const TemporaryDirectory directory;
     write_packed(directory / "f.spdnn", parts);
-    const MappedFile file(directory / "f.spdnn");
-    bytes.assign(file.bytes().begin(), file.bytes().end());
+    const InputFile file(directory / "f.spdnn");
+    bytes.resize(file.size());
+    file.read(0, bytes);
   }
   PackedFile open(std::size_t size) const {
     const std::shared_ptr<std::byte> copy = allocate_bytes(size);
@@ -263,6 +264,31 @@ TEST(Packed, PlanRoundTrip) {
     write_packed(path, {.plan = &plan});
     expect_equal(read_plan(path), plan);
   }
+}
+
+TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
+  for (const Index cols : {4U, 70000U}) {  // columns of two bytes and of four
+    Network network;
+    network.layers.push_back({matrix_of(cols, {{}, {2, 0}, {3}, {3, 1}, {}, {1, 2}}), {}});  // need not ascend
+    expect_equal(read_back(network), network);
+    network.layers[0].weights = matrix_of(cols, {{0, 1}, {}, {2, 0, 2}, {2}});
+    const Bytes file({.network = &network});
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+              "f.spdnn: is corrupted: layer 1: row 3 holds column 3 twice, expected once");
+    const ImageSet images{matrix_of(cols, {{0, 1}, {1, 1}}, {1.0F, 2.0F, 3.0F, 4.0F})};
+    const Bytes other({.images = &images});
+    EXPECT_EQ(data_error([&] { load_images(other.open()); }),
+              "f.spdnn: is corrupted: images: row 2 holds column 2 twice, expected once");
+  }
+  // Across the end of a block, and where every row is as long.
+  const std::size_t per_block = packed::kBlockBytes / sizeof(std::uint16_t);
+  std::vector<std::vector<Index>> rows(per_block, {0, 1, 2});
+  rows[per_block / 3] = {1, 2, 2};
+  rows[per_block / 3][per_block % 3] = rows[per_block / 3][(per_block + 2) % 3];
+  Network network;
+  network.layers.push_back({matrix_of(3, rows), {}});
+  const Bytes file({.network = &network});
+  EXPECT_NE(data_error([&] { load_network(file.open(), {}); }), "no error");
 }
 
 TEST(Packed, AnotherNetworksPlanIsRefused) {

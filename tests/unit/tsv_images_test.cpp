@@ -63,7 +63,7 @@ TEST(TsvImages, BadLinesAreNamed) {
   EXPECT_EQ(images_error("1\t1\t1\n1\t2\t2\n1\t1\t1\n"),
             "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
   EXPECT_EQ(images_error("99999999999\t1\t1\n"), "i.tsv:1:1: image 99999999999 is outside 1..2147483647");
-  EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text");
+  EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text, or the number of images given");
 }
 
 /// About 6 MB in the official order: neuron, then image.
@@ -152,14 +152,27 @@ TEST(Gz, ManyRoundsAreTheSameText) {
 TEST(Gz, WhatIsNoWholeGzipIsAnError) {
   const std::string bytes = gzip("1\t1\t1\n1\t2\t1\n");
   for (std::size_t cut = 1; cut < bytes.size(); ++cut)
-    EXPECT_EQ(gz_error(bytes.substr(0, cut)), "i.tsv.gz: the gzip data is cut off, expected its end") << cut;
-  EXPECT_EQ(gz_error(""), "i.tsv.gz: the file is empty, expected lines of text");
-  EXPECT_EQ(gz_error(gzip("")), "i.tsv.gz: the file is empty, expected lines of text");
-  EXPECT_EQ(gz_error("1\t1\t1\n"), "i.tsv.gz: damaged or no gzip data (zlib: incorrect header check)");
-  EXPECT_EQ(gz_error(bytes + "rubbish"), "i.tsv.gz: damaged or no gzip data (zlib: incorrect header check)");
+    EXPECT_TRUE(gz_error(bytes.substr(0, cut)).ends_with(": the gzip data is cut off, expected its end")) << cut;
+  EXPECT_EQ(gz_error(bytes.substr(0, bytes.size() - 8)), "i.tsv.gz:3:1: the gzip data is cut off, expected its end");
+  EXPECT_EQ(gz_error(""), "i.tsv.gz:1:1: the file is empty, expected gzip data");
+  EXPECT_EQ(gz_error(gzip("")), "i.tsv.gz: the file is empty, expected lines of text, or the number of images given");
+  EXPECT_EQ(gz_error("1\t1\t1\n"), "i.tsv.gz:1:1: damaged or no gzip data (zlib: incorrect header check)");
+  EXPECT_EQ(gz_error(bytes + "rubbish"), "i.tsv.gz:3:1: damaged or no gzip data (zlib: incorrect header check)");
   std::string damaged = bytes;
   damaged[damaged.size() - 6] ^= 1;  // in the checksum
-  EXPECT_EQ(gz_error(damaged), "i.tsv.gz: damaged or no gzip data (zlib: incorrect data check)");
+  EXPECT_EQ(gz_error(damaged), "i.tsv.gz:3:1: damaged or no gzip data (zlib: incorrect data check)");
+}
+
+TEST(Gz, DamageHasALineHoweverLongTheTextBeforeIt) {
+  const std::string text = joined(many_lines());
+  std::string bytes = gzip(text);
+  bytes[bytes.size() - 5] ^= 1;
+  const std::string lines = std::to_string(std::count(text.begin(), text.end(), '\n') + 1);
+  EXPECT_EQ(error_of([&] {
+              TextSource source("i.tsv.gz", bytes);
+              read_tsv_images(source, 100, {});
+            }),
+            "i.tsv.gz:" + lines + ":1: damaged or no gzip data (zlib: incorrect data check)");
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "io/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "core/system_failure.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
+
+/// Waits until a later change gets a later time. The clock that stamps files ticks every 1 to 10 ms, so that only a
+/// file written a moment ago has to wait.
+void await_next_tick(std::int64_t modified) {
+  constexpr std::int64_t kLongestTick = 20'000'000;
+  constexpr timespec kMoment{0, 500'000};
+  for (;;) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    const std::int64_t age = nanoseconds(now) - modified;
+    if (age > 0 || age < -kLongestTick) return;
+    ::nanosleep(&kMoment, nullptr);
+  }
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path)
+    : name_(path.string()),
+      // O_NONBLOCK: opening a pipe that nobody writes to must end in the message below, not hang.
+      file_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
+  if (file_.number < 0 || ::fstat(file_.number, &opened_) != 0) throw_system_failure(name_, "cannot read", errno);
+  if (S_ISDIR(opened_.st_mode)) fail("cannot read: it is a directory, expected a file");
+  if (!S_ISREG(opened_.st_mode)) fail("cannot read: it is a pipe or device, expected a regular file");
+  size_ = static_cast<std::size_t>(opened_.st_size);
+  await_next_tick(nanoseconds(opened_.st_mtim));
+}
+
+InputFile::Descriptor::~Descriptor() {
+  if (number >= 0) ::close(number);
+}
+
+void InputFile::fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
+
+void InputFile::will_need(std::size_t offset, std::size_t size) const {
+  // Advice only: a file system may ignore it.
+  if (file_.number < 0) return;
+  ::posix_fadvise(file_.number, static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
+}
+
+void InputFile::read(std::size_t offset, std::span<std::byte> to) const {
+  if (file_.number < 0) {
+    if (!to.empty()) std::memcpy(to.data(), memory_.data() + offset, to.size());
+    return;
+  }
+  while (!to.empty()) {
+    const ssize_t got = ::pread(file_.number, to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_system_failure(name_, "cannot read", errno);
+    if (got == 0) fail(fmt::format("changed while it was read: it ends after {} of {} bytes", offset, size_));
+    offset += static_cast<std::size_t>(got);
+    to = to.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+void InputFile::check_unchanged() const {
+  if (file_.number < 0) return;
+  struct stat now {};
+  if (::fstat(file_.number, &now) != 0) throw_system_failure(name_, "cannot read", errno);
+  if (now.st_size != opened_.st_size)
+    fail(fmt::format("changed while it was read: it has {} bytes, expected {}", now.st_size, size_));
+  if (nanoseconds(now.st_mtim) != nanoseconds(opened_.st_mtim))
+    fail("changed while it was read: it was written to, expected a file that stays as it is");
+}
+
+}  // namespace spdnn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+// That no row of a matrix holds a column twice follows where columns ascend within rows, as they do in files that were
+// not made by hand. That is found block by block, by counting: each place where a column is not greater than the one
+// before must be the beginning of a row. The count takes SIMD, and only rows' beginnings are looked up.
+
+/// Places k in 1..size-1 with columns[k] <= columns[k - 1].
+inline std::size_t falls(std::span<const Index> columns) {
+  std::size_t count = 0;
+  for (std::size_t k = 1; k < columns.size(); ++k) count += columns[k] <= columns[k - 1] ? 1 : 0;
+  return count;
+}
+
+/// Those of them where a row begins: `columns` are those of entries first, first + 1, ... All, where rows ascend.
+template <class T>
+std::size_t falls_at_beginnings(std::size_t first, std::span<const T> columns, const Array<Offset>& offsets) {
+  std::size_t count = 0;
+  Offset before = first;
+  const Offset* row = std::upper_bound(offsets.begin(), offsets.end(), Offset{first});
+  for (; row != offsets.end() && *row < first + columns.size(); ++row) {
+    const std::size_t k = *row - first;
+    count += *row != before && columns[k] <= columns[k - 1] ? 1 : 0;
+    before = *row;
+  }
+  return count;
+}
+
+/// Does the step to entry `at` ascend, or begin a row?
+inline bool step_ascends(const Index* columns, std::size_t at, const Array<Offset>& offsets) {
+  return columns[at - 1] < columns[at] || std::binary_search(offsets.begin(), offsets.end(), Offset{at});
+}
+
+/// The first row that holds a column twice, and the column. For matrices whose rows do not ascend: sorts each.
+std::optional<std::pair<Index, Index>> repeated_entry(const CsrMatrix& matrix);
+
+}  // namespace spdnn
