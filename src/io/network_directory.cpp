@@ -86,6 +86,7 @@ NetworkDirectory::Contents NetworkDirectory::survey() const {
       continue;
     }
     const fs::file_type type = entry.symlink_status().type();
+    if (type == fs::file_type::not_found) continue;  // another writer has just removed it
     if (type != fs::file_type::regular && type != fs::file_type::symlink) fail_to_write(directory_ / name, EISDIR);
     if (::faccessat(AT_FDCWD, entry.path().c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT)
       fail_to_write(directory_ / name, errno);  // its owner made it read-only

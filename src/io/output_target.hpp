@@ -23,9 +23,9 @@ OutputTarget find_output_file(const std::filesystem::path& path);
 /// parent (if not) may be written.
 OutputTarget find_output_directory(const std::filesystem::path& path);
 
-/// Gives a new file or directory the owner, group and mode of the one whose place it takes. Root can always; another
-/// user becomes the owner, and keeps the group where he is a member of it. Rights of an owner or a group that could not
-/// be kept are not passed on. True where all was kept.
+/// Gives a new file or directory the owner, group and mode of the one whose place it takes. Root can do that always.
+/// Other users become the owner themselves, as whole files matter more than their owners, and keep the group if they
+/// belong to it. Rights of an owner or a group that could not be kept are not passed on. True where all was kept.
 bool take_over_attributes(int descriptor, const struct stat& from);
 
 /// Throws `PATH: cannot write: REASON` for an errno, as throw_system_failure() does.

@@ -60,17 +60,17 @@ Temporary::Temporary(Kind kind, const fs::path& directory, const fs::path& targe
   registry().targets.emplace(path_, target);
 }
 
-/// False where the name was taken, or taken away before it was locked.
+/// False where the name was taken, or where another writer took it for a stale one before it was locked.
 bool Temporary::attempt(Kind kind, unsigned mode) {
-  descriptor_ = {};
-  if (kind == Kind::directory) {
-    if (::mkdir(path_.c_str(), mode) == 0)
-      descriptor_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  } else {
-    descriptor_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  }
-  if (!descriptor_) {
+  const bool directory = kind == Kind::directory;
+  if (directory && ::mkdir(path_.c_str(), mode) != 0) {
     if (errno == EEXIST) return false;
+    throw std::system_error(errno, std::generic_category());
+  }
+  const int flags = directory ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT | O_EXCL;
+  descriptor_ = Descriptor(::open(path_.c_str(), flags | O_CLOEXEC, mode));
+  if (!descriptor_) {
+    if (errno == (directory ? ENOENT : EEXIST)) return false;
     throw std::system_error(errno, std::generic_category());
   }
   if (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;

@@ -16,7 +16,7 @@ namespace spdnn {
 class Temporary {
  public:
   enum class Kind { file, directory };
-  /// Makes it in `directory`, the place of `target`; a name that the errors of files within may tell. Throws
+  /// Makes it in `directory`. `target` is what it will become, which is what errors of files inside name. Throws
   /// std::system_error where it cannot be made.
   Temporary(Kind kind, const std::filesystem::path& directory, const std::filesystem::path& target, unsigned mode);
   /// Removes whatever has the temporary name, a directory with all that is in it.

@@ -51,7 +51,7 @@ class Series:
 
     def start(self, arguments):
         return subprocess.Popen([self.program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, cwd=self.place, restore_signals=True)
+                                text=True, cwd=self.place)
 
     def run(self, arguments):
         process = self.start(arguments)
@@ -295,5 +295,6 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # writers must not inherit that it is ignored
     os.environ["OMP_WAIT_POLICY"] = "passive"  # writers that wait do not take the processors from one another
     sys.exit(main())

@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "io/atomic_file.hpp"
 #include "temporary_directory.hpp"
@@ -71,6 +73,20 @@ TEST(Temporaries, OfLiveWritersAreLeftAlone) {
   remove_stale_temporaries(directory.path(), directory / "a");  // synced and closed, but still to be renamed
   one.commit();
   EXPECT_EQ(entries(directory), 1U);
+}
+
+TEST(Temporaries, ComeIntoBeingBesideWritersThatRemoveStaleOnes) {
+  const TemporaryDirectory directory;
+  std::atomic<bool> over = false;
+  std::thread remover([&] {
+    while (!over) remove_stale_temporaries(directory.path(), directory / "d");
+  });
+  for (int i = 0; i < 1000; ++i) {
+    const auto kind = i % 2 == 0 ? Temporary::Kind::directory : Temporary::Kind::file;
+    EXPECT_NO_THROW(EXPECT_TRUE(fs::exists(Temporary(kind, directory.path(), directory / "d", 0777).path())));
+  }
+  over = true;
+  remover.join();
 }
 
 TEST(Temporaries, AProgramThatEndsBySignalRemovesItsOwn) {
