@@ -42,8 +42,6 @@ void* wait_for_signal(void* /*unused*/) {
 }  // namespace
 
 void clean_up_on_signals() {
-  // A full quota is an error of write() like a full disk, not the end.
-  if (is_default(SIGXFSZ)) ::signal(SIGXFSZ, SIG_IGN);
   const sigset_t set = handled_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   constexpr std::size_t kStack = std::size_t{256} << 10U;
