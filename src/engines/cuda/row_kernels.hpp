@@ -22,8 +22,9 @@ inline constexpr std::uint32_t kOverflowed = 8;  ///< some sum is infinite or Na
 /// Flags of activation y, made of z + bias = `sum`. `bound` is the plan's error bound of the layer, 0 without `merge`:
 /// then activations are what the given order yields and speak for themselves.
 SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, float bound) {
-  if (bound == 0.0F) return (y != 0.0F ? kLives | kMayLive : 0) | (y < cap ? kMayMiss : 0);
-  return (sum > bound ? kLives : 0) | (sum > -bound ? kMayLive : 0) | (sum < cap + bound ? kMayMiss : 0);
+  if (bound == 0.0F) return (y != 0.0F ? kLives : 0) | (y != 0.0F ? kMayLive : 0) | (y < cap ? kMayMiss : 0);
+  const std::uint32_t lives = sum > bound ? kLives : 0;
+  return lives | (sum > -bound ? kMayLive : 0) | (sum < cap + bound ? kMayMiss : 0);
 }
 
 /// Whether this build has code for the current device.
