@@ -58,8 +58,8 @@ struct OverflowingCopies {
   std::vector<Overflow> expected;  ///< in fp32
 };
 
-/// Eighty images, every second of which overflows in layer 4 unseen; from there on all rows are equal, and all overflow
-/// in layer 16. An image may become a copy of one that has the same past only.
+/// Eighty images, every third of which overflows in layer 4 unseen, the first among them; from there on all rows are
+/// equal, and all overflow in layer 16. An image may become a copy of one that has the same past only.
 inline OverflowingCopies copies_that_overflow() {
   constexpr float kHuge = 3e38F;
   OverflowingCopies made;
@@ -73,8 +73,8 @@ inline OverflowingCopies copies_that_overflow() {
   Rows images(80);
   for (Index i = 0; i < 80; ++i) {
     images[i].emplace_back(0, 1.0F);
-    if (i % 2 == 1) images[i].emplace_back(1, 1.0F);
-    made.expected.push_back({i, i % 2 == 1 ? 3U : 15U});
+    if (i % 3 == 0) images[i].emplace_back(1, 1.0F);
+    made.expected.push_back({i, i % 3 == 0 ? 3U : 15U});
   }
   made.images = {make_matrix(2, images)};
   return made;
