@@ -72,7 +72,7 @@ ifeq ($(GPU),1)
   NVCCFLAGS := -std=c++20 -O3 -lineinfo $(GENCODE) -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr
   SOURCES  += $(shell find src -path '*/cuda/*.cpp' | LC_ALL=C sort)
   OBJECTS  := $(SOURCES:%.cpp=$(OUT)/%.o) $(CUDA_SOURCES:%.cu=$(OUT)/%.cu.o)
-  LDLIBS   += -L$(CUDA)/lib64 -lcusparse -lcublas -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
+  LDLIBS   += -L$(CUDA)/lib64 -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
 endif
 
 .PHONY: io-bench all deps demo test run-tests hostile run-hostile mutants gpu-tests test-gpu sanitize-gpu test-mpi lint run-lint format format-check sanitize bench \

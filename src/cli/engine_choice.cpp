@@ -21,11 +21,10 @@ void check_device_name(const std::string& device) {
 /// A device that was asked for must be there; otherwise what is absent is left out.
 std::vector<Variant> usable_variants(const std::string& device, const std::optional<std::string>& precision) {
   if (device == "cuda") require_cuda("--device cuda");
-  const std::string why_no_cuda = why_unusable(Device::cuda);
+  const bool with_cuda = device != "cpu" && why_unusable(Device::cuda).empty();  // asking starts the driver up
   std::vector<Variant> usable;
   for (const Variant& variant : variants())
-    if ((device == "auto" || to_string(variant.device) == device) &&
-        (variant.device == Device::cpu || why_no_cuda.empty()))
+    if ((device == "auto" || to_string(variant.device) == device) && (variant.device == Device::cpu || with_cuda))
       usable.push_back(variant);
   const auto lacks = [&](const Variant& variant) {
     return precision && std::none_of(variant.precisions.begin(), variant.precisions.end(),
