@@ -117,7 +117,7 @@ struct Prepared {
   std::optional<GivenNetwork> given;
   Plan plan;
   ImageSet images;
-  bool official_network = false;  ///< where the plan was stored and its network was not read: if what it says is true
+  bool official_network = false;  ///< by its digest, or that of the stored plan's file
   bool planned_on_cuda = false;
   bool plan_was_stored = false;
   std::vector<std::string> reader_notes;
@@ -164,15 +164,11 @@ EngineChoice choose(const po::variables_map& values, const Plan& plan, const Ima
                        {images.images(), bits, may_overflow(plan, images, Precision::fp32)});
 }
 
-/// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. The
-/// network beside a stored plan is read through for that, so it comes last.
-std::string why_unofficial(const Prepared& prepared, const po::variables_map& values) {
+/// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
+/// stored plan runs, its file's digest stands for the network, which is not read: `--verify` reads and checks it.
+std::string why_unofficial(const Prepared& prepared) {
   if (!prepared.official_network) return "this is no official problem";
-  if (!is_official(prepared.images)) return "the images are not the official ones";
-  const bool checked = prepared.given || !prepared.plan_was_stored;
-  if (!checked && packed_network_digest(*text_of(values, "network")) != prepared.plan.network_digest)
-    return "the network is not the official one that its file names";
-  return {};
+  return is_official(prepared.images) ? "" : "the images are not the official ones";
 }
 
 ComparedRun compare_with_dead(const Prepared& prepared, const po::variables_map& values, RunOptions options,
@@ -266,7 +262,7 @@ int infer(const Arguments& arguments) {
 
   report.empty_images = images.empty_images();
   const Network* const network = prepared.given ? &prepared.given->network : nullptr;
-  report.verdict = verify(truth, {plan, network, images, why_unofficial(prepared, values)}, report.outcome.categories);
+  report.verdict = verify(truth, {plan, network, images, why_unofficial(prepared)}, report.outcome.categories);
   if (!report.outcome.overflow.empty()) report.verdict = doubted(report.verdict);
   if (values.count("compare") != 0) report.compared = compare_with_dead(prepared, values, options, report.outcome);
   if (report.precision == Precision::fp16)

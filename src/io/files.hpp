@@ -72,9 +72,6 @@ void write_network_with_plan(const Path& path, const Network& network, const Pla
 /// Identifies a network by shapes, indices, values, biases, rule and cap (XXH3 over them); equal for equal networks
 /// whatever file they came from. One pass at memory speed.
 std::uint64_t network_digest(const Network& network);
-/// The same of the network that a packed file holds, whatever its header says. Read through, layers of `edges_at_once`
-/// edges together (64 MiB of indices), so that it never lies in memory as a whole. DataError where there is none.
-std::uint64_t packed_network_digest(const Path& path, Offset edges_at_once = Offset{16} << 20U);
 /// Identifies images of zeros and ones by their number, their neurons and what each holds (XXH3); equal for equal
 /// images in equal order, whatever file they came from and whatever form they are held in. Empty where there are other
 /// values. One pass at memory speed.

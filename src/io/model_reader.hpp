@@ -32,13 +32,13 @@ class ModelReader {
   Model records(std::uint32_t section);
   /// Has the first `count` layers loaded.
   void layers(Model& model, std::size_t count);
-  /// Has the layer after those in `model` loaded.
-  void next_layer(Model& model);
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
   void run(ProgressMode mode);
 
  private:
+  /// Has the layer after those in `model` loaded.
+  void next_layer(Model& model);
   /// A matrix whose rows are looked through for repeated columns if its blocks say that they do not ascend.
   struct Suspect {
     CsrMatrix matrix;

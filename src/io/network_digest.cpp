@@ -98,24 +98,17 @@ std::uint64_t bias_digest(const Bias& bias, Index outputs) {
   return packed::combine_hashes(words);
 }
 
-NetworkDigest::NetworkDigest(BiasRule rule, std::optional<double> cap)
-    : words_{rule == BiasRule::everywhere ? 1U : 0U, cap ? 1U : 0U, std::bit_cast<std::uint64_t>(cap.value_or(0.0))} {}
-
-void NetworkDigest::add(std::span<const Layer> layers) {
-  std::vector<std::optional<LayerDigest>> digests(layers.size());
-  parallel_for(layers.size(), [&](std::size_t k) { digests[k].emplace(layers[k].weights, layers[k].bias); });
+std::uint64_t network_digest(const Network& network) {
+  std::vector<std::optional<LayerDigest>> digests(network.layers.size());
+  parallel_for(digests.size(),
+               [&](std::size_t k) { digests[k].emplace(network.layers[k].weights, network.layers[k].bias); });
   std::vector<Task> tasks;
   for (auto& layer : digests) layer->add_tasks(tasks);
   carry_out(tasks);
-  for (const auto& layer : digests) words_.push_back(packed::combine_hashes(layer->words));
-}
-
-std::uint64_t NetworkDigest::value() const { return packed::combine_hashes(words_); }
-
-std::uint64_t network_digest(const Network& network) {
-  NetworkDigest digest(network.bias_rule, network.cap);
-  digest.add(network.layers);
-  return digest.value();
+  std::vector<std::uint64_t> words{network.bias_rule == BiasRule::everywhere ? 1U : 0U, network.cap ? 1U : 0U,
+                                   std::bit_cast<std::uint64_t>(network.cap.value_or(0.0))};
+  for (const auto& layer : digests) words.push_back(packed::combine_hashes(layer->words));
+  return packed::combine_hashes(words);
 }
 
 }  // namespace spdnn

@@ -26,13 +26,6 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
   }
 }
 
-/// Leaves the shape, which the next layer is checked against.
-void forget_entries(CsrMatrix& matrix) {
-  matrix.offsets = {};
-  matrix.indices = {};
-  matrix.values = {};
-}
-
 }  // namespace
 
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
@@ -49,26 +42,6 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   reader.run(request.progress);
   NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
   return result;
-}
-
-std::uint64_t packed_network_digest(const Path& path, Offset edges_at_once) {
-  const PackedFile file(path);
-  const auto section = file.find(Kind::network);
-  if (!section) file.fail("holds no network");
-  ModelReader reader(file, ModelReader::Repeats::refused);
-  ModelReader::Model model = reader.records(*section);
-  NetworkDigest digest(model.bias_rule, model.cap);
-  std::size_t first = 0;  // of the layers that are read together
-  Offset edges = 0;
-  for (std::size_t k = 0; k < model.layer_records.size(); ++k) {
-    reader.next_layer(model);
-    edges += model.layers.back().weights.entries();
-    if (edges < edges_at_once && k + 1 < model.layer_records.size()) continue;
-    reader.run(ProgressMode::never);
-    digest.add(std::span(model.layers).subspan(first));
-    for (edges = 0; first < model.layers.size(); ++first) forget_entries(model.layers[first].weights);
-  }
-  return digest.value();
 }
 
 NetworkFile read_packed_network(const Path& path, const NetworkRequest& request) {

@@ -91,7 +91,6 @@ TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
   EXPECT_EQ(infer(file_, images_, {"--verify", "all"}).code, 0);
   replace_in_file(file_, network_digest(network_), 77);
   EXPECT_EQ(packed_contents(file_).network_digest, 77U);
-  EXPECT_EQ(packed_network_digest(file_), network_digest(network_));
   try {
     infer(file_, images_, {"--verify", "all"});
     FAIL() << "no error";
@@ -139,19 +138,6 @@ TEST(PackedNetwork, OfNoLayersOrNeuronsIsRefused) {
   EXPECT_EQ(refused(network), path.string() + ": layer 1 leads from 0 to 0 neurons, expected at least one of each");
   network.layers = {{make_matrix(4, {{}, {}, {}, {}}), {}}, {make_matrix(4, {}), {}}};
   EXPECT_EQ(refused(network), path.string() + ": layer 2 leads from 4 to 0 neurons, expected at least one of each");
-}
-
-TEST(PackedNetwork, IsDigestedHoweverManyLayersAreReadTogether) {
-  testing::Dice dice(7);
-  Network network;
-  for (const Index outputs : {9U, 3U, 12U, 5U})
-    network.layers.push_back(testing::random_layer(dice, network.layers.empty() ? 6 : network.layers.back().outputs(),
-                                                   outputs, 3, -1, 1, -0.125));
-  const TemporaryDirectory directory;
-  const auto path = directory / "n.spdnn";
-  write_packed_network(path, network);
-  for (const Offset edges_at_once : {1U, 27U, 28U, 40U, 1000U})
-    EXPECT_EQ(packed_network_digest(path, edges_at_once), network_digest(network)) << edges_at_once;
 }
 
 /// The official problem of 1024 neurons and 120 layers, made once.
@@ -203,7 +189,7 @@ TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
   EXPECT_TRUE(changed.says("UNVERIFIED")) << changed.text;
 }
 
-TEST_F(OfficialVerdict, IsNotGivenForAPlanBesideAnotherNetwork) {
+TEST_F(OfficialVerdict, IsGivenForAStoredPlanByTheDigestThatItsFileWasSealedWith) {
   write_images(image_file, *images);
   Plan plan = make_plan(*network, parse_passes("all"));
   plan.set_network_digest(network_digest(*network));
@@ -214,11 +200,10 @@ TEST_F(OfficialVerdict, IsNotGivenForAPlanBesideAnotherNetwork) {
   other.layers.back().weights.value = 0.125F;
   plan.set_network_digest(network_digest(other));
   write_network_with_plan(network_file, other, plan);
-  replace_in_file(network_file, network_digest(other), network_digest(*network));
-  const Printed forged = infer(network_file, image_file);
-  EXPECT_EQ(forged.code, 0);
-  EXPECT_TRUE(forged.says("UNVERIFIED: 1812 categories")) << forged.text;
-  EXPECT_TRUE(forged.says("the network is not the official one that its file names")) << forged.text;
+  const Printed unofficial = infer(network_file, image_file);
+  EXPECT_EQ(unofficial.code, 0);
+  EXPECT_TRUE(unofficial.says("UNVERIFIED: 1812 categories")) << unofficial.text;
+  EXPECT_TRUE(unofficial.says("this is no official problem")) << unofficial.text;
 }
 
 }  // namespace
