@@ -43,10 +43,22 @@ void refuse_empty_values(const po::options_description& options, const po::varia
   }
 }
 
+/// Boost writes its messages by replacing such as %canonical_option% in them, for ever where a name has that in it. No
+/// option has a % in its name.
+void refuse_percent_signs(const Arguments& arguments, const std::string& usage) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.starts_with("--") && name.find('%') != std::string::npos)
+      throw UsageError(fmt::format("unrecognised option '{}'; usage: {}", name, usage));
+  }
+}
+
 }  // namespace
 
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
            const std::vector<std::string>& positional, po::variables_map& values) {
+  refuse_percent_signs(arguments, usage);
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
