@@ -89,7 +89,11 @@ void check_plan(const Plan& plan) {
   require(std::all_of(plan.error_bounds.begin(), plan.error_bounds.end(), [](double e) { return e >= 0; }),
           "an error bound is not a number from 0 up");
   parallel_for(depth, [&](std::size_t k) { check_expansion(plan, k); });
+  require(!plan.passes.saturated || plan.cap, "images are retired at a cap that it does not have");
+  require(!plan.passes.merge || plan.error_bounds.size() == depth, "merge needs an error bound for each layer");
+  require(!plan.passes.merge || plan.in_order, "merge needs its plan in order");
   if (!plan.in_order) return;
+  require(!plan.in_order->passes.merge, "its plan in order is merged");
   require(!plan.in_order->in_order, "its plan in order has a plan in order");
   require(plan.in_order->given_neurons == plan.given_neurons, "its plan in order is one of another network");
   require(plan.in_order->network_digest == plan.network_digest, "its plan in order is one of another network");

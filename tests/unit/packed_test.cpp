@@ -291,6 +291,23 @@ TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
   EXPECT_NE(data_error([&] { load_network(file.open(), {}); }), "no error");
 }
 
+TEST(Packed, APlanHoldsWhatItsPassesNeed) {
+  const Plan merged = small_merged_plan(small_network());
+  check_plan(merged);
+  const auto refuses = [&](const std::function<void(Plan&)>& change) {
+    Plan plan = merged;
+    change(plan);
+    EXPECT_THROW(check_plan(plan), std::invalid_argument);
+  };
+  refuses([](Plan& plan) { plan.in_order.reset(); });
+  refuses([](Plan& plan) { plan.error_bounds.clear(); });
+  refuses([&](Plan& plan) { plan.in_order = std::make_shared<Plan>(merged); });
+  refuses([](Plan& plan) {
+    plan.passes.saturated = true;
+    plan.cap.reset();
+  });
+}
+
 TEST(Packed, AnotherNetworksPlanIsRefused) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";
