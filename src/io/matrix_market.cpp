@@ -62,9 +62,9 @@ void parse_sizes(std::string_view line, bool of_images, Header& header) {
 
 /// Leaves the source at the first entry.
 Header read_header(TextSource& source, bool of_images) {
-  constexpr std::size_t kRoundBytes = std::size_t{64} << 10;
+  const std::size_t round_bytes = source.piece_bytes();
   Header header;
-  for (std::string_view text = source.next(kRoundBytes); !text.empty(); text = source.next(kRoundBytes)) {
+  for (std::string_view text = source.next(round_bytes); !text.empty(); text = source.next(round_bytes)) {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));

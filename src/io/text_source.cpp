@@ -28,8 +28,8 @@ TextSource::TextSource(const std::filesystem::path& path) : file_(path) {
   rewind();
 }
 
-TextSource::TextSource(std::string name, std::string_view text)
-    : file_(std::move(name), std::as_bytes(std::span(text))) {
+TextSource::TextSource(std::string name, std::string_view text, std::size_t piece_bytes)
+    : file_(std::move(name), std::as_bytes(std::span(text))), piece_bytes_(piece_bytes) {
   rewind();
 }
 

@@ -17,9 +17,6 @@ namespace spdnn {
 
 namespace {
 
-/// Entries of a piece stay in the cache. 128 KiB to 512 KiB measured alike, with one thread.
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
-
 constexpr std::ptrdiff_t kLongestPlainValue = 64;
 
 /// The text of the latest value with its LF, to be compared in two words: official files repeat one value.
@@ -233,9 +230,9 @@ std::optional<DataError> read_entries(TextSource& source, const EntryColumns& co
   const std::size_t most_pieces = threads == 1 ? 1 : 16 * threads;  // four: the pieces take unequal times
   std::vector<Entries> round;
   for (;;) {
-    const std::string_view text = source.next(most_pieces * kPieceBytes);
+    const std::string_view text = source.next(most_pieces * source.piece_bytes());
     if (text.empty()) return std::nullopt;
-    const auto pieces = cut(text, std::min(most_pieces, text.size() / (kPieceBytes / 8) + 1));
+    const auto pieces = cut(text, std::min(most_pieces, 8 * text.size() / source.piece_bytes() + 1));
     if (round.size() < pieces.size()) round.resize(pieces.size());
     parallel_for(pieces.size(), [&](std::size_t i) { parse_entries(pieces[i], columns, round[i]); });
     std::size_t good = 0;

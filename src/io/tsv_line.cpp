@@ -35,8 +35,8 @@ DataError located(const std::string& name, std::size_t line, const LineProblem& 
 
 void for_each_line(TextSource& source, std::size_t lines_before,
                    const std::function<void(std::string_view line, std::size_t number)>& parse) {
-  constexpr std::size_t kRoundBytes = std::size_t{1} << 20;
-  for (std::string_view text = source.next(kRoundBytes); !text.empty(); text = source.next(kRoundBytes)) {
+  const std::size_t round_bytes = source.piece_bytes();
+  for (std::string_view text = source.next(round_bytes); !text.empty(); text = source.next(round_bytes)) {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
       try {
