@@ -82,7 +82,7 @@ endif
 all: build/spdnn
 
 help:
-	@echo 'targets: all (default) deps demo test hostile mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help'
+	@echo 'targets: all (default) deps demo test hostile mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize fuzz bench bench-gpu results clean help'
 	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz   MUTANTS="NAME ..."'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
@@ -207,34 +207,12 @@ io-bench: build/.deps-BUILD
 	./$(OUT)/io_bench
 bench: io-bench
 
-# ---- sanitizers: the unit tests and the parsers of files, fuzzed by libFuzzer (clang; the seeds make runs repeatable) ----
-FUZZ_OUT      := build/fuzz
-FUZZERS       := $(patsubst tests/fuzz/%.cpp,%,$(wildcard tests/fuzz/*_fuzzer.cpp))
-FUZZ_SOURCES  := $(wildcard src/io/*.cpp) src/report/progress.cpp $(filter-out %/build_info.cpp,$(wildcard src/core/*.cpp))
-FUZZ_CXX      ?= clang++
-FUZZ_FLAGS    := -std=c++20 -g -O1 -fopenmp -Wall -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FUZZ_RUNS     ?= -runs=20000 -max_total_time=20
-.SECONDARY: $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZERS:%=$(FUZZ_OUT)/tests/fuzz/%.o)
-
-$(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ build/.deps-BUILD
-	@mkdir -p $(@D)
-	$(FUZZ_CXX) -Iinclude -Isrc -Itests -MMD -MP $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
-
-$(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o)
-	$(FUZZ_CXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
-
-sanitize: build/.deps-TEST build/.deps-FUZZ
+# ---- sanitizers: the unit tests, and a short run of every fuzzer (the seeds make it repeatable) --------------------------
+include make/fuzz.mk
+sanitize: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=asan GPU=0 build/asan/spdnn_tests
 	./build/asan/spdnn_tests --gtest_brief=1
-	@$(MAKE) --no-print-directory -j$$(nproc) GPU=0 $(FUZZERS:%=$(FUZZ_OUT)/%)
-	@for fuzzer in $(FUZZERS); do \
-	   mkdir -p $(FUZZ_OUT)/found/$$fuzzer; \
-	   echo "$$fuzzer $(FUZZ_RUNS)"; \
-	   ./$(FUZZ_OUT)/$$fuzzer $(FUZZ_RUNS) -seed=1 -timeout=10 -artifact_prefix=$(FUZZ_OUT)/ \
-	     $(FUZZ_OUT)/found/$$fuzzer tests/fuzz/corpus/$${fuzzer%_fuzzer} >$(FUZZ_OUT)/$$fuzzer.log 2>&1 || \
-	     { cat $(FUZZ_OUT)/$$fuzzer.log; exit 1; }; \
-	   tail -n 1 $(FUZZ_OUT)/$$fuzzer.log; \
-	 done
+	@$(MAKE) --no-print-directory fuzz FUZZ_RUNS=20000
 
 # ---- peers: other programs doing the same work, in one run with ours ------------------------------------------------
 $(OUT)/tests/peers/graphblas_peer.o: | build/.deps-BENCH

@@ -23,7 +23,7 @@ setup() {
 }
 
 @test "the make targets exist" {
-  for target in all deps demo test mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize bench bench-gpu results clean help; do
+  for target in all deps demo test mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize fuzz bench bench-gpu results clean help; do
     run make -C "$BATS_TEST_DIRNAME/../.." -n "$target"
     [ "$status" -eq 0 ]
   done

@@ -1,43 +1,76 @@
-// Packed files: as they come, and with their checksums set right, so that what lies behind the checksums is reached.
-// A DataError is an answer; what loads must be sound; all else is a finding.
+// Packed files, changed section by section and sealed again, so that what lies behind the checksums is reached. What
+// loads must be sound, and a bit changed afterwards must not go unnoticed.
 
 #include <cstring>
+#include <optional>
 
+#include "fuzz/harness.hpp"
+#include "fuzz/packed_editor.hpp"
 #include "io/packed_file.hpp"
-#include "packed_seal.hpp"
-#include "spdnn/error.hpp"
 
 namespace {
 
 using namespace spdnn;
+using fuzz::attempt;
+using fuzz::require;
 
-template <class Load>
-void attempt(const Load& load) {
-  try {
-    load();
-  } catch (const DataError&) {
-  }
+/// What could be loaded, by its digest.
+struct Loaded {
+  std::optional<std::uint64_t> network, images, plan;
+};
+
+void require_padding(const ImageSet& images) {
+  if (images.images() > 1000 || images.neurons() > 1000) return;
+  const Index more = images.images() + images.neurons() % 70;
+  const ImageSet padded = fit_images("fuzz.spdnn", images, images.neurons(), more);
+  fuzz::require_sound(padded);
+  require(padded.images() == more && padded.nonzeros() == images.nonzeros(), "images of zeros are added");
+  require(fuzz::digest_of(padded.slice(0, images.images()).to_csr()) == fuzz::digest_of(images.to_csr()),
+          "padding changes no image");
 }
 
-void load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) {
+Loaded load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) {
+  Loaded loaded;
   attempt([&] {
     const PackedFile file("fuzz.spdnn", data, size);
-    attempt([&] { load_network(file, {}).network.validate(); });
-    attempt([&] { load_images(file).to_csr().validate(); });
+    attempt([&] {
+      const Network network = load_network(file, {}).network;
+      network.validate();
+      loaded.network = network_digest(network);
+    });
+    attempt([&] {
+      const ImageSet images = load_images(file);
+      fuzz::require_sound(images);
+      require_padding(images);
+      loaded.images = fuzz::digest_of(images);
+    });
     attempt([&] {
       const Plan plan = load_plan(file);
       Network{plan.layers, plan.bias_rule, plan.cap}.validate();
+      loaded.plan = fuzz::digest_of(plan);
     });
   });
+  return loaded;
 }
 
 }  // namespace
 
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return fuzz::mutate_packed(data, size, max_size, seed);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const fuzz::MemoryPeak peak(size);
   const std::shared_ptr<std::byte> data = allocate_bytes(size);
   if (size > 0) std::memcpy(data.get(), bytes, size);
-  load_all(data, size);
-  packed::seal({data.get(), size});
-  load_all(data, size);
+  const Loaded before = load_all(data, size);
+  if (!before.network && !before.images && !before.plan) return 0;
+
+  std::mt19937 random(static_cast<unsigned>(size) + 31U * bytes[size / 2] + 8191U * bytes[size - 1]);
+  data.get()[random() % size] ^= std::byte{1} << random() % 8;
+  const Loaded after = load_all(data, size);
+  for (const auto part : {&Loaded::network, &Loaded::images, &Loaded::plan})
+    require(!(after.*part) || after.*part == before.*part, "no changed bit goes unnoticed");
   return 0;
 }

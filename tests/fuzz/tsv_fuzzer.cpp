@@ -1,53 +1,106 @@
-// TSV files. The first character chooses the reader: l layer, b bias, i images, c categories, z gzip; the rest is the
-// file. A DataError is an answer; what is read must be sound; all else is a finding.
+// TSV files. Four characters, then the file: the reader (l layer, b bias, i images, c categories), the neurons and the
+// images as digits (kSizes), the bytes of a piece as a letter. What a text means must not depend on how it is cut into
+// pieces, nor on whether it comes compressed.
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
+#include "fuzz/harness.hpp"
 #include "io/tsv_reader.hpp"
-#include "spdnn/error.hpp"
 
 namespace {
 
 using namespace spdnn;
+using fuzz::require;
 
-constexpr Index kNeurons = 70;  // more than a word of bits
-constexpr Index kImages = 40;
+constexpr std::array<Index, 10> kSizes{70, 1, 2, 5, 64, 65, 128, 1000, 65536, kMaxIndex};
+constexpr Index kMostGiven = 1000;  ///< what a caller asks for may cost memory
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
+struct Reading {
+  char reader;
+  Index neurons;
+  std::optional<Index> images;  ///< none: the text tells
+  std::size_t piece_bytes;
+};
+
+std::uint64_t read(const Reading& how, TextSource& source) {
+  if (how.reader == 'b') {
+    const Index outputs = std::min(how.neurons, kMostGiven);
+    const Bias bias = read_tsv_bias(source, outputs);
+    require(bias.values.empty() || bias.values.size() == outputs, "a bias for each neuron");
+    return fuzz::digest_of(Plan{.layers = {{{}, bias}}, .cap = {}});
+  }
+  if (how.reader == 'i') {
+    const ImageSet images = read_tsv_images(source, how.neurons, how.images);
+    fuzz::require_sound(images);
+    require(!how.images || images.images() == *how.images, "as many images as were asked for");
+    require(images.neurons() == how.neurons, "the neurons asked for");
+    return fuzz::digest_of(images);
+  }
+  if (how.reader == 'c') {
+    const Categories categories = read_tsv_categories(source);
+    require(std::adjacent_find(categories.begin(), categories.end(), std::greater_equal<>()) == categories.end(),
+            "categories ascend");
+    std::uint64_t sum = categories.size();
+    for (const Index id : categories) sum = sum * 31 + id;
+    return sum;
+  }
+  const Index outputs = how.images.value_or(40);
+  const Index inputs = how.neurons;
+  const CsrMatrix weights = read_tsv_layer(source, inputs, outputs);
+  fuzz::require_sound(weights);
+  require(weights.rows == outputs && weights.cols == inputs, "the sizes asked for");
+  return fuzz::digest_of(weights);
 }
 
-void read(char reader, std::string_view text) {
-  TextSource source("fuzz.tsv", text);
-  if (reader == 'b') {
-    const Bias bias = read_tsv_bias(source, kNeurons);
-    require(bias.values.empty() || bias.values.size() == kNeurons);
-  } else if (reader == 'i') {
-    const ImageSet images = read_tsv_images(source, kNeurons, kImages);
-    images.to_csr().validate();
-    require(images.images() == kImages && images.neurons() == kNeurons);
-  } else if (reader == 'c') {
-    const Categories categories = read_tsv_categories(source);
-    require(std::adjacent_find(categories.begin(), categories.end(), std::greater_equal<>()) == categories.end());
-  } else if (reader == 'z') {
-    TextSource zipped("fuzz.tsv.gz", text);
-    for (std::size_t rounds = 0; rounds < 1000 && !zipped.next(1000).empty(); ++rounds) {
-    }
-  } else {
-    const CsrMatrix weights = read_tsv_layer(source, kNeurons, kImages);
-    weights.validate();
-    require(weights.rows == kImages && weights.cols == kNeurons);
+struct Answer {
+  std::uint64_t digest = 0;
+  std::string message;
+  bool operator==(const Answer&) const = default;
+};
+
+/// A message without the name that it begins with.
+Answer answer(const Reading& how, const std::string& name, std::string_view text) {
+  Answer result;
+  result.message = fuzz::attempt([&] {
+    TextSource source(name, text, how.piece_bytes);
+    result.digest = read(how, source);
+  });
+  if (result.message.starts_with(name)) result.message.erase(0, name.size());
+  return result;
+}
+
+std::size_t longest_line(std::string_view text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
   }
+  return longest;
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  try {
-    read(text.front(), text.substr(1));
-  } catch (const DataError&) {
-  }
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::MemoryPeak peak(size);
+  fuzz::Bytes bytes(data, size);
+  Reading how{.reader = static_cast<char>(bytes.take()),
+              .neurons = kSizes[bytes.take() % 16 % 10],
+              .images = {},
+              .piece_bytes = TextSource::kPieceBytes};
+  const unsigned images = bytes.take() % 16U;
+  if (images > 0) how.images = std::min(kSizes[images % 10], kMostGiven);
+  const std::size_t piece = bytes.take() % 32U;
+  const std::string_view text = bytes.text();
+
+  const Answer whole = answer(how, "fuzz.tsv", text);
+  if (piece == 0) return 0;
+  how.piece_bytes = piece;
+  require(answer(how, "fuzz.tsv", text) == whole, "a text means the same in pieces");
+  if (piece % 4 != 0 || text.empty()) return 0;
+  how.piece_bytes = std::max(piece, longest_line(text) + 2);  // longer lines are refused
+  require(answer(how, "fuzz.tsv.gz", fuzz::gzip_members(text, 1 + piece / 8)) == whole, "compression changes nothing");
   return 0;
 }

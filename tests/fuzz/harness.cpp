@@ -1,0 +1,152 @@
+#include "harness.hpp"
+
+#include <omp.h>
+#include <sys/resource.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <vector>
+
+#include "io/files.hpp"
+#include "io/gz.hpp"
+#include "spdnn/error.hpp"
+
+/// One thread does the work of all: the pieces of a text are the same, and no time goes into waking others.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  omp_set_num_threads(1);
+  return 0;
+}
+
+namespace spdnn::fuzz {
+
+namespace {
+
+std::size_t peak_bytes() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+/// XXH3 over what is added, piece by piece.
+class Digest {
+ public:
+  template <class T>
+  void add(std::span<const T> values) {
+    add(values.size());
+    sum_ = XXH3_64bits_withSeed(values.data(), values.size_bytes(), sum_);
+  }
+  void add(std::uint64_t number) { sum_ = XXH3_64bits_withSeed(&number, sizeof number, sum_); }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+
+void require_valid(const std::function<void()>& validate) {
+  try {
+    validate();
+  } catch (const std::invalid_argument& error) {
+    require(false, std::string("what is read is sound: ") + error.what());
+  }
+}
+
+}  // namespace
+
+void require(bool condition, std::string_view promise) {
+  if (condition) return;
+  std::fprintf(stderr, "broken promise: %.*s\n", static_cast<int>(promise.size()), promise.data());
+  std::abort();
+}
+
+std::string attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    require(*error.what() != '\0', "an error says what is wrong");
+    return error.what();
+  } catch (const std::filesystem::filesystem_error& error) {
+    return error.what();
+  }
+}
+
+std::uint8_t Bytes::take() {
+  if (rest_.empty()) return 0;
+  const std::uint8_t byte = rest_.front();
+  rest_ = rest_.subspan(1);
+  return byte;
+}
+
+std::uint32_t Bytes::below(std::uint32_t limit) {
+  const std::uint32_t low = take();
+  return (limit <= 256 ? low : low | std::uint32_t{take()} << 8U) % limit;
+}
+
+std::uint64_t digest_of(const CsrMatrix& matrix) {
+  Digest digest;
+  digest.add(std::uint64_t{matrix.rows});
+  digest.add(std::uint64_t{matrix.cols});
+  digest.add(matrix.offsets.span());
+  digest.add(matrix.indices.span());
+  std::vector<float> values(matrix.entries());
+  for (Offset k = 0; k < matrix.entries(); ++k) values[k] = matrix.entry_value(k);
+  digest.add(std::span<const float>(values));
+  return digest.sum();
+}
+
+std::uint64_t digest_of(const ImageSet& images) {
+  if (!images.is_bits()) return digest_of(images.sparse());
+  Digest digest;
+  digest.add(std::uint64_t{images.images()});
+  digest.add(std::uint64_t{images.neurons()});
+  digest.add(images.bits().words.span());
+  return digest.sum();
+}
+
+std::uint64_t digest_of(const Plan& plan) {
+  Digest digest;
+  digest.add(network_digest({plan.layers, plan.bias_rule, plan.cap}));
+  for (const Array<Index>& map : plan.expansion) digest.add(map.span());
+  for (const std::string& note : plan.notes) digest.add(std::span<const char>(note));
+  digest.add(std::span<const char>(to_string(plan.passes) + '/' + to_string(plan.requested)));
+  digest.add(std::span<const double>(plan.error_bounds));
+  digest.add(std::span<const Index>(plan.given_neurons));
+  for (const std::uint64_t number : {std::uint64_t{plan.dead_from}, std::uint64_t{plan.saturated_from},
+                                     std::uint64_t{plan.given_edges}, std::uint64_t{plan.network_digest}})
+    digest.add(number);
+  if (plan.in_order) digest.add(digest_of(*plan.in_order));
+  return digest.sum();
+}
+
+void require_sound(const CsrMatrix& matrix) {
+  require_valid([&] { matrix.validate(); });
+}
+
+void require_sound(const ImageSet& images) {
+  if (!images.is_bits()) return require_sound(images.sparse());
+  const BitMatrix& bits = images.bits();
+  require(bits.words.size() == bits.rows * bits.words_per_row(), "bits have their words");
+  if (bits.cols % 64 == 0) return;
+  for (Index image = 0; image < bits.rows; ++image)
+    require((bits.row(image)[bits.words_per_row() - 1] >> (bits.cols % 64)) == 0, "no neuron beyond the last is lit");
+}
+
+std::string gzip_members(std::string_view text, std::size_t members) {
+  std::string all;
+  const std::size_t length = text.size() / members + 1;
+  for (std::size_t begin = 0; begin < std::max<std::size_t>(text.size(), 1); begin += length)
+    all += gzip(text.substr(begin, length));
+  return all;
+}
+
+MemoryPeak::~MemoryPeak() {
+  static const std::size_t at_first = peak_bytes();
+  constexpr std::size_t kAllowance = 200'000'000;
+  require(peak_bytes() <= at_first + kAllowance + 4 * input_bytes_, "memory follows the data");
+}
+
+}  // namespace spdnn::fuzz
