@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "cli/commands.hpp"
@@ -39,14 +40,21 @@ Printed infer(const std::filesystem::path& network, const std::filesystem::path&
   return {code, ::testing::internal::GetCapturedStdout()};
 }
 
-/// Puts another number in all places where a packed file holds this one, and seals it again.
-void replace_in_file(const std::filesystem::path& path, std::uint64_t from, std::uint64_t to) {
+/// Changes the bytes of a packed file and seals it again.
+void change_file(const std::filesystem::path& path, const std::function<void(std::vector<char>&)>& change) {
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-  for (std::size_t at = 0; at + sizeof from <= bytes.size(); at += sizeof from)
-    if (std::memcmp(&bytes[at], &from, sizeof from) == 0) std::memcpy(&bytes[at], &to, sizeof to);
+  change(bytes);
   packed::seal(std::as_writable_bytes(std::span(bytes)));
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// Puts another number in all places where a packed file holds this one.
+void replace_in_file(const std::filesystem::path& path, std::uint64_t from, std::uint64_t to) {
+  change_file(path, [&](std::vector<char>& bytes) {
+    for (std::size_t at = 0; at + sizeof from <= bytes.size(); at += sizeof from)
+      if (std::memcmp(&bytes[at], &from, sizeof from) == 0) std::memcpy(&bytes[at], &to, sizeof to);
+  });
 }
 
 /// Two images of two neurons; the network's only neuron hears the first of them.
@@ -98,6 +106,19 @@ TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
     ::testing::internal::GetCapturedStdout();
     EXPECT_EQ(error.what(), file_.string() + ": its plan was made for another network");
   }
+}
+
+/// The number of edges is what rates count. Header and plan agree on a wrong one.
+TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
+  Plan plan = make_plan(network_, parse_passes("all"));
+  plan.set_network_digest(network_digest(network_));
+  plan.given_edges = 1001;
+  write_network_with_plan(file_, network_, plan);
+  change_file(file_, [&](std::vector<char>& bytes) {
+    std::memcpy(&bytes[offsetof(packed::Header, edges)], &plan.given_edges, sizeof plan.given_edges);
+  });
+  EXPECT_THROW(infer(file_, images_, {"--verify", "all"}), DataError);
+  ::testing::internal::GetCapturedStdout();
 }
 
 TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
