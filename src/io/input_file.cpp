@@ -39,33 +39,29 @@ void await_next_tick(std::int64_t modified) {
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()),
       // O_NONBLOCK: opening a pipe that nobody writes to must end in the message below, not hang.
-      file_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
-  if (file_.number < 0 || ::fstat(file_.number, &opened_) != 0) throw_system_failure(name_, "cannot read", errno);
+      file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!file_ || ::fstat(file_.get(), &opened_) != 0) throw_system_failure(name_, "cannot read", errno);
   if (S_ISDIR(opened_.st_mode)) fail("cannot read: it is a directory, expected a file");
   if (!S_ISREG(opened_.st_mode)) fail("cannot read: it is a pipe or device, expected a regular file");
   size_ = static_cast<std::size_t>(opened_.st_size);
   await_next_tick(nanoseconds(opened_.st_mtim));
 }
 
-InputFile::Descriptor::~Descriptor() {
-  if (number >= 0) ::close(number);
-}
-
 void InputFile::fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
 void InputFile::will_need(std::size_t offset, std::size_t size) const {
   // Advice only: a file system may ignore it.
-  if (file_.number < 0) return;
-  ::posix_fadvise(file_.number, static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
+  if (!file_) return;
+  ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
 }
 
 void InputFile::read(std::size_t offset, std::span<std::byte> to) const {
-  if (file_.number < 0) {
+  if (!file_) {
     if (!to.empty()) std::memcpy(to.data(), memory_.data() + offset, to.size());
     return;
   }
   while (!to.empty()) {
-    const ssize_t got = ::pread(file_.number, to.data(), to.size(), static_cast<off_t>(offset));
+    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_system_failure(name_, "cannot read", errno);
     if (got == 0) fail(fmt::format("changed while it was read: it ends after {} of {} bytes", offset, size_));
@@ -75,9 +71,9 @@ void InputFile::read(std::size_t offset, std::span<std::byte> to) const {
 }
 
 void InputFile::check_unchanged() const {
-  if (file_.number < 0) return;
+  if (!file_) return;
   struct stat now {};
-  if (::fstat(file_.number, &now) != 0) throw_system_failure(name_, "cannot read", errno);
+  if (::fstat(file_.get(), &now) != 0) throw_system_failure(name_, "cannot read", errno);
   if (now.st_size != opened_.st_size)
     fail(fmt::format("changed while it was read: it has {} bytes, expected {}", now.st_size, size_));
   if (nanoseconds(now.st_mtim) != nanoseconds(opened_.st_mtim))

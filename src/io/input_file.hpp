@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "io/descriptor.hpp"
+
 namespace spdnn {
 
 /// A regular file that is read, or bytes in memory that stand for one. What is read is copied, so that nothing which
@@ -37,10 +39,6 @@ class InputFile {
   void check_unchanged() const;
 
  private:
-  struct Descriptor {
-    int number = -1;
-    ~Descriptor();
-  };
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string name_;

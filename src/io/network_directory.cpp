@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -138,10 +137,10 @@ void NetworkDirectory::commit(const NetworkManifest& manifest) {
 bool NetworkDirectory::move_into_gap() {
   const auto hold = hold_temporaries();
   if (!rename_with(path(), target_.path, RENAME_NOREPLACE)) {
-    if (errno == EEXIST || errno == ENOTEMPTY) return false;
     // A file system without RENAME_NOREPLACE: rename() itself replaces no directory that holds anything.
-    if (errno != EINVAL) fail();
-    if (!rename_with(path(), target_.path, 0)) return errno == EEXIST || errno == ENOTEMPTY ? false : (fail(), false);
+    const bool renamed = errno == EINVAL && rename_with(path(), target_.path, 0);
+    if (!renamed && (errno == EEXIST || errno == ENOTEMPTY)) return false;
+    if (!renamed) fail();
   }
   staging_->put_in_place();
   if (!sync_directory(target_.path.parent_path())) fail();
