@@ -83,7 +83,7 @@ all: build/spdnn
 
 help:
 	@echo 'targets: all (default) deps demo test hostile mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize fuzz bench bench-gpu results clean help'
-	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz   MUTANTS="NAME ..."'
+	@echo 'options: GPU=0|1|auto   ARCH="80 90"   BUILD=release|debug|asan   CUDA=/path/to/cuda   PORTABLE=1   MNIST=/path/to/train-images-idx3-ubyte.gz   MUTANTS="NAME ..."   HOSTILE="--kills 500 --pairs 200 --readers 100"'
 
 # ---- dependencies: a stamp per package list; missing ones are installed when we may ------------------------------
 build/.deps-%: Makefile
@@ -156,7 +156,8 @@ MUTANTS_MAY_LIVE ?= 0
 mutants: build/.deps-TEST
 	@CXX='$(CXX)' ./tests/mutants/run.py --may-live $(MUTANTS_MAY_LIVE) '$(MUTANTS)'
 
-# Writers killed at random, writers and readers at once. Takes minutes; HOSTILE="--kills 60 --pairs 20 --readers 20" fewer.
+# Writers killed at random, writers and readers at once. Takes minutes; fewer with
+# HOSTILE="--kills 60 --pairs 20 --readers 20".
 hostile: build/.deps-TEST
 	@$(MAKE) --no-print-directory -j$$(nproc) GPU=$(HOST_GPU) run-hostile
 run-hostile: $(PROGRAM)

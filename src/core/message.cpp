@@ -13,7 +13,8 @@ namespace {
 
 bool continues(unsigned byte) { return (byte & 0xC0U) == 0x80; }
 
-/// Bytes of the character at the start of the text; 0 where it is a control character or no UTF-8 (Unicode, table 3-7).
+/// Bytes of the character at the start of the text; 0 where it is a control character or not UTF-8 (Unicode, table
+/// 3-7).
 std::size_t printable_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;

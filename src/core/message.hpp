@@ -6,8 +6,8 @@
 
 namespace spdnn {
 
-/// The text as one line that is safe on a terminal: control characters (C0, DEL, C1) and bytes that are no UTF-8 become
-/// \xHH. Names of files may hold any byte but zero.
+/// The text as one line that is safe on a terminal: control characters (C0, DEL, C1) and bytes that are not UTF-8
+/// become \xHH. Names of files may hold any byte but zero.
 std::string escaped(std::string_view text);
 
 /// Prints `spdnn: ` and the parts, escaped, as one line on stderr. Needs no memory, and where stderr is closed or full

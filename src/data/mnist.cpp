@@ -1,4 +1,5 @@
-// MNIST's IDX format (LeCun, Cortes, Burges): big-endian words 0x00000803, images, rows, columns, then a byte a pixel.
+// MNIST's IDX format (LeCun, Cortes, Burges): big-endian words 0x00000803, images, rows, columns, then one byte per
+// pixel.
 
 #include <fmt/format.h>
 
@@ -83,7 +84,7 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
     throw DataError(fmt::format("{}: holds {} bytes of pixels, expected {} for {} images", name, got, size, count));
   // Asked for more, the file answers that it ends here: the gzip stream was checked to its end.
   std::array<std::uint8_t, 1> beyond{};
-  if (file.read(beyond) != 0) throw DataError(fmt::format("{}: has bytes behind its {} images", name, count));
+  if (file.read(beyond) != 0) throw DataError(fmt::format("{}: has bytes after its {} images", name, count));
   file.check_unchanged();
   return {count, Array<std::uint8_t>(pixels, size), name};
 }

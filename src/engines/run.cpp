@@ -46,7 +46,7 @@ std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOp
   return plan.in_order ? bytes + variant.working_bytes(*plan.in_order, options, batch) : bytes;
 }
 
-/// Puts the outcome of images first, first+1, ... behind those of the images before.
+/// Puts the outcome of images first, first+1, ... after those of the images before.
 void append(Outcome& all, const Outcome& part, Index first) {
   for (const Index image : part.categories) all.categories.push_back(first + image);
   for (const Index image : part.borderline) all.borderline.push_back(first + image);

@@ -18,7 +18,8 @@ namespace spdnn {
 /// renamed by commit(). Without commit() (an exception, say) the temporary file is removed and an earlier file under
 /// the real name stays as it was; what replaces it takes over its owner, group and mode. A symbolic link is followed;
 /// a device, a pipe or /dev/stdout is written directly; and so is a file in a directory that is a Temporary itself.
-/// Every failure is a DataError that names the target and says why.
+/// Every failure names the target and says why: a DataError, or a DeviceError where the machine has run out of
+/// something (core/system_failure.hpp).
 ///
 ///   AtomicFile file(path);
 ///   file.write(text);  // as often as needed

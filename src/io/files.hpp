@@ -46,8 +46,7 @@ ImageSet read_images(const Path& path, std::optional<Index> neurons, std::option
 ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
 Categories read_categories(const Path& path);
 
-/// Writers create a temporary name beside the target, sync and rename: a killed writer leaves nothing under the real
-/// name.
+/// What is written appears whole or not at all; see atomic_file.hpp, and network_directory.hpp for layers in text form.
 void write_network(const Path& path, Form form, const Network& network, ProgressMode progress = ProgressMode::never);
 void write_images(const Path& path, const ImageSet& images);
 void write_categories(const Path& path, const Categories& categories);

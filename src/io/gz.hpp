@@ -18,7 +18,7 @@ struct GzProblem {
   std::size_t good;  ///< bytes
 };
 
-/// Decompresses a gzip file, a piece at a time. Members that follow one another are one stream; zero bytes behind the
+/// Decompresses a gzip file, a piece at a time. Members that follow one another are one stream; zero bytes after the
 /// last (tape padding) are passed over. Checksums and lengths are checked by zlib.
 class GzReader {
  public:
@@ -29,7 +29,7 @@ class GzReader {
   GzReader& operator=(const GzReader&) = delete;
 
   /// Fills `out` as far as there is data; less than asked for only at the end, which has been checked then. GzProblem
-  /// for data that is no gzip, damaged or cut off.
+  /// for data that is not gzip, damaged or cut off.
   std::size_t read(std::span<char> out);
 
  private:
@@ -43,7 +43,7 @@ class GzReader {
   bool inside_ = false;  ///< a member has begun and not ended
 };
 
-/// `text` as one gzip member. Members may be put one behind the other, so pieces are compressed in parallel.
+/// `text` as one gzip member. Members may follow one another, so pieces are compressed in parallel.
 std::string gzip(std::string_view text);
 
 }  // namespace spdnn

@@ -32,7 +32,7 @@ std::optional<LayerName> take_beginning(std::string_view& text) {
   return LayerName{*neurons, *layer, false};
 }
 
-/// Such as n64-l1-bias.mtx. What goes on behind .tsv, as n64-l1-bias.tsv.orig does, is a copy that somebody keeps.
+/// Such as n64-l1-bias.mtx. What goes on after .tsv, as n64-l1-bias.tsv.orig does, is a copy that somebody keeps.
 std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
   std::string_view rest = name;
   const auto begin = take_beginning(rest);
@@ -45,8 +45,8 @@ void add(LayerFiles& files, const LayerName& name, const Path& path) {
   const auto [place, fresh] = (name.bias ? files.biases : files.weights).emplace(name.layer, path);
   if (!fresh) {
     const auto [first, second] = std::minmax(place->second, path);
-    throw DataError(
-        fmt::format("{}: the same layer as {}, expected one file a layer", second.string(), first.filename().string()));
+    throw DataError(fmt::format("{}: the same layer as {}, expected one file per layer", second.string(),
+                                first.filename().string()));
   }
 }
 

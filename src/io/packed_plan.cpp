@@ -84,7 +84,7 @@ void check_plan(const Plan& plan) {
   require(depth == 0 || *std::min_element(plan.given_neurons.begin(), plan.given_neurons.end()) > 0,
           "a layer of no neurons");
   require(depth == 0 || plan.given_neurons[0] == plan.inputs(), "its inputs are not those of the network");
-  require(plan.dead_from <= depth && plan.saturated_from <= depth, "a certificate begins behind the last layer");
+  require(plan.dead_from <= depth && plan.saturated_from <= depth, "a certificate begins after the last layer");
   require(plan.error_bounds.empty() || plan.error_bounds.size() == depth, "expected one error bound for each layer");
   require(std::all_of(plan.error_bounds.begin(), plan.error_bounds.end(), [](double e) { return e >= 0; }),
           "an error bound is not a number from 0 up");

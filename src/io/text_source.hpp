@@ -37,7 +37,7 @@ class TextSource {
   std::size_t expected_bytes() const;
   std::size_t piece_bytes() const { return piece_bytes_; }
 
-  /// The next round: at most `bytes`, or a line, ending behind an LF or at the end of the text; empty once all is read.
+  /// The next round: at most `bytes`, or a line, ending after an LF or at the end of the text; empty once all is read.
   /// Valid until the next call. DataError for damaged .gz data, for a line that is too long, and, at the end at the
   /// latest, for a file that was changed while it was read.
   std::string_view next(std::size_t bytes);
@@ -59,7 +59,7 @@ class TextSource {
   std::size_t piece_bytes_ = kPieceBytes;
   std::unique_ptr<GzReader> gz_;
   std::size_t position_ = 0;        ///< of plain text: in the file, what is read next
-  std::shared_ptr<char[]> buffer_;  ///< the round, and behind it the beginning of the line cut by its end
+  std::shared_ptr<char[]> buffer_;  ///< the round, and after it the beginning of the line cut by its end
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;    ///< of buffer_
   std::size_t given_ = 0;   ///< of buffer_: the latest round

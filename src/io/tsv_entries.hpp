@@ -37,7 +37,7 @@ struct Entries {
   std::size_t lines = 0;               ///< read, blank ones among them
   bool uniform = true;                 ///< all values have the bits of values[0]
   Index largest_first = 0;             ///< 0 where there is none
-  std::optional<LineProblem> problem;  ///< of the line behind those read
+  std::optional<LineProblem> problem;  ///< of the line after those read
 
   void reserve(std::size_t entries);
 };
@@ -59,7 +59,7 @@ using EntryKey = std::uint64_t;
 inline EntryKey entry_key(Index first, Index second) { return EntryKey{first} << 32 | second; }
 
 /// Finds the first line that repeats one of the entries known to be given twice, and throws it as a DataError. Slow:
-/// reads from the beginning, behind `lines_before`.
+/// reads from the beginning, after `lines_before`.
 [[noreturn]] void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                                  const std::vector<EntryKey>& repeated);
 

@@ -18,7 +18,7 @@ struct LineProblem {
   std::string message;
 };
 
-/// The fields of one line: separated by tabs or spaces, any number of them, also before the first and behind the last.
+/// The fields of one line: separated by tabs or spaces, any number of them, also before the first and after the last.
 class LineFields {
  public:
   /// `line` without its LF; a CR at its end does not belong to it. `expected` names the columns for messages.

@@ -112,7 +112,7 @@ RUNS
   [ "$status" -eq 3 ] && [ "$(cat stderr)" = 'spdnn: cannot write to stdout: Broken pipe' ]
 }
 
-@test "control characters and bytes that are no UTF-8 in names are shown as numbers" {
+@test "control characters and bytes that are not UTF-8 in names are shown as numbers" {
   one_line 3 'spdnn: a\\x0ab\\x1b\[31m\\xffé: cannot read: No such file or directory' \
     "$SPDNN" infer --network $'a\nb\e[31m\xffé' --inputs images.tsv
   one_line 2 "spdnn: 'in\\\\x0afer' is no command; see spdnn --help" "$SPDNN" $'in\nfer'

@@ -218,7 +218,7 @@ def main():
     parser.add_argument("patterns", nargs="?", default="*", help="names of mutants, with * and ?, separated by spaces")
     parser.add_argument("--may-live", type=int, default=0, help="so many may live before the exit status is 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="workers")
-    parser.add_argument("--limit", type=int, default=900, help="seconds that tests may take; who hangs is noticed")
+    parser.add_argument("--limit", type=int, default=900, help="seconds that tests may take; a mutant that makes them hang is noticed")
     parser.add_argument("--quick", action="store_true", help="run the tests that mutants name, and no others")
     options = parser.parse_args()
     mutants = load_mutants(options.patterns)

@@ -181,7 +181,7 @@ TEST(Network, DirectoriesThatAreNoNetworkAreNamed) {
             "D: holds layers for 4 and for 8 neurons, expected one network, or the number given");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1.tsv"}, {.neurons = {8}}), "no error");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1.mtx"}, {}),
-            "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file a layer");
+            "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file per layer");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {4, 4, 4}}),
             "D: holds 1 layers, expected 2: the numbers of neurons given are 3");
 }

@@ -51,7 +51,7 @@ struct Roster {
 struct Fates {
   std::vector<Fate> fates;
   std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
-  std::vector<Index> borderline_at;  ///< with `merge`: the layers behind which a borderline image was given up
+  std::vector<Index> borderline_at;  ///< with `merge`: the layers after which a borderline image was given up
 
   std::vector<Index> overflow_at;  ///< where overflow is looked for: each image's first layer with it
 
@@ -73,7 +73,7 @@ class Settler {
   /// With `identical`, where a search is due: makes copies of all images but the first of each group with equal rows.
   /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a copy and its owner must
   /// come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where that
-  /// is worth while. A search is followed by another soon where it found something, else after as many layers again, so
+  /// is worthwhile. A search is followed by another soon where it found something, else after as many layers again, so
   /// that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand layers.
   void settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done);
 

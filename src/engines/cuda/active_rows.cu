@@ -287,7 +287,7 @@ std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<doub
 
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
   // Two lists of images, flags and weights, kept rows, first overflow; fates, keep, unsure; CUB's scratch takes less
-  // than a byte a row.
+  // than one byte per row.
   const std::size_t copies =
       plan.passes.identical ? images * sizeof(Index) + IdenticalRows::device_bytes(images) : std::size_t{0};
   return std::size_t{images} * (8 * sizeof(Index) + 4) + copies + plan.depth() * sizeof(Counters) +
