@@ -102,14 +102,16 @@ RUNS
   )
   status=0
   no_reader "${infer[@]}" --categories out.tsv --json run.json 2>stderr || status=$?
-  [ "$status" -eq 141 ] && [ ! -s stderr ]
+  [ "$status" -eq 141 ]
+  [ ! -s stderr ]
   [ "$(cat out.tsv)" = $'1\n3' ]
   jq -e .verdict run.json
   # A caller that ignores SIGPIPE wants a message.
   trap '' PIPE
   status=0
   no_reader "${infer[@]}" 2>stderr || status=$?
-  [ "$status" -eq 3 ] && [ "$(cat stderr)" = 'spdnn: cannot write to stdout: Broken pipe' ]
+  [ "$status" -eq 3 ]
+  [ "$(cat stderr)" = 'spdnn: cannot write to stdout: Broken pipe' ]
 }
 
 @test "control characters and bytes that are not UTF-8 in names are shown as numbers" {
@@ -215,7 +217,8 @@ RUNS
     # shellcheck disable=SC2086
     run without_threads ./spdnn $arguments
     echo "$status: $output"
-    [ "$status" -eq 0 ] && [[ "$output" != *libgomp* ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" != *libgomp* ]]
   done <<'RUNS'
 convert net out --form mtx
 inspect net --bias -0.25

@@ -138,7 +138,8 @@ END
   run "${official[@]}" --dry-run --neurons 65536 "$file" planned spgemm
   [ "$status" -eq 0 ]
   [ "$(grep -c '^timeout 60 .* infer --generate official --neurons 65536 ' <<<"$output")" -eq 12 ]
-  [ ! -e "$file" ] && [ ! -e "$BATS_TEST_TMPDIR/calls" ]
+  [ ! -e "$file" ]
+  [ ! -e "$BATS_TEST_TMPDIR/calls" ]
   run "${official[@]}" --budget 0 "$file" planned
   [ "$status" -eq 0 ]
   [[ "$output" == *"budget of 0 s used up"* ]]
