@@ -32,7 +32,7 @@ void certify_dead(Plan& plan) {
   if (plan.dead_from == plan.depth())
     stand_aside(plan, &Passes::dead, "dead stands aside: a positive bias in the last layer revives rows of zeros");
   else
-    plan.notes.push_back("dead begins behind layer " + std::to_string(plan.dead_from) +
+    plan.notes.push_back("dead begins after layer " + std::to_string(plan.dead_from) +
                          ", where a positive bias revives rows of zeros");
 }
 
@@ -53,7 +53,7 @@ void certify_saturated(Plan& plan) {
   if (plan.saturated_from == plan.depth())
     stand_aside(plan, &Passes::saturated, "saturated stands aside because of layer " + layer + ", " + why);
   else if (plan.saturated_from > 0)
-    plan.notes.push_back("saturated begins behind layer " + layer + ", " + why);
+    plan.notes.push_back("saturated begins after layer " + layer + ", " + why);
 }
 
 Plan merge_if_sound(Plan plan) {
