@@ -100,7 +100,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   request.layers = count_of(values, "layers");
   request.progress = parse_progress(*text_of(values, "progress"));
   NetworkFile file = read_network(in, request);
-  for (const std::string& note : file.notes) fmt::print(stderr, "spdnn: note: {}\n", note);
+  for (const std::string& note : file.notes) print_message({"note: ", note});
   if (form != Form::packed) {
     write_network(out, form, file.network, request.progress);
     say_what_is_lost(out, file);

@@ -6,16 +6,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <span>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
 #include "core/parallel.hpp"
 #include "io/descriptor.hpp"
+#include "io/input_file.hpp"
 #include "io/network_digest.hpp"
 #include "spdnn/error.hpp"
 
@@ -25,7 +24,8 @@ namespace {
 
 constexpr std::string_view kComplete = "spdnn-network-1 complete";
 constexpr std::string_view kIncomplete = "spdnn-network-1 incomplete";
-constexpr std::size_t kDigits = 16;  // of a digest
+constexpr std::size_t kDigits = 16;                         // of a digest
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // a million layers
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -110,9 +110,12 @@ std::optional<NetworkManifest> read_manifest(const Path& directory) {
   const Path path = directory / kManifestName;
   std::error_code none;
   if (!exists(path, none)) return {};
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw DataError(path.string() + ": cannot read: " + std::generic_category().message(errno));
+  const InputFile file(path);
+  if (file.size() > kMostBytes)
+    throw DataError(fmt::format("{}: {} bytes, expected at most {}", path.string(), file.size(), kMostBytes));
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  file.check_unchanged();
   return parse_manifest(path, text);
 }
 

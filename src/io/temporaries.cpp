@@ -80,6 +80,7 @@ bool Temporary::attempt(Kind kind, unsigned mode) {
 Temporary::~Temporary() {
   if (path_.empty()) return;
   const auto hold = hold_temporaries();
+  descriptor_ = Descriptor();  // removing a directory takes one, and it may be the last
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   registry().targets.erase(path_);

@@ -42,6 +42,8 @@ without_threads() {
 @test "a stderr that is closed or full changes no exit code" {
   "$SPDNN" convert net biased.spdnn --bias -0.25
   printf '1\n2\n' >wrong.tsv
+  mkdir noted
+  : >noted/n4-l1.tsv
   for stderr in '2>&-' '2>/dev/full' '>&- 2>&- <&-'; do
     while read -r code arguments; do
       status=0
@@ -55,6 +57,7 @@ without_threads() {
 3 infer --network missing.spdnn --inputs images.tsv
 3 convert missing.spdnn out.spdnn
 0 convert biased.spdnn text
+0 convert noted noted.spdnn --bias 0
 RUNS
     [ -e text/n2-l2.tsv ]
     rm -r text
@@ -120,6 +123,10 @@ RUNS
   one_line 2 "spdnn: 'in\\\\x0afer' is no command; see spdnn --help" "$SPDNN" $'in\nfer'
   "$SPDNN" convert net biased.spdnn --bias -0.25
   one_line 0 'spdnn: note: new\\x0aline does not hold all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
+  mkdir $'an\e[31m'
+  : >$'an\e[31m/n4-l1.tsv'
+  one_line 0 'spdnn: note: an\\x1b\[31m/n4-l1.tsv: the file is empty: a layer without edges' \
+    "$SPDNN" convert $'an\e[31m' noted.spdnn --bias 0
 }
 
 @test "names that cannot be looked up are data errors that name the file and the reason" {

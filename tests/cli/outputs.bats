@@ -260,6 +260,21 @@ kill_writer() {
   "$SPDNN" infer --network net --bias -0.2 --inputs i.spdnn >report
 }
 
+@test "a manifest that is a pipe, a directory or larger than any network's is an error that names it" {
+  "$SPDNN" convert a.spdnn d 2>notes
+  mv d/spdnn-network.txt kept
+  mkfifo d/spdnn-network.txt
+  refuses 3 "d/spdnn-network.txt: cannot read: it is a pipe or device, expected a regular file" inspect d --bias -0.2
+  rm d/spdnn-network.txt
+  mkdir d/spdnn-network.txt
+  refuses 3 "d/spdnn-network.txt: cannot read: it is a directory, expected a file" inspect d --bias -0.2
+  rmdir d/spdnn-network.txt
+  truncate -s 3G d/spdnn-network.txt
+  refuses 3 "d/spdnn-network.txt: 3221225472 bytes, expected at most 67108864" inspect d --bias -0.2
+  mv kept d/spdnn-network.txt
+  is_network d a.spdnn
+}
+
 @test "a lost bias file is an error" {
   mkdir net
   printf '1\t1\t1\n2\t2\t1\n' | tee net/n2-l1.tsv >net/n2-l2.tsv
