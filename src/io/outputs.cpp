@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "io/layer_files.hpp"
+#include "io/network_manifest.hpp"
 #include "io/output_target.hpp"
 #include "spdnn/error.hpp"
 
@@ -26,13 +27,27 @@ bool replaces(const OutputTarget& output, const Path& existing) {
       fmt::format("{} {}: would overwrite {}, expected another name", output.name, output.path.string(), what));
 }
 
+/// Whether a file of this name in the directory of a network counts as a part of it.
+bool is_part_of_network(const std::string& name) { return name == kManifestName || parse_layer_name(name); }
+
+/// Whether the file lies, or will lie, in the directory.
+bool lies_in(const OutputTarget& output, const Path& directory) {
+  struct stat parent {};
+  struct stat status {};
+  return !output.path.parent_path().empty() && ::stat(output.path.parent_path().c_str(), &parent) == 0 &&
+         ::stat(directory.c_str(), &status) == 0 && same_file(parent, status);
+}
+
 void check_against(const NamedOutput& output, const OutputTarget& target, const NamedInput& input) {
   const std::string what = fmt::format("{} {}", input.name, input.path.string());
   if (replaces(target, input.path)) refuse(output, what);
   std::error_code none;  // an input that cannot be looked at will be refused by its reader
   if (is_directory(input.path, none)) {
+    if (!output.directory && is_part_of_network(target.path.filename().string()) && lies_in(target, input.path))
+      throw UsageError(fmt::format("{} {}: would be taken for a part of {}, expected another name", output.name,
+                                   output.path.string(), what));
     for (const auto& entry : std::filesystem::directory_iterator(input.path, none))
-      if (parse_layer_name(entry.path().filename().string()) && replaces(target, entry.path()))
+      if (is_part_of_network(entry.path().filename().string()) && replaces(target, entry.path()))
         refuse(output, fmt::format("{} of {}", entry.path().filename().string(), what));
   } else if (output.directory && parse_layer_name(input.path.filename().string())) {
     const Path parent = input.path.has_parent_path() ? input.path.parent_path() : Path(".");

@@ -56,8 +56,13 @@ as_nobody() {
   refuses 2 "--json here/x: would overwrite --categories there/x, expected another name" \
     infer --network a.spdnn --inputs i.spdnn --categories there/x --json here/x
   "$SPDNN" convert a.spdnn net
-  refuses 2 "--json net/n64-l2.tsv: would overwrite n64-l2.tsv of --network net, expected another name" \
-    infer --network net --bias -0.2 --inputs i.spdnn --json net/n64-l2.tsv
+  for name in n64-l2.tsv n64-l9.tsv n64-l1-bias.tsv spdnn-network.txt; do
+    refuses 2 "--json net/./$name: would be taken for a part of --network net, expected another name" \
+      infer --network net --bias -0.2 --inputs i.spdnn --json "net/./$name"
+  done
+  ln net/n64-l2.tsv layer
+  refuses 2 "--json layer: would overwrite n64-l2.tsv of --network net, expected another name" \
+    infer --network net --bias -0.2 --inputs i.spdnn --json layer
   refuses 2 "OUT net/.: would overwrite IN net, expected another name" convert net net/.
   refuses 2 "OUT net: would overwrite IN net/n64-l1.tsv, expected another name" convert net/n64-l1.tsv net
   refuses 2 "OUT i.spdnn: would overwrite IN i.spdnn, expected another name" convert i.spdnn i.spdnn

@@ -64,7 +64,7 @@ TEST_F(Mnist, WhatIsNoMnistIsRefused) {
   expect_error(plain(""), "IDX header");
   expect_error(plain("a text file, no images at all"), "0x61207465");
   expect_error(plain(idx(2, 2 * 784 - 1)), "holds 1567 bytes of pixels, expected 1568");
-  expect_error(plain(idx(2, 2 * 784 + 1)), "bytes behind");
+  expect_error(plain(idx(2, 2 * 784 + 1)), "bytes after");
   expect_error(plain(idx(0, 0)), "0 images");
   std::string wide = idx(1, 784);
   wide[15] = '\x1d';
