@@ -2,9 +2,6 @@
 // what is in it, compressed where the name ends in .gz; lines `<nLIST`, `<lCOUNT` and `<iCOUNT` are --neurons, --layers
 // and --images. All that can be read is read; what is read is written in every form and must read the same again.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -34,10 +31,7 @@ struct Scratch {
 
 void write(const fs::path& path, std::string text) {
   if (path.extension() == ".gz") text = fuzz::gzip_members(text, 1 + text.size() % 3);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return;  // a name that is too long, or that of a directory
-  require(::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "the fuzzer can write");
-  ::close(file);
+  fuzz::write_aged(path, text);  // or no file: the name is too long, or that of a directory
 }
 
 struct Input {
@@ -95,6 +89,7 @@ void require_written(const fs::path& directory, const Network& network) {
     if (layer.inputs() > kMost || layer.outputs() > kMost) return;
   const fs::path packed = directory / "network.spdnn";
   write_network(packed, Form::packed, network);
+  fuzz::age(packed);
   require(network_digest(read_network(packed, {}).network) == network_digest(network),
           "a packed network reads the same");
   const PackedContents contents = packed_contents(packed);
@@ -106,6 +101,7 @@ void require_written(const fs::path& directory, const Network& network) {
   for (const Form form : {Form::tsv, Form::matrix_market}) {
     const fs::path layers = directory / "layers";
     write_network(layers, form, network);
+    fuzz::age(layers);
     const Network again = read_network(layers, request).network;
     for (std::size_t k = 0; k < network.layers.size(); ++k)
       require(fuzz::digest_of(again.layers[k].weights) == fuzz::digest_of(network.layers[k].weights),
@@ -119,6 +115,7 @@ void require_written(const fs::path& directory, const ImageSet& images) {
   const std::uint64_t digest = fuzz::digest_of(images.to_csr());
   for (const char* const name : {"images.spdnn", "images.tsv", "images.mtx"}) {
     write_images(directory / name, images);
+    fuzz::age(directory / name);
     const ImageSet again = read_images(directory / name, images.neurons(), images.images());
     require(fuzz::digest_of(again.to_csr()) == digest, "images read the same");
     require(image_digest(again) == image_digest(images), "images are the same whatever their form");

@@ -1,10 +1,14 @@
 #include "harness.hpp"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -141,6 +145,25 @@ std::string gzip_members(std::string_view text, std::size_t members) {
   for (std::size_t begin = 0; begin < std::max<std::size_t>(text.size(), 1); begin += length)
     all += gzip(text.substr(begin, length));
   return all;
+}
+
+void age(const std::filesystem::path& file_or_directory) {
+  const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(10);
+  if (std::filesystem::is_directory(file_or_directory)) {
+    for (const auto& entry : std::filesystem::directory_iterator(file_or_directory)) age(entry.path());
+  } else {
+    std::filesystem::last_write_time(file_or_directory, before);
+  }
+}
+
+bool write_aged(const std::filesystem::path& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  require(::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "the fuzzer can write");
+  const struct timespec before[2] = {{0, 0}, {0, 0}};
+  require(::futimens(file, before) == 0, "the fuzzer can change times");
+  ::close(file);
+  return true;
 }
 
 MemoryPeak::~MemoryPeak() {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -49,6 +50,12 @@ void require_sound(const ImageSet& images);
 
 /// `text` as one gzip stream, cut into `members`.
 std::string gzip_members(std::string_view text, std::size_t members);
+
+/// Makes files older than they are, as readers wait a moment before they believe the time of a file that is just
+/// written.
+void age(const std::filesystem::path& file_or_directory);
+/// Writes a file that is old already. False where there can be no file of that name.
+bool write_aged(const std::filesystem::path& path, std::string_view text);
 
 /// Ends with a finding where the process came to hold more than 200 MB and 4 times the input beyond what it had when
 /// the first of these was made.

@@ -2,7 +2,6 @@
 // many members), the number of images, what is odd about the header, what is damaged.
 
 #include <algorithm>
-#include <fstream>
 
 #include "data/generate.hpp"
 #include "fuzz/harness.hpp"
@@ -51,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   static const TemporaryDirectory directory;
   const auto path = directory / (stored < 2 ? "images" : "images.gz");
-  std::ofstream(path, std::ios::binary) << file;
+  fuzz::write_aged(path, file);
   MnistImages read;
   const std::string problem = fuzz::attempt([&] { read = read_mnist(path); });
   if (!problem.empty()) {

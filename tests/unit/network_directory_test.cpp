@@ -178,6 +178,9 @@ TEST_F(NetworkDirectoryTest, AManifestThatIsNoneIsNamed) {
   // A writer would remove what is named here.
   EXPECT_EQ(error_with("spdnn-network-1 complete\n0123456789abcdef  ../n4-l1.tsv\n"),
             std::string("D/spdnn-network.txt:2") + kLine);
+  fs::remove(net_ / kManifestName);
+  fs::create_directory(net_ / kManifestName);
+  EXPECT_EQ(error_of_reading(net_), "D/spdnn-network.txt: cannot read: it is a directory, expected a file");
 }
 
 TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
