@@ -147,6 +147,22 @@ std::string gzip_members(std::string_view text, std::size_t members) {
   return all;
 }
 
+void require_sound(const Plan& plan) {
+  require_valid([&] { Network{plan.layers, plan.bias_rule, plan.cap}.validate(); });
+  require(plan.expansion.size() == plan.depth() && plan.given_neurons.size() == plan.depth() + 1, "a plan is complete");
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const Array<Index>& map = plan.expansion[k];
+    require((map.empty() ? plan.layers[k].outputs() : map.size()) == plan.given_neurons[k + 1],
+            "an expansion is that of the given neurons");
+    require(std::all_of(map.begin(), map.end(),
+                        [&](Index neuron) {
+                          return neuron < plan.layers[k].outputs() || neuron == kAlwaysZero || neuron == kNotComputed;
+                        }),
+            "an expansion leads to stored neurons");
+  }
+  if (plan.in_order) require_sound(*plan.in_order);
+}
+
 void age(const std::filesystem::path& file_or_directory) {
   const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(10);
   if (std::filesystem::is_directory(file_or_directory)) {

@@ -47,6 +47,7 @@ std::uint64_t digest_of(const Plan& plan);
 /// What a reader may hand over: validate(), and no bit set beyond the last neuron. Copies nothing.
 void require_sound(const CsrMatrix& matrix);
 void require_sound(const ImageSet& images);
+void require_sound(const Plan& plan);
 
 /// `text` as one gzip stream, cut into `members`.
 std::string gzip_members(std::string_view text, std::size_t members);

@@ -46,7 +46,7 @@ Loaded load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) 
     });
     attempt([&] {
       const Plan plan = load_plan(file);
-      Network{plan.layers, plan.bias_rule, plan.cap}.validate();
+      fuzz::require_sound(plan);
       loaded.plan = fuzz::digest_of(plan);
     });
   });

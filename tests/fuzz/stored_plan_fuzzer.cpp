@@ -79,7 +79,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (size > 0) std::memcpy(data.get(), bytes, size);
   Plan plan;
   const std::string problem = fuzz::attempt([&] { plan = load_plan(PackedFile("fuzz.spdnn", data, size)); });
-  if (!problem.empty() || plan.max_width() > kMostNeurons || plan.depth() > 100) return 0;
+  if (!problem.empty()) return 0;
+  fuzz::require_sound(plan);
+  if (plan.max_width() > kMostNeurons || plan.depth() > 100) return 0;
   if (plan.in_order && (plan.in_order->max_width() > kMostNeurons || plan.in_order->depth() > 100)) return 0;
 
   testing::Dice dice(plan.inputs());
