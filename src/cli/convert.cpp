@@ -120,7 +120,11 @@ void convert_images(const Path& in, const Path& out, const po::variables_map& va
   refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan", "plan-device"}, "images");
   form_of(out);  // an unknown form is found before the work
   check_outputs({{"OUT", out}}, {{"IN", in}});
-  write_images(out, read_images(in, count_of(values, "neurons"), count_of(values, "images")));
+  const auto neurons = count_of(values, "neurons");
+  const auto images = count_of(values, "images");
+  check_memory_for("neurons", neurons.value_or(0));
+  check_memory_for("images", images.value_or(0));
+  write_images(out, read_images(in, neurons, images));
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "data/generate.hpp"
 #include "data/official.hpp"
+#include "engines/memory.hpp"
 #include "io/files.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
@@ -31,6 +34,7 @@ GivenNetwork generate(const po::variables_map& values, const std::string& family
 NetworkFile read(const po::variables_map& values, const std::string& path) {
   NetworkRequest request;
   if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
+  check_memory_for("neurons", std::accumulate(request.neurons.begin(), request.neurons.end(), Offset{0}));
   if (const auto layers = text_of(values, "layers")) request.layers = parse_count("layers", *layers);
   request.progress = parse_progress(values["progress"].as<std::string>());
   return read_network(path, request);
@@ -138,6 +142,14 @@ std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& p
   return plan;
 }
 
+void check_memory_for(const char* option, Offset count) {
+  const std::size_t needed = count * sizeof(Offset);
+  const std::size_t available = memory_budget(Device::cpu, {});
+  if (needed > available)
+    throw DeviceError(fmt::format("--{}: {} need {} MB at least, but {} MB are available", option, count,
+                                  needed / 1000000, available / 1000000));
+}
+
 std::vector<std::string> notes_on_empty_files(const po::variables_map& values) {
   std::vector<std::string> notes;
   const auto look = [&](const char* option, const char* meaning) {
@@ -153,7 +165,7 @@ std::vector<std::string> notes_on_empty_files(const po::variables_map& values) {
 ImageSource::ImageSource(const po::variables_map& values) : values_(values) {
   const auto path = text_of(values, "inputs");
   if (!path || values.count("mnist") != 0 || !path->ends_with(".spdnn")) return;
-  packed_.emplace([file = Path(*path)] { return read_images(file, std::nullopt, std::nullopt); });
+  packed_.emplace([file = Path(*path)] { return read_packed_images(file); });
 }
 
 ImageSet ImageSource::get(Index neurons) {
@@ -161,7 +173,10 @@ ImageSet ImageSource::get(Index neurons) {
   const auto mnist = text_of(values_, "mnist");
   if (path.has_value() == mnist.has_value()) throw UsageError("give either --inputs PATH or --mnist IDX");
   std::optional<Index> images;
-  if (const auto text = text_of(values_, "images")) images = parse_count("images", *text);
+  if (const auto text = text_of(values_, "images")) {
+    images = parse_count("images", *text);
+    check_memory_for("images", *images);
+  }
   if (packed_) return fit_images(*path, packed_->get(), neurons, images);
   if (path) return read_images(*path, neurons, images);
   if (images) throw UsageError("--images does not go with --mnist");

@@ -42,6 +42,10 @@ void check_stored_plan(const Path& path, const Plan& plan, const Network& networ
 /// another depth, bias, rule or cap.
 std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& passes);
 
+/// DeviceError where the memory of this machine cannot take what --images or --neurons asks for: eight bytes each, even
+/// if a file holds nothing of it.
+void check_memory_for(const char* option, Offset count);
+
 /// Notes on those of the files --truth and --inputs that have no byte: lists without lines, or failed copies.
 std::vector<std::string> notes_on_empty_files(const po::variables_map& values);
 

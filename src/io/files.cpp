@@ -4,10 +4,13 @@
 
 #include <cerrno>
 #include <charconv>
+#include <functional>
+#include <stdexcept>
 
 #include "core/out_of_memory.hpp"
 #include "core/system_failure.hpp"
 #include "io/atomic_file.hpp"
+#include "io/claimed_size.hpp"
 #include "io/layer_files.hpp"
 #include "io/matrix_market.hpp"
 #include "io/packed.hpp"
@@ -45,6 +48,7 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
         path.string() +
         ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
   TextSource source(path);
+  if (!neurons) check_claimed_size(source.name(), *named, "neurons", source.expected_bytes());
   return read_tsv_images(source, neurons ? *neurons : *named, images);
 }
 
@@ -55,6 +59,15 @@ void refuse_empty(const Path& path, const Network& network) {
     if (const Layer& layer = network.layers[k]; layer.inputs() == 0 || layer.outputs() == 0)
       throw DataError(fmt::format("{}: layer {} leads from {} to {} neurons, expected at least one of each",
                                   path.string(), k + 1, layer.inputs(), layer.outputs()));
+}
+
+/// What readers refuse is not written.
+void check_writable(const Path& path, const std::function<void()>& validate) {
+  try {
+    validate();
+  } catch (const std::invalid_argument& error) {
+    throw DataError(path.string() + ": cannot write: " + error.what());
+  }
 }
 
 }  // namespace
@@ -105,12 +118,15 @@ void write_network(const Path& path, Form form, const Network& network, Progress
   with_memory_for(path.native(), kWriting, [&] {
     if (form == Form::packed)
       write_packed_network(path, network, progress);
-    else
+    else {
+      check_writable(path, [&] { network.validate(); });
       write_layer_files(path, form, network, progress);
+    }
   });
 }
 
 void write_images(const Path& path, const ImageSet& images) {
+  if (!images.is_bits()) check_writable(path, [&] { images.sparse().validate(); });
   with_memory_for(path.native(), kWriting, [&] {
     switch (form_of(path)) {
       case Form::packed:

@@ -9,7 +9,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kAlwaysFits = std::size_t{1} << 30;  // bits up to this size need no thought
+constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // bits up to this size need no thought
 constexpr unsigned kBlockBits = 4;                         // images dealt out together: 16
 
 bool all_ones(const Entries& entries) { return entries.count == 0 || (entries.uniform && entries.values[0] == 1.0F); }

@@ -11,6 +11,7 @@
 
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
+#include "io/claimed_size.hpp"
 #include "io/layer_files.hpp"
 #include "io/matrix_market.hpp"
 #include "io/network_manifest.hpp"
@@ -63,10 +64,24 @@ std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::si
 CsrMatrix read_weights(const Path& path, const Shapes& shapes, std::size_t k) {
   return with_memory_for(path.native(), "cannot read", [&] {
     TextSource source(path);
-    if (form_of(path) != Form::matrix_market) return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+    if (form_of(path) != Form::matrix_market) {
+      if (!shapes.given()) check_claimed_size(source.name(), shapes.square, "neurons", source.expected_bytes());
+      return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+    }
     if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
     return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
   });
+}
+
+/// As far as the files' sizes tell.
+std::size_t text_bytes(const std::vector<Path>& paths) {
+  std::size_t bytes = 0;
+  for (const Path& path : paths) {
+    std::error_code error;
+    const auto size = file_size(path, error);
+    if (!error) bytes += path.extension() == ".gz" ? kGzRatio * size : size;
+  }
+  return bytes;
 }
 
 /// Many or small files: one a thread. Few large ones: one after another, each by all threads. A .gz file is
@@ -86,6 +101,16 @@ void check_chain(const std::vector<Path>& paths, const Network& network) {
     if (network.layers[k].inputs() != network.layers[k - 1].outputs())
       throw DataError(fmt::format("{}: the layer has {} inputs, expected {}: the outputs of the layer before",
                                   paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
+}
+
+/// Layers are named by the inputs of the network, which the first matrix has as rows.
+void check_first_matrix(const Path& path, const Network& network) {
+  const auto name = parse_layer_name(path.filename().string());
+  if (form_of(path) != Form::matrix_market || !name || name->layer != 1) return;
+  const Layer& first = network.layers.front();
+  if (first.inputs() != name->neurons)
+    throw DataError(fmt::format("{}: the matrix is {} x {}, expected {} rows as the name says, or the numbers given",
+                                path.string(), first.inputs(), first.outputs(), name->neurons));
 }
 
 /// Biases come for all layers that are read or for none: a gap is a lost file.
@@ -124,13 +149,22 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   Progress progress(request.progress, "read layers", paths.size());
   std::size_t done = 0;
   std::set<std::size_t> without_edges;
+  Offset neurons = 0;
+  const std::size_t bytes = text_bytes(paths);
+  const auto count_neurons = [&](Index more) {
+    const std::lock_guard lock(mutex);
+    neurons += more;
+    if (!shapes.given()) check_claimed_size(path.string(), neurons, "neurons and more", bytes);
+  };
   const auto read = [&](std::size_t k) {
+    count_neurons(0);  // no further layer once there are too many
     Layer& layer = network.layers[k];
     layer.weights = read_weights(paths[k], shapes, k);
     if (const auto bias = files.biases.find(static_cast<Index>(k + 1)); bias != files.biases.end()) {
       TextSource source(bias->second);
       layer.bias = read_tsv_bias(source, layer.outputs());
     }
+    count_neurons(layer.outputs());
     const std::lock_guard lock(mutex);
     if (layer.weights.entries() == 0) without_edges.insert(k);
     progress.update(++done);
@@ -139,6 +173,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
     parallel_for(paths.size(), read);
   else
     for (std::size_t k = 0; k < paths.size(); ++k) read(k);
+  if (!shapes.given()) check_first_matrix(paths.front(), network);
   check_chain(paths, network);
   std::error_code gone;
   for (const std::size_t k : without_edges)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/claimed_size.hpp"
 #include "io/text_sink.hpp"
 #include "io/tsv_reader.hpp"
 #include "io/tsv_writer.hpp"
@@ -21,6 +22,7 @@ struct Header {
   Index cols = 0;
   Offset entries = 0;
   bool pattern = false;
+  bool symmetric = false;
   std::size_t lines = 0;  ///< up to and with the line of sizes
 };
 
@@ -31,23 +33,22 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// `%%MatrixMarket matrix coordinate real general`, each word one of those that we read; true for pattern.
-bool parse_banner(std::string_view line) {
-  constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general";
+/// `%%MatrixMarket matrix coordinate real general`, each word one of those that we read.
+void parse_banner(std::string_view line, Header& header) {
+  constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
   static const std::array<std::vector<std::string_view>, 5> words{
-      {{"%%matrixmarket"}, {"matrix"}, {"coordinate"}, {"real", "integer", "pattern"}, {"general"}}};
+      {{"%%matrixmarket"}, {"matrix"}, {"coordinate"}, {"real", "integer", "pattern"}, {"general", "symmetric"}}};
   LineFields fields(line, kExpected);
-  bool pattern = false;
   for (const auto& allowed : words) {
     const std::string_view field = fields.next();
     const std::string word = lower(field);
     if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())
       throw LineProblem{fields.column(field),
                         fmt::format("{} is not supported, expected {}", quoted(field), kExpected)};
-    pattern |= word == "pattern";
+    header.pattern |= word == "pattern";
+    header.symmetric |= word == "symmetric";
   }
   fields.finish();
-  return pattern;
 }
 
 /// Images, which are rows, may be none.
@@ -58,6 +59,9 @@ void parse_sizes(std::string_view line, bool of_images, Header& header) {
   header.cols = fields.next_id("number of columns", kMaxIndex) + 1;
   header.entries = fields.next_count("number of entries", Offset{header.rows} * header.cols);
   fields.finish();
+  if (header.symmetric && header.rows != header.cols)
+    throw LineProblem{
+        1, fmt::format("a symmetric matrix of {} x {}, expected as many rows as columns", header.rows, header.cols)};
 }
 
 /// Leaves the source at the first entry.
@@ -71,7 +75,7 @@ Header read_header(TextSource& source, bool of_images) {
       ++header.lines;
       try {
         if (header.lines == 1) {
-          header.pattern = parse_banner(line);
+          parse_banner(line, header);
         } else if (!line.starts_with('%') && !LineFields(line, {}).at_end()) {
           parse_sizes(line, of_images, header);
           source.put_back(text.size());
@@ -88,13 +92,16 @@ Header read_header(TextSource& source, bool of_images) {
 
 void check_size(const TextSource& source, const Header& header, std::string_view what, Index found,
                 std::optional<Index> expected) {
+  if (!expected)
+    check_claimed_size(fmt::format("{}:{}:1", source.name(), header.lines), found, std::string(what),
+                       source.expected_bytes());
   if (expected && *expected != found)
     throw DataError(fmt::format("{}:{}:1: the matrix is {} x {}, expected {} {}", source.name(), header.lines,
                                 header.rows, header.cols, *expected, what));
 }
 
 EntryList entry_list(const Header& header, const char* first, const char* second, const char* value) {
-  return {.columns = {first, header.rows, second, header.cols, header.pattern ? "" : value},
+  return {.columns = {first, header.rows, second, header.cols, header.pattern ? "" : value, {}, header.symmetric},
           .lines_before = header.lines,
           .entries = header.entries};
 }

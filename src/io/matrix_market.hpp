@@ -9,8 +9,9 @@
 
 namespace spdnn {
 
-// Matrix Market coordinate files: `%%MatrixMarket matrix coordinate real|integer|pattern general`, comments, a line
-// `rows columns entries`, then the entries `row column [value]`, ids from 1 on. Entries of pattern files are 1. As
+// Matrix Market coordinate files: `%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric`, comments,
+// a line `rows columns entries`, then the entries `row column [value]`, ids from 1 on. Entries of pattern files are 1.
+// A symmetric file holds one of the entries (i, j) and (j, i), as a rule that below the diagonal; both are read. As
 // strict as the TSV readers and as open to order, separators and line ends. Parsing from memory: TextSource(name,
 // text).
 

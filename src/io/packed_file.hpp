@@ -21,6 +21,7 @@ class PackedFile {
   PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
 
   const packed::Header& header() const { return header_; }
+  const std::string& name() const { return file_.name(); }
   std::size_t size() const { return file_.size(); }
   std::size_t sections() const { return table_.size(); }
   /// DataError where the record that names this section leads outside the table.

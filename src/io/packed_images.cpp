@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/claimed_size.hpp"
 #include "io/model_reader.hpp"
 #include "io/packed.hpp"
 #include "spdnn/error.hpp"
@@ -70,8 +71,13 @@ ImageSet load_images(const PackedFile& file) {
   return images;
 }
 
+ImageSet read_packed_images(const Path& path) { return load_images(PackedFile(path)); }
+
 ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
-  return fit_images(path, load_images(PackedFile(path)), neurons, images);
+  const PackedFile file(path);
+  ImageSet set = load_images(file);
+  if (!neurons) check_claimed_size(file.name(), set.neurons(), "neurons", file.size());
+  return fit_images(path, std::move(set), neurons, images);
 }
 
 ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images) {

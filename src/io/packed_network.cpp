@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "io/claimed_size.hpp"
 #include "io/model_reader.hpp"
 #include "io/network_digest.hpp"
 #include "io/packed.hpp"
@@ -36,8 +37,14 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   const std::size_t count = request.layers.value_or(model.record.layers);
   if (count > model.record.layers)
     file.fail(fmt::format("holds {} layers, expected at least {}", model.record.layers, count));
+  Offset edges = 0;
+  for (const LayerRecord& layer : model.layer_records) edges += layer.weights.entries;
+  if (edges != file.header().edges || model.record.layers != file.header().layers)
+    file.fail("is corrupted: its header has other layers or edges than its network");
   model.layer_records.resize(count);
   check_sizes(file, model.layer_records, request.neurons);
+  if (request.neurons.empty() && count > 0)
+    check_claimed_size(file.name(), model.layer_records[0].weights.cols, "inputs", file.size());
   reader.layers(model, count);
   reader.run(request.progress);
   NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};

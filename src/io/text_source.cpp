@@ -14,8 +14,6 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kGzRatio = 8;  // official layers shrink 7 to 9 times
-
 /// The buffer of the thread's latest source, for its next one: fresh memory costs a page fault for each 4 KiB, which is
 /// a twentieth of the time that an official layer of 1024 neurons takes to read.
 constexpr std::size_t kSpareBytes = std::size_t{512} << 10;

@@ -123,7 +123,7 @@ bool read_line(std::string_view text, const EntryColumns& columns, PlainLine& li
   if (fields.at_end()) return false;
   const std::string expected = columns.expected();
   fields = LineFields(text, expected);
-  line.first = fields.next_id(columns.first, columns.first_limit);
+  line.first = fields.next_id(columns.first, columns.first_limit, columns.first_reason);
   line.second = fields.next_id(columns.second, columns.second_limit);
   line.value = columns.value.empty() ? 1.0F : fields.next_real<float>(columns.value);
   fields.finish();
@@ -187,6 +187,17 @@ bool all_bits_equal(const float* values, std::size_t count) {
   return differing == 0;
 }
 
+/// Adds the mirror images of the entries off the diagonal, for which there is room.
+void mirror(Entries& entries) {
+  for (std::size_t k = 0; k < entries.given; ++k) {
+    entries.largest_first = std::max(entries.largest_first, entries.second[k]);
+    if (entries.first[k] == entries.second[k]) continue;
+    entries.first[entries.count] = entries.second[k];
+    entries.second[entries.count] = entries.first[k];
+    entries.values[entries.count++] = entries.values[k];
+  }
+}
+
 /// Cuts text into about `count` pieces at ends of lines.
 std::vector<std::string_view> cut(std::string_view text, std::size_t count) {
   std::vector<std::string_view> pieces;
@@ -212,13 +223,15 @@ void Entries::reserve(std::size_t entries) {
 
 void parse_entries(std::string_view text, const EntryColumns& columns, Entries& entries) {
   const std::size_t shortest_line = columns.value.empty() ? 4 : 6;  // "1 1 LF", "1 1 1 LF"
-  entries.reserve(text.size() / shortest_line + 1);
+  entries.reserve((columns.symmetric ? 2 : 1) * (text.size() / shortest_line + 1));
   entries.count = entries.lines = 0;
   entries.largest_first = 0;
   entries.problem.reset();
   const std::size_t whole = text.rfind('\n') + 1;
   parse_any(text.substr(0, whole), columns, entries);
   if (whole < text.size() && !entries.problem) parse_any(std::string(text.substr(whole)) + '\n', columns, entries);
+  entries.given = entries.count;
+  if (columns.symmetric) mirror(entries);
   entries.uniform = all_bits_equal(entries.values.get(), entries.count);
 }
 
@@ -246,13 +259,18 @@ std::optional<DataError> read_entries(TextSource& source, const EntryColumns& co
 
 void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                     const std::vector<EntryKey>& repeated) {
+  // Of an entry and its mirror image, one key.
+  const auto key_of = [&](Index first, Index second) {
+    return columns.symmetric ? entry_key(std::max(first, second), std::min(first, second)) : entry_key(first, second);
+  };
   std::unordered_map<EntryKey, bool> seen;
-  for (const EntryKey key : repeated) seen.emplace(key, false);
+  for (const EntryKey key : repeated)
+    seen.emplace(key_of(static_cast<Index>(key >> 32), static_cast<Index>(key)), false);
   source.rewind();
   for_each_line(source, 0, [&](std::string_view text, std::size_t number) {
     PlainLine line;
     if (number <= lines_before || !read_line(text, columns, line)) return;
-    const auto found = seen.find(entry_key(line.first, line.second));
+    const auto found = seen.find(key_of(line.first, line.second));
     if (found == seen.end() || !std::exchange(found->second, true)) return;
     throw LineProblem{1, fmt::format("{} {} and {} {} are given twice, expected once", columns.first, line.first + 1,
                                      columns.second, line.second + 1)};

@@ -23,6 +23,8 @@ struct EntryColumns {
   std::string second;
   Index second_limit;
   std::string value;
+  std::string first_reason{};  ///< where first_limit comes from, for messages
+  bool symmetric = false;      ///< each entry off the diagonal stands for its mirror image, too
 
   std::string expected() const { return first + ", " + second + (value.empty() ? "" : ", " + value); }
 };
@@ -34,6 +36,7 @@ struct Entries {
   std::unique_ptr<float[]> values;  ///< 1 where the text has no column of values
   std::size_t capacity = 0;
   std::size_t count = 0;
+  std::size_t given = 0;               ///< of them in the text; the others are mirror images
   std::size_t lines = 0;               ///< read, blank ones among them
   bool uniform = true;                 ///< all values have the bits of values[0]
   Index largest_first = 0;             ///< 0 where there is none

@@ -78,23 +78,27 @@ void LineFields::finish() const {
   throw LineProblem{position_ + 1, fmt::format("extra column {}, expected {}", quoted(field), expected_)};
 }
 
-std::uint64_t LineFields::next_whole(std::string_view what, std::uint64_t least, std::uint64_t most) {
+std::uint64_t LineFields::next_whole(std::string_view what, std::uint64_t least, std::uint64_t most,
+                                     std::string_view reason) {
   const std::string_view field = next();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
   const bool whole = error == std::errc{} && end == field.data() + field.size();
   if (whole && number >= least && number <= most) return number;
   if (is_whole_number(field) && field.size() <= 32)
-    throw LineProblem{column(field), fmt::format("{} {} is outside {}..{}", what, field, least, most)};
+    throw LineProblem{column(field), fmt::format("{} {} is outside {}..{}{}{}", what, field, least, most,
+                                                 reason.empty() ? "" : " ", reason)};
   throw LineProblem{column(field),
                     fmt::format("{} {} is no whole number, expected one in {}..{}", what, quoted(field), least, most)};
 }
 
-Index LineFields::next_id(std::string_view what, Index limit) {
-  return static_cast<Index>(next_whole(what, 1, limit) - 1);
+Index LineFields::next_id(std::string_view what, Index limit, std::string_view reason) {
+  return static_cast<Index>(next_whole(what, 1, limit, reason) - 1);
 }
 
-std::uint64_t LineFields::next_count(std::string_view what, std::uint64_t limit) { return next_whole(what, 0, limit); }
+std::uint64_t LineFields::next_count(std::string_view what, std::uint64_t limit) {
+  return next_whole(what, 0, limit, {});
+}
 
 template <class T>
 T LineFields::next_real(std::string_view what) {

@@ -33,8 +33,8 @@ class LineFields {
   void finish() const;
   std::size_t column(std::string_view field) const { return static_cast<std::size_t>(field.data() - line_.data()) + 1; }
 
-  /// The next field as an id in 1..limit, 0-based. `what` names it.
-  Index next_id(std::string_view what, Index limit);
+  /// The next field as an id in 1..limit, 0-based. `what` names it, `reason` says where the limit comes from.
+  Index next_id(std::string_view what, Index limit, std::string_view reason = {});
   /// The next field as a number in 0..limit.
   std::uint64_t next_count(std::string_view what, std::uint64_t limit);
   /// The next field as a finite number, rounded once to T (float or double). What is too small for T becomes the
@@ -44,7 +44,7 @@ class LineFields {
 
  private:
   void skip_separators();
-  std::uint64_t next_whole(std::string_view what, std::uint64_t least, std::uint64_t most);
+  std::uint64_t next_whole(std::string_view what, std::uint64_t least, std::uint64_t most, std::string_view reason);
 
   std::string_view line_;
   std::string_view expected_;

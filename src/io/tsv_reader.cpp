@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/claimed_size.hpp"
 #include "io/csr_builder.hpp"
 #include "io/image_builder.hpp"
 #include "spdnn/error.hpp"
@@ -20,7 +21,7 @@ template <class Builder, class Finish>
 auto read_into(Builder& builder, TextSource& source, const EntryList& list, const Finish& finish) {
   Offset entries = 0;
   const auto problem = read_entries(source, list.columns, list.lines_before, [&](std::span<const Entries> round) {
-    for (const Entries& piece : round) entries += piece.count;
+    for (const Entries& piece : round) entries += piece.given;
     if constexpr (std::is_same_v<decltype(builder.add(round)), bool>) return builder.add(round);
     builder.add(round);
     return true;
@@ -52,8 +53,12 @@ CsrMatrix read_tsv_layer(TextSource& source, Index inputs, Index outputs) {
 }
 
 ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index> images) {
-  ImageSet set = read_image_entries(
-      source, {.columns = {"image", images.value_or(kMaxIndex), "neuron", neurons, "value"}}, images);
+  EntryColumns columns{"image", images.value_or(0), "neuron", neurons, "value"};
+  if (!images) {
+    columns.first_limit = believed_size(source.expected_bytes());
+    columns.first_reason = claimed_size_reason(source.expected_bytes());
+  }
+  ImageSet set = read_image_entries(source, {.columns = columns}, images);
   // What a failed copy leaves behind must not pass for images.
   if (!images && source.empty())
     throw DataError(source.name() + ": the file is empty, expected lines of text, or the number of images given");

@@ -15,13 +15,14 @@ namespace spdnn {
 // in LF or CRLF, the last one need not end; columns are separated by tabs or spaces; blank lines count for nothing.
 // A file without a byte is a list without lines, where something else tells the size.
 // Anything else that is not as expected is a DataError with the first bad line. Parsing from memory, as fuzzers do:
-// TextSource(name, text); give `images`, or one large id asks for memory for as many images.
+// TextSource(name, text).
 
 /// Lines `input, output, weight`. A weight of 0 is an edge: it is part of the network as given and counts in its rate.
 CsrMatrix read_tsv_layer(TextSource& source, Index inputs, Index outputs);
 /// Lines `neuron, bias`, one for each output neuron.
 Bias read_tsv_bias(TextSource& source, Index outputs);
-/// Lines `image, neuron, value`. A value of 0 says what is so anyway: it is dropped.
+/// Lines `image, neuron, value`. A value of 0 says what is so anyway: it is dropped. Without `images` the largest id
+/// says how many there are; see claimed_size.hpp for how far it is believed.
 ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index> images);
 /// Lines `image`.
 Categories read_tsv_categories(TextSource& source);

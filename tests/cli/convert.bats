@@ -95,7 +95,7 @@ bad() {
 
 @test "convert: bad lines of images" {
   bad sparse-images-4.tsv '1\t5\t1\n' 'bad/sparse-images-4.tsv:1:3: neuron 5 is outside 1..4'
-  bad sparse-images-4.tsv '0\t1\t1\n' 'bad/sparse-images-4.tsv:1:1: image 0 is outside 1..2147483647'
+  bad sparse-images-4.tsv '0\t1\t1\n' 'bad/sparse-images-4.tsv:1:1: image 0 is outside 1..1048576 in 6 bytes, or the number given'
   bad sparse-images-4.tsv '1\t1\t1\n1\t1\t1\n' 'bad/sparse-images-4.tsv:2:1: image 1 and neuron 1 are given twice, expected once'
   bad sparse-images-4.tsv '1\t1\n' 'bad/sparse-images-4.tsv:1:4: the line ends after 2 columns, expected image, neuron, value'
   bad sparse-images-4.tsv '1\t1\tnan\n' "bad/sparse-images-4.tsv:1:5: value 'nan' is not finite, expected a number"
@@ -103,8 +103,8 @@ bad() {
 }
 
 @test "convert: bad Matrix Market files" {
-  bad n4-l1.mtx '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 0\n' \
-    "bad/n4-l1.mtx:1:39: 'symmetric' is not supported, expected %%MatrixMarket matrix coordinate real|integer|pattern general"
+  bad n4-l1.mtx '%%%%MatrixMarket matrix coordinate real hermitian\n4 4 0\n' \
+    "bad/n4-l1.mtx:1:39: 'hermitian' is not supported, expected %%MatrixMarket matrix coordinate real|integer|pattern general|symmetric"
   bad n4-l1.mtx '%%%%MatrixMarket matrix coordinate real general\n4 4 2\n1 1 1\n' \
     'bad/n4-l1.mtx:2:1: the header promises 2 entries, but the file has 1'
 }

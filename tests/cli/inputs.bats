@@ -102,3 +102,77 @@ changing() {
   : > net/n2-l2-bias.tsv
   fails 3 'net/n2-l2-bias.tsv: neuron 1 is missing, expected a line for each of 1..2' "$SPDNN" inspect net
 }
+
+# peak COMMAND...: the most memory that it took, in MB; it must end by itself with exit code 0 or 3.
+peak() {
+  /usr/bin/env python3 - "$@" << 'PY'
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+if os.waitstatus_to_exitcode(status) not in (0, 3):
+    sys.exit(f"{sys.argv[1:]}: status {status}")
+print(usage.ru_maxrss // 1024)
+PY
+}
+
+@test "inputs: what tiny files claim takes no memory" {
+  mkdir named mtx wide
+  printf '1\t1\t1\n' > named/n100000000-l1.tsv
+  printf '%%%%MatrixMarket matrix coordinate real general\n64 100000000 1\n1 1 1\n' > mtx/n64-l1.mtx
+  for layer in $(seq 40); do printf '1\t1\t1\n' > "wide/n1000000-l$layer.tsv"; done
+  printf '100000000\t1\t1\n' > sparse-images-64.tsv
+  printf '1\t100000000\t1\n' > sparse-images-100000000.tsv
+  printf '%%%%MatrixMarket matrix coordinate real general\n268435456 64 1\n268435456 1 0.5\n' > sparse-images-64.mtx
+  fails 3 'named/n100000000-l1.tsv: 100000000 neurons, expected at most 1048576 in 6 bytes, or the number given' \
+    "$SPDNN" inspect named --bias 0
+  fails 3 'sparse-images-64.tsv:1:1: image 100000000 is outside 1..1048577 in 14 bytes, or the number given' \
+    "$SPDNN" convert sparse-images-64.tsv out.spdnn
+  local megabytes command
+  for command in "inspect named --bias 0" "inspect mtx --bias 0" "inspect wide --bias 0" "convert wide out.spdnn --bias 0" \
+    "convert sparse-images-64.tsv out.spdnn" "convert sparse-images-100000000.tsv out.spdnn" \
+    "convert sparse-images-64.mtx out.spdnn" "convert sparse-images-64.mtx out.tsv"; do
+    # shellcheck disable=SC2086
+    megabytes=$(peak "$SPDNN" $command)
+    [ "$megabytes" -le 200 ] || { echo "$command took $megabytes MB"; return 1; }
+  done
+}
+
+@test "inputs: what the caller says of sizes is believed" {
+  mkdir net
+  printf '1\t1\t1\n' > net/n2000000-l1.tsv
+  printf '2000000\t1\t1\n' > sparse-images-2000000.tsv
+  "$SPDNN" convert net net.spdnn --bias 0 --neurons 2000000
+  "$SPDNN" convert sparse-images-2000000.tsv images.spdnn --neurons 2000000 --images 2000000
+  "$SPDNN" convert images.spdnn back.tsv --neurons 2000000
+  cmp back.tsv sparse-images-2000000.tsv
+}
+
+@test "inputs: more images than memory takes are refused at once, with exit code 4" {
+  [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 17000000 ] || ulimit -v 8000000
+  printf '1\t1\t1\n' > sparse-images-64.tsv
+  run "$SPDNN" convert sparse-images-64.tsv out.spdnn --images 2147483647
+  [ "$status" -eq 4 ]
+  [[ "$output" = "spdnn: "*"images"* ]]
+  [ "${#lines[@]}" -eq 1 ]
+}
+
+@test "inputs: a symmetric Matrix Market layer has both halves, and its size is the one of its name" {
+  mkdir half both
+  printf '%%%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n' > half/n3-l1.mtx
+  printf '1\t2\t1\n2\t1\t1\n3\t3\t1\n' > both/n3-l1.tsv
+  "$SPDNN" convert half half.spdnn --bias 0
+  "$SPDNN" convert both both.spdnn --bias 0
+  cmp half.spdnn both.spdnn
+  mv half/n3-l1.mtx half/n1024-l1.mtx
+  fails 3 'half/n1024-l1.mtx: the matrix is 3 x 3, expected 1024 rows as the name says, or the numbers given' \
+    "$SPDNN" inspect half --bias 0
+}
+
+@test "inputs: weights that readers refuse are not written, in any form" {
+  for form in tsv tsv.gz mtx; do
+    run "$SPDNN" generate network --family random --neurons 64 --layers 2 --weights normal:1:3e38 --form "$form" --out out
+    [ "$status" -eq 3 ]
+    [[ "$output" = "spdnn: out: cannot write: layer "*finite* ]]
+    [ ! -e out ]
+  done
+}

@@ -45,12 +45,18 @@ TEST(MatrixMarket, ImagesAreRows) {
 }
 
 TEST(MatrixMarket, BadFilesAreNamed) {
-  const std::string expected = ", expected %%MatrixMarket matrix coordinate real|integer|pattern general";
+  const std::string expected = ", expected %%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
   const std::vector<std::pair<std::string, std::string>> cases{
       {"1 1 1\n", "m.mtx:1:1: '1' is not supported" + expected},
       {"%%MatrixMarket matrix array real general\n", "m.mtx:1:23: 'array' is not supported" + expected},
       {"%%MatrixMarket matrix coordinate complex general\n", "m.mtx:1:34: 'complex' is not supported" + expected},
-      {"%%MatrixMarket matrix coordinate real symmetric\n", "m.mtx:1:39: 'symmetric' is not supported" + expected},
+      {"%%MatrixMarket matrix coordinate real hermitian\n", "m.mtx:1:39: 'hermitian' is not supported" + expected},
+      {"%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n",
+       "m.mtx:2:1: a symmetric matrix of 2 x 3, expected as many rows as columns"},
+      {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n",
+       "m.mtx:4:1: input 1 and output 2 are given twice, expected once"},
+      {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n",
+       "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
       {"%%MatrixMarket matrix coordinate real\n", "m.mtx:1:38: the line ends after 4 columns" + expected},
       {kReal + "% only comments\n",
        "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
@@ -69,6 +75,21 @@ TEST(MatrixMarket, BadFilesAreNamed) {
   for (const auto& [text, message] : cases) EXPECT_EQ(error_of([&] { layer(text); }), message) << text;
   EXPECT_EQ(error_of([&] { layer(kReal + "2 3 0\n", 2, 2); }),
             "m.mtx:2:1: the matrix is 2 x 3, expected 2 columns, one an output");
+}
+
+TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
+  const std::string banner = "%%MatrixMarket matrix coordinate integer symmetric\n";
+  const CsrMatrix both = layer(kReal + "3 3 5\n1 1 4\n2 1 5\n1 2 5\n3 2 -6\n2 3 -6\n");
+  EXPECT_TRUE(test::same(layer(banner + "3 3 3\n1 1 4\n2 1 5\n3 2 -6\n"), both));
+  EXPECT_TRUE(test::same(layer(banner + "3 3 3\n2 3 -6\n1 2 5\n1 1 4\n"), both)) << "either half will do";
+  const CsrMatrix pattern = layer("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
+  EXPECT_TRUE(test::same(pattern, layer("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n")));
+}
+
+TEST(MatrixMarket, SizesAreBelievedAsFarAsTheFileGoes) {
+  EXPECT_EQ(error_of([&] { layer(kReal + "64 100000000 1\n1 1 1\n"); }),
+            "m.mtx:2:1: 100000000 columns, one an output, expected at most 1048584 in 67 bytes, or the number given");
+  EXPECT_EQ(layer(kReal + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
 }
 
 TEST(MatrixMarket, Writes) {

@@ -326,6 +326,76 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
             std::string::npos);
 }
 
+/// The error of a plan that was changed in memory, put into a file and sealed.
+std::string error_of_plan(const std::function<void(Plan&)>& change, bool merged) {
+  const Network network = small_network();
+  Plan plan = merged ? small_merged_plan(network) : small_plan(network);
+  change(plan);
+  const TemporaryDirectory directory;
+  return data_error([&] { write_packed(directory / "p.spdnn", {.network = &network, .plan = &plan}); });
+}
+
+TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
+  const auto error = [](const std::function<void(Plan&)>& change, bool merged = true) {
+    const std::string text = error_of_plan(change, merged);
+    return text.substr(text.rfind(": ") == std::string::npos ? 0 : text.find("cannot write: "));
+  };
+  const auto in_order = [](Plan& plan, const std::function<void(Plan&)>& change) {
+    Plan other = *plan.in_order;
+    change(other);
+    plan.in_order = std::make_shared<Plan>(other);
+  };
+  EXPECT_EQ(error([](Plan&) {}), "no error");
+  EXPECT_EQ(error([](Plan& p) { p.in_order = nullptr; }),
+            "cannot write: the pass merge is in force, expected a plan in order");
+  EXPECT_EQ(error([](Plan& p) { p.error_bounds.clear(); }), "cannot write: expected one error bound for each layer");
+  EXPECT_EQ(error([](Plan& p) { p.error_bounds = {0.0}; }, false),
+            "cannot write: error bounds or a plan in order without the pass merge");
+  EXPECT_EQ(error([](Plan& p) { p.passes.merge = false; }),
+            "cannot write: error bounds or a plan in order without the pass merge");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.given_edges = 1; }); }),
+            "cannot write: its plan in order is one of another network");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
+            "cannot write: layer 1: its plan in order has other biases");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers.pop_back(); }); }),
+            "cannot write: layer 3: missing in its plan in order");
+}
+
+TEST(Packed, CertificatesOfAPlanAreLookedInto) {
+  EXPECT_NE(
+      error_of_plan([](Plan& p) { p.saturated_from = 0; }, false).find("at the cap are said to stay there earlier"),
+      std::string::npos);
+  EXPECT_NE(error_of_plan([](Plan& p) { p.saturated_from = 0, p.cap.reset(); }, false).find("a cap that cannot be"),
+            std::string::npos);
+  EXPECT_NE(error_of_plan([](Plan& p) { p.bias_rule = BiasRule::everywhere; }, false).find("stay zero earlier"),
+            std::string::npos);
+}
+
+TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
+  const Network network = small_network();
+  Plan plan = small_plan(network);
+  plan.given_edges = 4711;
+  Bytes file({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(file.open()); }),
+            "f.spdnn: its plan is for 4711 edges, expected the network's 12");
+  file.patch(offsetof(packed::Header, edges), Offset{4711});
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { load_plan(file.open()); }), "no error");
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: its header has other layers or edges than its network");
+
+  plan = small_plan(network);
+  plan.cap = 31.0;
+  const Bytes capped({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(capped.open()); }),
+            "f.spdnn: its plan has another bias rule or cap than its network");
+  plan = small_plan(network);
+  plan.given_neurons[2] = 3;
+  plan.expansion[1] = Array<Index>({kAlwaysZero, 0, 0});
+  const Bytes wider({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(wider.open()); }), "f.spdnn: its plan has other neurons than its network");
+}
+
 TEST(Packed, ContentsAreReadFromTheHeader) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";

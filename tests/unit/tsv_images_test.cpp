@@ -62,7 +62,8 @@ TEST(TsvImages, BadLinesAreNamed) {
             "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
   EXPECT_EQ(images_error("1\t1\t1\n1\t2\t2\n1\t1\t1\n"),
             "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
-  EXPECT_EQ(images_error("99999999999\t1\t1\n"), "i.tsv:1:1: image 99999999999 is outside 1..2147483647");
+  EXPECT_EQ(images_error("99999999999\t1\t1\n"),
+            "i.tsv:1:1: image 99999999999 is outside 1..1048578 in 16 bytes, or the number given");
   EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text, or the number of images given");
 }
 
