@@ -291,6 +291,7 @@ ends_right_or_without_memory() {
 900 convert text out.spdnn --bias -0.2 --plan all --progress never
 700 generate network --family radixnet --neurons 64 --layers 3 --degree 16 --out made
 500 inspect r.spdnn
+450 inspect text --bias -0.2 --progress never
 RUNS
   names_what_was_read 'text.*' convert text out.spdnn --bias -0.2 --progress never
   names_what_was_read 'r.spdnn' inspect r.spdnn
