@@ -43,14 +43,18 @@ void refuse_empty_values(const po::options_description& options, const po::varia
   }
 }
 
-/// Boost writes its messages by replacing such as %canonical_option% in them, for ever where a name has that in it. No
-/// option has a % in its name.
-void refuse_percent_signs(const Arguments& arguments, const std::string& usage) {
+/// Said here, as Boost writes its messages by replacing such as %canonical_option% in them, for ever where an argument
+/// has that in it.
+void refuse_unknown_options(const Arguments& arguments, const po::options_description& known,
+                            const std::string& usage) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
+    if (!argument.starts_with("--")) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    if (name.starts_with("--") && name.find('%') != std::string::npos)
-      throw UsageError(fmt::format("unrecognised option '{}'; usage: {}", name, usage));
+    const auto* const option = name == "--" ? nullptr : known.find_nothrow(name.substr(2), false);
+    if (option == nullptr) throw UsageError(fmt::format("unrecognised option '{}'; usage: {}", name, usage));
+    if (name.size() < argument.size() && option->semantic()->max_tokens() == 0)
+      throw UsageError(fmt::format("option '{}' does not take any arguments; usage: {}", name, usage));
   }
 }
 
@@ -58,7 +62,6 @@ void refuse_percent_signs(const Arguments& arguments, const std::string& usage) 
 
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
            const std::vector<std::string>& positional, po::variables_map& values) {
-  refuse_percent_signs(arguments, usage);
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
@@ -79,6 +82,7 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
     if (!optional) required.push_back(name);
   }
   all.add(hidden).add_options()("help", "print this help and exit");
+  refuse_unknown_options(arguments, all, usage);
   using Style = po::command_line_style::style_t;
   constexpr int kStyle = Style::allow_long | Style::long_allow_adjacent | Style::long_allow_next;
   try {

@@ -187,6 +187,14 @@ RUNS
     bash -c 'exec 3>&- && ulimit -n 4 && exec "$@"' bash "$SPDNN" convert net out --form mtx
 }
 
+@test "arguments with placeholders of messages in them are refused as others are" {
+  one_line 2 "spdnn: unrecognised option '--s'; usage: *" timeout 20 "$SPDNN" infer "--s='%canonical_option%'"
+  one_line 2 "spdnn: unrecognised option '--%prefix%'; usage: *" timeout 20 "$SPDNN" infer '--%prefix%'
+  one_line 2 "spdnn: unrecognised option '--'; usage: *" timeout 20 "$SPDNN" infer '--=%option%'
+  one_line 2 "spdnn: option '--compare' does not take any arguments; usage: *" \
+    timeout 20 "$SPDNN" infer '--compare=%canonical_option%'
+}
+
 @test "every option and name refuses an empty value" {
   while read -r arguments; do
     one_line 2 'spdnn: --*: the value is empty' bash -c "$SPDNN $arguments"
