@@ -9,8 +9,8 @@ std::string bytes_text(std::size_t bytes) {
   const auto in = [&](double unit, const char* name) {
     return fmt::format("{:.1f} {}", static_cast<double>(bytes) / unit, name);
   };
-  if (bytes < 1000 * 1000) return in(1e3, "kB");
-  if (bytes < 1000 * 1000 * 1000) return in(1e6, "MB");
+  if (bytes < 1'000'000) return in(1e3, "kB");
+  if (bytes < 1'000'000'000) return in(1e6, "MB");
   return in(1e9, "GB");
 }
 

@@ -98,7 +98,7 @@ void require_threads(int threads) {
 
 void run_team(int threads, const std::function<void(int, int)>& work) {
   FirstError error;
-  const int size = team_given(threads);
+  const int size = team_given(threads);  // NOLINT(clang-analyzer-deadcode.DeadStores): the pragma reads it
 #pragma omp parallel num_threads(size)
   error.guard(static_cast<std::size_t>(omp_get_thread_num()),
               [&] { work(omp_get_thread_num(), omp_get_num_threads()); });
@@ -107,6 +107,7 @@ void run_team(int threads, const std::function<void(int, int)>& work) {
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
   FirstError error;
+  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
   const int size = count > 1 ? team_given(omp_get_max_threads()) : 1;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
   for (std::size_t i = 0; i < count; ++i) error.guard(i, [&] { work(i); });

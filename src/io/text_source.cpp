@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "core/parallel.hpp"
@@ -14,10 +16,29 @@ namespace spdnn {
 
 namespace {
 
-/// The buffer of the thread's latest source, for its next one: fresh memory costs a page fault for each 4 KiB, which is
-/// a twentieth of the time that an official layer of 1024 neurons takes to read.
+/// Buffers of earlier sources, for the next ones: fresh memory costs a page fault for each 4 KiB, which is a twentieth
+/// of the time that an official layer of 1024 neurons takes to read. (Not one for each thread: glibc ends the program
+/// where it has no memory for a thread's destructors.)
 constexpr std::size_t kSpareBytes = std::size_t{512} << 10;
-thread_local std::shared_ptr<char[]> spare;
+
+class SpareBuffers {
+ public:
+  std::shared_ptr<char[]> take() {
+    const std::lock_guard lock(mutex_);
+    return count_ == 0 ? nullptr : std::move(buffers_[--count_]);
+  }
+  void give(std::shared_ptr<char[]> buffer) {
+    const std::lock_guard lock(mutex_);
+    if (count_ < buffers_.size()) buffers_[count_++] = std::move(buffer);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<std::shared_ptr<char[]>, 64> buffers_;
+  std::size_t count_ = 0;
+};
+
+SpareBuffers spare_buffers;
 
 }  // namespace
 
@@ -32,7 +53,7 @@ TextSource::TextSource(std::string name, std::string_view text, std::size_t piec
 }
 
 TextSource::~TextSource() {
-  if (capacity_ == kSpareBytes) spare = std::move(buffer_);
+  if (capacity_ == kSpareBytes) spare_buffers.give(std::move(buffer_));
 }
 
 void TextSource::rewind() {
@@ -89,7 +110,7 @@ std::size_t TextSource::read_gz(std::span<char> to) {
 void TextSource::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
   const std::size_t capacity = std::max(bytes, kSpareBytes);
-  std::shared_ptr<char[]> larger = capacity == kSpareBytes ? std::exchange(spare, nullptr) : nullptr;
+  std::shared_ptr<char[]> larger = capacity == kSpareBytes ? spare_buffers.take() : nullptr;
   if (!larger) larger = allocate<char>(capacity);
   std::copy_n(buffer_.get(), used_, larger.get());
   buffer_ = std::move(larger);

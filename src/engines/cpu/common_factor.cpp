@@ -94,7 +94,7 @@ std::vector<bool> factors(const Plan& plan, const ImageSet& images, RowBounds bo
 
 template <class T>
 std::vector<bool> common_factors(const Plan& plan, const ImageSet& images) {
-  const std::vector<bool> once = factors<T>(plan, images, RowBounds::rough);
+  std::vector<bool> once = factors<T>(plan, images, RowBounds::rough);
   for (Index k = 0; k < plan.depth(); ++k) {
     const CsrMatrix& weights = plan.layers[k].weights;
     if (weights.uniform() && is_power_of_two(weights.value) && !once[k])
