@@ -7,7 +7,7 @@ ARCH    ?= 80 90
 
 # Debian packages, the one place where they are declared: what the program is built with, what its tests run with, and
 # what the peers of `make bench` need.
-BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libssl-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
+BUILD_PACKAGES := g++ libboost-program-options-dev libfmt-dev libfftw3-dev libmd-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev
 TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev bats jq curl ca-certificates python3 xz-utils
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang libclang-rt-dev libomp-dev
@@ -31,11 +31,11 @@ ifeq ($(or $(STRICT),$(if $(CI),1)),1)
   CXXFLAGS += -Werror
 endif
 CPPFLAGS := -Iinclude -Isrc -I$(OUT)/generated -MMD -MP
-LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lcrypto -lz -lxxhash
+LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
 # PORTABLE=1: runs on machines that have a C++ runtime, and CUDA where asked for, but none of these libraries.
 ifeq ($(PORTABLE),1)
   CPPFLAGS += -DFMT_HEADER_ONLY
-  LDLIBS   := -Wl,-Bstatic -lboost_program_options -lfftw3 -lcrypto -lz -lxxhash -Wl,-Bdynamic -ldl -lpthread
+  LDLIBS   := -Wl,-Bstatic -lboost_program_options -lfftw3 -lmd -lz -lxxhash -Wl,-Bdynamic -ldl -lpthread
 endif
 ifeq ($(BUILD),release)
   CXXFLAGS += -O3

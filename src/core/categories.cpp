@@ -1,10 +1,11 @@
 #include "spdnn/categories.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
+#include <sha256.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <stdexcept>
@@ -27,13 +28,9 @@ Comparison compare(std::span<const Index> categories, std::span<const Index> tru
 std::string digest(std::span<const Index> categories) {
   std::string text;
   for (const Index id : categories) fmt::format_to(std::back_inserter(text), "{}\n", Offset{id} + 1);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  unsigned int length = 0;
-  if (EVP_Digest(text.data(), text.size(), hash.data(), &length, EVP_sha256(), nullptr) != 1)
-    throw std::runtime_error("SHA-256 is not available in this OpenSSL");
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) fmt::format_to(std::back_inserter(hex), "{:02x}", hash[i]);
-  return hex;
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> hex{};
+  SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), hex.data());
+  return hex.data();
 }
 
 }  // namespace spdnn

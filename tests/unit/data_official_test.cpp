@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
+#include <sha1.h>
+#include <sha256.h>
 
 #include <array>
 #include <fstream>
@@ -19,21 +20,13 @@
 namespace spdnn {
 namespace {
 
-std::string hash_hex(const EVP_MD* method, const void* data, std::size_t size) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  unsigned int length = 0;
-  EXPECT_EQ(EVP_Digest(data, size, hash.data(), &length, method, nullptr), 1);
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) fmt::format_to(std::back_inserter(hex), "{:02x}", hash[i]);
-  return hex;
-}
-
 /// SHA-256 over the inputs of all layers, 0-based little-endian words.
 std::string inputs_digest(const Network& network) {
   std::vector<Index> all;
   for (const Layer& layer : network.layers)
     all.insert(all.end(), layer.weights.indices.begin(), layer.weights.indices.end());
-  return hash_hex(EVP_sha256(), all.data(), all.size() * sizeof(Index));
+  std::array<char, SHA256_DIGEST_STRING_LENGTH> hex{};
+  return SHA256Data(reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * sizeof(Index), hex.data());
 }
 
 TEST(MatlabRandom, IsRandOfAFreshMatlab) {
@@ -137,7 +130,9 @@ TEST(OfficialImages, AreTheOfficialFileAt1024) {
       if (images.bits().test(image, neuron))
         fmt::format_to(std::back_inserter(text), "{}\t{}\t1\n", image + 1, neuron + 1);
   const std::string blob = fmt::format("blob {}", text.size()) + '\0' + text;
-  EXPECT_EQ(hash_hex(EVP_sha1(), blob.data(), blob.size()), "7ef31fd5e90d375c1444fd8d255c685f288a48ad");
+  std::array<char, SHA1_DIGEST_STRING_LENGTH> hex{};
+  EXPECT_STREQ(SHA1Data(reinterpret_cast<const std::uint8_t*>(blob.data()), blob.size(), hex.data()),
+               "7ef31fd5e90d375c1444fd8d255c685f288a48ad");
 }
 
 TEST(OfficialImages, HaveTheOfficialNonzerosAt4096) {
