@@ -39,18 +39,12 @@ class SectionLoader {
   Array<T> plain(std::uint32_t section, std::size_t count, Checks<T> checks) {
     claim(section, count, sizeof(T));
     const std::shared_ptr<T[]> target = storage<T>(count);
-    const auto take = [to = target.get(), check = std::move(checks.block)](const std::byte*, std::size_t first,
-                                                                           std::size_t n) {
+    Job& job = new_job(section, sizeof(T), checks, target.get());
+    job.target = reinterpret_cast<std::byte*>(target.get());
+    job.take = [to = target.get(), check = std::move(checks.block)](const std::byte*, std::size_t first,
+                                                                    std::size_t n) {
       return !check || check(first, {to + first, n});
     };
-    jobs_.push_back({section,
-                     sizeof(T),
-                     reinterpret_cast<std::byte*>(target.get()),
-                     checks.stage,
-                     std::move(checks.complaint),
-                     take,
-                     step_of(checks, target.get()),
-                     {}});
     return {target, count};
   }
 
@@ -61,18 +55,11 @@ class SectionLoader {
                       std::function<bool(std::size_t first, std::span<const From>, To*)> convert) {
     claim(section, count, sizeof(From));
     const std::shared_ptr<To[]> target = storage<To>(count);
-    const auto take = [to = target.get(), convert = std::move(convert)](const std::byte* block, std::size_t first,
-                                                                        std::size_t n) {
+    Job& job = new_job(section, sizeof(From), checks, target.get());
+    job.take = [to = target.get(), convert = std::move(convert)](const std::byte* block, std::size_t first,
+                                                                 std::size_t n) {
       return convert(first, {reinterpret_cast<const From*>(block), n}, to + first);
     };
-    jobs_.push_back({section,
-                     sizeof(From),
-                     nullptr,
-                     checks.stage,
-                     std::move(checks.complaint),
-                     take,
-                     step_of(checks, target.get()),
-                     {}});
     return {target, count};
   }
 
@@ -96,10 +83,10 @@ class SectionLoader {
 
  private:
   struct Job {
-    std::uint32_t section;
-    std::size_t width;  ///< bytes of a number in the file
-    std::byte* target;  ///< of numbers that stay as they are; null: each thread reads into its own block
-    Stage stage;
+    std::uint32_t section = 0;
+    std::size_t width = 0;        ///< bytes of a number in the file
+    std::byte* target = nullptr;  ///< of numbers that stay as they are; null: each thread reads into its own block
+    Stage stage = Stage::second;
     std::string complaint;
     std::function<bool(const std::byte* block, std::size_t first, std::size_t count)> take;
     std::function<bool(std::size_t at)> step;  ///< may be empty
@@ -111,9 +98,14 @@ class SectionLoader {
   };
 
   template <class T>
-  static std::function<bool(std::size_t)> step_of(const Checks<T>& checks, const T* numbers) {
-    if (!checks.step) return {};
-    return [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
+  Job& new_job(std::uint32_t section, std::size_t width, const Checks<T>& checks, const T* numbers) {
+    Job& job = jobs_.emplace_back();
+    job.section = section;
+    job.width = width;
+    job.stage = checks.stage;
+    job.complaint = checks.complaint;
+    if (checks.step) job.step = [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
+    return job;
   }
   /// DataError where the section does not hold so many numbers, or another record has used it.
   void claim(std::uint32_t section, std::size_t count, std::size_t width);
