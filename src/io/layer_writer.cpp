@@ -11,6 +11,7 @@
 #include "io/matrix_market.hpp"
 #include "io/network_digest.hpp"
 #include "io/network_directory.hpp"
+#include "io/row_order.hpp"
 #include "io/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 
@@ -43,14 +44,13 @@ std::set<std::string> names_of_all(const Naming& naming, std::size_t layers) {
 
 /// The weights as a reader will have them: within a row by ascending input.
 std::uint64_t digest_when_read(const CsrMatrix& weights) {
-  std::atomic<bool> ascending = true;
-  parallel_ranges(weights.rows, static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
-    for (std::size_t row = begin; row < end; ++row)
-      if (!std::is_sorted(weights.indices.begin() + weights.offsets[row],
-                          weights.indices.begin() + weights.offsets[row + 1]))
-        ascending = false;
+  std::atomic<bool> ascend = true;
+  parallel_ranges(weights.entries(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
+    const auto columns = weights.indices.span().subspan(begin, end - begin);
+    const bool step = begin == 0 || step_ascends(weights.indices.data(), begin, weights.offsets);
+    if (!step || falls(columns) != falls_at_beginnings(begin, columns, weights.offsets)) ascend = false;
   });
-  return weights_digest(ascending ? weights : transpose(transpose(weights)));
+  return weights_digest(ascend ? weights : transpose(transpose(weights)));
 }
 
 /// Returns what the manifest says of the files.

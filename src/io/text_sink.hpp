@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
@@ -32,22 +34,44 @@ std::string weight_text(float value);
 std::string value_text(float value);
 std::string value_text(double value);
 
+/// What many lines in a row end with: copied with a fixed number of bytes, which is cheaper than with the right one.
+class LineEnd {
+ public:
+  static constexpr std::size_t kMost = 32;
+  explicit LineEnd(std::string_view text) : size_(text.copy(bytes_.data(), kMost)) {}
+
+  /// Writes kMost bytes to `position`; returns where the text among them ends.
+  char* put(char* position) const {
+    std::copy(bytes_.begin(), bytes_.end(), position);
+    return position + size_;
+  }
+
+ private:
+  std::array<char, kMost> bytes_{};
+  std::size_t size_;
+};
+
 /// Text of known upper length, filled from its beginning; cut to what was filled when it goes.
 class TextFiller {
  public:
   TextFiller(std::string& text, std::size_t most) : text_(text) {
-    text_.resize(most);
+    text_.resize(most + LineEnd::kMost);
     position_ = text_.data();
   }
   TextFiller(const TextFiller&) = delete;
   TextFiller& operator=(const TextFiller&) = delete;
   ~TextFiller() { text_.resize(static_cast<std::size_t>(position_ - text_.data())); }
 
-  /// A 0-based id as files have it, at most kMostDigits.
-  void add_id(Index id) { position_ = std::to_chars(position_, position_ + kMostDigits, id + 1).ptr; }
+  /// The 0-based id as files have it.
+  void add_id(Index id) {
+    constexpr std::size_t kMostDigits = 10;
+    position_ = std::to_chars(position_, position_ + kMostDigits, id + 1).ptr;
+  }
+  /// Characters of the longest id among `count`.
+  static std::size_t most_digits(Index count) { return std::to_string(count).size(); }
   void add(std::string_view part) { position_ = std::copy(part.begin(), part.end(), position_); }
+  void add(const LineEnd& end) { position_ = end.put(position_); }
   void add(char c) { *position_++ = c; }
-  static constexpr std::size_t kMostDigits = 10;
 
  private:
   std::string& text_;

@@ -22,14 +22,15 @@ void write_bits(const std::filesystem::path& path, const BitMatrix& bits) {
       column[image] = bits.row(image)[piece];
       entries += static_cast<std::size_t>(std::popcount(column[image]));
     }
-    TextFiller filler(text, entries * (2 * TextFiller::kMostDigits + 4));
+    const std::size_t line = TextFiller::most_digits(bits.rows) + TextFiller::most_digits(bits.cols) + 4;
+    TextFiller filler(text, entries * line);
     const auto first = static_cast<Index>(64 * piece);
     for (Index neuron = first; neuron < std::min(bits.cols, first + 64); ++neuron) {
-      const std::string behind = '\t' + std::to_string(neuron + 1) + "\t1\n";
+      const LineEnd end('\t' + std::to_string(neuron + 1) + "\t1\n");
       for (Index image = 0; image < bits.rows; ++image) {
         if ((column[image] >> (neuron - first) & 1U) == 0) continue;
         filler.add_id(image);
-        filler.add(behind);
+        filler.add(end);
       }
     }
   });
@@ -47,22 +48,23 @@ void write_matrix(const std::filesystem::path& path, const CsrMatrix& matrix, co
 void format_rows(const CsrMatrix& matrix, Index begin, Index end, const LineFormat& format, const std::string& head,
                  std::string& text) {
   const Offset entries = matrix.offsets[end] - matrix.offsets[begin];
-  TextFiller filler(text, head.size() + entries * (2 * TextFiller::kMostDigits + kMostValue + 3));
+  const std::size_t line = TextFiller::most_digits(matrix.cols) + TextFiller::most_digits(matrix.rows) + kMostValue + 3;
+  TextFiller filler(text, head.size() + entries * line);
   filler.add(head);
   float latest = matrix.value;
   std::string value = format.with_value ? format.separator + format.value_of(latest) + '\n' : "\n";
   for (Index row = begin; row < end; ++row) {
     const std::string row_text = format.separator + std::to_string(row + 1);
-    std::string behind = row_text + value;
+    LineEnd line_end(row_text + value);
     for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k) {
       if (format.with_value &&
           std::bit_cast<std::uint32_t>(matrix.entry_value(k)) != std::bit_cast<std::uint32_t>(latest)) {
         latest = matrix.entry_value(k);
         value = format.separator + format.value_of(latest) + '\n';
-        behind = row_text + value;
+        line_end = LineEnd(row_text + value);
       }
       filler.add_id(matrix.indices[k]);
-      filler.add(behind);
+      filler.add(line_end);
     }
   }
 }
@@ -88,7 +90,7 @@ void write_tsv_images(const std::filesystem::path& path, const ImageSet& images)
 
 void write_tsv_categories(AtomicFile& file, const Categories& categories) {
   write_in_pieces(file, 1, [&](std::size_t, std::string& text) {
-    TextFiller filler(text, categories.size() * (TextFiller::kMostDigits + 1));
+    TextFiller filler(text, categories.size() * (TextFiller::most_digits(kMaxIndex) + 1));
     for (const Index id : categories) {
       filler.add_id(id);
       filler.add('\n');
