@@ -123,8 +123,8 @@ struct Prepared {
   std::vector<std::string> reader_notes;
 };
 
-Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSource& images, DeviceStart& start,
-                 PhaseSeconds& seconds) {
+/// Images are read before the plan is made, while the device starts.
+Prepared prepare(const po::variables_map& values, const Passes& passes, DeviceStart& start, PhaseSeconds& seconds) {
   Prepared prepared;
   Stopwatch watch;
   const bool needs_network = values.count("compare") != 0 || values.count("verify") != 0;
@@ -140,8 +140,11 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
     if (prepared.plan_was_stored)
       check_stored_plan(*text_of(values, "network"), prepared.plan, prepared.given->network);
     prepared.reader_notes = prepared.given->notes;
-    seconds.read = watch.lap();
   }
+  prepared.images = load_images(values, prepared.given ? prepared.given->network.inputs() : prepared.plan.inputs());
+  const auto empty = notes_on_empty_files(values);
+  prepared.reader_notes.insert(prepared.reader_notes.end(), empty.begin(), empty.end());
+  seconds.read = watch.lap();
   if (!prepared.plan_was_stored) {
     const planning::TwinFinder find_twins = finder_for(values, prepared.given->network, passes, start);
     prepared.planned_on_cuda = passes.twins && find_twins != nullptr;
@@ -149,10 +152,6 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, ImageSou
     if (!needs_network) prepared.given.reset();
     seconds.plan = watch.lap() - start.seconds().waited;
   }
-  prepared.images = images.get(prepared.plan.inputs());
-  const auto empty = notes_on_empty_files(values);
-  prepared.reader_notes.insert(prepared.reader_notes.end(), empty.begin(), empty.end());
-  seconds.read += watch.lap();
   return prepared;
 }
 
@@ -237,12 +236,10 @@ int infer(const Arguments& arguments) {
   RunOptions options = run_options(values);
   require_threads(options.engine.threads);
   ResultFiles files(values);
-  // Beside this thread, which reads and plans the network; its errors come first, then those of the images.
   DeviceStart start = begin_start(values);
-  ImageSource image_source(values);
   const Truth truth = read_truth(text_of(values, "truth"), text_of(values, "verify"));
 
-  const Prepared prepared = prepare(values, passes, image_source, start, report.seconds);
+  const Prepared prepared = prepare(values, passes, start, report.seconds);
   start.wait();
   report.seconds.start = start.seconds();
   const Plan& plan = prepared.plan;

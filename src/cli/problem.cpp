@@ -162,25 +162,18 @@ std::vector<std::string> notes_on_empty_files(const po::variables_map& values) {
   return notes;
 }
 
-ImageSource::ImageSource(const po::variables_map& values) : values_(values) {
+ImageSet load_images(const po::variables_map& values, Index neurons) {
   const auto path = text_of(values, "inputs");
-  if (!path || values.count("mnist") != 0 || !path->ends_with(".spdnn")) return;
-  packed_.emplace([file = Path(*path)] { return read_packed_images(file); });
-}
-
-ImageSet ImageSource::get(Index neurons) {
-  const auto path = text_of(values_, "inputs");
-  const auto mnist = text_of(values_, "mnist");
+  const auto mnist = text_of(values, "mnist");
   if (path.has_value() == mnist.has_value()) throw UsageError("give either --inputs PATH or --mnist IDX");
   std::optional<Index> images;
-  if (const auto text = text_of(values_, "images")) {
+  if (const auto text = text_of(values, "images")) {
     images = parse_count("images", *text);
     check_memory_for("images", *images);
   }
-  if (packed_) return fit_images(*path, packed_->get(), neurons, images);
   if (path) return read_images(*path, neurons, images);
   if (images) throw UsageError("--images does not go with --mnist");
-  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values_["progress"].as<std::string>()));
+  return generate_official_images(read_mnist(*mnist), neurons, parse_progress(values["progress"].as<std::string>()));
 }
 
 }  // namespace spdnn::cli

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "core/background.hpp"
 #include "io/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
@@ -49,18 +48,7 @@ void check_memory_for(const char* option, Offset count);
 /// Notes on those of the files --truth and --inputs that have no byte: lists without lines, or failed copies.
 std::vector<std::string> notes_on_empty_files(const po::variables_map& values);
 
-/// The images of --inputs, or the official ones made from MNIST. A packed file is read from construction on, on a
-/// thread of its own, as that takes little but the memory of the images. Everything else waits for get(), as it takes
-/// memory and all processors.
-class ImageSource {
- public:
-  explicit ImageSource(const po::variables_map& values);
-  /// Once only. Errors come from here, those of a file being read included.
-  ImageSet get(Index neurons);
-
- private:
-  const po::variables_map& values_;
-  std::optional<Background<ImageSet>> packed_;
-};
+/// The images of --inputs, or the official ones made from MNIST, of so many neurons.
+ImageSet load_images(const po::variables_map& values, Index neurons);
 
 }  // namespace spdnn::cli

@@ -42,10 +42,6 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request);
 /// Reads sparse-images-N.tsv[.gz], .mtx or packed images. `images` given: ids above it are an error and images without
 /// non-zeros at the end are kept; otherwise the largest id counts.
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
-/// Packed images as they are, for fit_images().
-ImageSet read_packed_images(const Path& path);
-/// What read_images does with packed images once they are in memory: checks their neurons and adds images of zeros.
-ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
 Categories read_categories(const Path& path);
 
 /// What is written appears whole or not at all; see atomic_file.hpp, and network_directory.hpp for layers in text form.

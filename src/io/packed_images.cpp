@@ -71,17 +71,11 @@ ImageSet load_images(const PackedFile& file) {
   return images;
 }
 
-ImageSet read_packed_images(const Path& path) { return load_images(PackedFile(path)); }
-
 ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
   const PackedFile file(path);
   ImageSet set = load_images(file);
+  const auto refuse = [&](const std::string& what) { throw DataError(file.name() + ": " + what); };
   if (!neurons) check_claimed_size(file.name(), set.neurons(), "neurons", file.size());
-  return fit_images(path, std::move(set), neurons, images);
-}
-
-ImageSet fit_images(const Path& path, ImageSet set, std::optional<Index> neurons, std::optional<Index> images) {
-  const auto refuse = [&](const std::string& what) { throw DataError(path.string() + ": " + what); };
   if (neurons && set.neurons() != *neurons)
     refuse(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
   if (!images || *images == set.images()) return set;
