@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/atomic_file.hpp"
+#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -73,8 +74,8 @@ NetworkDirectory::Contents NetworkDirectory::survey() const {
   remove_stale_temporaries(target_.path, target_.path / kManifestName);
   const auto manifest = read_manifest(target_.path);
   Contents contents;
-  for (const auto& entry : fs::directory_iterator(target_.path)) {
-    const std::string name = entry.path().filename().string();
+  for (const Path& path : list_directory(target_.path)) {
+    const std::string name = path.filename().string();
     const bool known = name == kManifestName || names_.contains(name) || (manifest && manifest->files.contains(name));
     if (!known && parse_layer_name(name))
       throw DataError(
@@ -84,10 +85,10 @@ NetworkDirectory::Contents NetworkDirectory::survey() const {
       contents.others = true;
       continue;
     }
-    const fs::file_type type = entry.symlink_status().type();
+    const fs::file_type type = symlink_status(path).type();
     if (type == fs::file_type::not_found) continue;  // another writer has just removed it
     if (type != fs::file_type::regular && type != fs::file_type::symlink) fail_to_write(directory_ / name, EISDIR);
-    if (::faccessat(AT_FDCWD, entry.path().c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT)
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT)
       fail_to_write(directory_ / name, errno);  // its owner made it read-only
     contents.old_files.insert(name);
   }
@@ -160,7 +161,9 @@ void NetworkDirectory::replace(const NetworkManifest& manifest) {
 Descriptor NetworkDirectory::lock() const {
   for (;;) {
     Descriptor directory(::open(target_.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory || ::flock(directory.get(), LOCK_EX) != 0) return directory;
+    while (directory && ::flock(directory.get(), LOCK_EX) != 0)
+      if (errno != EINTR) return directory;
+    if (!directory) return directory;
     struct stat open {};
     struct stat named {};
     if (::fstat(directory.get(), &open) != 0 || ::stat(target_.path.c_str(), &named) != 0) fail();
@@ -170,10 +173,10 @@ Descriptor NetworkDirectory::lock() const {
 
 /// Of the old files for the new ones of the same names.
 void NetworkDirectory::keep_attributes() const {
-  for (const auto& entry : fs::directory_iterator(path())) {
+  for (const Path& fresh : list_directory(path())) {
     struct stat old {};
-    if (::lstat((target_.path / entry.path().filename()).c_str(), &old) != 0 || !S_ISREG(old.st_mode)) continue;
-    const Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (::lstat((target_.path / fresh.filename()).c_str(), &old) != 0 || !S_ISREG(old.st_mode)) continue;
+    const Descriptor file(::open(fresh.c_str(), O_RDONLY | O_CLOEXEC));
     if (file) take_over_attributes(file.get(), old);
   }
 }
@@ -189,9 +192,9 @@ bool NetworkDirectory::exchange(const Contents& contents) {
 
 /// The old directory has the temporary name now. What came into it at the last moment goes where it was meant to go.
 void NetworkDirectory::remove_old(const Contents& contents) {
-  for (const auto& entry : fs::directory_iterator(path())) {
-    const Path name = entry.path().filename();
-    if (!contents.old_files.contains(name.string())) rename_with(entry.path(), target_.path / name, RENAME_NOREPLACE);
+  for (const Path& old : list_directory(path())) {
+    const Path name = old.filename();
+    if (!contents.old_files.contains(name.string())) rename_with(old, target_.path / name, RENAME_NOREPLACE);
   }
   staging_.reset();
 }

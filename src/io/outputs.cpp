@@ -7,6 +7,7 @@
 #include "io/layer_files.hpp"
 #include "io/network_manifest.hpp"
 #include "io/output_target.hpp"
+#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -46,9 +47,9 @@ void check_against(const NamedOutput& output, const OutputTarget& target, const 
     if (!output.directory && is_part_of_network(target.path.filename().string()) && lies_in(target, input.path))
       throw UsageError(fmt::format("{} {}: would be taken for a part of {}, expected another name", output.name,
                                    output.path.string(), what));
-    for (const auto& entry : std::filesystem::directory_iterator(input.path, none))
-      if (is_part_of_network(entry.path().filename().string()) && replaces(target, entry.path()))
-        refuse(output, fmt::format("{} of {}", entry.path().filename().string(), what));
+    for (const Path& file : list_directory(input.path))
+      if (is_part_of_network(file.filename().string()) && replaces(target, file))
+        refuse(output, fmt::format("{} of {}", file.filename().string(), what));
   } else if (output.directory && parse_layer_name(input.path.filename().string())) {
     const Path parent = input.path.has_parent_path() ? input.path.parent_path() : Path(".");
     if (replaces(target, parent)) refuse(output, what);

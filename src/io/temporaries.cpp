@@ -1,14 +1,18 @@
 #include "io/temporaries.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cerrno>
 #include <map>
+#include <memory>
 #include <random>
+#include <string_view>
 #include <system_error>
 
 namespace spdnn {
@@ -36,11 +40,25 @@ std::string prefix_of(const fs::path& target) {
   return fmt::format(".spdnn-{:016x}-", XXH3_64bits(name.data(), name.size()));
 }
 
+using DirectoryStream = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+/// Empty where the directory cannot be read.
+DirectoryStream open_stream(const fs::path& directory) { return {::opendir(directory.c_str()), ::closedir}; }
+
 bool is_named(int descriptor, const fs::path& path) {
   struct stat open {};
   struct stat named {};
   return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
+}
+
+/// A file, or a directory of files; what cannot be removed stays. Not std::filesystem::remove_all, which ends the
+/// program where memory runs out (GCC 12).
+void remove_temporary(const fs::path& path) {
+  if (::unlink(path.c_str()) == 0) return;
+  if (const DirectoryStream files = open_stream(path))
+    while (const dirent* file = ::readdir(files.get())) ::unlinkat(::dirfd(files.get()), file->d_name, 0);
+  ::rmdir(path.c_str());
 }
 
 Descriptor open_existing(const fs::path& path) {
@@ -81,8 +99,7 @@ Temporary::~Temporary() {
   if (path_.empty()) return;
   const auto hold = hold_temporaries();
   descriptor_ = Descriptor();  // removing a directory takes one, and it may be the last
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  remove_temporary(path_);
   registry().targets.erase(path_);
 }
 
@@ -94,16 +111,14 @@ void Temporary::put_in_place() {
 
 void remove_stale_temporaries(const fs::path& directory, const fs::path& target) {
   const std::string prefix = prefix_of(target);
-  std::error_code none;
-  for (fs::directory_iterator entry(directory, none); !none && entry != fs::directory_iterator();
-       entry.increment(none)) {
-    const std::string name = entry->path().filename().string();
+  const DirectoryStream entries = open_stream(directory);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
     if (!name.starts_with(prefix) || !name.ends_with(kEnding)) continue;
     // Only the lock of a writer that is gone can be had.
-    const Descriptor found = open_existing(entry->path());
-    if (!found || ::flock(found.get(), LOCK_EX | LOCK_NB) != 0 || !is_named(found.get(), entry->path())) continue;
-    std::error_code ignored;
-    fs::remove_all(entry->path(), ignored);
+    const fs::path path = directory / name;
+    const Descriptor found = open_existing(path);
+    if (found && ::flock(found.get(), LOCK_EX | LOCK_NB) == 0 && is_named(found.get(), path)) remove_temporary(path);
   }
 }
 
@@ -118,8 +133,7 @@ std::unique_lock<std::recursive_mutex> hold_temporaries() { return std::unique_l
 
 void end_temporaries() {
   registry().mutex.lock();  // and never unlocked
-  std::error_code ignored;
-  for (const auto& [path, target] : registry().targets) fs::remove_all(path, ignored);
+  for (const auto& [path, target] : registry().targets) remove_temporary(path);
 }
 
 }  // namespace spdnn
