@@ -71,7 +71,7 @@ NetworkDirectory::NetworkDirectory(const Path& directory, std::set<std::string> 
 }
 
 NetworkDirectory::Contents NetworkDirectory::survey() const {
-  remove_stale_temporaries(target_.path, target_.path / kManifestName);
+  remove_stale_temporaries(target_.path, target_.path);
   const auto manifest = read_manifest(target_.path);
   Contents contents;
   for (const Path& path : list_directory(target_.path)) {
@@ -105,7 +105,7 @@ void NetworkDirectory::stage() {
 }
 
 void NetworkDirectory::stage_inside() {
-  staging_.emplace(Temporary::Kind::directory, target_.path, target_.path / kManifestName, 0777);
+  staging_.emplace(Temporary::Kind::directory, target_.path, target_.path, 0777);
 }
 
 /// False where the target cannot be exchanged with a directory beside it.
