@@ -53,6 +53,8 @@ class PackedFile {
 /// Loaders behind read_packed_network() and its like; see packed.hpp.
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
 ImageSet load_images(const PackedFile& file);
+/// Checks the neurons of images read from `name` and adds images of zeros.
+ImageSet fit_images(const std::string& name, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
 Plan load_plan(const PackedFile& file);
 
 }  // namespace spdnn

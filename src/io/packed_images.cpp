@@ -71,16 +71,20 @@ ImageSet load_images(const PackedFile& file) {
   return images;
 }
 
-ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
-  const PackedFile file(path);
-  ImageSet set = load_images(file);
-  const auto refuse = [&](const std::string& what) { throw DataError(file.name() + ": " + what); };
-  if (!neurons) check_claimed_size(file.name(), set.neurons(), "neurons", file.size());
+ImageSet fit_images(const std::string& name, ImageSet set, std::optional<Index> neurons, std::optional<Index> images) {
+  const auto refuse = [&](const std::string& what) { throw DataError(name + ": " + what); };
   if (neurons && set.neurons() != *neurons)
     refuse(fmt::format("images of {} neurons, expected {}", set.neurons(), *neurons));
   if (!images || *images == set.images()) return set;
   if (*images < set.images()) refuse(fmt::format("{} images, expected at most {}", set.images(), *images));
   return padded(set, *images);
+}
+
+ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+  const PackedFile file(path);
+  ImageSet set = load_images(file);
+  if (!neurons) check_claimed_size(file.name(), set.neurons(), "neurons", file.size());
+  return fit_images(file.name(), std::move(set), neurons, images);
 }
 
 }  // namespace spdnn
