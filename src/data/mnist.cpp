@@ -35,6 +35,8 @@ class Bytes {
     position_ += to.size();
     return to.size();
   }
+  /// No file of this size holds more: deflate codes at most 258 bytes in two bits.
+  std::size_t most() const { return gz_ ? file_.size() * 4 * 258 : file_.size(); }
   void check_unchanged() const { file_.check_unchanged(); }
 
  private:
@@ -78,8 +80,9 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
     throw DataError(fmt::format("{}: says it holds {} images, expected 1..{}", name, count, kMaxImages));
 
   const std::size_t size = std::size_t{count} * kMnistSide * kMnistSide;
-  const auto pixels = allocate<std::uint8_t>(size);
-  const std::size_t got = file.read({pixels.get(), size});
+  const std::size_t room = std::min(size, file.most());
+  const auto pixels = allocate<std::uint8_t>(room);
+  const std::size_t got = file.read({pixels.get(), room});
   if (got != size)
     throw DataError(fmt::format("{}: holds {} bytes of pixels, expected {} for {} images", name, got, size, count));
   // Asked for more, the file answers that it ends here: the gzip stream was checked to its end.

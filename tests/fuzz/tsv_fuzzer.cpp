@@ -60,6 +60,9 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
+/// `:LINE:COLUMN`: what a message says of sizes depends on the bytes of the file, which compression changes.
+std::string place_of(const std::string& message) { return message.substr(0, message.find(": ")); }
+
 /// A message without the name that it begins with.
 Answer answer(const Reading& how, const std::string& name, std::string_view text) {
   Answer result;
@@ -101,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(answer(how, "fuzz.tsv", text) == whole, "a text means the same in pieces");
   if (piece % 4 != 0 || text.empty()) return 0;
   how.piece_bytes = std::max(piece, longest_line(text) + 2);  // longer lines are refused
-  require(answer(how, "fuzz.tsv.gz", fuzz::gzip_members(text, 1 + piece / 8)) == whole, "compression changes nothing");
+  const Answer gz = answer(how, "fuzz.tsv.gz", fuzz::gzip_members(text, 1 + piece / 8));
+  require(gz.digest == whole.digest && place_of(gz.message) == place_of(whole.message), "compression changes nothing");
   return 0;
 }

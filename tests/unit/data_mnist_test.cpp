@@ -66,6 +66,10 @@ TEST_F(Mnist, WhatIsNoMnistIsRefused) {
   expect_error(plain(idx(2, 2 * 784 - 1)), "holds 1567 bytes of pixels, expected 1568");
   expect_error(plain(idx(2, 2 * 784 + 1)), "bytes after");
   expect_error(plain(idx(0, 0)), "0 images");
+  std::string many = idx(1, 784);
+  many[5] = '\x0f';
+  expect_error(plain(many), "holds 784 bytes of pixels, expected 770704144 for 983041 images");
+  expect_error(zipped(many), "holds 784 bytes of pixels, expected 770704144 for 983041 images");
   std::string wide = idx(1, 784);
   wide[15] = '\x1d';
   expect_error(plain(wide), "28 x 29");
