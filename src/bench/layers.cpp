@@ -14,7 +14,7 @@
 #include "plan/planner.hpp"
 
 #ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/device_info.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 #endif
 
 namespace spdnn {

@@ -3,8 +3,8 @@
 #include "core/stopwatch.hpp"
 
 #ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/device_info.hpp"
-#include "engines/cuda/device_twins.hpp"
+#include "engines/cuda/layers/twins.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 #endif
 
 namespace spdnn {

@@ -9,7 +9,7 @@
 #include <string>
 
 #ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/device_info.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 #endif
 
 namespace spdnn {

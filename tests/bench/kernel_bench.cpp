@@ -23,7 +23,7 @@
 #include "varied_network.hpp"
 
 #ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/resident.hpp"
+#include "engines/cuda/resident/engine.hpp"
 #endif
 
 namespace spdnn {

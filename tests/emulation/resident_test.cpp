@@ -9,7 +9,7 @@ namespace {
 
 using testing::Dice;
 
-/// Those of resident_fp32.cu.
+/// Those of resident/fp32.cu.
 void check_fp32(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
   check_shape<float, 32, 16, 128, 1, 2>(plan, images, least_layers, by_layer, seen);
   check_shape<float, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
@@ -21,7 +21,7 @@ void check_fp32(const Plan& plan, const ImageSet& images, Index least_layers, bo
   check_shape<float, 8, 8, 64, 1, 4>(plan, images, least_layers, by_layer, seen);
 }
 
-/// One of each kind in resident_fp16.cu.
+/// One of each kind in resident/fp16.cu.
 void check_fp16(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
   check_shape<__half, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
   check_shape<__half, 16, 16, 512, 8, 1>(plan, images, least_layers, by_layer, seen);

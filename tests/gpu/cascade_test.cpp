@@ -5,7 +5,7 @@
 #include <ostream>
 #include <random>
 
-#include "engines/cascade_program.hpp"
+#include "engines/cuda/cascade/program.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"

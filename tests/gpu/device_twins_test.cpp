@@ -1,11 +1,10 @@
 // Twins found on the device are those that the CPU finds: rows alike in all but one thing, rows of every length, layers
 // of every kind, in one chunk and in many, with hashes that collide and without memory; and plans made with them.
 
-#include "engines/cuda/device_twins.hpp"
-
 #include <random>
 
 #include "data/generate.hpp"
+#include "engines/cuda/layers/twins.hpp"
 #include "engines/devices.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"

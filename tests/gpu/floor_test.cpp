@@ -3,11 +3,11 @@
 #include <numeric>
 #include <random>
 
-#include "engines/cuda/active_rows.hpp"
-#include "engines/cuda/device.hpp"
-#include "engines/cuda/device_images.hpp"
-#include "engines/cuda/layer_source.hpp"
-#include "engines/cuda/row_kernels.hpp"
+#include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/retire/active_rows.hpp"
+#include "engines/cuda/retire/row_kernels.hpp"
+#include "engines/cuda/runtime/device.hpp"
 #include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "spdnn/error.hpp"

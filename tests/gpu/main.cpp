@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "engines/cuda/device_info.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 
 namespace {
 

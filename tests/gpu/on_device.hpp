@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engines/cuda/device_info.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 
 namespace spdnn::cuda {
 

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "engines/cuda/resident.hpp"
+#include "engines/cuda/resident/engine.hpp"
 #include "gpu/on_device.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"

@@ -1,7 +1,7 @@
 // Every tile shape of the `resident` engine in fp32 on networks whose sums are of very different lengths, so that their
 // layouts are uneven: split rounds, odd half chunks. Sums are exact in fp32: activations must be equal to the last bit.
 
-#include "engines/cuda/resident.hpp"
+#include "engines/cuda/resident/engine.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"

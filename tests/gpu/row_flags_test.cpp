@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "engines/cuda/active_rows.hpp"
-#include "engines/cuda/device.hpp"
+#include "engines/cuda/retire/active_rows.hpp"
+#include "engines/cuda/runtime/device.hpp"
 #include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "support/networks.hpp"

@@ -2,14 +2,14 @@
 // users at once, layers of one and of several threads' shares and larger than a buffer; and a device started up on
 // another thread is ready for this one.
 
-#include "engines/cuda/staging.hpp"
+#include "engines/cuda/runtime/staging.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "core/background.hpp"
-#include "engines/cuda/device.hpp"
-#include "engines/cuda/layer_source.hpp"
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/runtime/device.hpp"
 #include "engines/devices.hpp"
 #include "gpu/on_device.hpp"
 

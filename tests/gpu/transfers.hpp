@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engines/cuda/check.hpp"
+#include "engines/cuda/runtime/check.hpp"
 
 namespace spdnn::cuda {
 

@@ -1,7 +1,5 @@
 // What compile_cascade() writes, read as the header says and as the kernels do, against the plan's own rows.
 
-#include "engines/cascade_program.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "engines/cuda/cascade/program.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -1,6 +1,6 @@
 // Plans as the vendor's libraries need them.
 
-#include "engines/library_plan.hpp"
+#include "engines/cuda/layers/library_plan.hpp"
 
 #include <gtest/gtest.h>
 

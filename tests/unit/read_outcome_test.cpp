@@ -1,8 +1,8 @@
 // What device engines make of the bits and counts that their kernels leave.
 
-#include "engines/cuda/read_outcome.hpp"
-
 #include <gtest/gtest.h>
+
+#include "engines/cuda/retire/outcome.hpp"
 
 namespace spdnn::cuda {
 namespace {

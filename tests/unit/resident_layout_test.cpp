@@ -1,5 +1,3 @@
-#include "engines/resident_layout.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +9,9 @@
 #include <random>
 #include <set>
 
-#include "engines/resident_rounds.hpp"
-#include "engines/work_items.hpp"
+#include "engines/cuda/resident/layout.hpp"
+#include "engines/cuda/resident/rounds.hpp"
+#include "engines/cuda/spmm/work_items.hpp"
 
 namespace spdnn {
 namespace {

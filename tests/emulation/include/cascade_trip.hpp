@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/cuda/cascade_count.cuh"
-#include "engines/cuda/cascade_kernel.cuh"
-#include "engines/cuda/read_outcome.hpp"
+#include "engines/cuda/cascade/count.cuh"
+#include "engines/cuda/cascade/kernel.cuh"
+#include "engines/cuda/retire/outcome.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
 #include "spdnn/engine.hpp"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engines/cuda/copies.cuh"
+#include "engines/cuda/retire/offered_duplicates.cuh"
 #include "support/networks.hpp"
 
 namespace spdnn::cuda {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/cuda/read_outcome.hpp"
-#include "engines/cuda/resident_kernel.cuh"
+#include "engines/cuda/resident/kernel.cuh"
+#include "engines/cuda/retire/outcome.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
 #include "spdnn/engine.hpp"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "engines/cuda/copy_search.hpp"
+#include "engines/cuda/retire/duplicate_search.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {

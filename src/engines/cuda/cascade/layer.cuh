@@ -1,0 +1,253 @@
+#pragma once
+
+// One layer of the `cascade` engine on a set of images in shared memory; mapping and cost stand in kernel.cuh.
+
+#include "engines/cuda/cascade/set.cuh"
+
+namespace spdnn::cuda::cascade {
+
+/// V neighbouring columns of a row, moved at once.
+template <Index V>
+struct alignas(V * sizeof(float)) Columns {
+  float at[V];
+
+  __device__ static Columns read(const float* from) {
+    Columns columns;
+    if constexpr (V == 4)
+      *reinterpret_cast<float4*>(columns.at) = *reinterpret_cast<const float4*>(from);
+    else if constexpr (V == 2)
+      *reinterpret_cast<float2*>(columns.at) = *reinterpret_cast<const float2*>(from);
+    else
+      columns.at[0] = *from;
+    return columns;
+  }
+  __device__ void write(float* to) const {
+    if constexpr (V == 4)
+      *reinterpret_cast<float4*>(to) = make_float4(at[0], at[1], at[2], at[3]);
+    else if constexpr (V == 2)
+      *reinterpret_cast<float2*>(to) = make_float2(at[0], at[1]);
+    else
+      *to = at[0];
+  }
+  __device__ void add(const Columns& y, float weight) {
+#pragma unroll
+    for (Index v = 0; v < V; ++v) at[v] = fmaf(y.at[v], weight, at[v]);
+  }
+};
+
+/// Highest and lowest Z + bias of this thread's columns over its neurons.
+template <Index V>
+struct Range {
+  float high[V];
+  float low[V];
+
+  __device__ Range() {
+#pragma unroll
+    for (Index v = 0; v < V; ++v) {
+      high[v] = -INFINITY;
+      low[v] = INFINITY;
+    }
+  }
+  __device__ void add(Index v, float sum) {
+    high[v] = fmaxf(high[v], sum);
+    low[v] = fminf(low[v], sum);
+  }
+  /// Marks what a layer's activations show of the columns from `slot` on.
+  __device__ void mark(Index slot, float cap, Shared& shared) const {
+#pragma unroll
+    for (Index v = 0; v < V; ++v) {
+      if (high[v] > 0.0F) shared.marks[slot + v].live = 1;
+      if (low[v] < cap) shared.marks[slot + v].miss = 1;
+    }
+  }
+};
+
+/// Sums become activations. The usual case takes five instructions a value.
+template <Index V>
+__device__ void activate(const Program& program, const CascadeLayer& layer, float bias, Columns<V>& sums,
+                         Range<V>& range) {
+  const float cap = program.activation.cap;
+  if (layer.plain != 0) {
+#pragma unroll
+    for (Index v = 0; v < V; ++v) {
+      sums.at[v] += bias;
+      range.add(v, sums.at[v]);
+      sums.at[v] = fminf(fmaxf(sums.at[v], 0.0F), cap);
+    }
+    return;
+  }
+#pragma unroll
+  for (Index v = 0; v < V; ++v) {
+    const float z = sums.at[v];
+    const float y = z != 0.0F ? z + bias : z;
+    range.add(v, y);
+    sums.at[v] = fminf(fmaxf(y, 0.0F), cap);
+  }
+}
+
+/// Where this thread's columns of a row are; `rows`: of row 0. A multiplication and addition in one instruction.
+__device__ inline const float* in_row(const float* rows, Index row, Index row_bytes) {
+  return reinterpret_cast<const float*>(reinterpret_cast<const char*>(rows) + row * row_bytes);
+}
+
+/// The activations that eight terms name, or the first `count` of them.
+template <Index V>
+struct Terms {
+  Columns<V> at[8];
+
+  __device__ void read(const uint4& chunk, const float* rows, Index row_bytes, Index count = 8) {
+#pragma unroll
+    for (Index t = 0; t < 8; ++t) {
+      const std::uint32_t pair = t < 2 ? chunk.x : t < 4 ? chunk.y : t < 6 ? chunk.z : chunk.w;
+      const Index input = t % 2 == 0 ? pair & 0xffffU : pair >> 16U;
+      if (t < count) at[t] = Columns<V>::read(in_row(rows, input, row_bytes));
+    }
+  }
+  /// In order.
+  __device__ void add_to(Columns<V>& sums, float weight, Index count = 8) const {
+#pragma unroll
+    for (Index t = 0; t < 8; ++t)
+      if (t < count) sums.add(at[t], weight);
+  }
+};
+
+/// Chunks are read from L2 four at a time, the official degree.
+template <Index V>
+__device__ Columns<V> sum_terms(const Program& program, const CascadeLayer& layer, Index neuron, const float* rows,
+                                Index shift) {
+  Columns<V> sums{};
+  Terms<V> terms;
+  const Index row_bytes = sizeof(float) << shift;
+  const uint4* next = program.terms + layer.terms + neuron;
+  const Index degree =
+      layer.degrees == CascadeLayer::kNone ? layer.degree : __ldg(program.degrees + layer.degrees + neuron);
+  Index left = degree / 8;
+  for (; left >= 4; left -= 4) {
+    uint4 chunks[4];
+#pragma unroll
+    for (Index k = 0; k < 4; ++k, next += layer.outputs) chunks[k] = __ldg(next);
+#pragma unroll
+    for (Index k = 0; k < 4; ++k) {
+      terms.read(chunks[k], rows, row_bytes);
+      terms.add_to(sums, layer.weight);
+    }
+  }
+#pragma unroll 1
+  for (; left > 0; --left, next += layer.outputs) {
+    terms.read(__ldg(next), rows, row_bytes);
+    terms.add_to(sums, layer.weight);
+  }
+  if (degree % 8 != 0) {
+    terms.read(__ldg(next), rows, row_bytes, degree % 8);
+    terms.add_to(sums, layer.weight, degree % 8);
+  }
+  return sums;
+}
+
+/// What the threads that share a neuron's terms have in common, and this one of them.
+template <Index V>
+struct Place {
+  Index column;  ///< first of V
+  Index neuron;  ///< first, and every `step`-th
+  Index step;
+
+  __device__ explicit Place(Index shift) {
+    const Index lanes = shift - (V == 4 ? 2 : V == 2 ? 1 : 0);
+    column = (threadIdx.x & ((1U << lanes) - 1)) * V;
+    neuron = threadIdx.x >> lanes;
+    step = kThreads >> lanes;
+  }
+};
+
+template <Index V>
+__device__ void finish(const Program& program, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
+                       Index shift, Range<V>& range) {
+  const float bias = layer.biases == CascadeLayer::kNone ? layer.bias : __ldg(program.biases + layer.biases + neuron);
+  activate(program, layer, bias, sums, range);
+  sums.write(to + (neuron << shift));
+}
+
+/// Sums of a, b, a, b, ...: both are read once. Several neurons at a time, as each sum is a chain of additions, and the
+/// numbers of the next ones' inputs ahead.
+template <Index V>
+__device__ void run_pairs(const Program& program, const CascadeLayer& layer, const float* from, float* to, Index shift,
+                          Range<V>& range) {
+  constexpr Index kNeurons = 8 / V;
+  const Place<V> place(shift);
+  const Index row_bytes = sizeof(float) << shift;
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
+  std::uint32_t next[kNeurons];
+  const auto look_up = [&](Index neuron) {
+#pragma unroll
+    for (Index k = 0; k < kNeurons; ++k)
+      next[k] = neuron + k * place.step < layer.outputs ? __ldg(pairs + neuron + k * place.step) : 0;
+  };
+  look_up(place.neuron);
+  for (Index neuron = place.neuron; neuron < layer.outputs; neuron += kNeurons * place.step) {
+    Columns<V> a[kNeurons];
+    Columns<V> b[kNeurons];
+    Columns<V> sums[kNeurons] = {};
+#pragma unroll
+    for (Index k = 0; k < kNeurons; ++k) {
+      a[k] = Columns<V>::read(in_row(from + place.column, next[k] & 0xffffU, row_bytes));
+      b[k] = Columns<V>::read(in_row(from + place.column, next[k] >> 16U, row_bytes));
+    }
+    look_up(neuron + kNeurons * place.step);
+#pragma unroll 4
+    for (Index pair = 0; pair < layer.pairs; ++pair) {
+#pragma unroll
+      for (Index k = 0; k < kNeurons; ++k) sums[k].add(a[k], layer.weight);
+#pragma unroll
+      for (Index k = 0; k < kNeurons; ++k) sums[k].add(b[k], layer.weight);
+    }
+#pragma unroll
+    for (Index k = 0; k < kNeurons; ++k)
+      if (neuron + k * place.step < layer.outputs)
+        finish(program, layer, neuron + k * place.step, sums[k], to + place.column, shift, range);
+  }
+}
+
+/// A layer on the columns of one region; marks go to `slot` and behind.
+template <Index V>
+__device__ void run_columns(const Program& program, const CascadeLayer& layer, const float* from, float* to,
+                            Index shift, Index slot, Shared& shared) {
+  const Place<V> place(shift);
+  if (place.neuron >= layer.outputs) return;
+  Range<V> range;
+  if (layer.pairs > 0) {
+    run_pairs<V>(program, layer, from, to, shift, range);
+  } else {
+    for (Index neuron = place.neuron; neuron < layer.outputs; neuron += place.step) {
+      Columns<V> sums = sum_terms<V>(program, layer, neuron, from + place.column, shift);
+      finish(program, layer, neuron, sums, to + place.column, shift, range);
+    }
+  }
+  range.mark(slot + place.column, program.activation.cap, shared);
+}
+
+/// The same; a thread takes four columns where there are as many.
+__device__ inline void run_region(const Program& program, const CascadeLayer& layer, const float* from, float* to,
+                                  Index shift, Index slot, Shared& shared) {
+  if (shift >= 2)
+    run_columns<4>(program, layer, from, to, shift, slot, shared);
+  else if (shift == 1)
+    run_columns<2>(program, layer, from, to, shift, slot, shared);
+  else
+    run_columns<1>(program, layer, from, to, shift, slot, shared);
+}
+
+/// A layer on all images of a set: each region's outputs go to a free one. Marks go to `marks` and behind. Ends with a
+/// barrier.
+__device__ inline void run_layer(const Program& program, const CascadeLayer& layer, Index marks, Set& set,
+                                 Memory& memory, Shared& shared) {
+  for (Index g = 0; g < set.groups; ++g) {
+    const Index region = memory.take();
+    run_region(program, layer, memory.at(set.region(g)), memory.at(region), set.shift, marks + (g << set.shift),
+               shared);
+    __syncthreads();
+    memory.give(set.region(g));
+    set.put(g, region);
+  }
+}
+
+}  // namespace spdnn::cuda::cascade

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// Lists of numbers of equal length within each slice of 32 lists, padded with a number of their own: list i has its
+/// k-th number at values[starts[i / 32] + 32 k + i % 32] (SELL-32).
+struct SlicedLists {
+  std::vector<Index> starts;  ///< by slice, and the end
+  std::vector<Index> values;
+
+  Index slices() const { return static_cast<Index>(starts.size() - 1); }
+};
+
+/// How layer 0 is computed on images of bits. With one weight for all edges the sum of a neuron depends on nothing but
+/// the number of its terms that are 1, whatever rounding does: every such term adds the weight, the others add zero.
+/// So neurons are counted in integers, and inputs that the same neurons read in the same way (a *class*) are counted
+/// once for all of them.
+struct CountedLayer {
+  SlicedLists inputs;   ///< of each class; padded with the number of inputs, where a bit of zero must stand
+  SlicedLists classes;  ///< of each neuron, repeated as often as it reads them; padded with the number of classes
+  Index class_count = 0;
+  /// Where the k-th inputs of each slice of classes are the 32 bits of one word of the image, and a class has at most
+  /// kMostWords inputs: that word, by k and slice, padded with the number of words of an image to a multiple of four.
+  /// Otherwise empty.
+  std::vector<Index> words;
+  /// By k and four neighbouring neurons: the k-th class of the first of them where those of the others are the next
+  /// ones; 32 times the slices of `inputs`, where zeros must stand, if none of the four has so many classes; otherwise
+  /// kScattered, and `classes` has them.
+  std::vector<Index> runs;
+  std::vector<float> sums;  ///< of so many terms that are 1, in fp32
+
+  static constexpr Index kScattered = 0xffffffff;
+  static constexpr Index kMostWords = 31;
+};
+
+/// A layer of the `cascade` engine's program, read by its blocks. Terms stand in the plan's order.
+struct alignas(16) CascadeLayer {
+  Index inputs = 0;
+  Index outputs = 0;
+  float weight = 0.0F;  ///< of every edge
+  float bias = 0.0F;    ///< of every neuron, where `biases` is kNone
+  Index pairs = 0;      ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has a and b of each neuron
+  Index degree = 0;     ///< of every neuron where `degrees` is kNone, otherwise the highest
+  Index degrees = 0;    ///< where the layer's degrees begin, by neuron
+  Index biases = 0;     ///< likewise, its biases
+  Index plain = 0;      ///< the bias may be added to every sum: none is above 0, or the rule says so
+  std::uint64_t terms = 0;  ///< where its terms begin, in 16-byte units
+
+  static constexpr Index kNone = 0xffffffff;
+};
+
+/// A plan as the `cascade` engine runs it (src/engines/cuda/cascade/kernel.cuh).
+struct CascadeProgram {
+  CountedLayer first;
+  std::vector<CascadeLayer> layers;
+  /// Where a layer alternates: 32 bits a neuron, a | b << 16. Otherwise chunks of eight terms of 16 bits, 16 bytes in
+  /// all: neuron j has its k-th chunk at terms + k * outputs + j.
+  std::vector<std::uint32_t> terms;
+  std::vector<Index> degrees;
+  std::vector<float> biases;
+  Index width = 0;  ///< of the widest layer, inputs not counted
+  /// What layer 1 makes of an image can be looked up by two counts of layer 0: its sums alternate, each of the two
+  /// layers has one bias for all neurons, that of layer 0 may be added to every sum, counts are below kTabled and come
+  /// in whole words, and the cap is above 0.
+  bool tabled = false;
+};
+
+inline constexpr Index kTabled = 33;  ///< that many counts, of up to 32 terms, are tabulated
+
+inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
+inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte
+
+/// Compiles a plan. UsageError where the engine does not take it: no layers, a merged plan, edges of different weight
+/// in a layer, more than kMostCounted terms in layer 0, a layer wider than kCascadeWidth. O(edges), parallel over
+/// layers.
+CascadeProgram compile_cascade(const Plan& plan);
+/// The checks alone.
+void check_cascade(const Plan& plan);
+/// What the program takes at most, in bytes. O(neurons).
+std::size_t most_cascade_bytes(const Plan& plan);
+
+}  // namespace spdnn

@@ -1,0 +1,191 @@
+#pragma once
+
+// Layers 0 and 1 of the `cascade` engine, from counts. Behind layer 0 an activation depends on its count alone; where
+// the sums of layer 1 are a, b, a, b, ... they depend on two counts, and a table has what the layer makes of each two,
+// summed as the layer would, term by term.
+//
+// A set's counts are in shared memory as its activations are later, a row for each neuron, but as bytes: those of four
+// of its regions take one region of memory.
+
+#include "engines/cuda/cascade/layer.cuh"
+
+namespace spdnn::cuda::cascade {
+
+/// What layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have one bias,
+/// otherwise Z.
+__device__ inline void tabulate(const Program& program, const CascadeLayer& layer, Shared& shared) {
+  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) {
+    const float z = program.sums[i];
+    const bool with_bias = layer.biases == CascadeLayer::kNone && (layer.plain != 0 || z != 0.0F);
+    shared.sums[i] = with_bias ? z + layer.bias : z;
+  }
+}
+
+/// What layer 1 makes of each two counts. After tabulate() and a barrier.
+__device__ inline void tabulate_pairs(const Program& program, const CascadeLayer& layer, Shared& shared) {
+  const auto activation = [&](Index count) { return fminf(fmaxf(shared.sums[count], 0.0F), program.activation.cap); };
+  for (Index i = threadIdx.x; i < program.sum_count * program.sum_count; i += kThreads) {
+    const Index first = i / program.sum_count;
+    const Index second = i % program.sum_count;
+    const float a = activation(first);
+    const float b = activation(second);
+    float z = 0.0F;
+    for (Index pair = 0; pair < layer.pairs; ++pair) z = fmaf(b, layer.weight, fmaf(a, layer.weight, z));
+    shared.of_pairs[first * kTablePitch + second] = program.activation(z, layer.bias);
+  }
+}
+
+/// Where a set's counts are.
+struct Counts {
+  Index first;   ///< region of memory with those of the set's first four regions
+  Index second;  ///< with the others'
+
+  __device__ Index region(Index group) const { return group < 4 ? first : second; }
+  __device__ std::uint8_t* at(const Memory& memory, Index group) const {
+    return reinterpret_cast<std::uint8_t*>(memory.at(region(group))) + group % 4 * memory.region_floats;
+  }
+};
+static_assert(kMostRegions <= 9);
+
+/// Highest and lowest of a thread's counts, in two halves of 16 bits.
+struct Extremes {
+  std::uint32_t most = 0;
+  std::uint32_t least = 0x00ff00ffU;
+
+  __device__ void add(std::uint32_t four) {
+    const std::uint32_t even = four & 0x00ff00ffU;
+    const std::uint32_t odd = four >> 8U & 0x00ff00ffU;
+    most = __vimax3_u16x2(most, even, odd);
+    least = __vimin3_u16x2(least, even, odd);
+  }
+  __device__ Index highest() const { return max(most & 0xffffU, most >> 16U); }
+  __device__ Index lowest() const { return min(least & 0xffffU, least >> 16U); }
+};
+
+/// Images first .. first+count-1 come in as counts. A thread takes 16 neurons of an image, of four regions at a time,
+/// as they come from far. Where layer 1 has a table, the images are marked as layer 0 leaves them: the sum grows or
+/// falls with the count. Ends with a barrier.
+__device__ inline Counts load_counts(const Program& program, const Batch& batch, Index outputs, Index first,
+                                     Index count, bool tabled, Set& set, Memory& memory, Shared& shared) {
+  constexpr Index kAhead = 4;
+  set.shift = shift_for(count, program.columns);
+  set.groups = (count + set.columns() - 1) >> set.shift;
+  Counts counts{memory.take(), 0};
+  if (set.groups > 4) counts.second = memory.take();
+  const Index column = threadIdx.x & (set.columns() - 1);
+  const Index neuron = (threadIdx.x >> set.shift) * 16;
+  for (Index g = 0; g < set.groups; g += kAhead) {
+    uint4 sixteen[kAhead] = {};
+#pragma unroll
+    for (Index k = 0; k < kAhead; ++k) {
+      const Index slot = ((g + k) << set.shift) + column;
+      if (slot < count && neuron < outputs)
+        sixteen[k] = __ldcs(reinterpret_cast<const uint4*>(batch.counts + (first + slot) * batch.stride + neuron));
+    }
+#pragma unroll
+    for (Index k = 0; k < kAhead; ++k) {
+      if (g + k >= set.groups || neuron >= outputs) break;
+      std::uint8_t* to = counts.at(memory, g + k) + (neuron << set.shift) + column;
+      const std::uint32_t words[4] = {sixteen[k].x, sixteen[k].y, sixteen[k].z, sixteen[k].w};
+      Extremes extremes;
+#pragma unroll
+      for (Index q = 0; q < 4; ++q) {
+        if (neuron + 4 * q >= outputs) break;
+        extremes.add(words[q]);
+#pragma unroll
+        for (Index j = 0; j < 4; ++j) to[(4 * q + j) << set.shift] = static_cast<std::uint8_t>(words[q] >> (8 * j));
+      }
+      if (!tabled) continue;
+      Range<1> range;
+      range.add(0, shared.sums[extremes.highest()]);
+      range.add(0, shared.sums[extremes.lowest()]);
+      range.mark(((g + k) << set.shift) + column, program.activation.cap, shared);
+    }
+  }
+  if (threadIdx.x < set.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
+  __syncthreads();
+  return counts;
+}
+
+/// Makes each of a set's regions from its counts: compute(counts, region, first slot). Ends with a barrier.
+template <class Compute>
+__device__ void from_counts(const Counts& counts, Set& set, Memory& memory, Compute compute) {
+  for (Index g = 0; g < set.groups; ++g) {
+    const Index region = memory.take();
+    compute(counts.at(memory, g), memory.at(region), g << set.shift);
+    set.put(g, region);
+    if (g % 4 != 3 && g + 1 < set.groups) continue;
+    __syncthreads();
+    memory.give(counts.region(g));
+  }
+}
+
+/// Layer 0 on a set, where layer 1 has no table. Ends with a barrier.
+__device__ inline void run_counts(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
+                                  Memory& memory, Shared& shared) {
+  const Index column = threadIdx.x & (set.columns() - 1);
+  const Index begin = threadIdx.x >> set.shift;
+  from_counts(counts, set, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+    Range<1> range;
+#pragma unroll 4
+    for (Index neuron = begin; neuron < layer.outputs; neuron += kThreads >> set.shift) {
+      const Index at = (neuron << set.shift) + column;
+      Columns<1> sum{{shared.sums[from[at]]}};
+      if (layer.biases == CascadeLayer::kNone) {
+        range.add(0, sum.at[0]);
+        sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), program.activation.cap);
+      } else {
+        activate(program, layer, __ldg(program.biases + layer.biases + neuron), sum, range);
+      }
+      sum.write(to + at);
+    }
+    range.mark(slot + column, program.activation.cap, shared);
+  });
+}
+
+/// The counts of V neighbouring columns, a byte each.
+template <Index V>
+__device__ std::uint32_t read_counts(const std::uint8_t* from) {
+  if constexpr (V == 4) return *reinterpret_cast<const std::uint32_t*>(from);
+  if constexpr (V == 2) return *reinterpret_cast<const std::uint16_t*>(from);
+  return *from;
+}
+
+/// Layer 1 on a set, by its table. Ends with a barrier.
+template <Index V>
+__device__ void run_tabled(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
+                           Memory& memory, Shared& shared) {
+  const Place<V> place(set.shift);
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
+  from_counts(counts, set, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+    if (place.neuron >= layer.outputs) return;
+    Range<V> range;
+#pragma unroll 4
+    for (Index neuron = place.neuron; neuron < layer.outputs; neuron += place.step) {
+      const std::uint32_t pair = __ldg(pairs + neuron);
+      const std::uint32_t a = read_counts<V>(from + ((pair & 0xffffU) << set.shift) + place.column);
+      const std::uint32_t b = read_counts<V>(from + (pair >> 16U << set.shift) + place.column);
+      const std::uint32_t even = (a & 0x00ff00ffU) * kTablePitch + (b & 0x00ff00ffU);
+      const std::uint32_t odd = (a >> 8U & 0x00ff00ffU) * kTablePitch + (b >> 8U & 0x00ff00ffU);
+      Columns<V> columns;
+#pragma unroll
+      for (Index v = 0; v < V; ++v) {
+        columns.at[v] = shared.of_pairs[(v % 2 == 0 ? even : odd) >> (v / 2 * 16) & 0xffffU];
+        range.add(v, columns.at[v]);
+      }
+      columns.write(to + (neuron << set.shift) + place.column);
+    }
+    range.mark(slot + place.column, program.activation.cap, shared);
+  });
+}
+__device__ inline void run_tabled(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
+                                  Memory& memory, Shared& shared) {
+  if (set.shift >= 2)
+    run_tabled<4>(program, layer, counts, set, memory, shared);
+  else if (set.shift == 1)
+    run_tabled<2>(program, layer, counts, set, memory, shared);
+  else
+    run_tabled<1>(program, layer, counts, set, memory, shared);
+}
+
+}  // namespace spdnn::cuda::cascade

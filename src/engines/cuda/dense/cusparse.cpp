@@ -1,0 +1,151 @@
+// cusparse_spmm: W sparse (CSR by output neuron), Y dense, by cusparseSpMM: the vendor's baseline.
+//
+// Z = W Y with images as columns of Y, so that both layouts of the activations are matrices that cuSPARSE takes:
+// by image is column-major, by neuron row-major. Which layout and which algorithm is fastest depends on the card, the
+// degrees and the number of images: all are timed at the first load() on the largest layer, and the fastest is kept.
+// cusparseSpMM_preprocess is not used: it would need a workspace per layer of its own. Every algorithm adds a row's
+// terms in an order of its own, so different choices may differ in the last bit.
+//
+// Moves at least 8 bytes per edge and column tile, and 8 bytes per activation; activation() costs 8 more.
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "engines/cuda/dense/engine.hpp"
+#include "engines/cuda/layers/library_plan.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using namespace cuda;  // NOLINT(google-build-using-namespace): this file is part of it
+
+constexpr LayerFormat kFormat{.indices16 = false, .values = true};
+
+struct Choice {
+  Layout layout;
+  cusparseSpMMAlg_t algorithm;
+};
+
+constexpr std::array kChoices{
+    Choice{Layout::by_neuron, CUSPARSE_SPMM_CSR_ALG2}, Choice{Layout::by_neuron, CUSPARSE_SPMM_CSR_ALG1},
+    Choice{Layout::by_neuron, CUSPARSE_SPMM_CSR_ALG3}, Choice{Layout::by_image, CUSPARSE_SPMM_CSR_ALG1},
+    Choice{Layout::by_image, CUSPARSE_SPMM_CSR_ALG3},  Choice{Layout::by_image, CUSPARSE_SPMM_CSR_ALG2},
+};
+
+class SpmmProduct final : public DenseProduct {
+ public:
+  explicit SpmmProduct(cudaStream_t stream) : stream_(stream) {
+    check(cusparseCreate(context_.out()));
+    check(cusparseSetStream(context_, stream));
+  }
+
+  Layout layout() const override { return choice_.layout; }
+
+  /// The fastest choice, timed once per problem and process, so that its engines all add in the same order.
+  void tune(const DeviceLayer& layer, Index images, float* y, float* z) override {
+    static std::mutex mutex;
+    static std::map<std::tuple<Index, Index, Offset, Index>, Choice> known;
+    const std::lock_guard lock(mutex);
+    const auto [entry, fresh] = known.try_emplace({layer.inputs, layer.outputs, layer.edges, images}, choice_);
+    if (fresh) entry->second = fastest(layer, images, y, z);
+    choice_ = entry->second;
+  }
+
+  void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) override {
+    check(try_multiply(layer, images, y, z));
+  }
+
+ private:
+  /// Choices that cuSPARSE does not support for this shape are passed over.
+  Choice fastest(const DeviceLayer& layer, Index images, float* y, float* z) {
+    float best_ms = std::numeric_limits<float>::infinity();
+    Choice best = choice_;
+    for (const Choice& candidate : kChoices) {
+      choice_ = candidate;
+      if (try_multiply(layer, images, y, z) != CUSPARSE_STATUS_SUCCESS) continue;  // also warms up
+      const float ms = time_ms(layer, images, y, z);
+      if (ms < best_ms) {
+        best_ms = ms;
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  float time_ms(const DeviceLayer& layer, Index images, const float* y, float* z) {
+    constexpr int kRuns = 3;
+    Event start;
+    Event stop;
+    check(cudaEventCreate(start.out()));
+    check(cudaEventCreate(stop.out()));
+    float best_ms = std::numeric_limits<float>::infinity();
+    for (int run = 0; run < kRuns; ++run) {
+      check(cudaEventRecord(start, stream_));
+      multiply(layer, images, y, z);
+      check(cudaEventRecord(stop, stream_));
+      check(cudaEventSynchronize(stop));
+      float ms = 0.0F;
+      check(cudaEventElapsedTime(&ms, start, stop));
+      best_ms = std::min(best_ms, ms);
+    }
+    return best_ms;
+  }
+
+  cusparseStatus_t try_multiply(const DeviceLayer& layer, Index images, const float* y, float* z) {
+    SparseMatrix weights;
+    check(cusparseCreateCsr(weights.out(), layer.outputs, layer.inputs, static_cast<std::int64_t>(layer.edges),
+                            const_cast<std::uint32_t*>(layer.offsets), const_cast<Index*>(layer.indices),
+                            const_cast<float*>(layer.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                            CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F));
+    const DenseMatrix from = columns(layer.inputs, images, const_cast<float*>(y));
+    const DenseMatrix to = columns(layer.outputs, images, z);
+    const float one = 1.0F;
+    const float zero = 0.0F;
+    constexpr auto kAsIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
+    std::size_t bytes = 0;
+    const cusparseStatus_t status = cusparseSpMM_bufferSize(context_, kAsIs, kAsIs, &one, weights.get(), from.get(),
+                                                            &zero, to, CUDA_R_32F, choice_.algorithm, &bytes);
+    if (status != CUSPARSE_STATUS_SUCCESS) return status;
+    workspace_.reserve(bytes, stream_);  // grows in the first run only
+    return cusparseSpMM(context_, kAsIs, kAsIs, &one, weights.get(), from.get(), &zero, to, CUDA_R_32F,
+                        choice_.algorithm, workspace_.data());
+  }
+
+  /// Activations as a matrix of neurons x images.
+  DenseMatrix columns(Index neurons, Index images, float* values) const {
+    const bool by_image = choice_.layout == Layout::by_image;
+    DenseMatrix matrix;
+    check(cusparseCreateDnMat(matrix.out(), neurons, images, by_image ? neurons : images, values, CUDA_R_32F,
+                              by_image ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
+    return matrix;
+  }
+
+  cudaStream_t stream_;
+  SparseContext context_;
+  Choice choice_ = kChoices.front();
+  DeviceBuffer<std::byte> workspace_;
+};
+
+std::unique_ptr<DenseProduct> make_product(const Plan&, cudaStream_t stream) {
+  return std::make_unique<SpmmProduct>(stream);
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cusparse_spmm(const Plan& plan, const EngineOptions& options) {
+  return std::make_unique<DenseEngine>(with_distinct_inputs(plan, "cusparse_spmm"), options, kFormat, make_product);
+}
+
+std::size_t working_bytes_cusparse_spmm(const Plan& plan, const EngineOptions& options, Index images) {
+  // cuSPARSE's workspace splits the edges among blocks: a few bytes an edge of one layer.
+  std::size_t edges = 0;
+  for (const Layer& layer : plan.layers) edges = std::max<std::size_t>(edges, layer.weights.entries());
+  return DenseEngine::device_bytes(plan, kFormat, options, images) + 16 * edges;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,107 @@
+#include "engines/cuda/dense/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engines/cuda/runtime/device.hpp"
+
+namespace spdnn::cuda {
+
+DenseEngine::DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make)
+    : plan_(std::move(plan)),
+      stream_(stream_on(options)),
+      activation_(activation_of(plan_, options.may_overflow)),
+      layers_(plan_, format, options, stream_),
+      product_(make(plan_, stream_)),
+      rows_(plan_, options.may_overflow, stream_) {}
+
+void DenseEngine::load(const ImageSet& images) {
+  images_.load(images, stream_);
+  const std::size_t size = std::size_t{images.images()} * std::max(plan_.max_width(), images.neurons());
+  y_.reserve(size, stream_);
+  z_.reserve(size, stream_);
+  rows_.load(images.images());
+  if (!tuned_ && plan_.depth() > 0 && images.images() > 0) tune();
+  reset();
+}
+
+/// On the layer with most edges, which as a rule is typical.
+void DenseEngine::tune() {
+  const auto edges_less = [](const Layer& a, const Layer& b) { return a.weights.entries() < b.weights.entries(); };
+  const auto largest = std::max_element(plan_.layers.begin(), plan_.layers.end(), edges_less);
+  const DeviceLayer layer = layers_.layer(static_cast<Index>(largest - plan_.layers.begin()));
+  check(cudaMemsetAsync(y_.data(), 0, y_.bytes(), stream_));
+  if (layer.edges > 0) product_->tune(layer, images_.images(), y_.data(), z_.data());
+  tuned_ = true;
+}
+
+void DenseEngine::reset() {
+  rows_.reset();
+  width_ = images_.neurons();
+  images_.expand(product_->layout(), 0, images_.images(), y_.data(), stream_);
+  flag_rows(product_->layout(), y_.data(), images_.images(), width_, activation_.cap, rows_.flags(), stream_);
+  rows_.settle(0);
+  if (rows_.may_settle(0)) drop_settled();
+  check(cudaStreamSynchronize(stream_));  // what follows is timed
+}
+
+Index DenseEngine::advance(Index first, Index until) {
+  for (Index number = first; number < until; ++number) run_layer(number);
+  return until;
+}
+
+void DenseEngine::run_layer(Index number) {
+  width_ = plan_.layers[number].outputs();
+  if (rows_.rows() == 0) return;
+  const DeviceLayer layer = layers_.layer(number);
+  if (layer.edges > 0)
+    product_->multiply(layer, rows_.rows(), y_.data(), z_.data());
+  else
+    check(cudaMemsetAsync(z_.data(), 0, std::size_t{rows_.rows()} * width_ * sizeof(float), stream_));
+  activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound_of(plan_, number),
+           rows_.flags(), stream_);
+  std::swap(y_, z_);
+  rows_.settle(number + 1);
+  if (rows_.looks_for_copies(number + 1)) settle_copies();
+  if (rows_.may_settle(number + 1)) drop_settled();
+}
+
+void DenseEngine::settle_copies() {
+  const Layout layout = product_->layout();
+  hash_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().hashes(), stream_);
+  rows_.find_copies();
+  compare_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().heads(), stream_);
+  rows_.settle_copies();
+}
+
+void DenseEngine::drop_settled() {
+  const Index before = rows_.rows();
+  if (before == 0) return;
+  const Index kept = rows_.kept_rows();
+  if (kept > 0 && before - kept <= before / 16) return;
+  gather_images(product_->layout(), y_.data(), before, rows_.kept(), kept, width_, z_.data(), stream_);
+  std::swap(y_, z_);
+  rows_.compact(kept);
+}
+
+std::vector<double> DenseEngine::activations() {
+  const Index rows = rows_.rows();
+  std::vector<float> stored(std::size_t{rows} * width_);
+  if (!stored.empty())
+    check(cudaMemcpyAsync(stored.data(), y_.data(), stored.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_));
+  check(cudaStreamSynchronize(stream_));
+  std::vector<double> active(stored.size());
+  const bool by_image = product_->layout() == Layout::by_image;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t neuron = 0; neuron < width_; ++neuron)
+      active[row * width_ + neuron] = stored[by_image ? row * width_ + neuron : neuron * rows + row];
+  return rows_.fill_settled(width_, active);
+}
+
+std::size_t DenseEngine::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options,
+                                      Index images) {
+  return 2 * std::size_t{images} * plan.max_width() * sizeof(float) + ActiveRows::device_bytes(plan, images) +
+         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, format, options);
+}
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+
+#include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/retire/active_rows.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cuda {
+
+/// The product of a layer with densely held activations: what the dense variants differ in.
+class DenseProduct {
+ public:
+  virtual ~DenseProduct() = default;
+  DenseProduct() = default;
+  DenseProduct(const DenseProduct&) = delete;
+  DenseProduct& operator=(const DenseProduct&) = delete;
+
+  /// Called once, before the first run, with a layer and `images` expanded images in the layout that layout() names:
+  /// may try what is fastest and settle on it, the layout included. `y` and `z` may be overwritten.
+  virtual void tune(const DeviceLayer& layer, Index images, float* y, float* z) = 0;
+  virtual Layout layout() const = 0;
+  /// Enqueues z = y * weights, z and y dense in layout(), for `images` >= 1 images and a layer with edges.
+  virtual void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) = 0;
+};
+
+/// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are settled on the
+/// device; when more than a sixteenth of the rows are settled the rest move together, for which the host reads one
+/// number a layer (the libraries take the number of images from the host). Without these passes nothing is read back.
+class DenseEngine final : public Engine {
+ public:
+  using MakeProduct = std::unique_ptr<DenseProduct> (*)(const Plan& plan, cudaStream_t stream);
+  DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make);
+
+  void load(const ImageSet& images) override;
+  void reset() override;
+  Index advance(Index first, Index until) override;
+  Outcome outcome() override { return rows_.outcome(); }
+  std::vector<double> activations() override;
+
+  /// Two matrices of activations, the rows' state, and the plan.
+  static std::size_t device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options, Index images);
+
+ private:
+  void tune();
+  void run_layer(Index number);
+  void settle_copies();
+  void drop_settled();
+
+  const Plan plan_;
+  Stream stream_;
+  Activation activation_;
+  LayerSource layers_;
+  std::unique_ptr<DenseProduct> product_;
+  bool tuned_ = false;
+  ActiveRows rows_;
+  DeviceImages images_;
+  DeviceBuffer<float> y_;  ///< the activations
+  DeviceBuffer<float> z_;
+  Index width_ = 0;  ///< neurons of y_
+};
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "engines/cuda/layers/layer.hpp"
+#include "engines/cuda/runtime/staging.hpp"
+#include "spdnn/network.hpp"
+
+namespace spdnn::cuda {
+
+/// How a layer is wanted on the device.
+struct LayerFormat {
+  bool indices16 = false;  ///< two bytes an index where a layer has at most 65536 inputs
+  bool values = false;     ///< a value for each edge even where all are the same (the vendor's libraries need it)
+  bool biases64 = false;   ///< biases of neurons in the fp64 in which they are given: not for DeviceLayer::biases
+};
+
+/// Where the parts of a layer lie in its block of memory, in bytes.
+struct LayerLayout {
+  bool offsets32 = true;
+  bool indices16 = false;
+  bool values = false;
+  bool biases = false;
+  bool biases64 = false;
+  std::size_t indices_at = 0;
+  std::size_t values_at = 0;
+  std::size_t biases_at = 0;
+  std::size_t bytes = 0;
+};
+LayerLayout layout_of(const Layer& layer, LayerFormat format);
+
+/// The layer whose block lies at `block` in device memory.
+DeviceLayer view(const Layer& layer, const LayerLayout& layout, const std::byte* block);
+
+/// Writes a layer's block to host memory, on this thread.
+void pack(const Layer& layer, const LayerLayout& layout, std::byte* block);
+
+/// Writes the blocks of layers behind one another to device memory: all host threads pack staging buffers full, however
+/// the layers' bounds lie. Returns when the last is enqueued.
+void upload_blocks(std::span<const Layer> layers, LayerFormat format, std::byte* device, Staging& staging,
+                   cudaStream_t stream);
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,134 @@
+#include "engines/cuda/layers/source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/staging.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+struct PlanBytes {
+  std::size_t all = 0;
+  std::size_t largest = 0;
+};
+
+PlanBytes plan_bytes(const Plan& plan, LayerFormat format) {
+  PlanBytes bytes;
+  for (const Layer& layer : plan.layers) {
+    const std::size_t layer_bytes = layout_of(layer, format).bytes;
+    bytes.all += layer_bytes;
+    bytes.largest = std::max(bytes.largest, layer_bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Activation activation_of(const Plan& plan, bool watched) {
+  Activation activation;
+  activation.watched = watched;
+  activation.cap = plan.cap ? static_cast<float>(*plan.cap) : std::numeric_limits<float>::infinity();
+  activation.everywhere = plan.bias_rule == BiasRule::everywhere;
+  return activation;
+}
+
+float error_bound_of(const Plan& plan, Index number) {
+  if (!plan.passes.merge) return 0.0F;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return std::nextafter(static_cast<float>(plan.error_bounds.at(number)), kInfinity);
+}
+
+bool LayerSource::fits(const Plan& plan, LayerFormat format, const EngineOptions& options) {
+  return plan_bytes(plan, format).all <= memory_budget(options) / 2;
+}
+
+std::size_t LayerSource::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options) {
+  const PlanBytes bytes = plan_bytes(plan, format);
+  return fits(plan, format, options) ? bytes.all + plan.depth() * sizeof(DeviceLayer) : 2 * bytes.largest;
+}
+
+LayerSource::LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream)
+    : plan_(plan),
+      format_(format),
+      device_(options.device),
+      stream_(stream),
+      resident_(fits(plan, format, options)),
+      copy_stream_(make_stream()) {
+  if (resident_) {
+    upload_all();
+    return;
+  }
+  const std::size_t largest = plan_bytes(plan, format).largest;
+  for (Slot& slot : slots_) {
+    slot.device = DeviceBuffer<std::byte>(largest, stream);
+    slot.staging = PinnedBuffer<std::byte>(largest);
+    slot.copied = make_event();
+    slot.released = make_event();
+    check(cudaEventRecord(slot.released, stream));  // the copies come after the allocation
+  }
+}
+
+LayerSource::~LayerSource() {
+  if (next_.valid()) next_.wait();
+  if (copy_stream_) cudaStreamSynchronize(copy_stream_);
+}
+
+void LayerSource::upload_all() {
+  memory_ = DeviceBuffer<std::byte>(plan_bytes(plan_, format_).all, stream_);
+  Staging staging;
+  upload_blocks(plan_.layers, format_, memory_.data(), staging, stream_);
+  std::size_t at = 0;
+  for (const Layer& layer : plan_.layers) {
+    const LayerLayout layout = layout_of(layer, format_);
+    layers_.push_back(view(layer, layout, memory_.data() + at));
+    at += layout.bytes;
+  }
+  staging.upload(device_table_, layers_, stream_);
+}
+
+const std::vector<DeviceLayer>& LayerSource::resident_layers() const {
+  if (!resident_) throw std::logic_error("LayerSource: the layers are streamed");
+  return layers_;
+}
+
+DeviceLayer LayerSource::layer(Index k) {
+  if (resident_) return layers_.at(k);
+  if (next_.valid()) next_.get();
+  // All work on the current layer has been enqueued: the copy after the next may overwrite it once that work is done.
+  if (slots_[current_].layer) check(cudaEventRecord(slots_[current_].released, stream_));
+  if (slots_[current_].layer != k) {
+    current_ = 1 - current_;
+    if (slots_[current_].layer != k) fetch(k, current_);
+  }
+  Slot& slot = slots_[current_];
+  check(cudaStreamWaitEvent(stream_, slot.copied));
+  const Index after = (k + 1) % plan_.depth();
+  // Deferred to get() where the system gives no thread.
+  constexpr auto kPolicy = std::launch::async | std::launch::deferred;
+  if (slots_[1 - current_].layer != after && after != k)
+    next_ = std::async(kPolicy, [this, after, other = 1 - current_] { fetch(after, other); });
+  const Layer& source = plan_.layers[k];
+  return view(source, layout_of(source, format_), slot.device.data());
+}
+
+void LayerSource::fetch(Index k, std::size_t number) {
+  check(cudaSetDevice(device_));  // this may be a thread of its own
+  Slot& slot = slots_[number];
+  slot.layer.reset();
+  const Layer& source = plan_.layers[k];
+  const LayerLayout layout = layout_of(source, format_);
+  check(cudaEventSynchronize(slot.copied));
+  pack(source, layout, slot.staging.data());
+  check(cudaStreamWaitEvent(copy_stream_, slot.released));
+  check(cudaMemcpyAsync(slot.device.data(), slot.staging.data(), layout.bytes, cudaMemcpyHostToDevice, copy_stream_));
+  check(cudaEventRecord(slot.copied, copy_stream_));
+  slot.layer = k;
+}
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "engines/cuda/layers/packing.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cuda {
+
+Activation activation_of(const Plan& plan, bool watched = false);
+/// The plan's error bound of what comes out of layer `number`, rounded up; 0 without `merge`.
+float error_bound_of(const Plan& plan, Index number);
+
+/// The plan's layers on the device. Where they fit into half of the memory budget they are all resident from
+/// construction on; otherwise they are streamed through two buffers, the copy of the next layer overlapping the work on
+/// this one. Engines that go layer by layer need not know which.
+class LayerSource {
+ public:
+  /// `plan` must outlive the source. Enqueues the upload of a resident plan on `stream`.
+  LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream);
+  ~LayerSource();
+  LayerSource(const LayerSource&) = delete;
+  LayerSource& operator=(const LayerSource&) = delete;
+
+  /// Layer k for work that the caller enqueues on its stream from now on; streamed layers stay valid for work enqueued
+  /// before the next call. Cheapest in ascending order, then again from 0.
+  DeviceLayer layer(Index k);
+
+  bool resident() const { return resident_; }
+  /// All layers, for engines that run many layers in one kernel. Resident sources only.
+  const std::vector<DeviceLayer>& resident_layers() const;
+  /// The same in device memory.
+  const DeviceLayer* device_layers() const { return device_table_.data(); }
+
+  /// Whether the plan would be resident, and the device memory that it takes in either case.
+  static bool fits(const Plan& plan, LayerFormat format, const EngineOptions& options);
+  static std::size_t device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options);
+
+ private:
+  struct Slot {  ///< one of the two buffers that streamed layers go through
+    DeviceBuffer<std::byte> device;
+    PinnedBuffer<std::byte> staging;
+    Event copied;    ///< the layer is on the device; the staging buffer is free
+    Event released;  ///< work on the earlier layer is done
+    std::optional<Index> layer;
+  };
+
+  void upload_all();
+  void fetch(Index k, std::size_t slot);
+
+  const Plan& plan_;
+  LayerFormat format_;
+  int device_;
+  cudaStream_t stream_;
+  bool resident_;
+  DeviceBuffer<std::byte> memory_;
+  std::vector<DeviceLayer> layers_;
+  DeviceBuffer<DeviceLayer> device_table_;
+
+  Stream copy_stream_;
+  std::array<Slot, 2> slots_;
+  std::size_t current_ = 0;  ///< the slot last handed out
+  std::future<void> next_;   ///< fetch of the layer after it, into the other slot
+};
+
+}  // namespace spdnn::cuda

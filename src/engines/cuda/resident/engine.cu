@@ -1,0 +1,341 @@
+// resident: a tile of images stays in shared memory through many layers. The kernel, its mapping and its cost are in
+// kernel.cuh, the order in which it reads in engines/cuda/resident/layout.hpp; here are the engine and its choices.
+//
+// A run is a handful of launches that the device itself divides into phases; the host waits once, for the outcome.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/resident/engine.hpp"
+#include "engines/cuda/resident/program.cuh"
+#include "engines/cuda/retire/offered_duplicates.hpp"
+#include "engines/cuda/retire/outcome.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
+#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+#include "engines/cuda/runtime/launch.hpp"
+#include "engines/overflow.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+using resident::Batch;
+using resident::Control;
+using resident::DeviceProgram;
+using resident::Instance;
+using resident::LayerCount;
+using resident::Shapes;
+using resident::Turn;
+
+UsageError too_wide(const Plan& plan, const std::string& what) {
+  return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
+                    " neurons does not fit shared memory; spmm_rows takes any");
+}
+
+constexpr double kLargestHalf = 65504;
+
+/// With fp16 storage. A cap that a half holds exactly makes sure that no activation overflows, and that a row at the
+/// cap is stored as such: its sums are the fp32 sums of the certificate behind which saturated images are retired,
+/// whose proof is for the cap as it is. Rows of zeros are stored as zeros. Biases are fp32.
+void check_storage(const Plan& plan, Precision precision) {
+  if (precision != Precision::fp16) return;
+  if (plan.passes.merge)
+    throw UsageError("resident: the error bounds of merge do not hold for fp16; leave one of the two out");
+  if (!plan.cap || *plan.cap > kLargestHalf || __half2float(__double2half(*plan.cap)) != *plan.cap)
+    throw UsageError("resident: fp16 needs a cap of at most 65504 that half precision holds exactly");
+}
+
+void check_storage(const ImageSet& images, Precision precision) {
+  if (precision != Precision::fp16 || images.is_bits()) return;
+  const CsrMatrix& rows = images.sparse();
+  const auto fits = [](float value) { return std::abs(value) <= kLargestHalf; };
+  const bool fit = rows.uniform() ? fits(rows.value) : std::all_of(rows.values.begin(), rows.values.end(), fits);
+  if (!fit) throw UsageError("resident: the images have values beyond 65504, which fp16 does not hold");
+}
+
+/// Row lengths are whole 16-byte units.
+Index row_stride(const Plan& plan) {
+  Index width = 0;
+  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  return (width + 3) / 4 * 4;
+}
+
+class ResidentEngine final : public Engine {
+ public:
+  /// `forced`: the one shape to take, whatever fits best; null where that is to be found out.
+  ResidentEngine(Plan plan, const EngineOptions& options, const Instance* forced)
+      : plan_(std::move(plan)),
+        device_(options.device),
+        precision_(options.precision),
+        forced_(forced),
+        stream_(stream_on(options)) {
+    if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
+    require_no_overflow(options, "resident");
+    check_storage(plan_, precision_);
+    if (pick(true) == nullptr && pick(false) == nullptr) throw too_wide(plan_, "a layer");
+    const cudaDeviceProp& device = device_properties(device_);
+    int clock_khz = 0;
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
+    shared_rate_ = 128.0 * device.multiProcessorCount * 1e3 * clock_khz;
+    prepare(pick(true) != nullptr);
+  }
+  ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
+
+  void load(const ImageSet& images) override {
+    check_storage(images, precision_);
+    const bool bits = images.is_bits() && pick(true) != nullptr;
+    if (bits != from_bits_) prepare(bits);
+    images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
+    const Index smallest = tail_ ? tail_->tile().images : main_->tile().images;
+    const std::size_t tiles = std::size_t{images_.images()} / smallest + 1;
+    const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
+    const std::size_t rows = (std::size_t{images_.images()} + kWarp) * row_stride(plan_);
+    for (DeviceBuffer<float>& buffer : rows_) buffer.reserve(rows, stream_);
+    for (DeviceBuffer<Index>& buffer : ids_) buffer.reserve(images_.images(), stream_);
+    // Control and results behind one another, so that one copy starts a trial and one ends it.
+    layout_ = {};
+    layout_.counts = sizeof(Control) + sizeof(Control) % 8;
+    layout_.categories = layout_.counts + plan_.depth() * sizeof(LayerCount);
+    layout_.borderline = layout_.categories + words * sizeof(std::uint32_t);
+    layout_.result_bytes = layout_.borderline + words * sizeof(std::uint32_t);
+    layout_.progress = layout_.result_bytes;
+    layout_.settled = layout_.progress + tiles * sizeof(Index);
+    layout_.bytes = layout_.settled + tiles * sizeof(std::uint32_t);
+    state_.reserve(layout_.bytes, stream_);
+    copies_.reserve(plan_, images_.images(), 2, stream_);
+    search_.reserve(copies_.cleared_bytes(), stream_);
+    host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
+    start_state_ = PinnedBuffer<std::byte>(layout_.bytes);
+    std::fill_n(start_state_.data(), layout_.bytes, std::byte{0});
+    Control& start = *reinterpret_cast<Control*>(start_state_.data());
+    start.images = images_.images();
+    start.epoch = 1;
+    choose_least_phase();
+    record();
+    reset();
+  }
+
+  void reset() override {
+    if (copies_.cleared_bytes() > 0) check(cudaMemsetAsync(search_.data(), 0, copies_.cleared_bytes(), stream_));
+    check(cudaMemcpyAsync(state_.data(), start_state_.data(), layout_.bytes, cudaMemcpyHostToDevice, stream_));
+  }
+
+  Index advance(Index first, Index until) override {
+    if (first == 0 && until == plan_.depth())
+      check(cudaGraphLaunch(whole_run_, stream_));
+    else
+      enqueue(first, until);
+    return until;
+  }
+
+  Outcome outcome() override {
+    check(cudaStreamSynchronize(stream_));
+    Outcome outcome;
+    outcome.identical = host_control().copies;
+    outcome.categories = images_at(layout_.categories);
+    outcome.borderline = images_at(layout_.borderline);
+    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(),
+                     plan_.depth(), outcome);
+    // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
+    if (plan_.passes.merge) outcome.alive.assign(plan_.depth(), -1);
+    return outcome;
+  }
+
+  std::vector<double> activations() override {
+    copy_results();
+    const Outcome settled = outcome();
+    const Control& control = host_control();
+    const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
+    std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
+    if (plan_.cap)
+      for (const Index image : settled.categories)
+        std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
+    std::vector<Index> ids(control.images);
+    std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
+    copy_back(ids, ids_[control.side]);
+    copy_back(rows, rows_[control.side]);
+    for (Index row = 0; row < control.images; ++row)
+      std::copy_n(rows.begin() + std::size_t{row} * row_stride(plan_), width,
+                  all.begin() + std::size_t{ids[row]} * width);
+    copies_.fill(static_cast<Index>(control.listed), width, all, stream_);
+    return all;
+  }
+
+ private:
+  struct StateLayout {  ///< offsets in bytes
+    std::size_t counts = 0, categories = 0, borderline = 0, result_bytes = 0, progress = 0, settled = 0, bytes = 0;
+  };
+
+  const Instance* pick(bool from_bits) const {
+    const cudaDeviceProp& device = device_properties(device_);
+    if (forced_ == nullptr) return choose_main(plan_, resident::shapes_for(precision_), device, from_bits);
+    return fits_as(plan_, *forced_, device, from_bits) ? forced_ : nullptr;
+  }
+
+  /// Phases are so long that the work of one with all images would outlast what its launch and the moving of rows
+  /// cost.
+  void choose_least_phase() {
+    constexpr double kPhaseSeconds = 6e-6;
+    least_layers_ = 1;
+    while (least_layers_ < std::min(plan_.depth(), 16U) &&
+           images_.images() * main_->read_bytes(least_layers_) < kPhaseSeconds * shared_rate_)
+      ++least_layers_;
+  }
+
+  /// As many launches as the device may want phases; those that it does not want return at once.
+  void enqueue(Index first, Index until) {
+    const Batch batch = batch_view();
+    Turn turn{until, 0, std::numeric_limits<Index>::max(), least_layers_};
+    Turn tail_turn = turn;
+    if (tail_) {
+      tail_turn.most_images = tail_images_;
+      turn.least_images = tail_images_ + 1;
+    }
+    for (Index layer = first; layer < until; layer += resident::shortest_phase(layer, least_layers_)) {
+      main_->launch(batch, turn, stream_);
+      if (tail_) tail_->launch(batch, tail_turn, stream_);
+    }
+    if (until == plan_.depth()) copy_results();
+  }
+
+  void copy_results() {
+    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.result_bytes, cudaMemcpyDeviceToHost, stream_));
+  }
+
+  /// A whole run as one graph.
+  void record() {
+    Graph graph;
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+    enqueue(0, plan_.depth());
+    check(cudaStreamEndCapture(stream_, graph.out()));
+    check(cudaGraphInstantiate(whole_run_.out(), graph, 0));
+    check(cudaGraphUpload(whole_run_, stream_));
+  }
+
+  void prepare(bool from_bits) {
+    const Instance* main = pick(from_bits);
+    if (main == nullptr) throw too_wide(plan_, "a layer, or the images, which are not bits,");
+    const cudaDeviceProp& device = device_properties(device_);
+    tail_.reset();
+    main_.reset();
+    main_.emplace(plan_, *main, from_bits, device, stream_);
+    from_bits_ = from_bits;
+    if (forced_ != nullptr) return;
+    const Instance* tail = choose_tail(plan_, resident::shapes_for(precision_), *main, device, from_bits);
+    if (tail == nullptr) return;
+    tail_.emplace(plan_, *tail, from_bits, device, stream_);
+    // Where a fourth of the multiprocessors would have no tile of the main form.
+    tail_images_ = static_cast<Index>(device.multiProcessorCount) * main_->tile().images * 3 / 4;
+  }
+
+  Batch batch_view() const {
+    Batch batch{};
+    batch.control = reinterpret_cast<Control*>(state_.data());
+    batch.counts = reinterpret_cast<LayerCount*>(state_.data() + layout_.counts);
+    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
+    batch.borderline = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.borderline);
+    batch.progress = reinterpret_cast<Index*>(state_.data() + layout_.progress);
+    batch.settled = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.settled);
+    for (std::size_t side = 0; side < 2; ++side) {
+      batch.rows[side] = rows_[side].data();
+      batch.ids[side] = ids_[side].data();
+    }
+    batch.stride = row_stride(plan_);
+    batch.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
+    batch.words = 2 * images_.words_per_row();
+    batch.offsets = images_.offsets();
+    batch.indices = images_.indices();
+    batch.values = images_.values();
+    batch.value = images_.value();
+    batch.search = copies_.view(search_.data(), &batch.control->listed, &batch.control->copies);
+    return batch;
+  }
+
+  const Control& host_control() const { return *reinterpret_cast<const Control*>(host_state_.data()); }
+
+  std::vector<Index> images_at(std::size_t offset) const {
+    return images_of(reinterpret_cast<const std::uint32_t*>(host_state_.data() + offset), images_.images());
+  }
+
+  template <class T>
+  void copy_back(std::vector<T>& to, const DeviceBuffer<T>& from) const {
+    if (to.empty()) return;
+    check(cudaMemcpyAsync(to.data(), from.data(), to.size() * sizeof(T), cudaMemcpyDeviceToHost, stream_));
+    check(cudaStreamSynchronize(stream_));
+  }
+
+  const Plan plan_;
+  int device_;
+  Precision precision_;
+  const Instance* forced_;
+  Stream stream_;
+  bool from_bits_ = false;
+  std::optional<DeviceProgram> main_;
+  std::optional<DeviceProgram> tail_;
+  Index tail_images_ = 0;  ///< the tail form runs when no more are left
+  Index least_layers_ = 1;
+  double shared_rate_ = 0;  ///< bytes per second of all shared memories
+  GraphExec whole_run_;
+  DeviceImages images_;
+  DeviceBuffer<float> rows_[2];
+  DeviceBuffer<Index> ids_[2];
+  DeviceBuffer<std::byte> state_;
+  CopyBuffers copies_;
+  DeviceBuffer<std::byte> search_;  ///< what the pass `identical` begins with as zeros
+  StateLayout layout_;
+  PinnedBuffer<std::byte> start_state_;  ///< what a trial begins with
+  PinnedBuffer<std::byte> host_state_;
+};
+
+}  // namespace
+
+std::vector<ResidentShape> resident_shapes(Precision precision) {
+  std::vector<ResidentShape> shapes;
+  for (const Instance& instance : resident::shapes_for(precision).all) shapes.push_back(instance.shape);
+  return shapes;
+}
+
+bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options) {
+  const cudaDeviceProp& device = device_properties(options.device);
+  const Instance& instance = resident::shapes_for(options.precision).all[shape];
+  return fits_as(plan, instance, device, true) || fits_as(plan, instance, device, false);
+}
+
+std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape) {
+  return std::make_unique<ResidentEngine>(plan, options, &resident::shapes_for(options.precision).all[shape]);
+}
+
+}  // namespace spdnn::cuda
+
+namespace spdnn {
+
+std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options) {
+  return std::make_unique<cuda::ResidentEngine>(plan, options, nullptr);
+}
+
+std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
+  cuda::check_storage(plan, options.precision);
+  require_no_overflow(options, "resident");
+  if (cuda::cuda_available(nullptr, options.device)) {
+    const cudaDeviceProp& device = cuda::device_properties(options.device);
+    const cuda::Shapes shapes = cuda::resident::shapes_for(options.precision);
+    if (choose_main(plan, shapes, device, true) == nullptr && choose_main(plan, shapes, device, false) == nullptr)
+      throw cuda::too_wide(plan, "a layer");
+  }
+  // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.
+  const std::size_t rows = 2 * (std::size_t{images} + 32) * (cuda::row_stride(plan) * sizeof(float) + sizeof(Index));
+  const bool values =
+      std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
+  const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
+  return rows + cuda::DeviceImages::device_bytes(plan, images) + cuda::CopyBuffers::device_bytes(plan, images, 2) +
+         2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engines/cuda/resident/layout.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cuda {
+
+/// A tile shape that the `resident` engine is compiled for, and how many such blocks share a multiprocessor.
+struct ResidentShape {
+  TileShape tile;
+  Index blocks;
+};
+
+/// All of them, in the order of preference: the first that fits a plan is taken.
+std::vector<ResidentShape> resident_shapes(Precision precision = Precision::fp32);
+/// Whether a plan's activations fit the tiles of a shape, by its number among those of the precision of `options`, on
+/// the device of `options`.
+bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options);
+/// An engine of a given shape: for tuning (tests/bench/kernel_bench.cpp) and tests. UsageError where it does not fit.
+std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape);
+
+}  // namespace spdnn::cuda

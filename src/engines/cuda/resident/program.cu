@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/resident/program.cuh"
+#include "engines/cuda/runtime/staging.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cuda::resident {
+
+namespace {
+
+/// Slots beyond those of the layout that reads of four rows at a time may touch.
+constexpr Index kSpareSlots = 3;
+/// What the driver and the kernel's own variables take of a block's shared memory.
+constexpr std::size_t kSharedReserve = 1280;
+static_assert(sizeof(Scratch) <= kSharedReserve - 1024, "the driver takes 1 KiB a block");
+
+/// Dynamic shared memory that a block of the shape may have.
+std::size_t shared_limit(const ResidentShape& shape, const cudaDeviceProp& device) {
+  const std::size_t share = device.sharedMemPerMultiprocessor / shape.blocks;
+  return std::min<std::size_t>(share, device.sharedMemPerBlockOptin + kSharedReserve - 256) - kSharedReserve;
+}
+
+Index most_slots(const ResidentShape& shape, const cudaDeviceProp& device) {
+  const std::size_t slots = shared_limit(shape, device) / shape.tile.slot_bytes();
+  return slots <= kSpareSlots ? 0 : static_cast<Index>(std::min<std::size_t>(slots - kSpareSlots, kNoCopy - 1));
+}
+
+/// A second slot for every neuron where rows are shorter than what shared memory delivers at a time.
+Index slots_for(const Plan& plan, const ResidentShape& shape, const cudaDeviceProp& device, bool from_bits) {
+  const Index needed = needed_slots(plan, shape.tile, from_bits);
+  const Index colours = shape.tile.colours();
+  if (colours == 1) return needed;
+  return std::min(most_slots(shape, device), 2 * (needed + colours));
+}
+
+std::vector<LayerInfo> layer_infos(const Plan& plan) {
+  std::vector<LayerInfo> infos;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const Layer& layer = plan.layers[k];
+    const bool plain = activation_of(plan).everywhere || layer.bias.max() <= 0;
+    infos.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
+                     plan.error_bounds.empty() ? 0.0F : static_cast<float>(plan.error_bounds[k]), plain});
+  }
+  return infos;
+}
+
+}  // namespace
+
+bool fits_as(const Plan& plan, const Instance& instance, const cudaDeviceProp& device, bool from_bits) {
+  const ResidentShape& shape = instance.shape;
+  if (needed_slots(plan, shape.tile, from_bits) > most_slots(shape, device)) return false;
+  if (from_bits && (plan.inputs() + std::size_t{1}) * instance.bit_bytes > shared_limit(shape, device)) return false;
+  if (from_bits && !takes_bits(plan)) return false;
+  return std::all_of(plan.layers.begin(), plan.layers.end(),
+                     [&](const Layer& layer) { return layer.outputs() <= shape.tile.capacity(); });
+}
+
+const Instance* choose_main(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device, bool from_bits) {
+  for (const Instance& instance : shapes.all.first(shapes.main))
+    if (fits_as(plan, instance, device, from_bits)) return &instance;
+  return nullptr;
+}
+
+const Instance* choose_tail(const Plan& plan, const Shapes& shapes, const Instance& main, const cudaDeviceProp& device,
+                            bool from_bits) {
+  for (const Instance& instance : shapes.all.subspan(shapes.main))
+    if (instance.shape.tile.images < main.shape.tile.images && fits_as(plan, instance, device, from_bits))
+      return &instance;
+  return nullptr;
+}
+
+DeviceProgram::DeviceProgram(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
+                             cudaStream_t stream)
+    : shape_(instance.shape) {
+  const bool may_be_uneven = instance.uneven.uniform != nullptr;
+  const ResidentLayout layout =
+      lay_out(plan, shape_.tile, slots_for(plan, shape_, device, from_bits), from_bits, may_be_uneven);
+  upload(layout, plan, stream);
+  shared_bytes_ = std::size_t{layout.slots + kSpareSlots} * shape_.tile.slot_bytes();
+  if (from_bits) shared_bytes_ = std::max(shared_bytes_, (plan.inputs() + std::size_t{1}) * instance.bit_bytes);
+  const Kernels& kernels = layout.uneven ? instance.uneven : instance.even;
+  kernel_ = layout.values ? kernels.values : kernels.uniform;
+  prepare_launch(device);
+  reads_ = layout.reads;
+}
+
+void DeviceProgram::upload(const ResidentLayout& layout, const Plan& plan, cudaStream_t stream) {
+  const std::size_t spare = 4 * std::size_t{layout.chunk_units()};
+  stream_ = DeviceBuffer<std::uint32_t>(layout.stream.size() + 4 * spare, stream);
+  check(cudaMemsetAsync(stream_.data() + layout.stream.size(), 0, 4 * spare * sizeof(std::uint32_t), stream));
+  Staging staging;
+  staging.copy(stream_.data(), layout.stream.data(), layout.stream.size() * sizeof(std::uint32_t), stream);
+  staging.upload(starts_, layout.starts, stream);
+  staging.upload(rounds_, layout.rounds, stream);
+  staging.upload(splits_, layout.splits, stream);
+  staging.upload(targets_, layout.targets, stream);
+  staging.upload(biases_, layout.biases, stream);
+  staging.upload(copies_, layout.copies, stream);
+  staging.upload(layers_, layer_infos(plan), stream);
+  program_ = {reinterpret_cast<const uint4*>(stream_.data()),
+              starts_.data(),
+              rounds_.data(),
+              splits_.data(),
+              targets_.data(),
+              biases_.data(),
+              copies_.data(),
+              layers_.data(),
+              plan.depth(),
+              layout.width,
+              layout.zero_slot,
+              layout.slots,
+              activation_of(plan),
+              plan.passes.dead ? plan.dead_from : kNever,
+              plan.passes.saturated && plan.cap ? plan.saturated_from : kNever,
+              plan.passes.merge};
+}
+
+void DeviceProgram::prepare_launch(const cudaDeviceProp& device) {
+  check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_limit(shape_, device))));
+  check(cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, static_cast<int>(shape_.tile.threads),
+                                                      shared_bytes_));
+  if (blocks == 0) throw DeviceError("the resident kernel does not fit this device");
+  grid_ = static_cast<unsigned>(blocks * device.multiProcessorCount);
+}
+
+void DeviceProgram::launch(const Batch& batch, const Turn& turn, cudaStream_t stream) const {
+  kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(program_, batch, turn);
+  check_launch();
+}
+
+}  // namespace spdnn::cuda::resident

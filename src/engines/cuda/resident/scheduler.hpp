@@ -1,0 +1,123 @@
+#pragma once
+
+// In which order the sums of a group of neurons are read from shared memory; see layout.hpp.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engines/cuda/resident/layout.hpp"
+
+namespace spdnn {
+
+/// A term as a thread block reads it: the slot of its input, and the weight.
+struct Term {
+  std::uint16_t slot;
+  float weight;
+};
+using Terms = std::vector<Term>;  ///< of one neuron, padded
+
+/// Orders the reads of a group so that no two in the same step meet in a colour, unless they read the same slot. In
+/// each step the rows furthest behind choose first; a row may be moved to its other copy to make room for another.
+class GroupScheduler {
+ public:
+  GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> copies)
+      : weights_(weights), zero_slot_(layout.zero_slot), mask_(layout.shape.colours() - 1), copies_(copies) {}
+
+  /// `padded[i]` becomes the terms of row `rows[i]`.
+  void run(std::span<const Index> rows, std::span<Terms> padded) {
+    Index active = narrow<Index>(rows.size());
+    for (Index i = 0; i < active; ++i) {
+      rows_[i] = {weights_.offsets[rows[i]], weights_.offsets[Offset{rows[i]} + 1]};
+      order_[i] = static_cast<std::uint8_t>(i);
+      padded[i].clear();
+      padded[i].reserve(2 * weights_.degree(rows[i]));
+    }
+    while (true) {
+      sort_by_left(active);
+      while (active > 0 && rows_[order_[active - 1]].left() == 0) --active;
+      if (active == 0) return;
+      holder_.fill(kFree);
+      riders_ = 0;
+      for (Index row = 0; row < rows.size(); ++row) rows_[row].chosen = kNoCopy;
+      for (Index k = 0; k < active; ++k) board(order_[k]);
+      for (Index row = 0; row < rows.size(); ++row) padded[row].push_back(take(rows_[row]));
+    }
+  }
+
+ private:
+  static constexpr std::uint8_t kFree = 0xff;
+
+  struct Row {
+    Offset next = 0;  ///< entry
+    Offset end = 0;
+    std::array<std::uint16_t, 2> slots{};  ///< of the next entry
+    std::uint16_t chosen = kNoCopy;        ///< the slot that it reads in this step
+
+    Offset left() const { return end - next; }
+  };
+
+  /// Most terms left first; stable. Insertion sort: a step changes little.
+  void sort_by_left(Index count) {
+    for (Index i = 1; i < count; ++i) {
+      const std::uint8_t row = order_[i];
+      Index at = i;
+      for (; at > 0 && rows_[order_[at - 1]].left() < rows_[row].left(); --at) order_[at] = order_[at - 1];
+      order_[at] = row;
+    }
+  }
+
+  void board(std::uint8_t number) {
+    Row& row = rows_[number];
+    const Index input = weights_.indices[row.next];
+    row.slots = {static_cast<std::uint16_t>(input), copies_[input]};
+    for (const std::uint16_t slot : row.slots) {
+      const std::uint8_t holder = holder_[slot & mask_];
+      if (slot == kNoCopy || holder == kFree || rows_[holder].chosen != slot) continue;
+      row.chosen = slot;
+      riders_ |= 1U << (slot & mask_);
+      return;
+    }
+    std::uint32_t seen = riders_;
+    find_place(number, seen);
+  }
+
+  bool find_place(std::uint8_t number, std::uint32_t& seen) {
+    Row& row = rows_[number];
+    for (const std::uint16_t slot : row.slots) {
+      if (slot == kNoCopy) continue;
+      const Index colour = slot & mask_;
+      if ((seen >> colour & 1U) != 0) continue;
+      seen |= 1U << colour;
+      if (holder_[colour] != kFree && !find_place(holder_[colour], seen)) continue;
+      holder_[colour] = number;
+      row.chosen = slot;
+      return true;
+    }
+    return false;
+  }
+
+  Term take(Row& row) {
+    if (row.chosen == kNoCopy) return {idle_slot(), 0.0F};
+    return {row.chosen, weights_.entry_value(row.next++)};
+  }
+
+  /// A slot of zeros that meets none of the reads of this step.
+  std::uint16_t idle_slot() const {
+    Index colour = 0;
+    while (colour < mask_ && holder_[colour] != kFree) ++colour;
+    return static_cast<std::uint16_t>(zero_slot_ + ((colour - zero_slot_) & mask_));
+  }
+
+  const CsrMatrix& weights_;
+  Index zero_slot_;
+  Index mask_;  ///< colours - 1: their number is a power of two
+  std::span<const std::uint16_t> copies_;
+  std::array<Row, 32> rows_;
+  std::array<std::uint8_t, 32> order_{};
+  std::array<std::uint8_t, 32> holder_{};  ///< by colour: the row that reads it in this step
+  std::uint32_t riders_ = 0;               ///< colours whose slot several rows read: their holder stays
+};
+
+}  // namespace spdnn

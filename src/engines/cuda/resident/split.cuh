@@ -1,0 +1,153 @@
+#pragma once
+
+// Split rounds of the `resident` engine: the longest sums of a layer, a few neurons at a time.
+//
+// Mapping. kPieces times as many threads work on a neuron as in a whole bundle, each on as many times fewer images; a
+// warp's reads still fill what shared memory delivers in a cycle, with as many rows as there are colours. Its registers
+// being free so early in a layer, a thread has as many reads under way as a thread with a whole bundle, so that the
+// warp gets its share of shared memory beside the others.
+
+#include "engines/cuda/resident/terms.cuh"
+
+namespace spdnn::cuda::resident {
+
+/// This thread's place in a piece.
+template <class C>
+struct PieceLane {
+  static constexpr Index kImages = C::kLaneImages / C::kPieces;
+  static constexpr Index kLanes = C::kImages / kImages;  ///< threads a neuron
+  static constexpr Index kNeurons = 32 / kLanes;
+  using Wide = WideOf<float, kImages>;
+
+  Index lane = threadIdx.x % 32;
+  Index neuron = lane / kLanes;
+  Index part = lane % kLanes;
+  Index offset = part * Index{sizeof(Wide)};  ///< in bytes
+
+  __device__ PieceLane() { asm("" : "+r"(offset)); }  // see row_at()
+};
+
+/// The chunks of a split round's pieces, which follow one another, read ahead.
+template <class C>
+struct PieceReader {
+  static constexpr Index kUnits = PieceLane<C>::kNeurons * (C::kValues ? 3 : 1);
+  static constexpr Index kAhead = C::kValues ? 2 : 4;
+
+  const uint4* at;
+  Chunk<C> ahead[kAhead];
+
+  __device__ PieceReader(const uint4* begin, const PieceLane<C>& lane) : at(begin) {
+#pragma unroll
+    for (Chunk<C>& chunk : ahead) read(chunk, lane);
+  }
+  __device__ void read(Chunk<C>& chunk, const PieceLane<C>& lane) {
+    chunk.read(at, lane.neuron, PieceLane<C>::kNeurons);
+    at += kUnits;
+  }
+  __device__ Chunk<C> next(const PieceLane<C>& lane) {
+    const Chunk<C> chunk = ahead[0];
+#pragma unroll
+    for (Index i = 0; i + 1 < kAhead; ++i) ahead[i] = ahead[i + 1];
+    read(ahead[kAhead - 1], lane);
+    return chunk;
+  }
+  /// Of the next chunk.
+  __device__ const uint4* position() const { return at - kAhead * kUnits; }
+};
+
+/// Adds the terms of kCount chunks, in order, all read before the first is added.
+template <class C, Index kCount>
+__device__ void add_chunks(const typename C::Stored* tile, float common, const PieceLane<C>& lane,
+                           PieceReader<C>& reader, float (&sums)[PieceLane<C>::kImages]) {
+  using Place = PieceLane<C>;
+  float y[kCount][kChunkTerms][Place::kImages];
+  float weights[C::kValues ? kCount : 1][kChunkTerms];
+#pragma unroll
+  for (Index i = 0; i < kCount; ++i) {
+    const Chunk<C> chunk = reader.next(lane);
+#pragma unroll
+    for (int term = 0; term < static_cast<int>(kChunkTerms); ++term) {
+      unpack(read_at<typename Place::Wide>(tile, row_at<C>(chunk.slot(term), lane.offset)), y[i][term]);
+      if constexpr (C::kValues) weights[i][term] = chunk.weight(term, common);
+    }
+  }
+#pragma unroll
+  for (Index i = 0; i < kCount; ++i) {
+#pragma unroll
+    for (Index term = 0; term < kChunkTerms; ++term) {
+#pragma unroll
+      for (Index image = 0; image < Place::kImages; ++image)
+        sums[image] = fmaf(y[i][term][image], C::kValues ? weights[C::kValues ? i : 0][term] : common, sums[image]);
+    }
+  }
+}
+
+/// One piece: `sums` receive the terms of this thread's neuron.
+template <class C>
+__device__ void sum_piece(Index chunks, float common, const typename C::Stored* tile, const PieceLane<C>& lane,
+                          PieceReader<C>& reader, float (&sums)[PieceLane<C>::kImages]) {
+  constexpr Index kTogether = C::kValues ? 1 : PieceLane<C>::kImages == 4 ? 2 : 4;
+#pragma unroll 1
+  for (; chunks >= kTogether; chunks -= kTogether) add_chunks<C, kTogether>(tile, common, lane, reader, sums);
+  if (kTogether > 2 && chunks >= 2) {
+    add_chunks<C, 2>(tile, common, lane, reader, sums);
+    chunks -= 2;
+  }
+  if (kTogether > 1 && chunks > 0) add_chunks<C, 1>(tile, common, lane, reader, sums);
+}
+
+__device__ inline bool is_split(Index word) { return (word & round_kind::kMask) == round_kind::kSplit; }
+
+/// A split round: `out` receives this thread's activations, piece by piece, `seen` the block's flags. `place` and `at`:
+/// of the warp in the layer, and of the round.
+template <class C>
+__device__ void run_split(const Program& program, const LayerInfo& info, bool watch_cap, std::size_t place,
+                          std::size_t at, const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader,
+                          Flags& seen, float (&out)[C::kLaneImages]) {
+  using Place = PieceLane<C>;
+  static_assert(C::kPieces <= kMostPieces);
+  const Place mine;
+  const Index chunks = __ldg(program.splits + place * kMostPieces + lane.lane % kMostPieces);
+  PieceReader<C> pieces(reader.position(), mine);
+  float biases[C::kPieces];
+#pragma unroll
+  for (Index piece = 0; piece < C::kPieces; ++piece) {
+    const std::size_t neuron = at + piece * Place::kNeurons + mine.neuron;
+    biases[piece] = program.biases != nullptr ? __ldg(program.biases + neuron) : info.bias;
+  }
+  Flags tiles{};
+#pragma unroll
+  for (Index piece = 0; piece < C::kPieces; ++piece) {
+    float sums[Place::kImages] = {};
+    sum_piece<C>(__shfl_sync(0xffffffffU, chunks, piece), info.weight, tile, mine, pieces, sums);
+    Flags flags{};
+    activate<C>(program, info, watch_cap, biases[piece], flags, sums);
+    tiles.live |= flags.live << (mine.part * Place::kImages);
+    tiles.miss |= flags.miss << (mine.part * Place::kImages);
+#pragma unroll
+    for (Index i = 0; i < Place::kImages; ++i) out[piece * Place::kImages + i] = sums[i];
+  }
+  tiles.raise(seen);
+  reader.read_ahead(pieces.position(), lane);
+}
+
+/// Its outputs take their places.
+template <class C>
+__device__ void write_split(const Program& program, std::size_t at, typename C::Stored* tile,
+                            const float (&out)[C::kLaneImages]) {
+  using Place = PieceLane<C>;
+  const Place place;
+  auto* rows = reinterpret_cast<typename Place::Wide*>(tile);
+  std::uint32_t targets[C::kPieces];
+#pragma unroll
+  for (Index piece = 0; piece < C::kPieces; ++piece)
+    targets[piece] = __ldg(program.targets + at + piece * Place::kNeurons + place.neuron);
+#pragma unroll
+  for (Index piece = 0; piece < C::kPieces; ++piece) {
+    const auto y = pack<typename Place::Wide>(out + piece * Place::kImages);
+    rows[(targets[piece] & 0xffffU) * Place::kLanes + place.part] = y;
+    if (C::kCopies && targets[piece] >> 16U != kNoCopy) rows[(targets[piece] >> 16U) * Place::kLanes + place.part] = y;
+  }
+}
+
+}  // namespace spdnn::cuda::resident

@@ -1,0 +1,204 @@
+#pragma once
+
+// How tiles of the `resident` engine come into shared memory (from bits, CSR, rows by image, or another block) and how
+// they leave it.
+
+#include "engines/cuda/resident/layer.cuh"
+#include "engines/cuda/retire/offered_duplicates.cuh"
+
+namespace spdnn::cuda::resident {
+
+/// Rows of zeros: colours() slots, 128 bytes in all.
+template <class C>
+__device__ void clear_zero_slots(const Program& program, typename C::Stored* tile) {
+  if (threadIdx.x < C::kShape.colours() * C::kImages)
+    tile[std::size_t{program.zero_slot} * C::kImages + threadIdx.x] = to_stored<typename C::Stored>(0.0F);
+}
+
+/// Lane i's bit k becomes lane k's bit i: squares of 16, 8, 4, 2, 1 bits change places.
+__device__ inline std::uint32_t transposed(std::uint32_t word) {
+  const Index lane = threadIdx.x % 32;
+  std::uint32_t low = 0x0000ffffU;
+#pragma unroll
+  for (Index size = 16; size > 0; size /= 2, low ^= low << size) {
+    const std::uint32_t other = __shfl_xor_sync(0xffffffffU, word, size);
+    word = (lane & size) == 0 ? (word & low) | (other & low) << size : (word & ~low) | (other >> size & low);
+  }
+  return word;
+}
+
+/// Tile from input bits: 32 images' words become 32 inputs' words, kBatch at a time, neighbours in memory. Rows of
+/// images that do not exist are 0.
+template <class C>
+__device__ void load_bits(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+                          typename C::Stored* tile) {
+  constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
+  constexpr Index kBatch = 4;
+  const Index lane = threadIdx.x % 32;
+  const Index inputs = program.layers[0].inputs;
+  const std::size_t image = std::size_t{tile_number} * C::kImages + lane % C::kImages;
+  auto* rows = reinterpret_cast<typename C::Bits*>(tile);
+  constexpr Index kStep = kBatch * kGroups;
+  for (std::size_t first = threadIdx.x / 32 * kStep; first * 32 < inputs; first += C::kWarps * kStep) {
+    std::uint32_t words[kBatch];
+#pragma unroll
+    for (Index k = 0; k < kBatch; ++k) {
+      const std::size_t mine = first + k * kGroups + lane / C::kImages;
+      words[k] = mine < batch.words && image < phase.images ? __ldg(batch.bits + image * batch.words + mine) : 0U;
+    }
+#pragma unroll
+    for (Index k = 0; k < kBatch; ++k) {
+      const std::uint32_t turned = transposed(words[k]);
+#pragma unroll
+      for (Index group = 0; group < kGroups; ++group) {
+        const std::size_t input = (first + k * kGroups + group) * 32 + lane;
+        if (input < inputs) rows[input] = static_cast<typename C::Bits>(turned >> (group * C::kImages));
+      }
+    }
+  }
+  if (threadIdx.x == 0) rows[inputs] = 0;
+}
+
+/// Tile from input rows in CSR. Entries of a neuron named twice add up.
+template <class C>
+__device__ void load_sparse(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+                            typename C::Stored* tile) {
+  for (Index i = threadIdx.x; i < program.slots * C::kImages; i += C::kThreads)
+    tile[i] = to_stored<typename C::Stored>(0.0F);
+  __syncthreads();
+  for (Index m = threadIdx.x / 32; m < C::kImages; m += C::kWarps) {
+    const std::size_t image = std::size_t{tile_number} * C::kImages + m;
+    if (image >= phase.images) break;
+    for (Offset k = batch.offsets[image] + threadIdx.x % 32; k < batch.offsets[image + 1]; k += 32) {
+      const Index input = batch.indices[k];
+      const auto value = to_stored<typename C::Stored>(batch.values != nullptr ? batch.values[k] : batch.value);
+      atomicAdd(tile + std::size_t{input} * C::kImages + m, value);
+      const Index copy = C::kCopies ? program.copies[input] : kNoCopy;
+      if (copy != kNoCopy) atomicAdd(tile + std::size_t{copy} * C::kImages + m, value);
+    }
+  }
+}
+
+/// Tile from rows by image, 4 neurons a thread, neighbours 8 of the same row; kBatch times as many are under way.
+template <class C>
+__device__ void load_rows(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+                          typename C::Stored* tile) {
+  constexpr Index kBatch = C::kThreads * C::kBlocks > 512 ? 4 : 8;
+  static_assert(C::kThreads % (2 * C::kImages) == 0);
+  const Index width = program.layers[phase.first].inputs;
+  const std::uint16_t* copies = program.copies + std::size_t{phase.first} * program.width;
+  const Index m = threadIdx.x / 2 % C::kImages;
+  const std::size_t row = std::size_t{tile_number} * C::kImages + m;
+  const float* from = batch.rows[phase.side] + row * batch.stride;
+  constexpr Index kStep = C::kThreads / C::kImages * 4;
+  for (Index begin = (threadIdx.x / (2 * C::kImages) * 2 + threadIdx.x % 2) * 4; begin < width;
+       begin += kBatch * kStep) {
+    float4 fours[kBatch] = {};
+#pragma unroll
+    for (Index i = 0; i < kBatch; ++i) {
+      const Index first = begin + i * kStep;
+      if (first < width && row < phase.images) fours[i] = __ldcg(reinterpret_cast<const float4*>(from + first));
+    }
+#pragma unroll
+    for (Index i = 0; i < kBatch; ++i) {
+      const Index first = begin + i * kStep;
+      const float y[4] = {fours[i].x, fours[i].y, fours[i].z, fours[i].w};
+      Index copy[4];
+#pragma unroll
+      for (Index k = 0; k < 4; ++k) copy[k] = C::kCopies ? __ldg(copies + min(first + k, width - 1)) : kNoCopy;
+#pragma unroll
+      for (Index k = 0; k < 4; ++k) {
+        if (first + k >= width) continue;
+        const auto stored = to_stored<typename C::Stored>(y[k]);
+        tile[(first + k) * C::kImages + m] = stored;
+        if (C::kCopies && copy[k] != kNoCopy) tile[copy[k] * C::kImages + m] = stored;
+      }
+    }
+  }
+}
+
+/// Tile as the block with its first layers left it.
+template <class C>
+__device__ void load_segment(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+                             Index layer, typename C::Stored* tile) {
+  const std::uint16_t* copies = program.copies + std::size_t{layer} * program.width;
+  const auto* from = reinterpret_cast<const typename C::Wide*>(batch.rows[phase.side] +
+                                                               std::size_t{tile_number} * C::kImages * batch.stride);
+  auto* rows = reinterpret_cast<typename C::Wide*>(tile);
+  const Index count = program.layers[layer].inputs * C::kPitch;
+#pragma unroll 8
+  for (Index i = threadIdx.x; i < count; i += C::kThreads) {
+    const auto y = __ldcg(from + i);
+    rows[i] = y;
+    const Index copy = C::kCopies ? copies[i / C::kPitch] : kNoCopy;
+    if (copy != kNoCopy) rows[copy * C::kPitch + i % C::kPitch] = y;
+  }
+}
+
+template <class C>
+__device__ void save_segment(const Batch& batch, const Phase& phase, Index tile_number, Index width,
+                             const typename C::Stored* tile) {
+  auto* to = reinterpret_cast<typename C::Wide*>(batch.rows[phase.side] +
+                                                 std::size_t{tile_number} * C::kImages * batch.stride);
+  const auto* rows = reinterpret_cast<const typename C::Wide*>(tile);
+  for (Index i = threadIdx.x; i < width * C::kPitch; i += C::kThreads) __stcg(to + i, rows[i]);
+}
+
+/// The tile's unsettled images go to the next phase's rows, in whatever order tiles come.
+template <class C>
+__device__ void append_images(const Batch& batch, const Phase& phase, Index width, Index image, std::uint32_t kept,
+                              Scratch& scratch, const typename C::Stored* tile) {
+  if (threadIdx.x == 0) scratch.place = atomicAdd(&batch.control->appended, static_cast<Index>(__popc(kept)));
+  __syncthreads();
+  const auto row_of = [&](Index m) { return scratch.place + __popc(kept & ((1U << m) - 1)); };
+  if (threadIdx.x < C::kImages && (kept >> threadIdx.x & 1U) != 0)
+    batch.ids[1 - phase.side][row_of(threadIdx.x)] = image;
+  for (Index i = threadIdx.x; i < (width + 3) / 4 * C::kImages; i += C::kThreads) {
+    const Index m = i % C::kImages;
+    if ((kept >> m & 1U) == 0) continue;
+    const Index first = i / C::kImages * 4;
+    const typename C::Stored* from = tile + first * C::kImages + m;
+    __stcg(reinterpret_cast<float4*>(batch.rows[1 - phase.side] + std::size_t{row_of(m)} * batch.stride + first),
+           make_float4(to_float(from[0]), to_float(from[C::kImages]), to_float(from[2 * C::kImages]),
+                       to_float(from[3 * C::kImages])));
+  }
+}
+
+/// Offers the rows of the tile that append_images() has just written to the next phase's search for copies. Not
+/// inlined: it would cost registers.
+template <class C>
+__device__ __noinline__ void offer_rows(const Batch& batch, const Phase phase, Index width, std::uint32_t kept,
+                                        Scratch& scratch, const typename C::Stored* tile) {
+  static_assert(C::kThreads % C::kImages == 0);
+  if (threadIdx.x < 32) scratch.hashes[threadIdx.x] = 0;
+  __syncthreads();
+  const Index m = threadIdx.x % C::kImages;
+  std::uint32_t sum = 0;
+  for (Index neuron = threadIdx.x / C::kImages; neuron < width; neuron += C::kThreads / C::kImages)
+    sum += row_hash_share(neuron, to_float(tile[neuron * C::kImages + m]));
+#pragma unroll
+  for (Index apart = 16; apart >= C::kImages; apart /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, apart);
+  if (threadIdx.x % 32 < C::kImages) atomicAdd(&scratch.hashes[m], sum);
+  __syncthreads();
+  if (threadIdx.x < C::kImages && (kept >> m & 1U) != 0)
+    offer_row(batch.search, 1 - phase.side, phase.epoch, scratch.place + __popc(kept & ((1U << m) - 1)),
+              row_hash(scratch.hashes[m]));
+}
+
+template <class C>
+__device__ void load_tile(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+                          Index layer, typename C::Stored* tile) {
+  if (layer == 0 && batch.bits != nullptr) {
+    load_bits<C>(program, batch, phase, tile_number, tile);
+    return;
+  }
+  if (layer == 0)
+    load_sparse<C>(program, batch, phase, tile_number, tile);
+  else if (layer == phase.first)
+    load_rows<C>(program, batch, phase, tile_number, tile);
+  else
+    load_segment<C>(program, batch, phase, tile_number, layer, tile);
+  clear_zero_slots<C>(program, tile);
+}
+
+}  // namespace spdnn::cuda::resident

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <vector>
+
+#include "engines/cuda/retire/row_kernels.hpp"
+#include "engines/cuda/retire/sorted_duplicates.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn::cuda {
+
+/// The rows' state on the device, as kernels take it.
+struct RowState {
+  const std::uint32_t* flags;
+  const Index* images;
+  Index* weights;
+  std::uint8_t* fates;
+  std::uint8_t* keep;
+  const Index* row_count;
+  std::uint8_t* unsure;  ///< by image, with `merge`; otherwise null
+  Index* overflow_at;    ///< by image, where overflow is watched; otherwise null
+  Index rows;            ///< at least *row_count
+};
+
+/// Which loaded image each row of an engine's activations belongs to, and what became of the images that left. All of
+/// it lives on the device: settling and compacting enqueue work and never wait; only kept_rows() and outcome() do.
+///
+/// After each layer: the engine writes flags(), calls settle(), and, when it wants fewer rows, moves row kept()[i] to
+/// row i and calls compact(). Until then settled rows may go on being computed: the plan's certificates make them stay
+/// as they are, and nothing is counted twice.
+///
+/// Where looks_for_copies() says so, between settle() and kept(): the engine writes identical().hashes(), calls
+/// find_copies(), compares each row with its identical().heads(), and calls settle_copies().
+class ActiveRows {
+ public:
+  struct Counters {                    ///< per layer, on the device
+    unsigned long long live = 0;       ///< images whose rows may be not all zero, of those unsettled before it
+    unsigned long long saturated = 0;  ///< of these, retired at the cap
+    unsigned long long given_up = 0;   ///< images, not among these, that became borderline
+  };
+
+  /// `plan` must outlive it. `may_overflow`: flags tell of overflow, and the outcome is to name it.
+  ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream);
+
+  void load(Index images);
+  /// Every image active and undecided, row i being image i.
+  void reset();
+
+  /// Rows as the host knows them: an upper bound for *row_count().
+  Index rows() const { return rows_; }
+  const Index* row_count() const { return counts_.data(); }         ///< device
+  const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
+  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kLives | kMayLive | ...
+
+  /// Settles the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
+  void settle(Index layers_done);
+  /// Whether settle(layers_done) can settle anything: otherwise all rows are kept and nothing is listed.
+  bool may_settle(Index layers_done) const;
+
+  /// Behind every fourth layer: finding copies costs about as much as a layer.
+  bool looks_for_copies(Index layers_done) const {
+    return plan_.passes.identical && layers_done > 0 && layers_done % 4 == 0;
+  }
+  const IdenticalRows& identical() const { return identical_; }
+  void find_copies() { identical_.find_heads(rows_, stream_); }
+  /// Rows equal to their head become its copies; lists the rows to keep anew.
+  void settle_copies();
+
+  const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
+  const Index* kept_count() const { return counts_.data() + 1; }  ///< device
+  /// The number of rows to keep, known to the host: waits for the stream.
+  Index kept_rows();
+  /// The kept rows have become rows 0, 1, ...; `rows` is what the host knows of their number, an upper bound.
+  void compact(Index rows);
+
+  /// Waits. Call after settle(plan.depth()), or when no row is left.
+  Outcome outcome();
+  /// Waits: the fates of all loaded images, and the image of each row.
+  std::vector<Fate> fates() const;
+  std::vector<Index> image_of_rows() const;
+  /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, settled
+  /// images filled in. What Engine::activations() returns.
+  std::vector<double> fill_settled(Index width, const std::vector<double>& active) const;
+
+  static std::size_t device_bytes(const Plan& plan, Index images);
+
+ private:
+  RowState state() const;
+  void list_kept();
+
+  const Plan& plan_;
+  bool may_overflow_;
+  cudaStream_t stream_;
+  Index loaded_ = 0;
+  Index rows_ = 0;
+  std::size_t current_ = 0;
+  DeviceBuffer<Index> images_[2];
+  DeviceBuffer<std::uint32_t> flags_[2];
+  DeviceBuffer<Index> weights_[2];     ///< of each row: the images that it stands for
+  DeviceBuffer<std::uint8_t> fates_;   ///< Fate::Kind, by image
+  DeviceBuffer<std::uint8_t> unsure_;  ///< by image, with `merge`: whether it may be all zero in the given order
+  DeviceBuffer<Index> overflow_at_;    ///< by image, the first layer with a sum that is not finite
+  DeviceBuffer<Index> same_as_;        ///< by image
+  IdenticalRows identical_;
+  DeviceBuffer<std::uint8_t> keep_;
+  DeviceBuffer<Index> kept_;
+  DeviceBuffer<Index> counts_;  ///< rows, rows to keep
+  DeviceBuffer<Counters> counters_;
+  DeviceBuffer<std::byte> scratch_;
+  PinnedBuffer<Index> host_count_;
+};
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,197 @@
+// Bias, ReLU, cap, flags and moving of densely held images. All are bound by memory bandwidth: each activation is read
+// once and written once.
+//
+// By image: one block an image, threads over its neurons; flags by a block-wide OR.
+// By neuron: one thread an image, kNeuronsPerThread neurons a thread, so that a warp touches 128 contiguous bytes per
+// neuron; flags by one atomic OR per thread.
+
+#include <algorithm>
+#include <cub/block/block_reduce.cuh>
+
+#include "engines/cuda/retire/row_kernels.hpp"
+#include "engines/cuda/retire/row_steps.cuh"
+#include "engines/cuda/retire/sorted_duplicates.hpp"
+#include "engines/cuda/runtime/check.hpp"
+#include "engines/cuda/runtime/launch.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+constexpr unsigned kBlock = 256;
+constexpr unsigned kNeuronsPerThread = 32;
+static_assert(kBlock % 32 == 0);
+
+__global__ void probe_kernel() {}
+
+template <class Step>
+__global__ void by_image_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+                                std::uint32_t* flags) {
+  const std::size_t row = std::size_t{blockIdx.x} * neurons;
+  std::uint32_t mine = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) {
+    float value = from[row + neuron];
+    mine |= step(value, neuron);
+    if (to != nullptr) to[row + neuron] = value;
+  }
+  std::uint32_t all = 0;
+  for (const std::uint32_t bit : {kLives, kMayLive, kMayMiss})
+    if (__syncthreads_or(static_cast<int>(mine & bit)) != 0) all |= bit;
+  if (Step::kWatches && __syncthreads_or(static_cast<int>(mine & kOverflowed)) != 0) all |= kOverflowed;
+  if (threadIdx.x == 0) flags[blockIdx.x] = all;
+}
+
+template <class Step>
+__global__ void by_neuron_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+                                 std::uint32_t* flags) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint32_t mine = 0;
+  for (std::size_t chunk = std::size_t{blockIdx.y} * kNeuronsPerThread; chunk < neurons;
+       chunk += std::size_t{gridDim.y} * kNeuronsPerThread) {
+    const Index end = static_cast<Index>(min(chunk + kNeuronsPerThread, std::size_t{neurons}));
+    for (Index neuron = static_cast<Index>(chunk); neuron < end; ++neuron) {
+      const std::size_t at = std::size_t{neuron} * images + image;
+      float value = from[at];
+      mine |= step(value, neuron);
+      if (to != nullptr) to[at] = value;
+    }
+  }
+  if (mine != 0) atomicOr(flags + image, mine);
+}
+
+template <class Step>
+void for_each_activation(Layout layout, const float* from, float* to, Index images, Index neurons, Step step,
+                         std::uint32_t* flags, cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image) {
+    by_image_kernel<<<images, kBlock, 0, stream>>>(from, to, images, neurons, step, flags);
+  } else {
+    check(cudaMemsetAsync(flags, 0, std::size_t{images} * sizeof(*flags), stream));
+    if (neurons == 0) return;
+    const dim3 grid(blocks_for(images, kBlock), std::min(blocks_for(neurons, kNeuronsPerThread), kMaxGridY));
+    by_neuron_kernel<<<grid, kBlock, 0, stream>>>(from, to, images, neurons, step, flags);
+  }
+  check_launch();
+}
+
+__global__ void gather_by_image_kernel(const float* from, const Index* kept, Index neurons, float* to) {
+  const float* source = from + std::size_t{kept[blockIdx.x]} * neurons;
+  float* target = to + std::size_t{blockIdx.x} * neurons;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) target[neuron] = source[neuron];
+}
+
+__global__ void gather_by_neuron_kernel(const float* from, Index images, const Index* kept, Index count, Index neurons,
+                                        float* to) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= count) return;
+  const std::size_t source = kept[image];
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    to[std::size_t{neuron} * count + image] = from[std::size_t{neuron} * images + source];
+}
+
+__global__ void hash_by_image_kernel(const float* y, Index neurons, std::uint64_t* hashes) {
+  using Reduce = cub::BlockReduce<std::uint64_t, kBlock>;
+  __shared__ typename Reduce::TempStorage shared;
+  const std::size_t row = std::size_t{blockIdx.x} * neurons;
+  std::uint64_t mine = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) mine += hash_share(neuron, y[row + neuron]);
+  const std::uint64_t hash = Reduce(shared).Sum(mine);
+  if (threadIdx.x == 0) hashes[blockIdx.x] = hash;
+}
+
+__global__ void hash_by_neuron_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint64_t mine = 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    mine += hash_share(neuron, y[std::size_t{neuron} * images + image]);
+  atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
+}
+
+__global__ void compare_by_image_kernel(const float* y, Index neurons, Index* heads) {
+  const Index head = heads[blockIdx.x];
+  if (head == blockIdx.x) return;
+  const float* mine = y + std::size_t{blockIdx.x} * neurons;
+  const float* other = y + std::size_t{head} * neurons;
+  int differs = 0;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x)
+    if (mine[neuron] != other[neuron]) differs = 1;
+  if (__syncthreads_or(differs) != 0 && threadIdx.x == 0) heads[blockIdx.x] = blockIdx.x;
+}
+
+/// Threads of one image in several blocks may all find a difference, and write the same.
+__global__ void compare_by_neuron_kernel(const float* y, Index images, Index neurons, Index* heads) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  const std::size_t head = heads[image];
+  if (head == image) return;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y) {
+    const float* row = y + std::size_t{neuron} * images;
+    if (row[image] != row[head]) heads[image] = static_cast<Index>(image);
+  }
+}
+
+/// Enough blocks in y to fill the device, few enough that each thread has a stretch of neurons.
+dim3 strips(Index images, Index neurons) {
+  return {blocks_for(images, kBlock), std::clamp(neurons / kNeuronsPerThread, 1U, kMaxGridY)};
+}
+
+}  // namespace
+
+bool has_code_for_device() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess) return true;
+  cudaGetLastError();
+  return false;
+}
+
+void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
+              float error_bound, std::uint32_t* flags, cudaStream_t stream) {
+  const auto run = [&](auto step) { for_each_activation(layout, z, y, images, layer.outputs, step, flags, stream); };
+  if (activation.watched)
+    run(Activate<true>{layer, activation, error_bound});
+  else
+    run(Activate<false>{layer, activation, error_bound});
+}
+
+void flag_rows(Layout layout, const float* y, Index images, Index neurons, float cap, std::uint32_t* flags,
+               cudaStream_t stream) {
+  for_each_activation(layout, y, nullptr, images, neurons, Inspect{cap}, flags, stream);
+}
+
+void gather_images(Layout layout, const float* from, Index images, const Index* kept, Index count, Index neurons,
+                   float* to, cudaStream_t stream) {
+  if (count == 0 || neurons == 0) return;
+  if (layout == Layout::by_image)
+    gather_by_image_kernel<<<count, kBlock, 0, stream>>>(from, kept, neurons, to);
+  else
+    gather_by_neuron_kernel<<<dim3(blocks_for(count, kBlock), std::min(neurons, kMaxGridY)), kBlock, 0, stream>>>(
+        from, images, kept, count, neurons, to);
+  check_launch();
+}
+
+void hash_images(Layout layout, const float* y, Index images, Index neurons, std::uint64_t* hashes,
+                 cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image) {
+    hash_by_image_kernel<<<images, kBlock, 0, stream>>>(y, neurons, hashes);
+  } else {
+    check(cudaMemsetAsync(hashes, 0, std::size_t{images} * sizeof(*hashes), stream));
+    static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+    hash_by_neuron_kernel<<<strips(images, neurons), kBlock, 0, stream>>>(
+        y, images, neurons, reinterpret_cast<unsigned long long*>(hashes));
+  }
+  check_launch();
+}
+
+void compare_images(Layout layout, const float* y, Index images, Index neurons, Index* heads, cudaStream_t stream) {
+  if (images == 0) return;
+  if (layout == Layout::by_image)
+    compare_by_image_kernel<<<images, kBlock, 0, stream>>>(y, neurons, heads);
+  else
+    compare_by_neuron_kernel<<<strips(images, neurons), kBlock, 0, stream>>>(y, images, neurons, heads);
+  check_launch();
+}
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "engines/cuda/runtime/device_info.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+
+namespace spdnn::cuda {
+
+/// Makes the device of `options` this thread's current one and keeps its pool from handing memory back to the driver
+/// at each synchronisation. Every engine calls it first. DeviceError where the device cannot be used.
+void use_device(const EngineOptions& options);
+
+/// Hands the pool's unused memory back to the driver, for those who allocate past the pool. Waits for the device.
+void trim_pool();
+
+/// use_device(), and a stream of its own there: what an engine's members allocate on. What earlier engines left in the
+/// pool is handed back, as the libraries allocate past it.
+Stream stream_on(const EngineOptions& options);
+
+/// The device's properties, read once per process.
+const cudaDeviceProp& device_properties(int ordinal);
+
+}  // namespace spdnn::cuda

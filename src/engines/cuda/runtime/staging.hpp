@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <type_traits>
+
+#include "engines/cuda/runtime/buffer.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+
+namespace spdnn::cuda {
+
+/// Copies host memory of any size to the device through a ring of page-locked buffers: one is filled by all host
+/// threads while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
+/// Page-locking takes several times as long as copying: the buffers are the process's, locked by the first to need them
+/// and lent to one Staging after another.
+class Staging {
+ public:
+  /// 160 us on PCIe 5, against some 10 us that the threads take to start on a piece and the host to see it copied. Four
+  /// of them, so that the way stays full when one takes longer to fill: measured with 16 threads, from memory or the
+  /// page cache, 33 GB/s with two and 51 GB/s with four; page-locked memory at once takes 55 GB/s.
+  static constexpr std::size_t kPieceBytes = std::size_t{8} << 20U;
+  static constexpr std::size_t kPieceCount = 4;
+
+  Staging();
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
+  /// What `fill` writes in place: at most kPieceBytes.
+  void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
+  /// `to` becomes a copy of `from`, a vector or an Array; its old memory is returned first.
+  template <class T, class Values>
+  void upload(DeviceBuffer<T>& to, const Values& from, cudaStream_t stream) {
+    static_assert(std::is_same_v<std::remove_cvref_t<decltype(*from.data())>, T>);
+    to = DeviceBuffer<T>();
+    to = DeviceBuffer<T>(from.size(), stream);
+    copy(to.data(), from.data(), to.bytes(), stream);
+  }
+
+ private:
+  using Pieces = PinnedBuffer<std::byte>;
+  struct Idle;
+  static Idle& idle();
+
+  std::list<Pieces> pieces_;               ///< one element: a node that moves between owners without allocation
+  std::array<Event, kPieceCount> copied_;  ///< the piece may be overwritten
+  std::size_t next_ = 0;
+};
+
+}  // namespace spdnn::cuda

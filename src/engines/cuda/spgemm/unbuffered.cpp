@@ -1,0 +1,21 @@
+// cusparse_spgemm_unbuffered: Y and W sparse, cuSPARSE's SpGEMM, memory taken for each product alone.
+//
+// The first of the three methods of Wang et al., HPEC 2019 (tables IV-IX). Keeps: W and the activations. Frees: both
+// workspaces and the product's result after every product (cudaMalloc and cudaFree, which wait for the device). Drops:
+// nothing. Zeros made by the activation stay stored, so that after a few layers every row is full, and images that are
+// settled go on being multiplied; `dead` and `saturated` only note what became of them.
+
+#include "engines/cuda/spgemm/engine.hpp"
+
+namespace spdnn {
+
+std::unique_ptr<Engine> make_cusparse_spgemm_unbuffered(const Plan& plan, const EngineOptions& options) {
+  const cuda::SpgemmPolicy policy{.variant = "cusparse_spgemm_unbuffered", .keep_workspace = false, .filter = false};
+  return std::make_unique<cuda::SpgemmEngine>(plan, options, policy);
+}
+
+std::size_t working_bytes_cusparse_spgemm_unbuffered(const Plan& plan, const EngineOptions& options, Index images) {
+  return cuda::SpgemmEngine::device_bytes(plan, options, images);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,274 @@
+// The engine of spmm_rows and spmm_merge; its kernels, their mapping and their cost are in kernels.cuh.
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/retire/active_rows.hpp"
+#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+#include "engines/cuda/runtime/launch.hpp"
+#include "engines/cuda/spmm/engine.hpp"
+#include "engines/cuda/spmm/kernels.cuh"
+
+namespace spdnn::cuda {
+
+namespace {
+
+using spmm::Config;
+using spmm::place;
+using spmm::tiles_for;
+using spmm::Work;
+
+/// The items of all layers on the device.
+class DeviceWork {
+ public:
+  DeviceWork(const Plan& plan, const ShareOut& share_out, cudaStream_t stream) {
+    std::vector<WorkItem> items;
+    std::vector<CutRow> cuts;
+    std::vector<std::pair<std::size_t, std::size_t>> starts;
+    for (const Layer& layer : plan.layers) {
+      const WorkList list = share_out(layer.weights);
+      starts.emplace_back(items.size(), cuts.size());
+      works_.push_back({nullptr, list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()), nullptr,
+                        narrow<Index>(list.cuts.size()), list.pieces});
+      by_row_.push_back(list.items.empty());
+      items.insert(items.end(), list.items.begin(), list.items.end());
+      cuts.insert(cuts.end(), list.cuts.begin(), list.cuts.end());
+      most_pieces_ = std::max(most_pieces_, list.pieces);
+    }
+    put(items_, items, stream);
+    put(cuts_, cuts, stream);
+    for (std::size_t k = 0; k < works_.size(); ++k) {
+      if (!by_row_[k]) works_[k].items = items_.data() + starts[k].first;
+      works_[k].cuts = cuts_.data() + starts[k].second;
+    }
+    check(cudaStreamSynchronize(stream));
+  }
+
+  const Work& operator[](Index layer) const { return works_[layer]; }
+  Index most_pieces() const { return most_pieces_; }
+
+ private:
+  template <class T>
+  static void put(DeviceBuffer<T>& to, const std::vector<T>& from, cudaStream_t stream) {
+    to = DeviceBuffer<T>(from.size(), stream);
+    if (from.empty()) return;
+    check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+    check(cudaStreamSynchronize(stream));
+  }
+
+  std::vector<Work> works_;
+  std::vector<bool> by_row_;
+  DeviceBuffer<WorkItem> items_;
+  DeviceBuffer<CutRow> cuts_;
+  Index most_pieces_ = 0;
+};
+
+/// A search for copies costs as much as several layers of a few thousand images, which mostly die in the first layers.
+constexpr Index kFirstSearch = 8;
+
+constexpr LayerFormat kFormat{.indices16 = true, .values = false};
+
+class SpmmEngine final : public Engine {
+ public:
+  SpmmEngine(Plan plan, const EngineOptions& options, const ShareOut& share_out)
+      : plan_(std::move(plan)),
+        stream_(stream_on(options)),
+        activation_(activation_of(plan_, options.may_overflow)),
+        layers_(plan_, kFormat, options, stream_),
+        work_(plan_, share_out, stream_),
+        rows_(plan_, options.may_overflow, stream_) {}
+
+  void load(const ImageSet& images) override {
+    images_.load(images, stream_);
+    const std::size_t padded = std::size_t{tiles_for(images.images())} * Config::kTile;
+    for (DeviceBuffer<float>& buffer : buffers_)
+      buffer.reserve(padded * std::max(plan_.max_width(), images.neurons()), stream_);
+    flags_.reserve(padded, stream_);
+    tiles_at_once_ = std::max(1U, tiles_for(images.images()));
+    if (work_.most_pieces() > 0) {
+      const std::size_t bytes = std::size_t{work_.most_pieces()} * kWarp * sizeof(float4);
+      const std::size_t affordable = std::max<std::size_t>(1, Config::kPieceBytes / bytes);
+      tiles_at_once_ = static_cast<Index>(std::min<std::size_t>(tiles_at_once_, affordable));
+      pieces_.reserve(std::size_t{work_.most_pieces()} * kWarp * tiles_at_once_, stream_);
+    }
+    tiles_at_once_ = std::min<Index>(tiles_at_once_, kMaxGridY);
+    rows_.load(images.images());
+    reset();
+  }
+
+  void reset() override {
+    rows_.reset();
+    width_ = images_.neurons();
+    next_drop_ = 1;
+    next_search_ = kFirstSearch;
+    const Index images = images_.images();
+    if (images == 0) return;
+    expand(images);
+    check(cudaMemsetAsync(rows_.flags(), 0, std::size_t{images} * sizeof(std::uint32_t), stream_));
+    spmm::flag_kernel<<<shares(images), Config::kThreads, 0, stream_>>>(y(), images, width_, activation_.cap,
+                                                                        rows_.flags());
+    check_launch();
+    rows_.settle(0);
+    if (rows_.may_settle(0)) drop_settled();
+  }
+
+  Index advance(Index first, Index until) override {
+    for (Index number = first; number < until; ++number) run_layer(number);
+    return until;
+  }
+
+  Outcome outcome() override { return rows_.outcome(); }
+
+  std::vector<double> activations() override {
+    const Index rows = rows_.rows();
+    std::vector<float> stored(std::size_t{tiles_for(rows)} * Config::kTile * width_);
+    if (!stored.empty())
+      check(cudaMemcpyAsync(stored.data(), y(), stored.size() * sizeof(float), cudaMemcpyDeviceToHost, stream_));
+    check(cudaStreamSynchronize(stream_));
+    std::vector<double> active(std::size_t{rows} * width_);
+    for (std::size_t row = 0; row < rows; ++row)
+      for (Index neuron = 0; neuron < width_; ++neuron)
+        active[row * width_ + neuron] = stored[place(row, neuron, width_)];
+    return rows_.fill_settled(width_, active);
+  }
+
+  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images, bool items) {
+    const std::size_t padded = std::size_t{tiles_for(images)} * Config::kTile;
+    std::size_t neurons = 0;
+    for (const Layer& layer : plan.layers) neurons += layer.outputs();
+    return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) +
+           (items ? neurons * sizeof(WorkItem) + Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
+           DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
+  }
+
+ private:
+  float* y() const { return buffers_[side_].data(); }
+  float* other() const { return buffers_[1 - side_].data(); }
+
+  /// Threads of kernels that read each activation once: one an image and share of the neurons.
+  dim3 shares(Index images) const {
+    return {blocks_for(images, Config::kThreads), std::min(std::max(width_, 1U), 64U)};
+  }
+
+  void expand(Index images) {
+    if (width_ == 0) return;
+    const std::size_t padded = std::size_t{tiles_for(images)} * Config::kTile;
+    if (images_.is_bits()) {
+      const auto words = static_cast<unsigned>(std::min<std::size_t>(images_.words_per_row(), kMaxGridY));
+      spmm::expand_bits_kernel<<<dim3(blocks_for(padded, Config::kTile), words), Config::kTile, 0, stream_>>>(
+          images_.words(), images_.words_per_row(), images, width_, y());
+    } else {
+      check(cudaMemsetAsync(y(), 0, padded * width_ * sizeof(float), stream_));
+      spmm::expand_sparse_kernel<<<blocks_for(std::size_t{images} * kWarp, Config::kThreads), Config::kThreads, 0,
+                                   stream_>>>(images_.offsets(), images_.indices(), images_.values(), images_.value(),
+                                              images, width_, y());
+    }
+    check_launch();
+  }
+
+  /// All tiles, so many at a time that the sums of pieces have room.
+  template <class Step>
+  void multiply(const Step& step, const Work& work) {
+    const Index tiles = tiles_for(rows_.rows());
+    constexpr unsigned kItems = Config::kThreads / kWarp;
+    for (Index first = 0; first < tiles && work.item_count > 0; first += tiles_at_once_) {
+      const Index count = std::min(tiles_at_once_, tiles - first);
+      spmm::spmm_kernel<<<dim3(blocks_for(work.item_count, kItems), count), Config::kThreads, 0, stream_>>>(
+          step, work, y(), other(), first, pieces_.data(), flags_.data());
+      check_launch();
+      if (work.cut_count == 0) continue;
+      spmm::join_kernel<<<dim3(blocks_for(work.cut_count, kItems), count), Config::kThreads, 0, stream_>>>(
+          step, work, first, pieces_.data(), other(), flags_.data());
+      check_launch();
+    }
+  }
+
+  void run_layer(Index number) {
+    width_ = plan_.layers[number].outputs();
+    if (rows_.rows() == 0) return;
+    const float bound = plan_.passes.merge ? static_cast<float>(plan_.error_bounds.at(number)) : 0.0F;
+    const DeviceLayer layer = layers_.layer(number);
+    check(cudaMemsetAsync(flags_.data(), 0,
+                          std::size_t{tiles_for(rows_.rows())} * Config::kTile * sizeof(std::uint32_t), stream_));
+    if (activation_.watched)
+      multiply(Activate<true>{layer, activation_, bound}, work_[number]);
+    else
+      multiply(Activate<false>{layer, activation_, bound}, work_[number]);
+    side_ = 1 - side_;
+    check(cudaMemcpyAsync(rows_.flags(), flags_.data(), std::size_t{rows_.rows()} * sizeof(std::uint32_t),
+                          cudaMemcpyDeviceToDevice, stream_));
+    rows_.settle(number + 1);
+    if (number + 1 < next_drop_ || !rows_.may_settle(number + 1)) return;
+    next_drop_ = number + 1 + std::max(1U, (number + 1) / 4);
+    if (plan_.passes.identical && number + 1 >= next_search_) {
+      settle_copies();
+      next_search_ = 2 * (number + 1);
+    }
+    drop_settled();
+  }
+
+  void settle_copies() {
+    const dim3 grid = shares(rows_.rows());
+    std::uint64_t* const hashes = rows_.identical().hashes();
+    check(cudaMemsetAsync(hashes, 0, std::size_t{rows_.rows()} * sizeof(*hashes), stream_));
+    spmm::hash_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_,
+                                                              reinterpret_cast<unsigned long long*>(hashes));
+    check_launch();
+    rows_.find_copies();
+    spmm::compare_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_, rows_.identical().heads());
+    check_launch();
+    rows_.settle_copies();
+  }
+
+  void drop_settled() {
+    const Index before = rows_.rows();
+    const Index kept = rows_.kept_rows();
+    if (kept > 0 && before - kept <= before / 16) return;
+    if (kept > 0 && width_ > 0) {
+      const dim3 grid(tiles_for(kept), std::min(width_, 1024U));
+      spmm::gather_kernel<<<grid, Config::kTile, 0, stream_>>>(y(), rows_.kept(), kept, width_, other());
+      check_launch();
+      side_ = 1 - side_;
+    }
+    rows_.compact(kept);
+  }
+
+  const Plan plan_;
+  Stream stream_;
+  Activation activation_;
+  LayerSource layers_;
+  DeviceWork work_;
+  ActiveRows rows_;
+  DeviceImages images_;
+  std::array<DeviceBuffer<float>, 2> buffers_;  ///< tiles of activations
+  std::size_t side_ = 0;
+  DeviceBuffer<std::uint32_t> flags_;  ///< by row, to the end of the last tile
+  DeviceBuffer<float4> pieces_;
+  Index tiles_at_once_ = 1;
+  Index width_ = 0;                   ///< neurons of y()
+  Index next_drop_ = 1;               ///< layers done before settled rows are dropped again
+  Index next_search_ = kFirstSearch;  ///< layers done before copies are looked for again, where rows are dropped
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_spmm_engine(Plan plan, const EngineOptions& options, const ShareOut& share_out) {
+  return std::make_unique<SpmmEngine>(std::move(plan), options, share_out);
+}
+
+std::size_t spmm_engine_bytes(const Plan& plan, const EngineOptions& options, Index images, const ShareOut&) {
+  const auto regular = [](const Layer& layer) {
+    for (Index row = 0; row < layer.outputs(); ++row)
+      if (layer.weights.degree(row) != layer.weights.degree(0)) return false;
+    return true;
+  };
+  const bool items = !std::all_of(plan.layers.begin(), plan.layers.end(), regular);
+  return SpmmEngine::device_bytes(plan, options, images, items);
+}
+
+}  // namespace spdnn::cuda

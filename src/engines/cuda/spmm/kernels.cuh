@@ -1,0 +1,209 @@
+#pragma once
+
+// The kernels of spmm_rows and spmm_merge: activations by tiles of 128 images, each tile neuron by neuron.
+//
+// Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile; a thread on 4 images. A term
+// is one gather of 512 contiguous bytes by the warp, 16 a thread; 32 terms' indices are read at once, one a thread, and
+// handed round. Blocks of one tile run together, so that its activations (512 bytes a neuron) are read from L2.
+// Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of that for index and weight. Bound: L2 bandwidth and
+// the latency of gathers from it. ncu on an H200, official networks with all images alive: L2 busy 53 to 55 % for
+// spmm_merge (1024 and 16384 neurons), 17 to 33 % for spmm_rows, device memory at most 11 %, issue slots 20 to 43 %.
+//
+// Bias, cap and the images' flags are applied before the sums are written. Settled images are dropped at a growing
+// distance of layers (resident's phases do the same): only there the host waits, for one number.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engines/cuda/retire/row_steps.cuh"
+#include "engines/cuda/retire/sorted_duplicates.hpp"
+#include "engines/cuda/runtime/launch.hpp"
+#include "engines/cuda/spmm/work_items.hpp"
+
+namespace spdnn::cuda::spmm {
+
+struct Config {
+  static constexpr Index kTile = 128;        ///< images
+  static constexpr unsigned kThreads = 256;  ///< a block; 8 items
+  static constexpr Index kInFlight = 8;      ///< gathers a thread issues before it adds
+  /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
+  static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
+
+  static_assert(kTile == 4 * kWarp, "four images a thread");
+  static_assert(kWarp % kInFlight == 0 && kThreads % kWarp == 0);
+};
+
+/// One layer's work on the device.
+struct Work {
+  const WorkItem* items = nullptr;  ///< null: item i is row i
+  Index item_count = 0;
+  const CutRow* cuts = nullptr;
+  Index cut_count = 0;
+  Index pieces = 0;
+};
+
+/// Tiles of activations. Element (image, neuron) of a layer of `width` neurons.
+SPDNN_HOST_DEVICE inline std::size_t place(std::size_t image, Index neuron, Index width) {
+  return (image / Config::kTile * width + neuron) * Config::kTile + image % Config::kTile;
+}
+
+inline Index tiles_for(std::size_t images) { return narrow<Index>((images + Config::kTile - 1) / Config::kTile); }
+
+__device__ inline void add(float4& sum, float4 y, float w) {
+  sum.x = fmaf(y.x, w, sum.x);
+  sum.y = fmaf(y.y, w, sum.y);
+  sum.z = fmaf(y.z, w, sum.z);
+  sum.w = fmaf(y.w, w, sum.w);
+}
+
+/// Sum of terms [begin, end) for this thread's four images, in order.
+__device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Offset begin, Offset end) {
+  const Index lane = threadIdx.x % kWarp;
+  float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  for (; begin < end; begin += kWarp) {
+    const bool mine = begin + lane < end;
+    const Index my_input = mine ? layer.index(begin + lane) : 0;
+    const float my_weight = mine ? layer.edge_value(begin + lane) : 0.0F;
+    const Index count = static_cast<Index>(min(end - begin, Offset{kWarp}));
+    for (Index first = 0; first < count; first += Config::kInFlight) {
+      float4 gathered[Config::kInFlight];
+#pragma unroll
+      for (Index k = 0; k < Config::kInFlight; ++k) {
+        const Index input = __shfl_sync(0xffffffffU, my_input, first + k);
+        if (first + k < count) gathered[k] = __ldg(y + std::size_t{input} * (Config::kTile / 4) + lane);
+      }
+#pragma unroll
+      for (Index k = 0; k < Config::kInFlight; ++k) {
+        const float weight = __shfl_sync(0xffffffffU, my_weight, first + k);
+        if (first + k < count) add(sum, gathered[k], weight);
+      }
+    }
+  }
+  return sum;
+}
+
+/// Bits are added to the flags of four neighbouring images; what is there already costs a read only.
+__device__ inline void raise(std::uint32_t* flags, const std::uint32_t (&bits)[4]) {
+  const uint4 seen = __ldcg(reinterpret_cast<const uint4*>(flags));
+  const std::uint32_t have[4] = {seen.x, seen.y, seen.z, seen.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    if ((have[i] & bits[i]) != bits[i]) atomicOr(flags + i, bits[i]);
+}
+
+/// Activates four images' sums of a neuron and writes them.
+template <class Step>
+__device__ void finish(const Step& step, Index neuron, float4 sum, std::size_t tile, float* to, std::uint32_t* flags) {
+  const Index lane = threadIdx.x % kWarp;
+  std::uint32_t bits[4];
+  bits[0] = step(sum.x, neuron);
+  bits[1] = step(sum.y, neuron);
+  bits[2] = step(sum.z, neuron);
+  bits[3] = step(sum.w, neuron);
+  const std::size_t image = tile * Config::kTile + 4 * lane;
+  *reinterpret_cast<float4*>(to + place(image, neuron, step.layer.outputs)) = sum;
+  raise(flags + image, bits);
+}
+
+/// Sums of pieces: by tile of this launch, then by piece.
+template <class Step>
+__global__ void __launch_bounds__(Config::kThreads)
+    spmm_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, const float* from, float* to,
+                Index first_tile, float4* pieces, std::uint32_t* flags) {
+  const Index number = blockIdx.x * (Config::kThreads / kWarp) + threadIdx.x / kWarp;
+  if (number >= work.item_count) return;
+  const Index lane = threadIdx.x % kWarp;
+  const std::size_t tile = std::size_t{first_tile} + blockIdx.y;
+  const DeviceLayer& layer = step.layer;
+  const auto* y = reinterpret_cast<const float4*>(from + tile * Config::kTile * layer.inputs);
+  WorkItem item{.row = number};
+  if (work.items != nullptr) item = work.items[number];
+  if (item.piece != WorkItem::kWhole) {
+    const Offset begin = layer.offset(item.row) + item.first;
+    pieces[(std::size_t{blockIdx.y} * work.pieces + item.piece) * kWarp + lane] =
+        sum_terms(layer, y, begin, begin + item.terms);
+    return;
+  }
+  for (Index row = item.row; row < item.row + item.rows; ++row)
+    finish(step, row, sum_terms(layer, y, layer.offset(row), layer.offset(row + 1)), tile, to, flags);
+}
+
+/// Adds the pieces of cut rows: a warp a row and tile.
+template <class Step>
+__global__ void __launch_bounds__(Config::kThreads)
+    join_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, Index first_tile,
+                const float4* pieces, float* to, std::uint32_t* flags) {
+  const Index number = blockIdx.x * (Config::kThreads / kWarp) + threadIdx.x / kWarp;
+  if (number >= work.cut_count) return;
+  const CutRow cut = work.cuts[number];
+  const float4* mine = pieces + std::size_t{blockIdx.y} * work.pieces * kWarp + threadIdx.x % kWarp;
+  float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  for (Index k = 0; k < cut.pieces; ++k) add(sum, mine[std::size_t{cut.first_piece + k} * kWarp], 1.0F);
+  finish(step, cut.row, sum, std::size_t{first_tile} + blockIdx.y, to, flags);
+}
+
+/// A thread a word of an image: tiles from bits. Images that do not exist are zeros.
+__global__ void expand_bits_kernel(const std::uint64_t* words, std::size_t words_per_row, Index images, Index neurons,
+                                   float* to) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::size_t word = blockIdx.y; word < words_per_row; word += gridDim.y) {
+    const std::uint64_t bits = image < images ? words[image * words_per_row + word] : 0;
+    const Index end = static_cast<Index>(min(std::size_t{neurons}, (word + 1) * 64));
+    for (Index neuron = static_cast<Index>(word * 64); neuron < end; ++neuron)
+      to[place(image, neuron, neurons)] = (bits >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F;
+  }
+}
+
+/// A warp an image: CSR entries into tiles of zeros. An image's neurons may repeat.
+__global__ void expand_sparse_kernel(const Offset* offsets, const Index* indices, const float* values, float value,
+                                     Index images, Index neurons, float* to) {
+  const std::size_t image = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
+  if (image >= images) return;
+  for (Offset k = offsets[image] + threadIdx.x % kWarp; k < offsets[image + 1]; k += kWarp)
+    atomicAdd(to + place(image, indices[k], neurons), values != nullptr ? values[k] : value);
+}
+
+/// Flags of the inputs: a thread an image and share of the neurons.
+__global__ void flag_kernel(const float* y, Index images, Index neurons, float cap, std::uint32_t* flags) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  const Inspect inspect{cap};
+  std::uint32_t bits = 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y) {
+    float value = y[place(image, neuron, neurons)];
+    bits |= inspect(value, neuron);
+  }
+  atomicOr(flags + image, bits);
+}
+
+/// hashes(i) += those of a share of image i's neurons: a thread an image and share.
+__global__ void hash_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  std::uint64_t mine = 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    mine += hash_share(neuron, y[place(image, neuron, neurons)]);
+  atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
+}
+
+/// heads(i) = i where image i differs from image heads(i), which several threads may find.
+__global__ void compare_kernel(const float* y, Index images, Index neurons, Index* heads) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (image >= images) return;
+  const std::size_t head = heads[image];
+  if (head == image) return;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    if (y[place(image, neuron, neurons)] != y[place(head, neuron, neurons)]) heads[image] = static_cast<Index>(image);
+}
+
+/// to(i) = from(kept[i]), and zeros up to the end of the last tile.
+__global__ void gather_kernel(const float* from, const Index* kept, Index count, Index neurons, float* to) {
+  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t source = image < count ? kept[image] : 0;
+  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
+    to[place(image, neuron, neurons)] = image < count ? from[place(source, neuron, neurons)] : 0.0F;
+}
+
+}  // namespace spdnn::cuda::spmm

@@ -1,0 +1,26 @@
+// spmm_merge: equal shares of rows and terms for each warp, whatever the lengths of the sums: short ones are bundled,
+// long ones cut. A cut sum is the sum of its pieces' sums, in order: the same on every run and in every plan, but not
+// bit for bit what spmm_rows gets. The kernel and its cost are in engine.cu. For skewed degrees.
+
+#include "engines/cuda/spmm/engine.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Rows and terms a warp: some microseconds of work, long enough to hide the start, short enough for an even end.
+constexpr Index kShare = 256;
+
+WorkList share_out(const CsrMatrix& weights) { return equal_shares(weights, kShare); }
+
+}  // namespace
+
+std::unique_ptr<Engine> make_spmm_merge(const Plan& plan, const EngineOptions& options) {
+  return cuda::make_spmm_engine(plan, options, share_out);
+}
+
+std::size_t working_bytes_spmm_merge(const Plan& plan, const EngineOptions& options, Index images) {
+  return cuda::spmm_engine_bytes(plan, options, images, share_out);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,34 @@
+#pragma once
+
+// For the CPU what src/engines/cuda/runtime/block.cuh is for a device.
+
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+
+#include "spdnn/types.hpp"
+
+namespace spdnn::cuda {
+
+template <class T>
+T* dynamic_shared() {
+  return reinterpret_cast<T*>(emulation::dynamic_shared());
+}
+inline Index load_acquire(const Index* from) {
+  emulation::pause();
+  return *from;
+}
+inline void store_release(Index* to, Index value) { *to = value; }
+template <class T>
+T read_past_l1(const T* from) {
+  return *from;
+}
+inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) { return atomicAdd(to, value); }
+inline void delay(Index) { emulation::pause(); }
+template <int kBytes>
+void copy_async(void* shared, const void* global) {
+  std::memcpy(shared, global, kBytes);
+}
+inline void wait_for_copies() {}
+
+}  // namespace spdnn::cuda
