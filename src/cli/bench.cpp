@@ -4,12 +4,12 @@
 #include <map>
 #include <new>
 
-#include "bench/layers.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "core/build_info.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
+#include "inference/layer_bench.hpp"
 #include "io/files.hpp"
 #include "io/outputs.hpp"
 #include "report/json_line.hpp"

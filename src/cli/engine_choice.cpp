@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/build_info.hpp"
+#include "engines/choose.hpp"
 #include "engines/devices.hpp"
-#include "plan/choose.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/choose.hpp"
+#include "engines/choose.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn::cli {

@@ -10,7 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
 #include "report/report.hpp"

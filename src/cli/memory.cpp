@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/parallel.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "io/files.hpp"
 #include "io/packed_format.hpp"
 #include "io/path_kind.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/types.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options.hpp"
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 
 namespace spdnn::cli {
 

@@ -8,7 +8,7 @@
 
 #include "cli/options.hpp"
 #include "data/official.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 

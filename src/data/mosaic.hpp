@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 #include "spdnn/images.hpp"
 
 namespace spdnn {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn {

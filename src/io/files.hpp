@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"

@@ -6,7 +6,7 @@
 #include "core/parallel.hpp"
 #include "io/model_reader.hpp"
 #include "io/packed.hpp"
-#include "plan/certificates.hpp"
+#include "plan/passes/saturation.hpp"
 
 namespace spdnn {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/progress.hpp"
 #include "io/packed_file.hpp"
-#include "report/progress.hpp"
 #include "spdnn/array.hpp"
 
 namespace spdnn {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/parallel.hpp"
-#include "plan/merge.hpp"
+#include "plan/passes/merge.hpp"
 
 namespace spdnn {
 

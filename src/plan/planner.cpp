@@ -1,8 +1,8 @@
 #include "plan/planner.hpp"
 
 #include "core/out_of_memory.hpp"
-#include "plan/certificates.hpp"
-#include "plan/merge.hpp"
+#include "plan/passes/merge.hpp"
+#include "plan/passes/saturation.hpp"
 #include "plan/sweep.hpp"
 
 namespace spdnn {

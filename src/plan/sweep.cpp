@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/passes/twins.hpp"
+#include "plan/passes/unused.hpp"
 #include "plan/rows.hpp"
-#include "plan/twins.hpp"
-#include "plan/unused.hpp"
 
 namespace spdnn::planning {
 

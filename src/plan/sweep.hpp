@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn::planning {

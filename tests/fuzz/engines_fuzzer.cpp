@@ -6,8 +6,8 @@
 #include <bit>
 #include <cmath>
 
-#include "engines/run.hpp"
 #include "fuzz/harness.hpp"
+#include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "support/networks.hpp"
 

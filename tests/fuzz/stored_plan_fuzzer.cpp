@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "engines/run.hpp"
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
+#include "inference/run.hpp"
 #include "io/packed_file.hpp"
 #include "support/networks.hpp"
 

@@ -2,8 +2,8 @@
 // die, reach the cap, live on, or become equal to yet others. All activations are small integers, so that every order
 // of summation, and halves, must agree with cpu_reference to the last bit.
 
-#include "engines/run.hpp"
 #include "gpu/on_device.hpp"
+#include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "engines/overflow.hpp"
 
-#include "engines/run.hpp"
 #include "gpu/on_device.hpp"
+#include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/overflowing.hpp"

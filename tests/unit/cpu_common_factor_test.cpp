@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/cpu/common_factor.hpp"
+#include "engines/cpu/tiles/common_factor.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "engines/cpu/dispatch.hpp"
-#include "engines/cpu/openmp.hpp"
+#include "engines/cpu/tiles/dispatch.hpp"
+#include "engines/cpu/tiles/engine.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn {

@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <limits>
 
-#include "engines/cpu/dispatch.hpp"
-#include "engines/cpu/settler.hpp"
+#include "engines/cpu/tiles/dispatch.hpp"
+#include "engines/cpu/tiles/settler.hpp"
 #include "engines/fates.hpp"
 #include "support/networks.hpp"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engines/overflow.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "plan/magnitudes.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"

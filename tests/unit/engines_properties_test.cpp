@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "core/stopwatch.hpp"
 #include "engines/memory.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 

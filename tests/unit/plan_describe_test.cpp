@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "engines/choose.hpp"
 #include "engines/overflow.hpp"
-#include "plan/choose.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/certificates.hpp"
-#include "plan/merge.hpp"
+#include "plan/passes/merge.hpp"
+#include "plan/passes/saturation.hpp"
+#include "plan/passes/twins.hpp"
+#include "plan/passes/unused.hpp"
 #include "plan/planner.hpp"
-#include "plan/twins.hpp"
-#include "plan/unused.hpp"
 #include "plan_nets.hpp"
 
 namespace spdnn {

@@ -1,6 +1,6 @@
 // The progress bar, seen on a terminal of its own.
 
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

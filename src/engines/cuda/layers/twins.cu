@@ -21,7 +21,7 @@
 #include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/launch.hpp"
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 
 namespace spdnn::cuda {
 

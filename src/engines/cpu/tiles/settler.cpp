@@ -1,4 +1,4 @@
-#include "engines/cpu/settler.hpp"
+#include "engines/cpu/tiles/settler.hpp"
 
 #include <algorithm>
 #include <limits>

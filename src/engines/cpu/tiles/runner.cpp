@@ -1,4 +1,4 @@
-#include "engines/cpu/tile_runner.hpp"
+#include "engines/cpu/tiles/runner.hpp"
 
 #include <algorithm>
 #include <cmath>

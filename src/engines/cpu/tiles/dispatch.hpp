@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engines/cpu/tile_kernels.hpp"
+#include "engines/cpu/tiles/kernels.hpp"
 
 namespace spdnn::tiles {
 

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <vector>
 
-#include "engines/cpu/host_memory.hpp"
-#include "engines/cpu/input_tiles.hpp"
-#include "engines/cpu/settler.hpp"
-#include "engines/cpu/tile_kernels.hpp"
+#include "engines/cpu/tiles/host_memory.hpp"
+#include "engines/cpu/tiles/inputs.hpp"
+#include "engines/cpu/tiles/kernels.hpp"
+#include "engines/cpu/tiles/settler.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn::tiles {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn {

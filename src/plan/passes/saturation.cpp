@@ -1,4 +1,4 @@
-#include "plan/certificates.hpp"
+#include "plan/passes/saturation.hpp"
 
 #include <atomic>
 #include <cmath>

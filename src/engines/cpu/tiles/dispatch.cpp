@@ -1,4 +1,4 @@
-#include "engines/cpu/dispatch.hpp"
+#include "engines/cpu/tiles/dispatch.hpp"
 
 namespace spdnn::tiles {
 

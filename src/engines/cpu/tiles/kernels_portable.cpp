@@ -1,6 +1,6 @@
 // The kernels of cpu_openmp in the instruction set that the whole program is compiled for.
 
-#include "engines/cpu/tile_kernels_impl.hpp"
+#include "engines/cpu/tiles/kernels_impl.hpp"
 
 namespace spdnn::tiles {
 

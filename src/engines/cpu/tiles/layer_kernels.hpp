@@ -2,7 +2,7 @@
 
 // One layer for one tile: sums, activations, and what is noted about them.
 
-#include "engines/cpu/lane_vectors.hpp"
+#include "engines/cpu/tiles/lane_vectors.hpp"
 
 namespace spdnn::tiles {
 namespace {

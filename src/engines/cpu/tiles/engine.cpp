@@ -1,17 +1,17 @@
 // cpu_openmp: tiles of images, a row of lanes to a neuron; each thread takes a tile through all layers before the next
-// (tile_runner.hpp), with the kernels of the best instruction set at hand (tile_kernels.hpp). Wins whenever there are a
+// (runner.hpp), with the kernels of the best instruction set at hand (kernels.hpp). Wins whenever there are a
 // few dozen images to a thread; below that, lanes and threads stay empty.
 
-#include "engines/cpu/openmp.hpp"
+#include "engines/cpu/tiles/engine.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "engines/cpu/common_factor.hpp"
-#include "engines/cpu/dispatch.hpp"
-#include "engines/cpu/pinning.hpp"
-#include "engines/cpu/tile_runner.hpp"
+#include "engines/cpu/tiles/common_factor.hpp"
+#include "engines/cpu/tiles/dispatch.hpp"
+#include "engines/cpu/tiles/pinning.hpp"
+#include "engines/cpu/tiles/runner.hpp"
 #include "engines/fates.hpp"
 #include "engines/overflow.hpp"
 

@@ -1,4 +1,4 @@
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 
 #include <fmt/format.h>
 

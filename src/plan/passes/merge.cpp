@@ -1,11 +1,11 @@
-#include "plan/merge.hpp"
+#include "plan/passes/merge.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "plan/certificates.hpp"
+#include "plan/passes/saturation.hpp"
 #include "plan/rows.hpp"
 
 namespace spdnn::planning {

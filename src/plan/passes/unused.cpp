@@ -1,4 +1,4 @@
-#include "plan/unused.hpp"
+#include "plan/passes/unused.hpp"
 
 #include <algorithm>
 #include <atomic>

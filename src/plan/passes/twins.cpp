@@ -1,4 +1,4 @@
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 #pragma once
 
-// The kernels of tile_kernels.hpp, compiled into each file that includes this for its own instruction set.
+// The kernels of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
-#include "engines/cpu/lane_kernels.hpp"
-#include "engines/cpu/layer_kernels.hpp"
+#include "engines/cpu/tiles/lane_kernels.hpp"
+#include "engines/cpu/tiles/layer_kernels.hpp"
 
 namespace spdnn::tiles {
 namespace {

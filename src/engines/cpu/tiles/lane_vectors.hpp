@@ -3,7 +3,7 @@
 // GCC's vector types for whatever instruction set the including file is compiled for. Here and in the kernels,
 // everything is in an unnamed namespace, so that no two of those files share a function.
 
-#include "engines/cpu/tile_kernels.hpp"
+#include "engines/cpu/tiles/kernels.hpp"
 
 namespace spdnn::tiles {
 namespace {

@@ -1,4 +1,4 @@
-#include "engines/cpu/common_factor.hpp"
+#include "engines/cpu/tiles/common_factor.hpp"
 
 #include <algorithm>
 #include <bit>

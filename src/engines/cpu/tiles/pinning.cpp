@@ -1,4 +1,4 @@
-#include "engines/cpu/pinning.hpp"
+#include "engines/cpu/tiles/pinning.hpp"
 
 namespace spdnn {
 

@@ -2,7 +2,7 @@
 
 // What happens to lanes between layers: moves, hashes; and the transposition of bits into the masks of lanes.
 
-#include "engines/cpu/lane_vectors.hpp"
+#include "engines/cpu/tiles/lane_vectors.hpp"
 
 namespace spdnn::tiles {
 namespace {

@@ -1,6 +1,8 @@
 // cpu_reference: the oracle. fp64, one image row at a time, terms added in the order in which the plan gives them,
 // which without `merge` is the order of the given network. Never optimised: plain loops, parallel over images only.
 
+#include "spdnn/engine.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "core/parallel.hpp"
 #include "engines/fates.hpp"
 #include "engines/overflow.hpp"
-#include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

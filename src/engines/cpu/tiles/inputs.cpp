@@ -1,4 +1,4 @@
-#include "engines/cpu/input_tiles.hpp"
+#include "engines/cpu/tiles/inputs.hpp"
 
 #include <algorithm>
 #include <cstring>

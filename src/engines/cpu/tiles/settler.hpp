@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engines/cpu/tile_kernels.hpp"
+#include "engines/cpu/tiles/kernels.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/plan.hpp"
 

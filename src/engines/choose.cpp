@@ -1,4 +1,4 @@
-#include "plan/choose.hpp"
+#include "engines/choose.hpp"
 
 #include <fmt/format.h>
 

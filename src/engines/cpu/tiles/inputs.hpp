@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engines/cpu/tile_kernels.hpp"
+#include "engines/cpu/tiles/kernels.hpp"
 #include "spdnn/images.hpp"
 
 namespace spdnn::tiles {

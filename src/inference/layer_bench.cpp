@@ -1,4 +1,4 @@
-#include "bench/layers.hpp"
+#include "inference/layer_bench.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "engines/memory.hpp"
-#include "engines/run.hpp"
+#include "inference/run.hpp"
 #include "plan/planner.hpp"
 
 #ifdef SPDNN_WITH_CUDA

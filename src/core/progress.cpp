@@ -1,4 +1,4 @@
-#include "report/progress.hpp"
+#include "core/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The kernels of cpu_openmp in AVX-512. The Makefile compiles this file for it where the target is x86-64.
 
-#include "engines/cpu/tile_kernels_impl.hpp"
+#include "engines/cpu/tiles/kernels_impl.hpp"
 
 namespace spdnn::tiles {
 
