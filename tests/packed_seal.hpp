@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "io/packed_format.hpp"
+#include "io/packed/format.hpp"
 
 namespace spdnn::packed {
 

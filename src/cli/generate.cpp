@@ -9,7 +9,7 @@
 
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "io/files.hpp"
 #include "io/outputs.hpp"
 #include "spdnn/error.hpp"

@@ -8,7 +8,7 @@
 #include "core/parallel.hpp"
 #include "inference/run.hpp"
 #include "io/files.hpp"
-#include "io/packed_format.hpp"
+#include "io/packed/format.hpp"
 #include "io/path_kind.hpp"
 
 namespace spdnn::cli {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "data/generate.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "engines/memory.hpp"
 #include "io/files.hpp"
 #include "io/path_kind.hpp"

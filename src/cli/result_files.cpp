@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "io/outputs.hpp"
-#include "io/tsv_writer.hpp"
+#include "io/text/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "cli/options.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "inference/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"

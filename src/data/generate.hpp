@@ -21,7 +21,7 @@ struct WeightLaw {
 WeightLaw parse_weight_law(const std::string& text);
 
 /// The official network, bit for bit: N in 1024, 4096, 16384, 65536 (UsageError otherwise), any number of layers,
-/// weights 1/16, official bias and cap. Recipe: see official_network.cpp.
+/// weights 1/16, official bias and cap. Recipe: see official/network.cpp.
 Network generate_official_network(Index neurons, Index layers, ProgressMode progress = ProgressMode::never);
 
 struct FamilyOptions {

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "data/generate.hpp"
-#include "io/gz.hpp"
 #include "io/input_file.hpp"
+#include "io/text/gz.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

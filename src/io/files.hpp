@@ -44,7 +44,8 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request);
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
 Categories read_categories(const Path& path);
 
-/// What is written appears whole or not at all; see atomic_file.hpp, and network_directory.hpp for layers in text form.
+/// What is written appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text
+/// form.
 void write_network(const Path& path, Form form, const Network& network, ProgressMode progress = ProgressMode::never);
 void write_images(const Path& path, const ImageSet& images);
 void write_categories(const Path& path, const Categories& categories);

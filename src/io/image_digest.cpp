@@ -5,7 +5,7 @@
 
 #include "core/parallel.hpp"
 #include "io/files.hpp"
-#include "io/packed_format.hpp"
+#include "io/packed/format.hpp"
 
 namespace spdnn {
 

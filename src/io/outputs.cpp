@@ -4,8 +4,8 @@
 
 #include <system_error>
 
-#include "io/layer_files.hpp"
-#include "io/network_manifest.hpp"
+#include "io/directory/layer_names.hpp"
+#include "io/directory/manifest.hpp"
 #include "io/output_target.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"

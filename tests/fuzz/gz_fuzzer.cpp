@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "fuzz/harness.hpp"
-#include "io/text_source.hpp"
-#include "io/tsv_reader.hpp"
+#include "io/text/source.hpp"
+#include "io/text/tsv_reader.hpp"
 
 namespace {
 

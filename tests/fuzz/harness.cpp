@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "io/files.hpp"
-#include "io/gz.hpp"
+#include "io/text/gz.hpp"
 #include "spdnn/error.hpp"
 
 /// One thread does the work of all: the pieces of a text are the same, and no time goes into waking others.

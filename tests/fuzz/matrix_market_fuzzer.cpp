@@ -2,7 +2,7 @@
 // and the bytes of a piece. What a text means must not depend on how it is cut into pieces.
 
 #include "fuzz/harness.hpp"
-#include "io/matrix_market.hpp"
+#include "io/text/matrix_market.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
-#include "io/packed_file.hpp"
+#include "io/packed/file.hpp"
 
 namespace {
 

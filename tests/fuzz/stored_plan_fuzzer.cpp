@@ -8,7 +8,7 @@
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
 #include "inference/run.hpp"
-#include "io/packed_file.hpp"
+#include "io/packed/file.hpp"
 #include "support/networks.hpp"
 
 namespace {

@@ -18,7 +18,7 @@ extern "C" {  // which the header leaves out
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/csr_matrix.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/counter_random.hpp"
-#include "data/mosaic.hpp"
+#include "data/official/trig_upsample.hpp"
 
 namespace spdnn {
 namespace {

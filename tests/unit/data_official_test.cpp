@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "data/generate.hpp"
-#include "data/matlab_random.hpp"
-#include "data/mosaic.hpp"
-#include "data/official.hpp"
+#include "data/official/matlab_random.hpp"
+#include "data/official/problems.hpp"
+#include "data/official/trig_upsample.hpp"
 #include "io/files.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/error.hpp"

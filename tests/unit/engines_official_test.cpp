@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "data/generate.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "support/shared_data.hpp"

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/gz.hpp"
-#include "io/packed.hpp"
-#include "io/packed_file.hpp"
-#include "io/text_source.hpp"
-#include "io/tsv_reader.hpp"
+#include "io/packed/file.hpp"
+#include "io/packed/read_write.hpp"
+#include "io/text/gz.hpp"
+#include "io/text/source.hpp"
+#include "io/text/tsv_reader.hpp"
 #include "temporary_directory.hpp"
 #include "tsv_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/matrix_market.hpp"
+#include "io/text/matrix_market.hpp"
 
 #include "io/files.hpp"
 #include "unit/tsv_support.hpp"

@@ -1,5 +1,3 @@
-#include "io/network_directory.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -11,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "io/directory/replacement.hpp"
 #include "io/files.hpp"
 #include "spdnn/error.hpp"
 #include "temporary_directory.hpp"

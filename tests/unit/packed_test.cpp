@@ -1,5 +1,3 @@
-#include "io/packed.hpp"
-
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -13,7 +11,8 @@
 #include <random>
 
 #include "io/input_file.hpp"
-#include "io/packed_file.hpp"
+#include "io/packed/file.hpp"
+#include "io/packed/read_write.hpp"
 #include "packed_seal.hpp"
 #include "spdnn/error.hpp"
 #include "temporary_directory.hpp"

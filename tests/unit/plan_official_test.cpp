@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/generate.hpp"
-#include "data/official.hpp"
+#include "data/official/problems.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "io/gz.hpp"
-#include "io/matrix_market.hpp"
-#include "io/tsv_reader.hpp"
+#include "io/text/gz.hpp"
+#include "io/text/matrix_market.hpp"
+#include "io/text/tsv_reader.hpp"
 #include "tsv_support.hpp"
 
 namespace spdnn {

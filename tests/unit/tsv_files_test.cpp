@@ -4,11 +4,11 @@
 #include <bit>
 #include <random>
 
+#include "io/directory/layer_names.hpp"
 #include "io/files.hpp"
-#include "io/layer_files.hpp"
-#include "io/text_sink.hpp"
-#include "io/text_source.hpp"
-#include "io/tsv_writer.hpp"
+#include "io/text/sink.hpp"
+#include "io/text/source.hpp"
+#include "io/text/tsv_writer.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "io/gz.hpp"
-#include "io/tsv_reader.hpp"
+#include "io/text/gz.hpp"
+#include "io/text/tsv_reader.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {

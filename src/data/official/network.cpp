@@ -1,0 +1,105 @@
+// The official weights, bit for bit, without a download. They were made as RadiX-Nets (Robinett & Kepner 2019) of
+// radix 2, each block of layers with neurons renumbered at random by MATLAB's default generator.
+//
+// N neurons form s = N/16 groups of 16 ("super neurons"). A block is log2(s) layers, a butterfly: in its layer k (from
+// 0) neuron c reads all members of the groups c mod s and (c + 2^k) mod s, 32 inputs. In the first block group g holds
+// the neurons g, g+s, g+2s, ...; in every later one it holds p[g], p[g+s], p[g+2s], ... for a new permutation
+// p = argsort(rand(1, N)).
+//
+// Cost: memory bound, 4 bytes an edge written once. Neurons c and c+s read the same inputs, so only s rows are merged
+// and the rest is copied.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "data/generate.hpp"
+#include "data/official/matlab_random.hpp"
+#include "data/official/problems.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr Index kGroupSize = 16;
+
+/// The members of all groups of one block, group after group, ascending within a group.
+using Members = std::vector<Index>;
+
+Members group_members(const std::vector<Index>& order) {
+  const std::size_t groups = order.size() / kGroupSize;
+  Members members(order.size());
+  for (std::size_t group = 0; group < groups; ++group) {
+    const auto first = members.begin() + static_cast<std::ptrdiff_t>(group * kGroupSize);
+    for (std::size_t i = 0; i < kGroupSize; ++i) first[static_cast<std::ptrdiff_t>(i)] = order[group + i * groups];
+    std::sort(first, first + kGroupSize);
+  }
+  return members;
+}
+
+/// The draws are one sequence and made in order; sorting them is not.
+std::vector<Members> all_blocks(Index neurons, std::size_t count) {
+  std::mt19937 generator;
+  std::vector<std::vector<double>> draws(count, std::vector<double>(neurons));
+  for (Index i = 0; i < neurons; ++i) draws[0][i] = i;  // the first block keeps the numbers as they are
+  for (std::size_t block = 1; block < count; ++block)
+    for (double& draw : draws[block]) draw = matlab_rand(generator);
+  std::vector<Members> blocks(count);
+  parallel_for(count, [&](std::size_t block) { blocks[block] = group_members(stable_argsort(draws[block])); });
+  return blocks;
+}
+
+Array<Index> layer_inputs(const Members& members, Index stride) {
+  const std::size_t groups = members.size() / kGroupSize;
+  const std::size_t distinct = groups * kOfficialDegree;
+  const auto indices = allocate<Index>(members.size() * kOfficialDegree);
+  Index* row = indices.get();
+  for (std::size_t group = 0; group < groups; ++group, row += kOfficialDegree) {
+    const Index* const own = members.data() + group * kGroupSize;
+    const Index* const other = members.data() + (group + stride) % groups * kGroupSize;
+    std::merge(own, own + kGroupSize, other, other + kGroupSize, row);
+  }
+  for (std::size_t copy = 1; copy < kGroupSize; ++copy)
+    std::copy_n(indices.get(), distinct, indices.get() + copy * distinct);
+  return {indices, members.size() * kOfficialDegree};
+}
+
+}  // namespace
+
+Network generate_official_network(Index neurons, Index layers, ProgressMode progress) {
+  const auto problem = official_problem(neurons);
+  if (!problem)
+    throw UsageError(
+        fmt::format("there is no official network of {} neurons; expected 1024, 4096, 16384 or 65536", neurons));
+  const auto block_depth = static_cast<Index>(std::countr_zero(neurons / kGroupSize));
+  const std::vector<Members> blocks = all_blocks(neurons, (std::size_t{layers} + block_depth - 1) / block_depth);
+
+  std::vector<Offset> offsets(std::size_t{neurons} + 1);
+  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = i * kOfficialDegree;
+  CsrMatrix weights;
+  weights.rows = weights.cols = neurons;
+  weights.offsets = Array<Offset>(std::move(offsets));  // shared by all layers
+  weights.value = kOfficialWeight;
+
+  Network network;
+  network.cap = kOfficialCap;
+  network.layers.assign(layers, Layer{weights, {.uniform = problem->bias, .values = {}}});
+  Progress bar(progress, "generate layers", layers);
+  constexpr std::size_t kLayersPerUpdate = 64;
+  for (std::size_t first = 0; first < layers; first += kLayersPerUpdate) {
+    bar.update(first);
+    parallel_for(std::min<std::size_t>(kLayersPerUpdate, layers - first), [&](std::size_t i) {
+      const std::size_t layer = first + i;
+      network.layers[layer].weights.indices =
+          layer_inputs(blocks[layer / block_depth], Index{1} << layer % block_depth);
+    });
+  }
+  return network;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,153 @@
+#include "io/directory/manifest.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "io/descriptor.hpp"
+#include "io/input_file.hpp"
+#include "io/network_digest.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::string_view kComplete = "spdnn-network-1 complete";
+constexpr std::string_view kIncomplete = "spdnn-network-1 incomplete";
+constexpr std::size_t kDigits = 16;                         // of a digest
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // a million layers
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+[[noreturn]] void fail(const Path& file, const std::string& what) {
+  throw DataError(fmt::format("{}: {}; write the network again, or delete {} if this is meant", file.string(), what,
+                              kManifestName));
+}
+
+/// What a manifest says of layers, whatever form their files have by now.
+class NamedLayers {
+ public:
+  NamedLayers(const NetworkManifest& manifest, Extent extent) : extent_(extent) {
+    for (const auto& [name, digest] : manifest.files) named_.emplace(key(*parse_layer_name(name)), Named{name, digest});
+  }
+
+  void check(const Path& file, std::uint64_t digest) const {
+    const auto name = parse_layer_name(file.filename().string());
+    const auto found = name ? named_.find(key(*name)) : named_.end();
+    if (found != named_.end() && found->second.digest != digest)
+      fail(file,
+           fmt::format("is not as {} has it: of another network, or changed since it was written", kManifestName));
+    if (found == named_.end() && extent_ != Extent::one_file)
+      fail(file, fmt::format("is no part of the network that {} names", kManifestName));
+  }
+
+  /// `layer` was not found in the directory.
+  void check_absence(const Path& directory, const LayerName& layer) const {
+    if (const auto found = named_.find(key(layer)); found != named_.end())
+      fail(directory / found->second.name, fmt::format("no such file, but {} names it", kManifestName));
+  }
+
+ private:
+  using Key = std::tuple<Index, Index, bool>;
+  struct Named {
+    std::string name;
+    std::uint64_t digest;
+  };
+  static Key key(const LayerName& name) { return {name.neurons, name.layer, name.bias}; }
+
+  std::map<Key, Named> named_;
+  Extent extent_;
+};
+
+bool is_complete(const std::optional<NetworkManifest>& manifest) { return !manifest || manifest->complete; }
+
+}  // namespace
+
+std::string NetworkManifest::text() const {
+  std::string text = fmt::format("{}\n", complete ? kComplete : kIncomplete);
+  for (const auto& [name, digest] : files) text += fmt::format("{:016x}  {}\n", digest, name);
+  return text;
+}
+
+NetworkManifest parse_manifest(const Path& path, std::string_view text) {
+  NetworkManifest manifest;
+  const std::string_view head = take_line(text);
+  manifest.complete = head == kComplete;
+  if (!manifest.complete && head != kIncomplete)
+    throw DataError(fmt::format("{}:1:1: expected '{}' or '{}'", path.string(), kComplete, kIncomplete));
+  for (std::size_t number = 2; !text.empty(); ++number) {
+    const std::string_view line = take_line(text);
+    std::uint64_t digest = 0;
+    const std::string_view digits = line.substr(0, kDigits);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), digest, 16);
+    const bool good = error == std::errc{} && end == digits.data() + kDigits && line.substr(kDigits, 2) == "  ";
+    // Only names of layers: a writer takes files that are named here for its own.
+    const std::string name(good ? line.substr(kDigits + 2) : "");
+    if (!parse_layer_name(name))
+      throw DataError(fmt::format("{}:{}:1: expected a digest of {} digits, two spaces and the name of a layer file",
+                                  path.string(), number, kDigits));
+    manifest.files[name] = digest;
+  }
+  return manifest;
+}
+
+std::optional<NetworkManifest> read_manifest(const Path& directory) {
+  const Path path = directory / kManifestName;
+  std::error_code none;
+  if (!exists(path, none)) return {};
+  const InputFile file(path);
+  if (file.size() > kMostBytes)
+    throw DataError(fmt::format("{}: {} bytes, expected at most {}", path.string(), file.size(), kMostBytes));
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  file.check_unchanged();
+  return parse_manifest(path, text);
+}
+
+void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent) {
+  const NamedLayers named(manifest, extent);
+  const std::vector<Layer>& layers = network.layers;
+  parallel_for(layers.size(), [&](std::size_t k) {
+    const auto number = static_cast<Index>(k + 1);
+    const Path& file = files.weights.at(number);
+    named.check(file, weights_digest(layers[k].weights));
+    if (const auto bias = files.biases.find(number); bias != files.biases.end())
+      named.check(bias->second, bias_digest(layers[k].bias, layers[k].outputs()));
+    else if (const auto name = parse_layer_name(file.filename().string()))
+      named.check_absence(file.parent_path(), {name->neurons, name->layer, true});
+  });
+  if (extent == Extent::all_layers)
+    named.check_absence(files.weights.begin()->second.parent_path(),
+                        {files.neurons, static_cast<Index>(layers.size() + 1), false});
+}
+
+NetworkState::NetworkState(const Path& directory) {
+  struct stat status {};
+  if (::stat(directory.c_str(), &status) != 0) return;
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  manifest_ = read_manifest(directory);
+  if (is_complete(manifest_)) return;
+  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened && ::flock(opened.get(), LOCK_SH) == 0) manifest_ = read_manifest(directory);
+  if (!is_complete(manifest_))
+    throw DataError(directory.string() +
+                    ": its files were being replaced when the writer was stopped; write the network again");
+}
+
+}  // namespace spdnn

@@ -1,0 +1,207 @@
+// Reads the layers of a network from text files, in parallel over files or over the pieces of each.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/out_of_memory.hpp"
+#include "core/parallel.hpp"
+#include "io/claimed_size.hpp"
+#include "io/directory/layer_names.hpp"
+#include "io/directory/manifest.hpp"
+#include "io/text/matrix_market.hpp"
+#include "io/text/source.hpp"
+#include "io/text/tsv_entries.hpp"
+#include "io/text/tsv_reader.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Neurons of each layer as far as they are known beforehand: always for TSV.
+struct Shapes {
+  std::vector<Index> neurons;  ///< as in NetworkRequest
+  Index square = 0;            ///< what the names say, where `neurons` is empty
+  bool given() const { return !neurons.empty(); }
+  Index inputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k] : given() ? neurons[0] : square; }
+  Index outputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k + 1] : given() ? neurons[0] : square; }
+};
+
+std::size_t count_layers(const Path& path, const NetworkRequest& request, const LayerFiles& files) {
+  const std::size_t found = files.weights.rbegin()->first;
+  if (request.neurons.size() < 2) return request.layers.value_or(narrow<Index>(found));
+  const std::size_t listed = request.neurons.size() - 1;
+  if (!request.layers && found != listed)
+    throw DataError(fmt::format("{}: holds {} layers, expected {}: the numbers of neurons given are {}", path.string(),
+                                found, listed, listed + 1));
+  if (request.layers.value_or(1) > listed)
+    throw DataError(fmt::format("{}: {} layers are asked for, expected at most {}: the numbers of neurons given are {}",
+                                path.string(), *request.layers, listed, listed + 1));
+  return request.layers.value_or(narrow<Index>(listed));
+}
+
+/// The files of layers 1 .. count; DataError for the first that is missing.
+std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::size_t count) {
+  std::vector<Path> paths;
+  for (const auto& [number, file] : files.weights) {
+    if (paths.size() == count) break;
+    if (number != paths.size() + 1) break;
+    paths.push_back(file);
+  }
+  if (paths.size() < count)
+    throw DataError(fmt::format(
+        "{}: no such file, expected layers 1..{}",
+        (path / layer_name({files.neurons, static_cast<Index>(paths.size() + 1), false}, ".tsv")).string(), count));
+  return paths;
+}
+
+CsrMatrix read_weights(const Path& path, const Shapes& shapes, std::size_t k) {
+  return with_memory_for(path.native(), "cannot read", [&] {
+    TextSource source(path);
+    if (form_of(path) != Form::matrix_market) {
+      if (!shapes.given()) check_claimed_size(source.name(), shapes.square, "neurons", source.expected_bytes());
+      return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+    }
+    if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
+    return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
+  });
+}
+
+/// As far as the files' sizes tell.
+std::size_t text_bytes(const std::vector<Path>& paths) {
+  std::size_t bytes = 0;
+  for (const Path& path : paths) {
+    std::error_code error;
+    const auto size = file_size(path, error);
+    if (!error) bytes += path.extension() == ".gz" ? kGzRatio * size : size;
+  }
+  return bytes;
+}
+
+/// Many or small files: one a thread. Few large ones: one after another, each by all threads. A .gz file is
+/// decompressed by one thread whatever we do.
+bool parallel_over_files(const std::vector<Path>& paths) {
+  constexpr std::uintmax_t kSmall = std::uintmax_t{4} << 20;
+  if (paths.size() >= 4 * static_cast<std::size_t>(host_threads())) return true;
+  return std::all_of(paths.begin(), paths.end(), [](const Path& path) {
+    std::error_code error;
+    const auto size = file_size(path, error);
+    return error || size < kSmall || path.extension() == ".gz";
+  });
+}
+
+void check_chain(const std::vector<Path>& paths, const Network& network) {
+  for (std::size_t k = 1; k < paths.size(); ++k)
+    if (network.layers[k].inputs() != network.layers[k - 1].outputs())
+      throw DataError(fmt::format("{}: the layer has {} inputs, expected {}: the outputs of the layer before",
+                                  paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
+}
+
+/// Layers are named by the inputs of the network, which the first matrix has as rows.
+void check_first_matrix(const Path& path, const Network& network) {
+  const auto name = parse_layer_name(path.filename().string());
+  if (form_of(path) != Form::matrix_market || !name || name->layer != 1) return;
+  const Layer& first = network.layers.front();
+  if (first.inputs() != name->neurons)
+    throw DataError(fmt::format("{}: the matrix is {} x {}, expected {} rows as the name says, or the numbers given",
+                                path.string(), first.inputs(), first.outputs(), name->neurons));
+}
+
+/// Biases come for all layers that are read or for none: a gap is a lost file.
+void check_biases(const Path& path, const LayerFiles& files, std::size_t count, Extent extent) {
+  if (const auto& bad = files.unreadable_biases;
+      !bad.empty() && (extent == Extent::all_layers || bad.begin()->first <= count))
+    throw DataError(bad.begin()->second.string() + ": biases in a form that is not read, expected .tsv or .tsv.gz");
+  const auto first_after = files.biases.upper_bound(static_cast<Index>(count));
+  if (extent == Extent::all_layers && first_after != files.biases.end())
+    throw DataError(
+        fmt::format("{}: biases without a layer, expected those of layers 1..{}", first_after->second.string(), count));
+  const auto found = static_cast<std::size_t>(std::distance(files.biases.begin(), first_after));
+  if (found == 0 || found == count) return;
+  Index missing = 1;
+  while (files.biases.contains(missing)) ++missing;
+  const Path name = layer_name({files.neurons, missing, true}, ".tsv");
+  throw DataError(fmt::format("{}: no such file, expected biases of layers 1..{}, as there are those of layer {}",
+                              (path / name).string(), count, files.biases.begin()->first));
+}
+
+/// One attempt at reading; `manifest` as it was before.
+NetworkFile read_once(const Path& path, const NetworkRequest& request, const std::optional<NetworkManifest>& manifest) {
+  const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
+  const LayerFiles files = find_layer_files(path, square);
+  const Shapes shapes{request.neurons, files.neurons};
+  const std::vector<Path> paths = without_gap(path, files, count_layers(path, request, files));
+  const Extent extent = !is_directory(path) ? Extent::one_file
+                        : request.layers    ? Extent::first_layers
+                                            : Extent::all_layers;
+  check_biases(path, files, paths.size(), extent);
+
+  NetworkFile result;
+  Network& network = result.network;
+  network.layers.resize(paths.size());
+  std::mutex mutex;
+  Progress progress(request.progress, "read layers", paths.size());
+  std::size_t done = 0;
+  std::set<std::size_t> without_edges;
+  Offset neurons = 0;
+  const std::size_t bytes = text_bytes(paths);
+  const auto count_neurons = [&](Index more) {
+    const std::lock_guard lock(mutex);
+    neurons += more;
+    if (!shapes.given()) check_claimed_size(path.string(), neurons, "neurons and more", bytes);
+  };
+  const auto read = [&](std::size_t k) {
+    count_neurons(0);  // no further layer once there are too many
+    Layer& layer = network.layers[k];
+    layer.weights = read_weights(paths[k], shapes, k);
+    if (const auto bias = files.biases.find(static_cast<Index>(k + 1)); bias != files.biases.end()) {
+      TextSource source(bias->second);
+      layer.bias = read_tsv_bias(source, layer.outputs());
+    }
+    count_neurons(layer.outputs());
+    const std::lock_guard lock(mutex);
+    if (layer.weights.entries() == 0) without_edges.insert(k);
+    progress.update(++done);
+  };
+  if (parallel_over_files(paths))
+    parallel_for(paths.size(), read);
+  else
+    for (std::size_t k = 0; k < paths.size(); ++k) read(k);
+  if (!shapes.given()) check_first_matrix(paths.front(), network);
+  check_chain(paths, network);
+  std::error_code gone;
+  for (const std::size_t k : without_edges)
+    if (file_size(paths[k], gone) == 0)
+      result.notes.push_back(paths[k].string() + ": the file is empty: a layer without edges");
+  result.has_bias = !files.biases.empty() && files.biases.begin()->first <= paths.size();
+  if (manifest) check_manifest(*manifest, files, network, extent);
+  return result;
+}
+
+}  // namespace
+
+/// A network that is replaced while it is read is read again: the old one or the new one, never some layers of each.
+NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
+  constexpr int kAttempts = 5;
+  const Path directory = is_directory(path) ? path : path.has_parent_path() ? path.parent_path() : Path(".");
+  for (int attempt = 1;; ++attempt) {
+    const NetworkState before(directory);
+    try {
+      NetworkFile file = read_once(path, request, before.manifest());
+      // Layers that agree with a manifest are of its network, whatever has happened since.
+      if (before.manifest() || before == NetworkState(directory)) return file;
+    } catch (const DataError&) {
+      if (attempt == kAttempts || before == NetworkState(directory)) throw;
+    }
+    if (attempt == kAttempts)
+      throw DataError(path.string() + ": was replaced again and again while it was read, expected a network at rest");
+  }
+}
+
+}  // namespace spdnn

@@ -1,0 +1,108 @@
+#include "io/packed/file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+using packed::Header;
+using packed::Kind;
+using packed::SectionEntry;
+
+PackedFile::PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size)
+    : memory_(std::move(data)), file_(std::move(name), {memory_.get(), size}) {
+  check_header();
+  check_table();
+}
+
+PackedFile::PackedFile(const Path& path) : file_(path) {
+  check_header();
+  check_table();
+}
+
+void PackedFile::check_header() {
+  if (size() == 0) fail("is empty; expected a packed spdnn file");
+  std::array<unsigned char, packed::kMagic.size()> magic{};
+  const auto known = std::as_writable_bytes(std::span(magic)).first(std::min(size(), magic.size()));
+  file_.read(0, known);
+  if (!std::equal(magic.begin(), magic.begin() + known.size(), packed::kMagic.begin()))
+    fail("is no packed spdnn file: its first bytes are others");
+  if (size() < sizeof(Header))
+    fail(fmt::format("is cut short: {} bytes, expected at least {}", size(), sizeof(Header)));
+  file_.read(0, std::as_writable_bytes(std::span(&header_, 1)));
+  if (header_.byte_order != packed::kByteOrder)
+    fail("has another byte order or is corrupted; expected a little-endian packed file");
+  if (header_.version != packed::kVersion)
+    fail(fmt::format("is of version {} of the packed form; expected version {}", header_.version, packed::kVersion));
+  if (header_.checksum != packed::header_checksum(header_)) fail("is corrupted: the header's checksum differs");
+  if (header_.file_bytes != size())
+    fail(fmt::format("is cut short or too long: {} bytes, expected {}", size(), header_.file_bytes));
+}
+
+void PackedFile::check_table() {
+  const std::uint64_t table_bytes = std::uint64_t{header_.sections} * sizeof(SectionEntry);
+  std::uint64_t end = sizeof(Header) + table_bytes;
+  if (end > size()) fail("is corrupted: the table of sections leads outside the file");
+  table_.resize(header_.sections);
+  file_.read(sizeof(Header), std::as_writable_bytes(std::span(table_)));
+  if (packed::hash_block(std::as_bytes(std::span(table_))) != header_.table_checksum)
+    fail("is corrupted: the table's checksum differs");
+  std::uint32_t kinds_seen = 0;
+  for (std::size_t i = 0; i < header_.sections; ++i) {
+    const SectionEntry& entry = table_[i];
+    if (entry.offset != packed::aligned(end) || entry.offset > size() || entry.bytes > size() - entry.offset)
+      fail(fmt::format("is corrupted: section {} is not where it was expected", i));
+    const auto kind = static_cast<std::uint32_t>(entry.kind);
+    const bool known = kind <= static_cast<std::uint32_t>(Kind::plan_in_order);
+    if (!known || entry.reserved != 0 || (entry.kind != Kind::data && (kinds_seen >> kind & 1U) != 0))
+      fail(fmt::format("is corrupted: section {} is of a kind not expected there", i));
+    kinds_seen |= 1U << kind;
+    end = entry.offset + entry.bytes;
+  }
+  // Bit k of kinds_seen is Kind k; network, images and plan are the kinds 1 to 3 and the bits 0 to 2 of contents.
+  if ((kinds_seen >> 1 & 7U) != header_.contents) fail("is corrupted: its header and its sections differ");
+  if (end != size()) fail("is corrupted: it goes on after its last section");
+}
+
+const SectionEntry& PackedFile::entry(std::uint32_t section) const {
+  if (section >= table_.size()) fail(fmt::format("is corrupted: there is no section {}", section));
+  return table_[section];
+}
+
+void PackedFile::check_gap_before(std::uint32_t section) const {
+  const std::uint64_t begin = section == 0 ? sizeof(Header) + table_.size() * sizeof(SectionEntry)
+                                           : entry(section - 1).offset + entry(section - 1).bytes;
+  std::array<std::byte, packed::kAlignment> gap{};  // all sections lie on the next bound
+  file_.read(begin, std::span(gap).first(entry(section).offset - begin));
+  if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
+    fail(fmt::format("is corrupted: the gap before section {} is not zero", section));
+}
+
+std::optional<std::uint32_t> PackedFile::find(Kind kind) const {
+  for (std::uint32_t i = 0; i < table_.size(); ++i)
+    if (table_[i].kind == kind) return i;
+  return std::nullopt;
+}
+
+void PackedFile::fail(const std::string& what) const {
+  file_.check_unchanged();
+  throw DataError(file_.name() + ": " + what);
+}
+
+PackedContents packed_contents(const Path& path) {
+  const Header header = PackedFile(path).header();
+  PackedContents contents;
+  contents.network = (header.contents & packed::kNetwork) != 0;
+  contents.images = (header.contents & packed::kImages) != 0;
+  contents.plan = (header.contents & packed::kPlan) != 0;
+  contents.layers = header.layers;
+  contents.edges = header.edges;
+  contents.network_digest = header.network_digest;
+  return contents;
+}
+
+}  // namespace spdnn

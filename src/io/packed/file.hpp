@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/files.hpp"
+#include "io/input_file.hpp"
+#include "io/packed/format.hpp"
+
+namespace spdnn {
+
+/// A packed file whose header and table have been checked; its sections are checked when they are loaded.
+class PackedFile {
+ public:
+  explicit PackedFile(const Path& path);
+  /// A file that is in memory; `name` stands in messages.
+  PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
+
+  const packed::Header& header() const { return header_; }
+  const std::string& name() const { return file_.name(); }
+  std::size_t size() const { return file_.size(); }
+  std::size_t sections() const { return table_.size(); }
+  /// DataError where the record that names this section leads outside the table.
+  const packed::SectionEntry& entry(std::uint32_t section) const;
+  /// Copies the bytes of a section from `first` on.
+  void read(std::uint32_t section, std::uint64_t first, std::span<std::byte> to) const {
+    file_.read(entry(section).offset + first, to);
+  }
+  /// Advice that a section is about to be read.
+  void will_need(std::uint32_t section) const { file_.will_need(entry(section).offset, entry(section).bytes); }
+  /// DataError where the bytes between this section and what lies before it are not zero.
+  void check_gap_before(std::uint32_t section) const;
+  /// The section of a kind other than data; at most one has it.
+  std::optional<std::uint32_t> find(packed::Kind kind) const;
+
+  /// Throws DataError: the file's name and `what`; or that the file changed, where it did.
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  void check_header();
+  void check_table();
+
+  std::shared_ptr<const std::byte> memory_;  ///< of a file in memory
+  InputFile file_;
+  packed::Header header_;
+  std::vector<packed::SectionEntry> table_;
+};
+
+/// Loaders behind read_packed_network() and its like; see packed.hpp.
+NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
+ImageSet load_images(const PackedFile& file);
+/// Checks the neurons of images read from `name` and adds images of zeros.
+ImageSet fit_images(const std::string& name, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
+Plan load_plan(const PackedFile& file);
+
+}  // namespace spdnn

@@ -1,0 +1,224 @@
+#include "io/packed/model_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "io/row_order.hpp"
+
+namespace spdnn {
+
+using packed::kNone;
+using packed::LayerRecord;
+using packed::MatrixRecord;
+using packed::ModelRecord;
+
+namespace {
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+struct Widened {
+  std::uint16_t largest = 0;
+  std::size_t falls = 0;  ///< places whose column is not greater than the one before
+};
+
+/// Copies, and looks at what is copied. Counting and the maximum, unlike a search, make use of SIMD.
+Widened widen_columns(std::span<const std::uint16_t> from, Index* to) {
+  constexpr std::size_t kPart = std::size_t{1} << 15;  // counts fit
+  Widened result;
+  if (!from.empty()) result.largest = static_cast<std::uint16_t>(to[0] = from[0]);
+  for (std::size_t begin = 1; begin < from.size(); begin += kPart) {
+    const std::size_t end = std::min(begin + kPart, from.size());
+    std::uint16_t falls = 0;
+    std::uint16_t largest = 0;
+    for (std::size_t k = begin; k < end; ++k) {
+      largest = std::max(largest, from[k]);
+      falls = static_cast<std::uint16_t>(falls + (from[k] <= from[k - 1] ? 1 : 0));
+      to[k] = from[k];
+    }
+    result.largest = std::max(result.largest, largest);
+    result.falls += falls;
+  }
+  return result;
+}
+
+bool columns_fit(std::span<const Index> columns, Index cols) {
+  Index largest = 0;
+  for (const Index column : columns) largest = std::max(largest, column);
+  return largest < cols;
+}
+
+/// Looks codes up in a palette that has been filled up to 256 or 65536 places, so that any code finds something.
+template <class Code>
+bool decode(std::span<const Code> codes, float* to, const std::vector<float>& palette, std::size_t known) {
+  Code largest = 0;
+  for (std::size_t k = 0; k < codes.size(); ++k) {
+    largest = std::max(largest, codes[k]);
+    to[k] = palette[codes[k]];
+  }
+  return largest < known;
+}
+
+}  // namespace
+
+ModelReader::Model ModelReader::records(std::uint32_t section) {
+  const std::size_t size = file_.entry(section).bytes;
+  const std::vector<std::byte> bytes = loader_.now<std::byte>(section, size);
+  Model model;
+  if (size < sizeof(ModelRecord)) refuse("its description", "cut short");
+  std::memcpy(&model.record, bytes.data(), sizeof(ModelRecord));
+  const std::size_t layer_bytes = std::size_t{model.record.layers} * sizeof(LayerRecord);
+  if (size != sizeof(ModelRecord) + layer_bytes) refuse("its description", "not as long as its layers need");
+  model.layer_records.resize(model.record.layers);
+  if (layer_bytes > 0) std::memcpy(model.layer_records.data(), bytes.data() + sizeof(ModelRecord), layer_bytes);
+
+  if (model.record.bias_everywhere > 1) refuse("its description", "unknown bias rule");
+  model.bias_rule = model.record.bias_everywhere == 1 ? BiasRule::everywhere : BiasRule::non_zeros;
+  if (!(std::isfinite(model.record.cap) && model.record.cap >= 0)) refuse("its description", "cap is not positive");
+  if (model.record.cap > 0) model.cap = model.record.cap;
+  return model;
+}
+
+void ModelReader::layers(Model& model, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) next_layer(model);
+}
+
+void ModelReader::next_layer(Model& model) {
+  const std::size_t k = model.layers.size();
+  const LayerRecord& record = model.layer_records[k];
+  const std::string where = fmt::format("layer {}", k + 1);
+  Layer layer{matrix(record.weights, where), {}};
+  if (k > 0 && layer.inputs() != model.layers.back().outputs())
+    refuse(where, fmt::format("{} inputs, expected {}", layer.inputs(), model.layers.back().outputs()));
+  if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
+  layer.bias.uniform = record.bias;
+  if (record.biases != kNone)
+    layer.bias.values = loader_.plain<double>(
+        record.biases, layer.outputs(),
+        {where + ": a bias is not finite", [](auto, std::span<const double> biases) { return all_finite(biases); }});
+  model.layers.push_back(std::move(layer));
+}
+
+CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& where) {
+  if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
+  CsrMatrix matrix;
+  matrix.rows = record.rows;
+  matrix.cols = record.cols;
+  matrix.offsets = offsets(record, where);
+  const auto unordered = repeats_ == Repeats::refused ? std::make_shared<std::atomic<bool>>(false) : nullptr;
+  matrix.indices = indices(record, where, matrix.offsets, unordered);
+  if (unordered) suspects_.push_back({matrix, where, unordered});
+  if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
+  matrix.value = record.value;
+  matrix.values = values(record, where);
+  return matrix;
+}
+
+Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string& where) {
+  if (record.offsets != kNone) {
+    const std::size_t count = std::size_t{record.rows} + 1;
+    const auto ascend = [count, entries = record.entries](std::size_t first, std::span<const Offset> part) {
+      const bool last = first + part.size() == count;
+      return (first > 0 || part.front() == 0) && (!last || part.back() == entries) &&
+             std::is_sorted(part.begin(), part.end());
+    };
+    const auto step = [](const Offset* all, std::size_t at) { return all[at - 1] <= all[at]; };
+    return loader_.plain<Offset>(
+        record.offsets, count,
+        {where + ": offsets descend or lead outside the matrix", ascend, step, SectionLoader::Stage::first});
+  }
+  // Rows without entries are not worth a rule of their own, and would let a tiny file ask for huge memory.
+  if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
+  if (std::uint64_t{record.rows} * record.degree != record.entries)
+    refuse(where,
+           fmt::format("{} entries, expected {} in each of {} rows", record.entries, record.degree, record.rows));
+  if (record.entries > file_.size()) refuse(where, "more entries than the file has room for");
+  const std::pair shape{Index{record.rows}, Index{record.degree}};
+  if (regular_offsets_.empty() || shape != regular_shape_) {
+    const std::size_t count = std::size_t{record.rows} + 1;
+    const std::shared_ptr<Offset[]> made = loader_.storage<Offset>(count);
+    for (std::size_t i = 0; i < count; ++i) made[static_cast<std::ptrdiff_t>(i)] = i * record.degree;
+    regular_offsets_ = {made, count};
+    regular_shape_ = shape;
+  }
+  return regular_offsets_;
+}
+
+Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
+                                  const std::shared_ptr<std::atomic<bool>>& unordered) {
+  if (record.entries == 0 && record.indices == kNone) return {};
+  const Index cols = record.cols;
+  SectionLoader::Checks<Index> checks{.complaint = fmt::format("{}: a column is outside 1..{}", where, cols)};
+  checks.step = [offsets, unordered](const Index* columns, std::size_t at) {
+    if (unordered && !step_ascends(columns, at, offsets)) *unordered = true;
+    return true;
+  };
+  if (cols > packed::kNarrowColumns) {
+    checks.block = [cols, offsets, unordered](std::size_t first, std::span<const Index> columns) {
+      if (unordered && falls(columns) != falls_at_beginnings(first, columns, offsets)) *unordered = true;
+      return columns_fit(columns, cols);
+    };
+    return loader_.plain<Index>(record.indices, record.entries, std::move(checks));
+  }
+  return loader_.converted<std::uint16_t, Index>(
+      record.indices, record.entries, std::move(checks),
+      [cols, offsets, unordered](std::size_t first, std::span<const std::uint16_t> from, Index* to) {
+        const Widened widened = widen_columns(from, to);
+        if (unordered && widened.falls != falls_at_beginnings(first, from, offsets)) *unordered = true;
+        return widened.largest < cols;
+      });
+}
+
+Array<float> ModelReader::values(const MatrixRecord& record, const std::string& where) {
+  switch (record.value_bytes) {
+    case 0:
+      return {};
+    case 1:
+      return coded_values<std::uint8_t>(record, where);
+    case 2:
+      return coded_values<std::uint16_t>(record, where);
+    case 4:
+      return loader_.plain<float>(
+          record.values, record.entries,
+          {where + ": a value is not finite", [](auto, std::span<const float> values) { return all_finite(values); }});
+    default:
+      refuse(where, fmt::format("values of {} bytes, expected 0, 1, 2 or 4", record.value_bytes));
+  }
+}
+
+template <class Code>
+Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
+  constexpr std::size_t kMost = std::size_t{std::numeric_limits<Code>::max()} + 1;
+  const std::size_t known = file_.entry(record.palette).bytes / sizeof(float);
+  if (known > kMost) refuse(where, fmt::format("a palette of {} values, expected at most {}", known, kMost));
+  std::vector<float> palette = loader_.now<float>(record.palette, known);
+  if (!all_finite(palette)) refuse(where, "a value is not finite");
+  palette.resize(kMost);
+  return loader_.converted<Code, float>(
+      record.values, record.entries, {.complaint = where + ": a value outside the palette"},
+      [palette = std::move(palette), known](auto, std::span<const Code> codes, float* to) {
+        return decode(codes, to, palette, known);
+      });
+}
+
+void ModelReader::run(ProgressMode mode) {
+  loader_.run(mode);
+  for (const Suspect& suspect : suspects_) {
+    if (!*suspect.unordered) continue;
+    if (const auto twice = repeated_entry(suspect.matrix))
+      refuse(suspect.where,
+             fmt::format("row {} holds column {} twice, expected once", twice->first + 1, twice->second + 1));
+  }
+  suspects_.clear();
+}
+
+}  // namespace spdnn

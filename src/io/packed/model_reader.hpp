@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/packed/file.hpp"
+#include "io/packed/section_loader.hpp"
+#include "spdnn/network.hpp"
+
+namespace spdnn {
+
+/// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(); that the entries
+/// make a matrix (CsrMatrix::validate()) is checked by then, block by block, while they are read.
+class ModelReader {
+ public:
+  /// Rows of networks and images hold a column once; in a plan a term may come again.
+  enum class Repeats { refused, allowed };
+  ModelReader(const PackedFile& file, Repeats repeats) : file_(file), loader_(file), repeats_(repeats) {}
+
+  struct Model {
+    packed::ModelRecord record;
+    std::vector<packed::LayerRecord> layer_records;
+    std::vector<Layer> layers;
+    BiasRule bias_rule = BiasRule::non_zeros;
+    std::optional<double> cap;
+  };
+
+  Model records(std::uint32_t section);
+  /// Has the first `count` layers loaded.
+  void layers(Model& model, std::size_t count);
+  CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
+  SectionLoader& loader() { return loader_; }
+  void run(ProgressMode mode);
+
+ private:
+  /// Has the layer after those in `model` loaded.
+  void next_layer(Model& model);
+  /// A matrix whose rows are looked through for repeated columns if its blocks say that they do not ascend.
+  struct Suspect {
+    CsrMatrix matrix;
+    std::string where;
+    std::shared_ptr<const std::atomic<bool>> unordered;
+  };
+
+  Array<Offset> offsets(const packed::MatrixRecord& record, const std::string& where);
+  /// `unordered` may be null: nobody asks.
+  Array<Index> indices(const packed::MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
+                       const std::shared_ptr<std::atomic<bool>>& unordered);
+  Array<float> values(const packed::MatrixRecord& record, const std::string& where);
+  template <class Code>
+  Array<float> coded_values(const packed::MatrixRecord& record, const std::string& where);
+  [[noreturn]] void refuse(const std::string& where, const std::string& what) const {
+    file_.fail("is corrupted: " + where + ": " + what);
+  }
+
+  const PackedFile& file_;
+  SectionLoader loader_;
+  Repeats repeats_;
+  std::vector<Suspect> suspects_;
+  /// The offsets made last for rows of equal length: neighbouring layers of one shape share them.
+  std::pair<Index, Index> regular_shape_{0, 0};
+  Array<Offset> regular_offsets_;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "io/claimed_size.hpp"
+#include "io/network_digest.hpp"
+#include "io/packed/model_reader.hpp"
+#include "io/packed/read_write.hpp"
+
+namespace spdnn {
+
+using packed::Kind;
+using packed::LayerRecord;
+using packed::MatrixRecord;
+
+namespace {
+
+/// Compares the sizes with what the caller knows of them: one width for all, or inputs and then outputs of each layer.
+void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records, const std::vector<Index>& expected) {
+  if (expected.size() > 1 && expected.size() != records.size() + 1)
+    file.fail(fmt::format("{} layers, expected {}", records.size(), expected.size() - 1));
+  for (std::size_t k = 0; !expected.empty() && k < records.size(); ++k) {
+    const Index inputs = expected.size() == 1 ? expected[0] : expected[k];
+    const Index outputs = expected.size() == 1 ? expected[0] : expected[k + 1];
+    const MatrixRecord& weights = records[k].weights;
+    if (weights.cols != inputs || weights.rows != outputs)
+      file.fail(fmt::format("layer {} leads from {} to {} neurons, expected {} to {}", k + 1, weights.cols,
+                            weights.rows, inputs, outputs));
+  }
+}
+
+}  // namespace
+
+NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
+  const auto section = file.find(Kind::network);
+  if (!section) file.fail("holds no network");
+  ModelReader reader(file, ModelReader::Repeats::refused);
+  ModelReader::Model model = reader.records(*section);
+  const std::size_t count = request.layers.value_or(model.record.layers);
+  if (count > model.record.layers)
+    file.fail(fmt::format("holds {} layers, expected at least {}", model.record.layers, count));
+  Offset edges = 0;
+  for (const LayerRecord& layer : model.layer_records) edges += layer.weights.entries;
+  if (edges != file.header().edges || model.record.layers != file.header().layers)
+    file.fail("is corrupted: its header has other layers or edges than its network");
+  model.layer_records.resize(count);
+  check_sizes(file, model.layer_records, request.neurons);
+  if (request.neurons.empty() && count > 0)
+    check_claimed_size(file.name(), model.layer_records[0].weights.cols, "inputs", file.size());
+  reader.layers(model, count);
+  reader.run(request.progress);
+  NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
+  return result;
+}
+
+NetworkFile read_packed_network(const Path& path, const NetworkRequest& request) {
+  return load_network(PackedFile(path), request);
+}
+
+}  // namespace spdnn

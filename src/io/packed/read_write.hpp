@@ -1,0 +1,24 @@
+#pragma once
+
+#include "io/files.hpp"
+
+namespace spdnn {
+
+/// The packed side of the functions in files.hpp; the form itself is described in format.hpp.
+NetworkFile read_packed_network(const Path& path, const NetworkRequest& request);
+ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
+void write_packed_network(const Path& path, const Network& network, ProgressMode progress = ProgressMode::never);
+void write_packed_images(const Path& path, const ImageSet& images);
+
+/// What goes into one packed file; null: not this.
+struct PackedParts {
+  const Network* network = nullptr;
+  const ImageSet* images = nullptr;
+  const Plan* plan = nullptr;
+};
+void write_packed(const Path& path, const PackedParts& parts, ProgressMode progress = ProgressMode::never);
+
+/// Throws std::invalid_argument where the parts of a plan other than the entries of its matrices contradict each other.
+void check_plan(const Plan& plan);
+
+}  // namespace spdnn

@@ -1,0 +1,118 @@
+#include "io/packed/section_loader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/parallel.hpp"
+#include "io/text/tsv_entries.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Storage is cut from slabs of at most this size, or of the array's own size where that is larger.
+constexpr std::size_t kSlabBytes = std::size_t{32} << 20;
+/// Blocks between two updates of the progress bar: 512 MiB.
+constexpr std::size_t kBlocksPerUpdate = 2048;
+/// Blocks taken by a thread at once from large files: two threads at the first touch of one huge page both zero it.
+constexpr std::size_t kBlocksOfAPage = (std::size_t{2} << 20) / packed::kBlockBytes;
+
+}  // namespace
+
+void SectionLoader::claim(std::uint32_t section, std::size_t count, std::size_t width) {
+  const packed::SectionEntry& entry = file_.entry(section);
+  if (entry.kind != packed::Kind::data && width != 1) file_.fail("is corrupted: a record names a section of records");
+  if (entry.bytes / width != count || entry.bytes % width != 0)
+    file_.fail(fmt::format("is corrupted: section {} has {} bytes, expected {} numbers of {} bytes", section,
+                           entry.bytes, count, width));
+  if (used_[section]) file_.fail(fmt::format("is corrupted: section {} is named twice", section));
+  used_[section] = true;
+  file_.check_gap_before(section);
+}
+
+void SectionLoader::check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const {
+  if (packed::combine_hashes(hashes) != file_.entry(section).checksum)
+    file_.fail(fmt::format("is corrupted: the checksum of section {} differs", section));
+}
+
+void SectionLoader::read_now(std::uint32_t section, std::span<std::byte> to) {
+  file_.read(section, 0, to);
+  std::vector<std::uint64_t> hashes;
+  for (; !to.empty(); to = to.subspan(std::min<std::size_t>(packed::kBlockBytes, to.size())))
+    hashes.push_back(packed::hash_block(to.first(std::min<std::size_t>(packed::kBlockBytes, to.size()))));
+  check_checksum(section, hashes);
+}
+
+std::shared_ptr<std::byte[]> SectionLoader::bytes(std::size_t count) {
+  const std::size_t rounded = packed::aligned(count);
+  if (rounded > slab_size_ - slab_used_) {
+    // Four times the file covers most of what a small file can grow to.
+    slab_size_ = std::max(rounded, std::min(kSlabBytes, 4 * file_.size()));
+    slab_ = allocate<std::byte>(slab_size_);
+    slab_used_ = 0;
+  }
+  std::byte* const start = slab_.get() + slab_used_;
+  slab_used_ += rounded;
+  return {slab_, start};
+}
+
+/// Answers what the checks of the block's numbers say.
+bool SectionLoader::load(Job& job, std::size_t number, std::byte* scratch) const {
+  const std::uint64_t begin = number * packed::kBlockBytes;
+  const std::size_t length = std::min(packed::kBlockBytes, file_.entry(job.section).bytes - begin);
+  const std::span<std::byte> block(job.target != nullptr ? job.target + begin : scratch, length);
+  file_.read(job.section, begin, block);
+  job.hashes[number] = packed::hash_block(block);
+  return job.take(block.data(), begin / job.width, length / job.width);
+}
+
+bool SectionLoader::steps_are_good(const Job& job) const {
+  if (!job.step) return true;
+  bool good = true;
+  for (std::size_t number = 1; number < job.hashes.size(); ++number)
+    good = good && job.step(number * packed::kBlockBytes / job.width);
+  return good;
+}
+
+void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
+  std::vector<Block> blocks;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    if (jobs_[j].stage != stage) continue;
+    file_.will_need(jobs_[j].section);
+    jobs_[j].hashes.resize(packed::blocks_of(file_.entry(jobs_[j].section).bytes));
+    for (std::size_t b = 0; b < jobs_[j].hashes.size(); ++b) blocks.push_back({j, b});
+  }
+  std::vector<std::atomic<bool>> bad(jobs_.size());
+  Progress progress(mode, "reading", blocks.size());
+  // Waking threads takes longer than reading a small file.
+  const std::size_t threads = file_.size() > packed::kBlockBytes ? reading_threads() : 1;
+  const std::size_t grain = std::clamp<std::size_t>(blocks.size() / (8 * threads), 1, kBlocksOfAPage);
+  const std::shared_ptr<std::byte> scratch = allocate_bytes(threads * packed::kBlockBytes);
+  for (std::size_t done = 0; done < blocks.size(); done += kBlocksPerUpdate) {
+    progress.update(done);
+    std::atomic<std::size_t> next = done;
+    const std::size_t end = std::min(done + kBlocksPerUpdate, blocks.size());
+    parallel_for(threads, [&](std::size_t thread) {
+      for (std::size_t i = next.fetch_add(grain); i < end; i = next.fetch_add(grain))
+        for (const Block& block : std::span(blocks).subspan(i, std::min(grain, end - i)))
+          if (!load(jobs_[block.job], block.number, scratch.get() + thread * packed::kBlockBytes))
+            bad[block.job] = true;
+    });
+  }
+  // A changed byte is reported as what it is, not as the odd number that it made.
+  const auto of_stage = [&](const Job& job) { return job.stage == stage; };
+  for (const Job& job : jobs_)
+    if (of_stage(job)) check_checksum(job.section, job.hashes);
+  for (std::size_t j = 0; j < jobs_.size(); ++j)
+    if (of_stage(jobs_[j]) && (bad[j] || !steps_are_good(jobs_[j]))) file_.fail("is corrupted: " + jobs_[j].complaint);
+}
+
+void SectionLoader::run(ProgressMode mode) {
+  run_stage(Stage::first, ProgressMode::never);
+  run_stage(Stage::second, mode);
+  jobs_.clear();
+}
+
+}  // namespace spdnn

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/progress.hpp"
+#include "io/packed/file.hpp"
+#include "spdnn/array.hpp"
+
+namespace spdnn {
+
+/// Loads the sections of a packed file in parallel: ask for arrays, then run(). Each block of a section is read,
+/// checked against its checksum, its numbers are checked for what they may be and, where memory holds them in another
+/// form, converted, all by one thread while they are in its cache: what was checked is what is used, whatever happens
+/// to the file. Arrays are valid after run(), which throws DataError otherwise. Cost: each section is read once, into
+/// its array, or into a block of the thread where it is converted.
+class SectionLoader {
+ public:
+  explicit SectionLoader(const PackedFile& file) : file_(file), used_(file.sections(), false) {}
+
+  /// What is asked about the numbers of a section. Sections of the first stage are complete and right when those of the
+  /// second are looked at.
+  enum class Stage { first, second };
+  template <class T>
+  struct Checks {
+    std::string complaint{};  ///< the message where one of these says no
+    /// Looks at the numbers of a block, of which the first has the place `first`.
+    std::function<bool(std::size_t first, std::span<const T> numbers)> block{};
+    /// Looks at the step from numbers[at - 1] to numbers[at], where another block begins, once all are there.
+    std::function<bool(const T* numbers, std::size_t at)> step{};
+    Stage stage = Stage::second;
+  };
+
+  /// `count` numbers as they are in the file.
+  template <class T>
+  Array<T> plain(std::uint32_t section, std::size_t count, Checks<T> checks) {
+    claim(section, count, sizeof(T));
+    const std::shared_ptr<T[]> target = storage<T>(count);
+    Job& job = new_job(section, sizeof(T), checks, target.get());
+    job.target = reinterpret_cast<std::byte*>(target.get());
+    job.take = [to = target.get(), check = std::move(checks.block)](const std::byte*, std::size_t first,
+                                                                    std::size_t n) {
+      return !check || check(first, {to + first, n});
+    };
+    return {target, count};
+  }
+
+  /// `count` numbers of the file as numbers of another type. `convert` checks as checks.block does and gets the place
+  /// of the first number, where they are, where they go.
+  template <class From, class To>
+  Array<To> converted(std::uint32_t section, std::size_t count, Checks<To> checks,
+                      std::function<bool(std::size_t first, std::span<const From>, To*)> convert) {
+    claim(section, count, sizeof(From));
+    const std::shared_ptr<To[]> target = storage<To>(count);
+    Job& job = new_job(section, sizeof(From), checks, target.get());
+    job.take = [to = target.get(), convert = std::move(convert)](const std::byte* block, std::size_t first,
+                                                                 std::size_t n) {
+      return convert(first, {reinterpret_cast<const From*>(block), n}, to + first);
+    };
+    return {target, count};
+  }
+
+  /// A small section, read and checked on the spot.
+  template <class T>
+  std::vector<T> now(std::uint32_t section, std::size_t count) {
+    claim(section, count, sizeof(T));
+    std::vector<T> numbers(count);
+    read_now(section, std::as_writable_bytes(std::span(numbers)));
+    return numbers;
+  }
+
+  /// Memory for `count` numbers, shared with what else this loader loads: many small layers make one allocation.
+  template <class T>
+  std::shared_ptr<T[]> storage(std::size_t count) {
+    const std::shared_ptr<std::byte[]> memory = bytes(count * sizeof(T));
+    return {memory, reinterpret_cast<T*>(memory.get())};
+  }
+
+  void run(ProgressMode mode);
+
+ private:
+  struct Job {
+    std::uint32_t section = 0;
+    std::size_t width = 0;        ///< bytes of a number in the file
+    std::byte* target = nullptr;  ///< of numbers that stay as they are; null: each thread reads into its own block
+    Stage stage = Stage::second;
+    std::string complaint;
+    std::function<bool(const std::byte* block, std::size_t first, std::size_t count)> take;
+    std::function<bool(std::size_t at)> step;  ///< may be empty
+    std::vector<std::uint64_t> hashes;
+  };
+  struct Block {
+    std::size_t job;
+    std::size_t number;
+  };
+
+  template <class T>
+  Job& new_job(std::uint32_t section, std::size_t width, const Checks<T>& checks, const T* numbers) {
+    Job& job = jobs_.emplace_back();
+    job.section = section;
+    job.width = width;
+    job.stage = checks.stage;
+    job.complaint = checks.complaint;
+    if (checks.step) job.step = [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
+    return job;
+  }
+  /// DataError where the section does not hold so many numbers, or another record has used it.
+  void claim(std::uint32_t section, std::size_t count, std::size_t width);
+  void read_now(std::uint32_t section, std::span<std::byte> to);
+  void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const;
+  bool load(Job& job, std::size_t number, std::byte* scratch) const;
+  bool steps_are_good(const Job& job) const;
+  void run_stage(Stage stage, ProgressMode mode);
+  std::shared_ptr<std::byte[]> bytes(std::size_t count);
+
+  const PackedFile& file_;
+  std::vector<bool> used_;
+  std::vector<Job> jobs_;
+  std::shared_ptr<std::byte[]> slab_;
+  std::size_t slab_size_ = 0;
+  std::size_t slab_used_ = 0;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,281 @@
+#include "io/packed/writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "core/parallel.hpp"
+#include "io/atomic_file.hpp"
+#include "io/packed/read_write.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+using packed::Kind;
+using packed::kNone;
+using packed::LayerRecord;
+using packed::MatrixRecord;
+using packed::ModelRecord;
+using packed::SectionEntry;
+
+namespace {
+
+/// Blocks made in parallel before they are written in order: 16 MiB.
+constexpr std::size_t kBlocksAtOnce = 64;
+
+template <class T>
+void append(std::vector<std::byte>& bytes, const T& record) {
+  const auto view = std::as_bytes(std::span(&record, 1));
+  bytes.insert(bytes.end(), view.begin(), view.end());
+}
+
+/// The entries of every row, where all rows have as many; 0 otherwise, and for rows of none.
+std::uint32_t regular_degree(const CsrMatrix& matrix) {
+  if (matrix.rows == 0) return 0;
+  const Offset degree = matrix.degree(0);
+  for (std::size_t i = 0; i <= matrix.rows; ++i)
+    if (matrix.offsets[i] != i * degree) return 0;
+  return degree <= kMaxIndex ? static_cast<std::uint32_t>(degree) : 0;
+}
+
+/// A Fill that makes each number of a section from one of `from`.
+template <class To, class From, class Convert>
+auto converting(std::span<const From> from, Convert convert) {
+  return [from, convert](std::uint64_t first, std::span<std::byte> block) {
+    const From* const source = from.data() + first / sizeof(To);
+    To* const target = reinterpret_cast<To*>(block.data());
+    std::transform(source, source + block.size() / sizeof(To), target, convert);
+  };
+}
+
+}  // namespace
+
+std::uint32_t PackedWriter::add(Kind kind, std::uint64_t bytes, Fill fill) {
+  sections_.push_back({{0, bytes, 0, kind, 0}, std::move(fill)});
+  return narrow<std::uint32_t>(sections_.size() - 1);
+}
+
+template <class T>
+std::uint32_t PackedWriter::add_array(std::span<const T> values) {
+  return add(Kind::data, values.size_bytes(), [values](std::uint64_t first, std::span<std::byte> block) {
+    std::memcpy(block.data(), std::as_bytes(values).data() + first, block.size());
+  });
+}
+
+std::uint32_t PackedWriter::add_records(Kind kind, std::vector<std::byte> records) {
+  const std::size_t size = records.size();
+  return add(kind, size, [records = std::move(records)](std::uint64_t first, std::span<std::byte> block) {
+    std::memcpy(block.data(), records.data() + first, block.size());
+  });
+}
+
+void PackedWriter::add_values(MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding) {
+  record.value_bytes = coding.bytes;
+  record.value = coding.bytes == 0 ? coding.value : 0.0F;
+  if (coding.bytes == 0) return;
+  const auto values = matrix.values.span();
+  if (coding.bytes == sizeof(float)) {
+    record.values = add_array(values);
+    return;
+  }
+  // Lives in the sections' functions until they are written.
+  const auto palette = std::make_shared<const ValueNumbers>(coding.palette);
+  record.palette = add_array(std::span(palette->values()));
+  const std::uint64_t bytes = matrix.entries() * coding.bytes;
+  if (coding.bytes == 1)
+    record.values = add(Kind::data, bytes, converting<std::uint8_t>(values, [palette](float value) {
+                          return static_cast<std::uint8_t>(palette->find(value));
+                        }));
+  else
+    record.values = add(Kind::data, bytes, converting<std::uint16_t>(values, [palette](float value) {
+                          return static_cast<std::uint16_t>(palette->find(value));
+                        }));
+}
+
+MatrixRecord PackedWriter::add_matrix(const CsrMatrix& matrix, const ValueCoding& coding) {
+  MatrixRecord record;
+  record.rows = matrix.rows;
+  record.cols = matrix.cols;
+  record.entries = matrix.entries();
+  record.degree = regular_degree(matrix);
+  if (record.degree == 0 && matrix.rows > 0) record.offsets = add_array(matrix.offsets.span());
+  if (matrix.entries() > 0) {
+    const auto indices = matrix.indices.span();
+    if (matrix.cols > packed::kNarrowColumns)
+      record.indices = add_array(indices);
+    else
+      record.indices = add(Kind::data, indices.size() * sizeof(std::uint16_t),
+                           converting<std::uint16_t>(indices, [](Index i) { return static_cast<std::uint16_t>(i); }));
+  }
+  add_values(record, matrix, coding);
+  return record;
+}
+
+void PackedWriter::add_model(Kind kind, ModelRecord record, const std::vector<Layer>& layers,
+                             const std::vector<Array<Index>>& expansion) {
+  std::vector<ValueCoding> codings(layers.size());
+  parallel_for(layers.size(), [&](std::size_t k) { codings[k] = choose_coding(layers[k].weights); });
+  record.layers = narrow<std::uint32_t>(layers.size());
+  std::vector<std::byte> records;
+  append(records, record);
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    LayerRecord layer;
+    layer.weights = add_matrix(layers[k].weights, codings[k]);
+    const Bias& bias = layers[k].bias;
+    layer.bias = bias.values.empty() ? bias.uniform : 0.0;
+    if (!bias.values.empty()) layer.biases = add_array(bias.values.span());
+    if (!expansion.empty() && !expansion[k].empty()) layer.expansion = add_array(expansion[k].span());
+    append(records, layer);
+  }
+  add_records(kind, std::move(records));
+}
+
+void PackedWriter::add_network(const Network& network) {
+  network.validate();
+  ModelRecord record;
+  record.bias_everywhere = network.bias_rule == BiasRule::everywhere ? 1 : 0;
+  record.cap = network.cap.value_or(0.0);
+  add_model(Kind::network, record, network.layers, {});
+  header_.contents |= packed::kNetwork;
+  header_.layers = narrow<std::uint32_t>(network.layers.size());
+  header_.edges = network.edges();
+  header_.network_digest = network_digest(network);
+}
+
+void PackedWriter::add_images(const ImageSet& images) {
+  packed::ImagesRecord record;
+  if (images.is_bits()) {
+    record.sparse.rows = images.images();
+    record.sparse.cols = images.neurons();
+    record.bits = add_array(images.bits().words.span());
+  } else {
+    images.sparse().validate();
+    record.sparse = add_matrix(images.sparse(), choose_coding(images.sparse()));
+  }
+  std::vector<std::byte> records;
+  append(records, record);
+  add_records(Kind::images, std::move(records));
+  header_.contents |= packed::kImages;
+}
+
+void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
+  Network{plan.layers, plan.bias_rule, plan.cap}.validate();
+  ModelRecord record;
+  record.bias_everywhere = plan.bias_rule == BiasRule::everywhere ? 1 : 0;
+  record.cap = plan.cap.value_or(0.0);
+  record.passes = packed::pass_bits(plan.passes);
+  record.requested = packed::pass_bits(plan.requested);
+  record.dead_from = plan.dead_from;
+  record.saturated_from = plan.saturated_from;
+  record.given_edges = plan.given_edges;
+  record.network_digest = plan.network_digest;
+  record.given_neurons = add_array(std::span(plan.given_neurons));
+  if (!plan.error_bounds.empty()) record.error_bounds = add_array(std::span(plan.error_bounds));
+  std::vector<std::byte> notes;
+  for (const std::string& note : plan.notes) {
+    const auto text = std::as_bytes(std::span(note.c_str(), note.size() + 1));
+    notes.insert(notes.end(), text.begin(), text.end());
+  }
+  if (!notes.empty()) record.notes = add_records(Kind::data, std::move(notes));
+  add_model(kind, record, plan.layers, plan.expansion);
+}
+
+void PackedWriter::add_plan(const Plan& plan) {
+  check_plan(plan);
+  add_plan_as(Kind::plan, plan);
+  if (plan.in_order) add_plan_as(Kind::plan_in_order, *plan.in_order);
+  header_.contents |= packed::kPlan;
+}
+
+void PackedWriter::lay_out() {
+  header_.sections = narrow<std::uint32_t>(sections_.size());
+  std::uint64_t end = sizeof(packed::Header) + sections_.size() * sizeof(SectionEntry);
+  for (Section& section : sections_) {
+    section.entry.offset = packed::aligned(end);
+    end = section.entry.offset + section.entry.bytes;
+  }
+  header_.file_bytes = end;
+}
+
+void PackedWriter::make_blocks(std::span<Block> blocks, std::byte* buffer) {
+  parallel_for(blocks.size(), [&](std::size_t i) {
+    Block& block = blocks[i];
+    const std::uint64_t length = std::min(packed::kBlockBytes, sections_[block.section].entry.bytes - block.first);
+    block.bytes = {buffer + i * packed::kBlockBytes, length};
+    sections_[block.section].fill(block.first, block.bytes);
+    block.hash = packed::hash_block(block.bytes);
+  });
+}
+
+/// Writes all sections, makes their checksums.
+void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
+  constexpr std::array<std::byte, packed::kAlignment> kZeros{};
+  std::vector<Block> blocks;
+  for (std::uint32_t i = 0; i < sections_.size(); ++i)
+    for (std::uint64_t first = 0; first < sections_[i].entry.bytes; first += packed::kBlockBytes)
+      blocks.push_back({i, first, {}, 0});
+
+  std::vector<std::vector<std::uint64_t>> hashes(sections_.size());
+  const std::shared_ptr<std::byte> buffer =
+      allocate_bytes(std::min(kBlocksAtOnce, blocks.size()) * packed::kBlockBytes);
+  Progress progress(mode, "writing", header_.file_bytes);
+  for (std::size_t done = 0; done < blocks.size(); done += kBlocksAtOnce) {
+    const auto group = std::span(blocks).subspan(done, std::min(kBlocksAtOnce, blocks.size() - done));
+    make_blocks(group, buffer.get());
+    for (const Block& block : group) {
+      const std::uint64_t place = sections_[block.section].entry.offset + block.first;
+      file.write(std::span(kZeros).first(place - file.size()));
+      file.write(std::span<const std::byte>(block.bytes));
+      hashes[block.section].push_back(block.hash);
+    }
+    progress.update(file.size());
+  }
+  file.write(std::span(kZeros).first(header_.file_bytes - file.size()));  // before last sections that are empty
+  for (std::size_t i = 0; i < sections_.size(); ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i]);
+}
+
+void PackedWriter::write(const Path& path, ProgressMode mode) {
+  lay_out();
+  AtomicFile file(path);
+  std::vector<SectionEntry> table(sections_.size());
+  const auto write_start = [&] {
+    file.write_at(0, std::as_bytes(std::span(&header_, 1)));
+    file.write_at(sizeof header_, std::as_bytes(std::span(table)));
+  };
+  write_start();  // says at once where a pipe cannot take the form, whose checksums come last
+  file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
+  stream(file, mode);
+  std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });
+  header_.table_checksum = packed::hash_block(std::as_bytes(std::span(table)));
+  header_.checksum = packed::header_checksum(header_);
+  write_start();
+  file.commit();
+}
+
+void write_packed(const Path& path, const PackedParts& parts, ProgressMode progress) {
+  PackedWriter writer;
+  try {
+    if (parts.network) writer.add_network(*parts.network);
+    if (parts.images) writer.add_images(*parts.images);
+    if (parts.plan) writer.add_plan(*parts.plan);
+    if (parts.network && parts.plan && parts.plan->network_digest != writer.header().network_digest)
+      throw std::invalid_argument("the plan was made for another network");
+  } catch (const std::invalid_argument& error) {
+    throw DataError(path.string() + ": cannot write: " + error.what());
+  }
+  writer.write(path, progress);
+}
+
+void write_packed_network(const Path& path, const Network& network, ProgressMode progress) {
+  write_packed(path, {.network = &network}, progress);
+}
+
+void write_packed_images(const Path& path, const ImageSet& images) { write_packed(path, {.images = &images}); }
+
+void write_network_with_plan(const Path& path, const Network& network, const Plan& plan) {
+  write_packed(path, {.network = &network, .plan = &plan});
+}
+
+}  // namespace spdnn

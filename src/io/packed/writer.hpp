@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "io/atomic_file.hpp"
+#include "io/files.hpp"
+#include "io/packed/format.hpp"
+#include "io/packed/value_coding.hpp"
+
+namespace spdnn {
+
+/// Collects the sections of a packed file, then writes them in one go. Arrays that are added must live until then:
+/// nothing is copied but a few blocks at a time.
+class PackedWriter {
+ public:
+  void add_network(const Network& network);
+  void add_images(const ImageSet& images);
+  void add_plan(const Plan& plan);
+  void write(const Path& path, ProgressMode mode);
+
+  const packed::Header& header() const { return header_; }
+
+ private:
+  /// Puts the bytes from `first` on into a block of a section.
+  using Fill = std::function<void(std::uint64_t first, std::span<std::byte> block)>;
+  struct Section {
+    packed::SectionEntry entry;
+    Fill fill;
+  };
+  struct Block {
+    std::uint32_t section;
+    std::uint64_t first;  ///< its place in the section
+    std::span<std::byte> bytes;
+    std::uint64_t hash;
+  };
+
+  std::uint32_t add(packed::Kind kind, std::uint64_t bytes, Fill fill);
+  template <class T>
+  std::uint32_t add_array(std::span<const T> values);
+  std::uint32_t add_records(packed::Kind kind, std::vector<std::byte> records);
+  void add_model(packed::Kind kind, packed::ModelRecord record, const std::vector<Layer>& layers,
+                 const std::vector<Array<Index>>& expansion);
+  void add_plan_as(packed::Kind kind, const Plan& plan);
+  packed::MatrixRecord add_matrix(const CsrMatrix& matrix, const ValueCoding& coding);
+  void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
+  void lay_out();
+  void make_blocks(std::span<Block> blocks, std::byte* buffer);
+  void stream(AtomicFile& file, ProgressMode mode);
+
+  packed::Header header_;
+  std::vector<Section> sections_;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "io/text/growing_array.hpp"
+#include "io/text/tsv_entries.hpp"
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// Makes a CSR matrix from entries in any order. Entries that come sorted by row, then column, go straight to their
+/// place: 4 B an entry, 8 B where values differ. Others are kept as they come and sorted by counting at the end, for
+/// which they take as much again and 4 B for the row. Within its rows the columns of the result ascend.
+class CsrBuilder {
+ public:
+  /// Which id of an entry is its row.
+  enum class Row { first, second };
+  explicit CsrBuilder(Row row) : row_(row) {}
+
+  void add(std::span<const Entries> round);
+  /// The matrix; the builder is empty afterwards. Every row and column added must lie inside.
+  CsrMatrix finish(Index rows, Index cols);
+  /// After finish(): the entries that were given more than once.
+  const std::vector<EntryKey>& repeated() const { return repeated_; }
+
+ private:
+  const Index* rows_of(const Entries& entries) const {
+    return row_ == Row::first ? entries.first.get() : entries.second.get();
+  }
+  const Index* cols_of(const Entries& entries) const {
+    return row_ == Row::first ? entries.second.get() : entries.first.get();
+  }
+  bool continues_sorted(std::span<const Entries> round) const;
+  void count_rows(std::span<const Entries> round);
+  void give_up_sorted(std::size_t entries);
+  void add_values(std::span<const Entries> round, std::span<const std::size_t> begin);
+  void sort(std::vector<Offset>& offsets);
+  void sort_row(Index row, Offset begin, Offset end);
+
+  Row row_;
+  bool sorted_ = true;
+  Index last_row_ = 0;  ///< of the latest entry, while sorted
+  Index last_col_ = 0;
+  std::vector<Offset> degrees_;  ///< while sorted: degrees_[i + 1] entries in row i
+  GrowingArray<Index> rows_;     ///< once unsorted: row of each entry
+  GrowingArray<Index> cols_;
+  GrowingArray<float> values_;  ///< empty while all values are value_
+  float value_ = 1.0F;
+  bool uniform_ = true;
+  std::mutex mutex_;  ///< of repeated_
+  std::vector<EntryKey> repeated_;
+};
+
+}  // namespace spdnn

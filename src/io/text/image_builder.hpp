@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "io/text/csr_builder.hpp"
+#include "io/text/growing_array.hpp"
+#include "io/text/tsv_entries.hpp"
+#include "spdnn/images.hpp"
+
+namespace spdnn {
+
+/// Makes an image set from entries (image, neuron, value) in any order. As long as all values are 1, each sets a bit in
+/// its image's row: the memory taken is that of the bits, whatever the order. The first other value, or bits that
+/// would take far more memory than the text, move everything to a CsrBuilder.
+/// Threads share no row: the entries of a round are dealt out by blocks of images first (8 B an entry, in the cache).
+class ImageBuilder {
+ public:
+  ImageBuilder(Index neurons, std::size_t expected_text_bytes);
+
+  /// False where an entry came twice: nothing more need be read.
+  bool add(std::span<const Entries> round);
+  /// The set with so many images, or as many as the largest id says. Entries with value 0 are none.
+  ImageSet finish(std::optional<Index> images);
+  /// Entries that were given more than once; complete after add() answered false, or after finish().
+  const std::vector<EntryKey>& repeated() const { return csr_ ? csr_->repeated() : repeated_; }
+
+ private:
+  /// The entries of a piece, grouped by the thread that sets their bits.
+  struct Dealt {
+    std::unique_ptr<Index[]> images;
+    std::unique_ptr<Index[]> neurons;
+    std::size_t capacity = 0;
+    std::vector<std::size_t> begin;
+  };
+  bool fits_bits(std::span<const Entries> round) const;
+  void deal(const Entries& entries, Dealt& dealt) const;
+  void set_bits(const Index* images, const Index* neurons, std::size_t count, std::vector<EntryKey>& repeated);
+  void move_to_csr();
+  BitMatrix take_bits(Index images);
+
+  Index neurons_;
+  std::size_t words_per_row_;
+  std::size_t most_bit_bytes_;
+  std::size_t owners_;  ///< a power of two
+  Index images_ = 0;    ///< largest id so far
+  Offset nonzeros_ = 0;
+  GrowingArray<std::uint64_t> words_;
+  std::vector<Dealt> dealt_;
+  std::vector<EntryKey> repeated_;
+  std::unique_ptr<CsrBuilder> csr_;  ///< once bits do not do
+};
+
+}  // namespace spdnn
