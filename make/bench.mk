@@ -1,0 +1,25 @@
+# Benchmarks: other programs doing the same work in one run with ours, reading files, kernels, and the official networks.
+$(OUT)/tests/peers/%.o: | build/.deps-BENCH
+$(OUT)/%_bench: $(OUT)/tests/bench/%_bench.o $(LIBRARY)
+	$(call link)
+$(OUT)/%_peer: $(OUT)/tests/peers/%_peer.o $(LIBRARY)
+	$(call link,-lgraphblas)
+
+.PHONY: bench kernel-bench bench-gpu results
+##   bench                        reading files, and LAGraph's GraphBLAS beside our CPU engine; MNIST= for the official images
+bench: $(OUT)/io_bench $(OUT)/graphblas_peer
+	./$(OUT)/io_bench
+	./$(OUT)/graphblas_peer 1024 120 60000 3 $(or $(MNIST),$(wildcard ../shared/data/mnist/train-images-idx3-ubyte.gz))
+
+##   kernel-bench                 builds the program that times and checks every tile shape of the kernels, for tuning
+kernel-bench: $(OUT)/kernel_bench
+
+##   bench-gpu                    the official networks on a GPU: JSON lines for results/, with MNIST=, BENCH_GROUPS=, BENCH_LINES=
+BENCH_GROUPS ?= planned unsaturated dead spgemm
+BENCH_LINES  ?= build/bench-gpu.jsonl
+bench-gpu: $(PROGRAM)
+	@./tests/bench/official_gpu.sh --spdnn $(PROGRAM) $(if $(MNIST),--mnist $(MNIST)) $(BENCH_OPTIONS) $(BENCH_LINES) $(BENCH_GROUPS)
+
+##   results                      the tables made of all JSON lines in results/
+results: build/.deps-TEST
+	@./tests/bench/tables.py $(sort $(dir $(wildcard results/*/*.jsonl)))

@@ -1,0 +1,22 @@
+# CUDA: whether this build has it, its compiler, and the files that need it.
+nvcc := $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc))
+NVCC := $(if $(nvcc),$(strip $(CCACHE) $(nvcc)))
+
+# Tests that need no device, lint and the sanitizers of the host take the program without CUDA unless GPU= is given.
+HOST_GPU := $(if $(filter command,$(firstword $(origin GPU))),$(GPU),0)
+ifeq ($(GPU),auto)
+  override GPU := $(if $(NVCC),1,0)
+endif
+ifeq ($(GPU)$(NVCC),1)
+  $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
+endif
+
+# The host half of an engine, which knows nothing of CUDA, is compiled and tested without it too.
+HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/program.cpp layers/library_plan.cpp resident/layout.cpp resident/rounds.cpp \
+	spmm/work_items.cpp)
+CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cuda/*' \( -name '*.cpp' -o -name '*.cu' \))))
+
+CUDA_CPPFLAGS := -DSPDNN_WITH_CUDA -isystem $(CUDA)/include
+CUDA_LDLIBS   := -L$(CUDA)/lib64 -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
+NVCCFLAGS     := -DSPDNN_WITH_CUDA -std=c++20 -O3 -lineinfo -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr \
+	$(foreach arch,$(ARCH),-gencode arch=compute_$(arch),code=sm_$(arch))

@@ -1,0 +1,19 @@
+# The Debian packages that the program, its tests and its tools need: the one place where they are declared. PACKAGE=PROOF
+# names what shows that the need is met, by whatever means: a header, a file with its absolute path, or else a command.
+BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
+	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h
+TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
+	python3 xz-utils=xz
+LINT_PACKAGES  := clang-format clang-tidy shellcheck
+FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
+BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h
+
+# One stamp for each list. What is missing is installed where that is allowed.
+build/.deps-%: make/packages.mk
+	@mkdir -p build
+	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
+	@touch $@
+
+##   deps                         checks for what building, testing and linting need; installs it where that is allowed
+.PHONY: deps
+deps: build/.deps-BUILD build/.deps-TEST build/.deps-LINT

@@ -1,0 +1,68 @@
+# The library, the program, and how a source file is compiled: the tests, too.
+OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),-portable)
+
+ifeq ($(origin CXX),default)
+  CXX := $(strip $(CCACHE) g++)
+endif
+INCLUDES := -Iinclude -Isrc -I$(OUT)/generated
+CPPFLAGS := $(INCLUDES) $(if $(filter 1,$(GPU)),$(CUDA_CPPFLAGS)) $(if $(filter 1,$(PORTABLE)),-DFMT_HEADER_ONLY)
+# -Wno-restrict, -Wno-stringop-overflow: false alarms of GCC 12 on std::string and fmt.
+CXXFLAGS := -std=c++20 -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
+	-Wno-restrict -Wno-stringop-overflow $(if $(filter 1,$(STRICT)),-Werror)
+CXXFLAGS_release := -O3
+CXXFLAGS_debug   := -O0 -g
+CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
+# A portable program needs a C++ runtime, and CUDA where asked for, but none of these libraries.
+LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
+ifeq ($(PORTABLE),1)
+  LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
+endif
+LDLIBS   += $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
+
+# One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
+ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
+  ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
+endif
+# All flags of one source file.
+flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
+	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS)
+
+$(OUT)/%.o: %.cpp | build/.deps-BUILD
+	@mkdir -p $(@D)
+	@echo 'CXX  $<'
+	@$(CXX) $(call flags,$<) -MMD -MP -c $< -o $@
+$(OUT)/%.cu.o: %.cu | build/.deps-BUILD
+	@mkdir -p $(@D)
+	@echo 'NVCC $<'
+	@$(NVCC) $(INCLUDES) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+
+# link,LIBRARIES: the recipe of a program made of objects and libraries.
+define link
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) $^ $1 $(LDLIBS) -o $@
+endef
+
+HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -path '*/cuda/*'))
+SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
+LIBRARY      := $(OUT)/libspdnn.a
+PROGRAM      := $(OUT)/spdnn
+
+$(LIBRARY): $(patsubst %,$(OUT)/%.o,$(SOURCES:.cpp=))
+	@rm -f $@
+	@ar rcs $@ $^
+$(PROGRAM): $(OUT)/src/main.o $(LIBRARY)
+	$(call link)
+build/spdnn: $(PROGRAM)
+	@ln -sfn $(patsubst build/%,%,$<) $@
+
+# The facts of this build, rewritten only when they change.
+$(OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp
+$(OUT)/generated/build_values.hpp: FORCE
+	@mkdir -p $(@D)
+	@{ echo '#define SPDNN_VERSION "$(VERSION)"'; \
+	   echo "#define SPDNN_COMMIT \"$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)\""; \
+	   echo "#define SPDNN_DIRTY $$([ -z "$$(git status --porcelain --untracked-files=no 2>/dev/null)" ] && echo 0 || echo 1)"; \
+	   echo '#define SPDNN_CUDA $(GPU)'; \
+	   echo '#define SPDNN_ARCH "$(if $(filter 1,$(GPU)),$(ARCH))"'; } > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

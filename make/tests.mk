@@ -1,0 +1,56 @@
+# Tests: units, kernels emulated on the CPU, the command line, mutants, writers and readers at once, and the device.
+UNIT_TESTS       := $(OUT)/spdnn_tests
+UNIT_OBJECTS     := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+# Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. They are not built beside kernels for
+# a device, nor with AddressSanitizer, which does not know of fibers.
+EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
+EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(EMULATED_OBJECTS))
+# A jump from one fiber's stack to another's, which _FORTIFY_SOURCE reports, is no mistake.
+EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
+EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-conversion -Wno-shadow -Wno-pedantic
+GPU_TESTS        := $(OUT)/spdnn_gpu_tests
+GPU_OBJECTS      := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
+GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)
+
+$(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
+$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)
+	$(call link,-lgtest -lgtest_main)
+$(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
+	$(call link,-l:libgtest.a)
+
+.PHONY: test run-test mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
+##   test                         unit tests, emulated kernels and command line tests; no GPU is needed
+##   hostile                      writers killed at random, writers and readers at once, for minutes;
+##                                HOSTILE="--kills 60 --pairs 20 --readers 20" does less
+test hostile: %: build/.deps-TEST
+	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
+run-test: $(PROGRAM) $(UNIT_TESTS)
+	@./tests/run.sh $(UNIT_TESTS) $(PROGRAM)
+run-hostile: $(PROGRAM)
+	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
+
+##   mutants                      does a test fail when the code is broken on purpose? MUTANTS="NAME ..." picks, with * and ?
+MUTANTS          ?= *
+MUTANTS_MAY_LIVE ?= 0
+mutants: build/.deps-TEST
+	@CXX='$(CXX)' ./tests/mutants/run.py --may-live $(MUTANTS_MAY_LIVE) '$(MUTANTS)'
+
+##   sanitize                     the unit tests with AddressSanitizer and UBSan, and a short run of every fuzzer
+sanitize: build/.deps-TEST
+	@$(MAKE) --no-print-directory BUILD=asan GPU=0 build/asan/spdnn_tests
+	./build/asan/spdnn_tests --gtest_brief=1
+	@$(MAKE) --no-print-directory fuzz FUZZ_RUNS=20000
+
+##   test-gpu                     the device tests; they skip, loudly, where there is no GPU
+##   sanitize-gpu                 compute-sanitizer over some of them, or over those of SANITIZE_FILTER=
+##   gpu-tests                    builds the device tests
+ifeq ($(GPU),1)
+gpu-tests: $(GPU_TESTS)
+test-gpu: $(GPU_TESTS)
+	@$(GPU_TESTS)
+sanitize-gpu: $(GPU_TESTS)
+	@PATH="$(CUDA)/bin:$$PATH" ./tests/gpu/on_device.sh $(OUT) $(OUT)/on_device sanitize
+else
+gpu-tests test-gpu sanitize-gpu:
+	@echo '$@ needs CUDA: install its toolkit or set CUDA=/path/to/cuda, then make $@ GPU=1' >&2; exit 2
+endif
