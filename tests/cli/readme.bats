@@ -22,9 +22,13 @@ setup() {
   [[ "$output" == *"PASSED: 1812 categories, missing 0, extra 0"* ]]
 }
 
-@test "the make targets exist" {
-  for target in all deps demo test mutants test-gpu sanitize-gpu test-mpi lint format format-check sanitize fuzz bench bench-gpu results clean help; do
-    run make -C "$BATS_TEST_DIRNAME/../.." -n "$target"
+@test "the make targets that make help and the README name exist" {
+  cd "$BATS_TEST_DIRNAME/../.." || return 1
+  targets=$({ make help | sed -n 's/^  \([a-z][a-z, -]*[a-z]\)  .*/\1/p' | tr -d ','; grep -oP '(^|`| {4})make \K[a-z-]+' "$readme"; } | sort -u)
+  for target in all test lint fuzz test-gpu results; do [[ $targets =~ (^|[[:space:]])$target([[:space:]]|$) ]]; done
+  for target in $targets; do
+    run make -n "$target"
+    echo "$target: $output"
     [ "$status" -eq 0 ]
   done
 }
