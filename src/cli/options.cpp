@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
@@ -47,14 +48,17 @@ void refuse_empty_values(const po::options_description& options, const po::varia
 /// has that in it.
 void refuse_unknown_options(const Arguments& arguments, const po::options_description& known,
                             const std::string& usage) {
+  bool awaits_value = false;
   for (const std::string& argument : arguments) {
-    if (argument == "--") return;
-    if (!argument.starts_with("--")) continue;
+    const bool is_value = std::exchange(awaits_value, false);
+    if (argument == "--" && !is_value) return;
+    if (argument == "--" || !argument.starts_with("--")) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    const auto* const option = name == "--" ? nullptr : known.find_nothrow(name.substr(2), false);
+    const auto* const option = name.size() == 2 ? nullptr : known.find_nothrow(name.substr(2), false);
     if (option == nullptr) throw UsageError(fmt::format("unrecognised option '{}'; usage: {}", name, usage));
     if (name.size() < argument.size() && option->semantic()->max_tokens() == 0)
       throw UsageError(fmt::format("option '{}' does not take any arguments; usage: {}", name, usage));
+    awaits_value = name.size() == argument.size() && option->semantic()->max_tokens() > 0;
   }
 }
 

@@ -25,6 +25,10 @@ TEST(Options, NamesThatLookLikePlaceholdersOfMessagesAreUnknown) {
   EXPECT_EQ(refusal({"--x%original_token%=3"}), "unrecognised option '--x%original_token%'; usage: spdnn test [IN]");
 }
 
+TEST(Options, TwoDashesThatAreAValueEndNoOptions) {
+  EXPECT_EQ(refusal({"--neurons", "--", "--x%option%="}), "unrecognised option '--x%option%'; usage: spdnn test [IN]");
+}
+
 TEST(Options, PercentSignsInValuesAndFileNamesMeanNothing) {
   EXPECT_EQ(refusal({"--neurons=%value%", "100%.tsv"}), "taken");
   EXPECT_EQ(refusal({"--", "--100%.tsv"}), "taken");
