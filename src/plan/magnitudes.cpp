@@ -9,7 +9,7 @@
 #include <mutex>
 #include <span>
 
-#include "plan/rows.hpp"
+#include "plan/passes/renaming.hpp"
 
 namespace spdnn::planning {
 

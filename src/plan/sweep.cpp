@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"
-#include "plan/rows.hpp"
 
 namespace spdnn::planning {
 

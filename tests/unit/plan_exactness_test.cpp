@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/parallel.hpp"
+#include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/planner.hpp"
-#include "plan/rows.hpp"
 #include "plan_nets.hpp"
 
 namespace spdnn {

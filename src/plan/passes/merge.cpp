@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "plan/passes/renaming.hpp"
 #include "plan/passes/saturation.hpp"
-#include "plan/rows.hpp"
 
 namespace spdnn::planning {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/rows.hpp"
+#include "plan/passes/renaming.hpp"
 
 namespace spdnn::planning {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "plan/rows.hpp"
+#include "plan/passes/renaming.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

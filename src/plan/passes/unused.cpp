@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
-#include "plan/rows.hpp"
+#include "plan/passes/renaming.hpp"
 
 namespace spdnn::planning {
 

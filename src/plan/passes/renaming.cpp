@@ -1,4 +1,4 @@
-#include "plan/rows.hpp"
+#include "plan/passes/renaming.hpp"
 
 #include <omp.h>
 
