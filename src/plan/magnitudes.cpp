@@ -9,7 +9,8 @@
 #include <mutex>
 #include <span>
 
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
+#include "plan/passes/row_sums.hpp"
 
 namespace spdnn::planning {
 

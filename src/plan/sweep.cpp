@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/parallel_rows.hpp"
 #include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/parallel.hpp"
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"
@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, ExactPasses, ::testing::ValuesIn(variant_name
 
 TEST(DeepNetworks, ReduceAsShallowOnesDo) {
   const Index enough = 4 * static_cast<Index>(host_threads());
-  ASSERT_TRUE(planning::enough_for_all_threads(enough));
-  ASSERT_FALSE(planning::enough_for_all_threads(enough - 1));
+  ASSERT_TRUE(enough_for_all_threads(enough));
+  ASSERT_FALSE(enough_for_all_threads(enough - 1));
   int twins_of_twins = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Network network = NetworkLottery(seed).network(enough + 2);

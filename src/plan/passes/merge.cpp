@@ -5,7 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
+#include "plan/passes/row_sums.hpp"
 #include "plan/passes/saturation.hpp"
 
 namespace spdnn::planning {

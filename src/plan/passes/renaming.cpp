@@ -1,33 +1,14 @@
 #include "plan/passes/renaming.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "core/parallel.hpp"
+#include "core/parallel_rows.hpp"
 
 namespace spdnn::planning {
 
 namespace {
-
-/// Entries (4 B each, more with values) below which waking another thread costs more than it saves.
-constexpr Offset kEntriesPerPiece = 1U << 16;
-
-/// First row at or behind the given share of the work, a row weighing as one entry more than it has.
-Index row_at(const CsrMatrix& matrix, Offset weight) {
-  Index low = 0;
-  Index high = matrix.rows;
-  while (low < high) {
-    const Index middle = low + (high - low) / 2;
-    if (matrix.offsets[middle] + middle < weight)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 bool reads_zeros(const CsrMatrix& matrix, std::span<const Index> rows, const Array<Index>& map) {
   if (std::find(map.begin(), map.end(), kAlwaysZero) == map.end()) return false;
@@ -84,42 +65,6 @@ CsrMatrix select_matrix(const CsrMatrix& matrix, std::span<const Index> rows, co
 }
 
 }  // namespace
-
-std::size_t useful_pieces(Offset entries) {
-  if (omp_in_parallel() != 0) return 1;
-  return std::clamp<std::size_t>(entries / kEntriesPerPiece, 1, static_cast<std::size_t>(host_threads()));
-}
-
-bool enough_for_all_threads(std::size_t layers) { return layers >= 4 * static_cast<std::size_t>(host_threads()); }
-
-void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work) {
-  if (enough_for_all_threads(layers)) return parallel_for(layers, work);
-  for (std::size_t k = 0; k < layers; ++k) work(k);
-}
-
-void for_row_ranges(const CsrMatrix& matrix, const std::function<void(Index begin, Index end)>& work) {
-  const Offset weight = matrix.entries() + matrix.rows;
-  const std::size_t threads = useful_pieces(weight);
-  const std::size_t pieces = threads == 1 ? 1 : 4 * threads;
-  parallel_for(pieces, [&](std::size_t piece) {
-    const Index begin = row_at(matrix, weight / pieces * piece);
-    const Index end = piece + 1 == pieces ? matrix.rows : row_at(matrix, weight / pieces * (piece + 1));
-    if (begin < end) work(begin, end);
-  });
-}
-
-RowSum row_sum(const CsrMatrix& weights, Index row) {
-  if (weights.uniform()) {
-    const double sum = static_cast<double>(weights.degree(row)) * weights.value;
-    return {sum, std::abs(sum)};
-  }
-  RowSum result;
-  for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
-    result.sum += weights.values[k];
-    result.absolute += std::abs(weights.values[k]);
-  }
-  return result;
-}
 
 Layer select_rows(const Layer& layer, std::span<const Index> rows, const Storage& inputs) {
   Layer result;

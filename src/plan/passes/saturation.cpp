@@ -4,7 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
+#include "plan/passes/row_sums.hpp"
 
 namespace spdnn::planning {
 

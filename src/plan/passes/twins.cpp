@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
-#include "plan/passes/renaming.hpp"
+#include "core/parallel_rows.hpp"
 
 namespace spdnn::planning {
 

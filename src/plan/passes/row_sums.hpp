@@ -1,0 +1,14 @@
+#pragma once
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn::planning {
+
+/// What the weights of one row add up to.
+struct RowSum {
+  double sum = 0;
+  double absolute = 0;  ///< of their absolute values
+};
+RowSum row_sum(const CsrMatrix& weights, Index row);
+
+}  // namespace spdnn::planning
