@@ -6,7 +6,7 @@
 
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
-#include "engines/memory.hpp"
+#include "engines/devices.hpp"
 #include "io/files.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"

@@ -5,16 +5,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/host_memory.hpp"
+
 namespace spdnn {
 
 std::shared_ptr<std::byte> allocate_bytes(std::size_t size) {
-  constexpr std::size_t kCacheLine = 64;
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  const bool huge = size >= kHugePage;
-  const std::size_t alignment = huge ? kHugePage : kCacheLine;
+  constexpr std::size_t kTwoCacheLines = 128;  // which processors fetch together
+  const bool huge = size >= kHugePageBytes;
+  const std::size_t alignment = huge ? kHugePageBytes : kTwoCacheLines;
   void* memory = nullptr;
   if (::posix_memalign(&memory, alignment, size) != 0) throw std::bad_alloc();
-  if (huge) ::madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // whole pages of this block only
+  if (huge) ::madvise(memory, size / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);  // whole pages of this block only
   return {static_cast<std::byte*>(memory), [](std::byte* start) { std::free(start); }};
 }
 

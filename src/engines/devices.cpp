@@ -2,52 +2,49 @@
 
 #include "core/stopwatch.hpp"
 
-#ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/layers/twins.hpp"
-#include "engines/cuda/runtime/device_info.hpp"
-#endif
-
 namespace spdnn {
 
-std::string why_unusable(Device device, [[maybe_unused]] int ordinal) {
-  if (device == Device::cpu) return {};
+namespace {
+
 #ifdef SPDNN_WITH_CUDA
-  std::string why_not;
-  cuda::cuda_available(&why_not, ordinal);
-  return why_not;
+const Backend& cuda_backend() { return kCudaBackend; }
 #else
-  return "built without CUDA: make GPU=1";
-#endif
+/// Stands where a build has no CUDA.
+const Backend& cuda_backend() {
+  static constexpr Backend kAbsent{
+      .why_unusable = [](int) -> std::string { return "built without CUDA: make GPU=1"; },
+      .names = [](int) { return DeviceNames{}; },
+      .start_up = [](int) {},
+      .twin_finder = [](int) { return planning::TwinFinder{}; },
+      .memory_budget = [](const EngineOptions&) { return std::size_t{0}; },
+      .copy_bytes_per_second = [](const EngineOptions&) { return 0.0; },
+  };
+  return kAbsent;
 }
-
-DeviceNames device_names([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
-#ifdef SPDNN_WITH_CUDA
-  if (device == Device::cuda) {
-    const cuda::DeviceInfo info = cuda::device_info(ordinal);
-    return {info.name, info.driver, info.runtime};
-  }
 #endif
-  return {};
-}
 
-double start_up([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
+const Backend& backend(Device device) { return device == Device::cpu ? kCpuBackend : cuda_backend(); }
+
+}  // namespace
+
+std::string why_unusable(Device device, int ordinal) { return backend(device).why_unusable(ordinal); }
+
+DeviceNames device_names(Device device, int ordinal) { return backend(device).names(ordinal); }
+
+double start_up(Device device, int ordinal) {
   const Stopwatch watch;
-#ifdef SPDNN_WITH_CUDA
-  if (device == Device::cuda) cuda::start_up(ordinal);
-#endif
+  backend(device).start_up(ordinal);
   return watch.seconds();
 }
 
-planning::TwinFinder twin_finder([[maybe_unused]] Device device, [[maybe_unused]] int ordinal) {
-#ifdef SPDNN_WITH_CUDA
-  if (device == Device::cuda)
-    return [ordinal](std::span<const Layer> layers) {
-      EngineOptions options;
-      options.device = ordinal;
-      return cuda::find_twins(layers, options).first;
-    };
-#endif
-  return {};
+planning::TwinFinder twin_finder(Device device, int ordinal) { return backend(device).twin_finder(ordinal); }
+
+std::size_t memory_budget(Device device, const EngineOptions& options) {
+  return backend(device).memory_budget(options);
+}
+
+double copy_bytes_per_second(Device device, const EngineOptions& options) {
+  return backend(device).copy_bytes_per_second(options);
 }
 
 }  // namespace spdnn

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
+#include "engines/backend.hpp"
 #include "plan/passes/twins.hpp"
 #include "spdnn/engine.hpp"
 
@@ -10,12 +12,7 @@ namespace spdnn {
 /// Why variants of `device` cannot run here: one line that says what would help; empty where they can.
 std::string why_unusable(Device device, int ordinal = 0);
 
-/// The device that variants of `device` run on, as reports name it; all empty for the CPU.
-struct DeviceNames {
-  std::string name;
-  std::string driver;
-  std::string cuda;
-};
+/// The device that variants of `device` run on.
 DeviceNames device_names(Device device, int ordinal = 0);
 
 /// Makes a device ready for its first use, for all threads, and returns the seconds that this took: on CUDA driver,
@@ -24,5 +21,13 @@ double start_up(Device device, int ordinal = 0);
 
 /// What finds twins for the planner on a device; empty for the CPU, which the planner knows itself.
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
+
+/// Bytes that an engine may take on its device now, besides what the plan and the images already hold: on the host,
+/// nine tenths of available_host_bytes(); on a CUDA device, see cuda::memory_budget().
+std::size_t memory_budget(Device device, const EngineOptions& options);
+
+/// Bytes read and written per second by a plain copy of 1 GiB (less where memory is short) on the device, the best of
+/// ten: the ceiling that timings are compared with.
+double copy_bytes_per_second(Device device, const EngineOptions& options);
 
 }  // namespace spdnn

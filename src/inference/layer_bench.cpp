@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <vector>
 
-#include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
-#include "engines/memory.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
-
-#ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/runtime/device_info.hpp"
-#endif
 
 namespace spdnn {
 
@@ -44,23 +37,6 @@ Plan make_layers(const LayerBench& bench) {
   const double mean = 2.0 / bench.degree;
   if (bench.distinct) family.law = WeightLaw{WeightLaw::Kind::normal, mean, mean / 4};
   return make_plan(generate_random(family), parse_passes("dead"));
-}
-
-double host_copy_bytes_per_second(const EngineOptions& options) {
-  constexpr std::size_t kMost = std::size_t{1} << 30U;
-  const std::size_t bytes = std::min(kMost, memory_budget(Device::cpu, options) / 4);
-  const auto threads = static_cast<std::size_t>(host_threads(options.threads));
-  std::vector<char> from(bytes, 1);
-  std::vector<char> to(bytes, 2);
-  double best_seconds = HUGE_VAL;
-  for (int run = 0; run < 10; ++run) {
-    const Stopwatch watch;
-    parallel_ranges(bytes, threads, [&](auto, std::size_t begin, std::size_t end) {
-      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
-    });
-    best_seconds = std::min(best_seconds, watch.seconds());
-  }
-  return 2.0 * static_cast<double>(bytes) / best_seconds;
 }
 
 }  // namespace
@@ -95,13 +71,6 @@ LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const L
   timing.edges = static_cast<double>(timing.images) * static_cast<double>(layer_edges);
   timing.bytes = plan.bytes() / plan.depth() + 2 * sizeof(float) * std::size_t{timing.images} * bench.neurons;
   return timing;
-}
-
-double copy_bytes_per_second(Device device, const EngineOptions& options) {
-#ifdef SPDNN_WITH_CUDA
-  if (device == Device::cuda) return cuda::copy_bytes_per_second(options);
-#endif
-  return device == Device::cpu ? host_copy_bytes_per_second(options) : 0.0;
 }
 
 }  // namespace spdnn

@@ -40,8 +40,4 @@ LayerProblem make_problem(const LayerBench& bench);
 LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const LayerProblem& problem,
                         const EngineOptions& options);
 
-/// The ceiling that timings are compared with: bytes read and written per second by a plain copy of 1 GiB (less where
-/// memory is short) on the device, the best of ten.
-double copy_bytes_per_second(Device device, const EngineOptions& options);
-
 }  // namespace spdnn

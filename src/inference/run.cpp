@@ -9,7 +9,7 @@
 #include "core/bytes_text.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/stopwatch.hpp"
-#include "engines/memory.hpp"
+#include "engines/devices.hpp"
 #include "engines/overflow.hpp"
 #include "spdnn/error.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/stopwatch.hpp"
-#include "engines/memory.hpp"
+#include "engines/devices.hpp"
 #include "inference/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/host_memory.hpp"
 #include "spdnn/array.hpp"
 
 namespace spdnn {
@@ -57,7 +58,6 @@ class GrowingArray {
 
  private:
   static constexpr std::size_t kPage = 4096;
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
   static std::size_t pages(std::size_t size) { return (size * sizeof(T) + kPage - 1) / kPage * kPage; }
 
@@ -75,7 +75,7 @@ class GrowingArray {
     data_ = static_cast<T*>(fresh);
     bytes_ = bytes;
     // Scattered writes into hundreds of MB miss the TLB on every one with small pages; the advice may be refused.
-    if (bytes >= 8 * kHugePage) ::madvise(fresh, bytes, MADV_HUGEPAGE);
+    if (bytes >= 8 * kHugePageBytes) ::madvise(fresh, bytes, MADV_HUGEPAGE);
   }
 
   T* data_ = nullptr;

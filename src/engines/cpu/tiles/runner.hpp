@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "engines/cpu/tiles/host_memory.hpp"
+#include "core/host_memory.hpp"
 #include "engines/cpu/tiles/inputs.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
 #include "engines/cpu/tiles/settler.hpp"

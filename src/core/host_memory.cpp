@@ -1,4 +1,4 @@
-#include "engines/memory.hpp"
+#include "core/host_memory.hpp"
 
 #include <unistd.h>
 
@@ -7,10 +7,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-
-#ifdef SPDNN_WITH_CUDA
-#include "engines/cuda/runtime/device_info.hpp"
-#endif
 
 namespace spdnn {
 
@@ -26,7 +22,7 @@ std::optional<std::size_t> number_in(const std::string& file) {
   return std::nullopt;
 }
 
-std::size_t available_on_host() {
+std::size_t available_on_system() {
   std::ifstream stream("/proc/meminfo");
   for (std::string name; stream >> name;) {
     std::size_t kibibytes = 0;
@@ -80,12 +76,6 @@ std::size_t left_in_cgroups() {
 
 }  // namespace
 
-std::size_t memory_budget(Device device, [[maybe_unused]] const EngineOptions& options) {
-#ifdef SPDNN_WITH_CUDA
-  if (device == Device::cuda) return cuda::memory_budget(options);
-#endif
-  if (device != Device::cpu) return 0;
-  return std::min(available_on_host(), left_in_cgroups()) / 10 * 9;
-}
+std::size_t available_host_bytes() { return std::min(available_on_system(), left_in_cgroups()); }
 
 }  // namespace spdnn

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "plan/passes/twins.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+/// A device as reports name it; all empty for the CPU.
+struct DeviceNames {
+  std::string name;
+  std::string driver;
+  std::string cuda;
+};
+
+/// What one kind of device can be asked, whichever variant runs on it; see engines/devices.hpp, which is how the
+/// program asks.
+struct Backend {
+  std::string (*why_unusable)(int ordinal);
+  DeviceNames (*names)(int ordinal);
+  void (*start_up)(int ordinal);
+  planning::TwinFinder (*twin_finder)(int ordinal);
+  std::size_t (*memory_budget)(const EngineOptions& options);
+  double (*copy_bytes_per_second)(const EngineOptions& options);
+};
+
+extern const Backend kCpuBackend;
+extern const Backend kCudaBackend;  ///< defined in builds with CUDA
+
+}  // namespace spdnn

@@ -1,0 +1,48 @@
+// What the CPU answers as a device.
+
+#include "engines/backend.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "core/host_memory.hpp"
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::size_t memory_budget(const EngineOptions&) { return available_host_bytes() / 10 * 9; }
+
+double copy_bytes_per_second(const EngineOptions& options) {
+  constexpr std::size_t kMost = std::size_t{1} << 30U;
+  const std::size_t bytes = std::min(kMost, memory_budget(options) / 4);
+  const auto threads = static_cast<std::size_t>(host_threads(options.threads));
+  std::vector<char> from(bytes, 1);
+  std::vector<char> to(bytes, 2);
+  double best_seconds = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 10; ++run) {
+    const Stopwatch watch;
+    parallel_ranges(bytes, threads, [&](auto, std::size_t begin, std::size_t end) {
+      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+    });
+    best_seconds = std::min(best_seconds, watch.seconds());
+  }
+  return 2.0 * static_cast<double>(bytes) / best_seconds;
+}
+
+}  // namespace
+
+constinit const Backend kCpuBackend{
+    .why_unusable = [](int) { return std::string(); },
+    .names = [](int) { return DeviceNames{}; },
+    .start_up = [](int) {},
+    .twin_finder = [](int) { return planning::TwinFinder{}; },
+    .memory_budget = memory_budget,
+    .copy_bytes_per_second = copy_bytes_per_second,
+};
+
+}  // namespace spdnn
