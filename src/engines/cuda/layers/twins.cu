@@ -16,9 +16,9 @@
 #include <optional>
 
 #include "core/parallel.hpp"
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/layers/packing.hpp"
 #include "engines/cuda/layers/twins.hpp"
-#include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "plan/passes/twins.hpp"

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
-#include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "spdnn/engine.hpp"
 

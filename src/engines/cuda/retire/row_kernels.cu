@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cub/block/block_reduce.cuh>
 
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
-#include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 

@@ -8,8 +8,8 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
-#include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/cuda/spgemm/kernels.hpp"

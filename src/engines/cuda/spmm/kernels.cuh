@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
-#include "engines/cuda/retire/sorted_duplicates.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/cuda/spmm/work_items.hpp"
 

@@ -6,7 +6,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/functional>
 
-#include "engines/cuda/retire/sorted_duplicates.hpp"
+#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 
