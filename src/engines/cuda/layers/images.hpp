@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engines/cuda/retire/row_kernels.hpp"
+#include "engines/cuda/layers/layer.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/plan.hpp"

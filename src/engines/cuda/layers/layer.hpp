@@ -33,6 +33,10 @@ struct DeviceLayer {
   SPDNN_HOST_DEVICE float bias_of(Index row) const { return biases != nullptr ? biases[row] : bias; }
 };
 
+/// How activations are held densely: one row per image with its neurons side by side, or one row per neuron with its
+/// images side by side.
+enum class Layout { by_image, by_neuron };
+
 /// What follows the product, the same for all layers of a plan: Y = min(cap, max(0, Z + bias)).
 struct Activation {
   float cap = 0.0F;         ///< +infinity where the network has none

@@ -22,8 +22,6 @@ constexpr unsigned kBlock = 256;
 constexpr unsigned kNeuronsPerThread = 32;
 static_assert(kBlock % 32 == 0);
 
-__global__ void probe_kernel() {}
-
 template <class Step>
 __global__ void by_image_kernel(const float* from, float* to, Index images, Index neurons, Step step,
                                 std::uint32_t* flags) {
@@ -138,13 +136,6 @@ dim3 strips(Index images, Index neurons) {
 }
 
 }  // namespace
-
-bool has_code_for_device() {
-  cudaFuncAttributes attributes{};
-  if (cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess) return true;
-  cudaGetLastError();
-  return false;
-}
 
 void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
               float error_bound, std::uint32_t* flags, cudaStream_t stream) {

@@ -7,11 +7,8 @@
 #include "engines/cuda/layers/layer.hpp"
 
 /// Kernels that every variant shares: what follows the product, on activations held densely. Launches only; nothing
-/// here allocates or waits. Two layouts: by image (a row an image, neurons contiguous) and by neuron (a row a neuron,
-/// images contiguous).
+/// here allocates or waits.
 namespace spdnn::cuda {
-
-enum class Layout { by_image, by_neuron };
 
 /// What the activations of one image look like, OR-ed together over its neurons.
 inline constexpr std::uint32_t kLives = 1;    ///< some activation is not zero in the given order of summation
@@ -26,9 +23,6 @@ SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, f
   const std::uint32_t lives = sum > bound ? kLives : 0;
   return lives | (sum > -bound ? kMayLive : 0) | (sum < cap + bound ? kMayMiss : 0);
 }
-
-/// Whether this build has code for the current device.
-bool has_code_for_device();
 
 /// y = activation(z) for a layer's products of `images` images, and each image's flags. In place where y == z.
 /// Reads and writes 4 bytes per activation each.

@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "core/build_info.hpp"
-#include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/staging.hpp"

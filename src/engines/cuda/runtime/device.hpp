@@ -7,6 +7,9 @@
 
 namespace spdnn::cuda {
 
+/// Whether this build has code for the current device.
+bool has_code_for_device();
+
 /// Makes the device of `options` this thread's current one and keeps its pool from handing memory back to the driver
 /// at each synchronisation. Every engine calls it first. DeviceError where the device cannot be used.
 void use_device(const EngineOptions& options);
