@@ -27,11 +27,11 @@ struct EngineOptions {
 };
 
 /// What became of one loaded image.
-/// An image whose row equals another's from some layer on points to it; chains end at an image with a fate of its own.
-struct Fate {
-  enum class Kind : std::uint8_t { undecided, dead, saturated, same_as, borderline };
+/// An image whose row equals another's from some layer on points to it; chains end at an image that is none.
+struct ImageState {
+  enum class Kind : std::uint8_t { undecided, dead, saturated, duplicate, borderline };
   Kind kind = Kind::undecided;
-  Index same_as = 0;  ///< the image whose row it shares (Kind::same_as)
+  Index duplicate_of = 0;  ///< the image whose row it shares (Kind::duplicate)
 };
 
 /// An image in which a sum, its bias included, became infinite or no number at all, and the first such layer (0-based).
@@ -48,8 +48,8 @@ struct Outcome {
   Categories categories;  ///< 0-based within the loaded images
   /// Images not all-zero after each layer, those in `borderline` left out; -1 where the engine did not count.
   std::vector<std::int64_t> alive;
-  /// Images retired at the cap, and images that became another's copy: how many depends on which images an engine
-  /// happens to compare, and may differ from run to run.
+  /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
+  /// engine happens to compare, and may differ from run to run.
   std::int64_t saturated = 0;
   std::int64_t identical = 0;
   std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
@@ -70,13 +70,13 @@ class Engine {
   /// Back before layer 0 with every loaded image undecided. Cheap: no image is converted or copied again.
   virtual void reset() = 0;
   /// Runs layers first, first+1, ... below `until`, at least one; returns the next layer to run. An engine may fuse
-  /// layers, and may return plan.depth() early once every image is settled (never when until < depth).
+  /// layers, and may return plan.depth() early once every image is retired (never when until < depth).
   /// Asynchronous on a device.
   virtual Index advance(Index first, Index until) = 0;
   /// Waits for the device; valid after advance() returned plan.depth().
   virtual Outcome outcome() = 0;
   /// Tests and --verify: every loaded image's stored activations after the last advanced layer, row-major
-  /// images x stored neurons, settled images filled in (zeros, cap, the twin's row).
+  /// images x stored neurons, retired images filled in (zeros, cap, the twin's row).
   virtual std::vector<double> activations() = 0;
 };
 

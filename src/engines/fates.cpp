@@ -2,16 +2,16 @@
 
 namespace spdnn {
 
-Outcome resolve(std::span<const Fate> fates) {
+Outcome resolve(std::span<const ImageState> states) {
   Outcome outcome;
-  for (Index image = 0; image < fates.size(); ++image) {
+  for (Index image = 0; image < states.size(); ++image) {
     Index owner = image;
-    while (fates[owner].kind == Fate::Kind::same_as) owner = fates[owner].same_as;
-    const Fate::Kind end = fates[owner].kind;
-    if (end == Fate::Kind::undecided || end == Fate::Kind::saturated) outcome.categories.push_back(image);
-    if (end == Fate::Kind::borderline) outcome.borderline.push_back(image);
-    if (fates[image].kind == Fate::Kind::saturated) ++outcome.saturated;
-    if (fates[image].kind == Fate::Kind::same_as) ++outcome.identical;
+    while (states[owner].kind == ImageState::Kind::duplicate) owner = states[owner].duplicate_of;
+    const ImageState::Kind end = states[owner].kind;
+    if (end == ImageState::Kind::undecided || end == ImageState::Kind::saturated) outcome.categories.push_back(image);
+    if (end == ImageState::Kind::borderline) outcome.borderline.push_back(image);
+    if (states[image].kind == ImageState::Kind::saturated) ++outcome.saturated;
+    if (states[image].kind == ImageState::Kind::duplicate) ++outcome.identical;
   }
   return outcome;
 }

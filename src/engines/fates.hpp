@@ -6,8 +6,8 @@
 
 namespace spdnn {
 
-/// Turns the fates of the loaded images after the last layer into the outcome: an image is a category when it, or the
-/// image it became a copy of, is undecided (a row with non-zeros) or saturated. `alive` is left to the engine.
-Outcome resolve(std::span<const Fate> fates);
+/// Turns the states of the loaded images after the last layer into the outcome: an image is a category when it, or the
+/// image it became a duplicate of, is undecided (a row with non-zeros) or saturated. `alive` is left to the engine.
+Outcome resolve(std::span<const ImageState> states);
 
 }  // namespace spdnn

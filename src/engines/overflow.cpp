@@ -29,11 +29,12 @@ void require_no_overflow(const EngineOptions& options, std::string_view variant)
                     variant, to_string(options.precision)));
 }
 
-std::vector<Overflow> collect_overflow(std::span<const Fate> fates, std::span<const Index> first_layers) {
+std::vector<Overflow> collect_overflow(std::span<const ImageState> states, std::span<const Index> first_layers) {
   std::vector<Overflow> found;
   for (Index image = 0; image < first_layers.size(); ++image) {
     Index owner = image;
-    while (first_layers[owner] == kNoOverflow && fates[owner].kind == Fate::Kind::same_as) owner = fates[owner].same_as;
+    while (first_layers[owner] == kNoOverflow && states[owner].kind == ImageState::Kind::duplicate)
+      owner = states[owner].duplicate_of;
     if (first_layers[owner] != kNoOverflow) found.push_back({image, first_layers[owner]});
   }
   return found;

@@ -23,6 +23,6 @@ inline constexpr Index kNoOverflow = kMaxIndex;  ///< layer of an image whose su
 
 /// Outcome::overflow from the first layer of each image's overflow. Images that have overflowed never become copies nor
 /// have any, so that a copy overflows where its owner does.
-std::vector<Overflow> collect_overflow(std::span<const Fate> fates, std::span<const Index> first_layers);
+std::vector<Overflow> collect_overflow(std::span<const ImageState> states, std::span<const Index> first_layers);
 
 }  // namespace spdnn

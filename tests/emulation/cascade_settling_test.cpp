@@ -51,7 +51,7 @@ TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
   Trip trip(plan, images, {32, 4, 16, 3});
   trip.run(plan.depth());
   EXPECT_EQ(trip.activations(plan.depth()), reference->activations());
-  EXPECT_EQ(trip.copies(), 1U);  // of the row that the hash's place in the table names
+  EXPECT_EQ(trip.duplicates(), 1U);  // of the row that the hash's place in the table names
 }
 
 /// Every neuron reads one input, or the neuron of its number, so often.

@@ -9,7 +9,7 @@ namespace {
 using testing::Dice;
 
 TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
-  Index copies = 0;
+  Index duplicates = 0;
   std::size_t live = 0;
   for (const Index width : {37U, 96U}) {
     Dice dice(width);
@@ -38,14 +38,14 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
             const Outcome expected = reference->outcome();
             EXPECT_EQ(trip.categories(), expected.categories);
             EXPECT_EQ(trip.alive(), expected.alive);
-            copies += trip.copies();
+            duplicates += trip.duplicates();
             live += expected.categories.size();
           }
         }
       }
     }
   }
-  EXPECT_GT(copies, 100U);
+  EXPECT_GT(duplicates, 100U);
   EXPECT_GT(live, 1000U);
 }
 

@@ -21,7 +21,7 @@ TEST(EmulatedResident, EqualHashesAreNotTrusted) {
     check_shape<float, 2, 2, 1024, 16, 2>(plan, images, 4, by_layer, seen);
   }
   EXPECT_EQ(seen.runs, 4);
-  EXPECT_EQ(seen.copies, 4U);  // of the row that the hash's place in the table names, in each run
+  EXPECT_EQ(seen.duplicates, 4U);  // of the row that the hash's place in the table names, in each run
 }
 
 /// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.

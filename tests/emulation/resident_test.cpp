@@ -59,7 +59,7 @@ TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
 }
 
 /// Images of 13 kinds, alike where the first layer reads them: in long phases tiles are shared by two blocks.
-TEST(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
+TEST(EmulatedResident, DuplicatesAreFoundAndEndAsTheirOwnersDo) {
   constexpr Index kWidth = 45;
   constexpr Index kImages = 100;
   Seen seen;
@@ -89,7 +89,7 @@ TEST(EmulatedResident, CopiesAreFoundAndShareTheirOwnersFate) {
       }
     }
   }
-  EXPECT_GT(seen.copies, 500U);
+  EXPECT_GT(seen.duplicates, 500U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The CUDA floor alone: layers resident and streamed, images in both forms and layouts, settling of rows, errors.
+// The CUDA floor alone: layers resident and streamed, images in both forms and layouts, retiring of rows, errors.
 
 #include <numeric>
 #include <random>
@@ -241,23 +241,23 @@ TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
       upload(rows.flags(), flags);
     };
     set_flags({kAlive, kMayMiss, kAlive, kAlive, kAlive, kAlive});  // image 1 is empty
-    rows.settle(0);
+    rows.retire(0);
     EXPECT_EQ(rows.kept_rows(), 5U);
     set_flags({kAlive, kMayMiss, kMayMiss, kFull, kAlive, kAlive});  // image 2 dies; 3 is full, too early
-    rows.settle(1);
+    rows.retire(1);
     EXPECT_EQ(rows.kept_rows(), 4U);
     rows.compact(4);
     EXPECT_EQ(rows.image_of_rows(), (std::vector<Index>{0, 3, 4, 5}));
     set_flags({kAlive, kFull, kAlive, kMayMiss});  // image 3 is retired, 5 dies
-    rows.settle(2);
+    rows.retire(2);
     EXPECT_EQ(rows.kept_rows(), 2U);
     set_flags({kAlive, kFull, kMayMiss, kMayMiss});  // not compacted: rows of 3 and 5 are not counted again; 4 dies
-    rows.settle(3);
+    rows.retire(3);
     const Outcome outcome = rows.outcome();
     EXPECT_EQ(outcome.categories, (Categories{0, 3}));
     EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{4, 3, 2}));
     EXPECT_EQ(outcome.saturated, 1);
-    const auto all = rows.fill_settled(2, {1, 2, 3, 4, 5, 6, 7, 8});
+    const auto all = rows.fill_retired(2, {1, 2, 3, 4, 5, 6, 7, 8});
     EXPECT_EQ(all, (std::vector<double>{1, 2, 0, 0, 0, 0, 32, 32, 0, 0, 0, 0}));
   }
 }
@@ -272,7 +272,7 @@ TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
   constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
   check(cudaStreamSynchronize(stream));
   upload(rows.flags(), {kMayMiss, kMayMiss, kAlive, kAlive});
-  rows.settle(1);
+  rows.retire(1);
   rows.compact(rows.kept_rows());
   EXPECT_EQ(rows.outcome().categories, (Categories{2, 3}));
 }

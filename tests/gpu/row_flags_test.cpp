@@ -56,15 +56,15 @@ TEST_F(RowFlagsTest, WithMergeImagesThatAreRunAgainAreNotCounted) {
     rows.reset();
     constexpr std::uint32_t kUnsure = kMayLive | kMayMiss;
     constexpr std::uint32_t kAlive = kLives | kUnsure;
-    const auto settle = [&](Index layers_done, const std::vector<std::uint32_t>& flags) {
+    const auto retire = [&](Index layers_done, const std::vector<std::uint32_t>& flags) {
       check(cudaStreamSynchronize(stream));
       upload(rows.flags(), flags);
-      rows.settle(layers_done);
+      rows.retire(layers_done);
     };
-    settle(0, {kAlive, kAlive, kAlive, kAlive, kAlive});
-    settle(1, {kAlive, kUnsure, kUnsure, kUnsure, kAlive});
-    settle(2, {kAlive, kAlive, kMayMiss, kUnsure, kMayMiss});
-    settle(3, {kAlive, kAlive, kMayMiss, kUnsure, kMayMiss});
+    retire(0, {kAlive, kAlive, kAlive, kAlive, kAlive});
+    retire(1, {kAlive, kUnsure, kUnsure, kUnsure, kAlive});
+    retire(2, {kAlive, kAlive, kMayMiss, kUnsure, kMayMiss});
+    retire(3, {kAlive, kAlive, kMayMiss, kUnsure, kMayMiss});
     const Outcome outcome = rows.outcome();
     EXPECT_EQ(outcome.categories, Categories{});
     EXPECT_EQ(outcome.borderline, (std::vector<Index>{0, 1, 2, 3}));  // those that end alive too
@@ -82,20 +82,20 @@ TEST_F(RowFlagsTest, OverflowIsNotedOnceAndBarsCopies) {
     rows.reset();
     constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
     constexpr std::uint32_t kOver = kAlive | kOverflowed;
-    const auto settle = [&](Index layers_done, const std::vector<std::uint32_t>& flags) {
+    const auto retire = [&](Index layers_done, const std::vector<std::uint32_t>& flags) {
       check(cudaStreamSynchronize(stream));
       upload(rows.flags(), flags);
-      rows.settle(layers_done);
+      rows.retire(layers_done);
     };
-    settle(2, {kAlive, kOver, kAlive, kAlive});
-    settle(3, {kAlive, kOver, kAlive, kAlive});
-    settle(4, {kAlive, kAlive, kAlive, kAlive});
+    retire(2, {kAlive, kOver, kAlive, kAlive});
+    retire(3, {kAlive, kOver, kAlive, kAlive});
+    retire(4, {kAlive, kAlive, kAlive, kAlive});
     check(cudaStreamSynchronize(stream));
     upload(rows.identical().hashes(), std::vector<std::uint64_t>{7, 7, 7, 8});  // of three equal rows
-    rows.find_copies();
-    rows.settle_copies();
+    rows.find_duplicates();
+    rows.retire_duplicates();
     EXPECT_EQ(rows.kept_rows(), 3U) << "image 2 is image 0's copy; image 1 has overflowed";
-    settle(5, {kOver, kAlive, kAlive, kAlive});
+    retire(5, {kOver, kAlive, kAlive, kAlive});
     EXPECT_EQ(rows.outcome().overflow, (std::vector<Overflow>{{0, 4}, {1, 1}, {2, 4}}));
   }
 }

@@ -17,7 +17,7 @@ using tiles::lane_bit;
 using tiles::LaneFacts;
 using tiles::LaneMask;
 using tiles::Roster;
-using Kind = Fate::Kind;
+using Kind = ImageState::Kind;
 
 constexpr double kBound = 0.1;
 constexpr float kCap = 32;
@@ -31,7 +31,7 @@ struct Row {
 class MergedSettling : public ::testing::Test {
  protected:
   MergedSettling() {
-    fates_.reset(kImages, true);
+    states_.reset(kImages, true);
     for (Index lane = 0; lane < kImages; ++lane) {
       roster_.images[lane] = lane;
       roster_.lanes |= lane_bit(lane);
@@ -61,14 +61,14 @@ class MergedSettling : public ::testing::Test {
     }
     settler_.settle(roster_, layers_done, facts);
   }
-  Kind kind(Index image) const { return fates_.fates[image].kind; }
+  Kind kind(Index image) const { return states_.states[image].kind; }
 
   static constexpr Index kImages = 4;
   static constexpr Row kAlive{5};
   Plan plan_ = plan_with_bounds();
-  tiles::Fates fates_;
+  tiles::ImageStates states_;
   Roster<float> roster_;
-  tiles::Settler<float> settler_{plan_, *tiles::portable_kernels<float>(), fates_};
+  tiles::Settler<float> settler_{plan_, *tiles::portable_kernels<float>(), states_};
 };
 
 TEST_F(MergedSettling, DeathNeedsTheMargin) {
@@ -88,7 +88,7 @@ TEST_F(MergedSettling, WhoProvesAliveWasAliveBefore) {
   EXPECT_EQ(kind(0), Kind::undecided);
   EXPECT_EQ(roster_.unsure, lane_bit(2));
   EXPECT_EQ(kind(1), Kind::borderline);  // nobody knows since when
-  EXPECT_EQ(fates_.borderline_at[1], 2U);
+  EXPECT_EQ(states_.borderline_at[1], 2U);
   EXPECT_EQ(kind(3), Kind::dead);
   settle(plan_.depth(), {kAlive, kAlive, {0.05F}, kAlive});
   EXPECT_EQ(kind(0), Kind::undecided);  // a category
@@ -128,7 +128,7 @@ TEST_F(MergedSettling, CopiesAndMovesKeepDoubts) {
   EXPECT_EQ(kind(2), Kind::undecided);  // the rows are equal, but it is surely alive
   roster_.unsure |= lane_bit(2);
   settler_.settle_equal(roster_, tile.data(), 1, 8);
-  EXPECT_EQ(kind(2), Kind::same_as);
+  EXPECT_EQ(kind(2), Kind::duplicate);
   EXPECT_EQ(roster_.lanes, lane_bit(0) | lane_bit(1) | lane_bit(3));
   EXPECT_EQ(roster_.unsure, lane_bit(0));
   EXPECT_EQ(roster_.shared, lane_bit(0));
@@ -146,7 +146,7 @@ TEST_F(MergedSettling, CopiesAndMovesKeepDoubts) {
   for (float& highest : dying.highest) highest = -1;
   dying.zero = tiles::kAllLanes<float>;
   settler_.settle(other, 5, dying);
-  const Outcome outcome = resolve(fates_.fates);
+  const Outcome outcome = resolve(states_.states);
   EXPECT_EQ(outcome.borderline, (std::vector<Index>{0, 2}));
 }
 

@@ -10,7 +10,7 @@ namespace {
 struct LayerCount {
   unsigned live;
   unsigned saturated;
-  unsigned copies;
+  unsigned duplicates;
 };
 
 TEST(ReadOutcome, ListsTheImagesWhoseBitIsSet) {
@@ -28,7 +28,7 @@ TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
   EXPECT_EQ(outcome.saturated, 8);
 }
 
-TEST(ReadOutcome, CopiesAreAliveWhileTheirOwnersAre) {
+TEST(ReadOutcome, DuplicatesAreAliveWhileTheirOwnersAre) {
   const LayerCount counts[] = {{10, 0, 0}, {6, 2, 4}, {3, 0, 0U - 3U}, {0, 0, 0U - 1U}};
   Outcome outcome;
   add_layer_counts(counts, 4, 4, outcome);

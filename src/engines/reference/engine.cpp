@@ -35,7 +35,7 @@ class ReferenceEngine final : public Engine {
   }
 
   void reset() override {
-    fates_.assign(images_.rows, Fate{});
+    states_.assign(images_.rows, ImageState{});
     overflow_at_.assign(images_.rows, kNoOverflow);
     alive_.assign(plan_.depth(), 0);
     width_ = images_.cols;
@@ -55,10 +55,11 @@ class ReferenceEngine final : public Engine {
 
   Outcome outcome() override {
     for (Index image = 0; image < images_.rows; ++image)
-      if (fates_[image].kind == Fate::Kind::undecided && all_equal(image, 0.0)) fates_[image].kind = Fate::Kind::dead;
-    Outcome outcome = resolve(fates_);
+      if (states_[image].kind == ImageState::Kind::undecided && all_equal(image, 0.0))
+        states_[image].kind = ImageState::Kind::dead;
+    Outcome outcome = resolve(states_);
     outcome.alive = alive_;
-    outcome.overflow = collect_overflow(fates_, overflow_at_);
+    outcome.overflow = collect_overflow(states_, overflow_at_);
     return outcome;
   }
 
@@ -67,12 +68,12 @@ class ReferenceEngine final : public Engine {
     all.reserve(rows_.size() * width_);
     for (Index image = 0; image < images_.rows; ++image) {
       Index owner = image;
-      while (fates_[owner].kind == Fate::Kind::same_as) owner = fates_[owner].same_as;
-      switch (fates_[owner].kind) {
-        case Fate::Kind::dead:
+      while (states_[owner].kind == ImageState::Kind::duplicate) owner = states_[owner].duplicate_of;
+      switch (states_[owner].kind) {
+        case ImageState::Kind::dead:
           all.insert(all.end(), width_, 0.0);
           break;
-        case Fate::Kind::saturated:
+        case ImageState::Kind::saturated:
           all.insert(all.end(), width_, *plan_.cap);
           break;
         default:
@@ -89,7 +90,8 @@ class ReferenceEngine final : public Engine {
 
   void settle_dead() {
     for (Index image = 0; image < images_.rows; ++image)
-      if (fates_[image].kind == Fate::Kind::undecided && all_equal(image, 0.0)) fates_[image].kind = Fate::Kind::dead;
+      if (states_[image].kind == ImageState::Kind::undecided && all_equal(image, 0.0))
+        states_[image].kind = ImageState::Kind::dead;
   }
 
   void run_layer(Index number) {
@@ -98,15 +100,15 @@ class ReferenceEngine final : public Engine {
     run_team(threads_, [&](int, int) {
       for (Index first = next.fetch_add(kImages); first < images_.rows; first = next.fetch_add(kImages))
         for (Index image = first; image < std::min(first + kImages, images_.rows); ++image)
-          if (fates_[image].kind == Fate::Kind::undecided) run_image(number, image);
+          if (states_[image].kind == ImageState::Kind::undecided) run_image(number, image);
     });
     width_ = plan_.layers[number].outputs();
 
     if (plan_.passes.dead && number + 1 >= plan_.dead_from) settle_dead();
     if (plan_.passes.saturated && number + 1 >= plan_.saturated_from) {
       for (Index image = 0; image < images_.rows; ++image)
-        if (fates_[image].kind == Fate::Kind::undecided && width_ > 0 && all_equal(image, *plan_.cap))
-          fates_[image].kind = Fate::Kind::saturated;
+        if (states_[image].kind == ImageState::Kind::undecided && width_ > 0 && all_equal(image, *plan_.cap))
+          states_[image].kind = ImageState::Kind::saturated;
     }
     if (plan_.passes.identical) settle_identical();
     count_alive(number);
@@ -132,18 +134,18 @@ class ReferenceEngine final : public Engine {
   void settle_identical() {
     std::map<std::vector<double>, Index> owners;
     for (Index image = 0; image < images_.rows; ++image) {
-      if (fates_[image].kind != Fate::Kind::undecided || overflow_at_[image] != kNoOverflow) continue;
+      if (states_[image].kind != ImageState::Kind::undecided || overflow_at_[image] != kNoOverflow) continue;
       const auto [owner, fresh] = owners.try_emplace(rows_[image], image);
-      if (!fresh) fates_[image] = {Fate::Kind::same_as, owner->second};
+      if (!fresh) states_[image] = {ImageState::Kind::duplicate, owner->second};
     }
   }
 
   void count_alive(Index number) {
     for (Index image = 0; image < images_.rows; ++image) {
       Index owner = image;
-      while (fates_[owner].kind == Fate::Kind::same_as) owner = fates_[owner].same_as;
-      const bool alive = fates_[owner].kind == Fate::Kind::saturated ||
-                         (fates_[owner].kind == Fate::Kind::undecided && !all_equal(owner, 0.0));
+      while (states_[owner].kind == ImageState::Kind::duplicate) owner = states_[owner].duplicate_of;
+      const bool alive = states_[owner].kind == ImageState::Kind::saturated ||
+                         (states_[owner].kind == ImageState::Kind::undecided && !all_equal(owner, 0.0));
       alive_[number] += alive ? 1 : 0;
     }
   }
@@ -152,7 +154,7 @@ class ReferenceEngine final : public Engine {
   int threads_;
   CsrMatrix images_;
   std::vector<std::vector<double>> rows_;  ///< one a loaded image; of settled images, whatever they held last
-  std::vector<Fate> fates_;
+  std::vector<ImageState> states_;
   std::vector<Index> overflow_at_;  ///< by image, the first layer with a sum that is not finite
   std::vector<std::int64_t> alive_;
   Index width_ = 0;
@@ -168,7 +170,7 @@ std::size_t working_bytes_cpu_reference(const Plan& plan, const EngineOptions& o
   refuse_merged(plan);
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
-  return std::size_t{images} * (row_bytes + sizeof(Fate) + sizeof(Index)) + threads * row_bytes;
+  return std::size_t{images} * (row_bytes + sizeof(ImageState) + sizeof(Index)) + threads * row_bytes;
 }
 
 }  // namespace spdnn

@@ -52,7 +52,7 @@ class Trip {
     by_layer_at_ = images_ / 32 + 1;
     results_.resize((by_layer_at_ + plan.depth() * sizeof(LayerCount) / sizeof(Index) + 3) / 4 * 4);
     handed_over_.assign(results_.size(), 0xabababab);
-    search_ = memory_.begin(plan, images_, &done_, &copies_);
+    search_ = memory_.begin(plan, images_, &done_, &duplicates_);
   }
 
   /// From the inputs on.
@@ -110,7 +110,7 @@ class Trip {
     return outcome.alive;
   }
 
-  Index copies() const { return copies_; }
+  Index duplicates() const { return duplicates_; }
 
  private:
   void begin_counting(const BitMatrix& bits) {
@@ -168,11 +168,11 @@ class Trip {
   std::size_t by_layer_at_ = 0;
   std::vector<std::uint32_t> handed_over_;
   Index counted_ = 0;
-  CopySearch search_{};
+  DuplicateSearch search_{};
   SearchMemory memory_;
   unsigned long long done_ = 0;
   std::uint32_t listed_ = 0;
-  Index copies_ = 0;
+  Index duplicates_ = 0;
 };
 /// Layers of one weight; from the second on sums of a, b, a, b, ... up to layer `alternating`. `ordered`: neighbours of
 /// the first layer read neighbouring inputs, which are counted by whole words then.

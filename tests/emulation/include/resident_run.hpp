@@ -62,7 +62,7 @@ class Run {
     control_.images = images_;
     control_.epoch = 1;
     begin_batch(images.bits());
-    batch_.search = search_.begin(plan, images_, &control_.listed, &control_.copies);
+    batch_.search = search_.begin(plan, images_, &control_.listed, &control_.duplicates);
   }
 
   const ResidentLayout& layout() const { return layout_; }
@@ -93,7 +93,7 @@ class Run {
     return outcome.alive;
   }
 
-  Index copies() const { return control_.copies; }
+  Index duplicates() const { return control_.duplicates; }
 
  private:
   static constexpr Index most_slots() {
@@ -149,7 +149,7 @@ class Run {
 struct Seen {
   int runs = 0;
   int uneven = 0;
-  Index copies = 0;
+  Index duplicates = 0;
 };
 
 /// Compares with the reference after every layer, or at the end of a run of all layers at once.
@@ -174,7 +174,7 @@ void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by
   EXPECT_EQ(run.alive(), expected.alive);
   ++seen.runs;
   seen.uneven += run.layout().uneven ? 1 : 0;
-  seen.copies += run.copies();
+  seen.duplicates += run.duplicates();
 }
 
 template <class Stored, Index M, Index V, Index Threads, Index Rounds, Index Ahead, bool Uneven = false>

@@ -52,7 +52,7 @@ template <class T>
 class OpenmpEngine final : public Engine {
  public:
   OpenmpEngine(const Plan& plan, const EngineOptions& options, const Kernels<T>& kernels)
-      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .fates = {}, .multiply_once = {}},
+      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .states = {}, .multiply_once = {}},
         threads_(host_threads(options.threads)),
         may_overflow_(options.may_overflow) {
     shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
@@ -70,7 +70,7 @@ class OpenmpEngine final : public Engine {
   }
 
   void reset() override {
-    shared_.fates.reset(loaded(), shared_.plan.passes.merge, may_overflow_);
+    shared_.states.reset(loaded(), shared_.plan.passes.merge, may_overflow_);
     shared_.store.occupied.clear();
     shared_.store.next_unused = 0;
     for (const auto& runner : runners_) runner->settler().reset();
@@ -93,7 +93,7 @@ class OpenmpEngine final : public Engine {
 
   Outcome outcome() override {
     if (layers_done_ == 0) settle_zero_inputs();
-    Outcome outcome = resolve(shared_.fates.fates);
+    Outcome outcome = resolve(shared_.states.states);
     outcome.alive.assign(shared_.plan.depth(), 0);
     for (const auto& runner : runners_) {
       const Settler<T>& settler = runner->settler();
@@ -104,10 +104,10 @@ class OpenmpEngine final : public Engine {
       }
     }
     for (const Index image : outcome.borderline) {  // the run in the given order counts them
-      const Index given_up = shared_.fates.borderline_at[shared_.fates.owner_of(image)];
+      const Index given_up = shared_.states.borderline_at[shared_.states.owner_of(image)];
       for (Index layer = 0; layer + 1 < given_up; ++layer) --outcome.alive[layer];
     }
-    outcome.overflow = collect_overflow(shared_.fates.fates, shared_.fates.overflow_at);
+    outcome.overflow = collect_overflow(shared_.states.states, shared_.states.overflow_at);
     return outcome;
   }
 
@@ -129,8 +129,8 @@ class OpenmpEngine final : public Engine {
       });
     }
     for (Index image = 0; image < loaded(); ++image) {
-      const Index owner = shared_.fates.owner_of(image);
-      if (shared_.fates.fates[owner].kind == Fate::Kind::saturated)
+      const Index owner = shared_.states.owner_of(image);
+      if (shared_.states.states[owner].kind == ImageState::Kind::saturated)
         std::fill_n(row(image), width, static_cast<double>(static_cast<T>(*shared_.plan.cap)));
       else if (owner != image)
         std::copy_n(row(owner), width, row(image));
@@ -165,7 +165,7 @@ class OpenmpEngine final : public Engine {
   void settle_zero_inputs() {  // without layers, the categories are the images with a non-zero
     const CsrMatrix rows = shared_.inputs.images().to_csr();
     for (Index image = 0; image < rows.rows; ++image)
-      if (rows.degree(image) == 0) shared_.fates.fates[image].kind = Fate::Kind::dead;
+      if (rows.degree(image) == 0) shared_.states.states[image].kind = ImageState::Kind::dead;
   }
 
   template <class Work>
@@ -197,7 +197,7 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
   const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
   return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, station_count(plan)) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
-         std::size_t{images} * (sizeof(Fate) + 2 * sizeof(Index));
+         std::size_t{images} * (sizeof(ImageState) + 2 * sizeof(Index));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer
 
 template <class T>
 TileRunner<T>::TileRunner(Shared<T>& shared, Index stations)
-    : shared_(shared), settler_(shared.plan, shared.kernels, shared.fates) {
+    : shared_(shared), settler_(shared.plan, shared.kernels, shared.states) {
   const std::size_t tile = shared.store.stride;
   const std::size_t count = std::size_t{stations} + 2;  // and the input and output of a step
   memory_ = HostMemory<T>(count * tile);

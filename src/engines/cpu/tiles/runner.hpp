@@ -33,7 +33,7 @@ struct Shared {
   const Kernels<T>& kernels;
   InputTiles inputs;
   Store<T> store;
-  Fates fates;
+  ImageStates states;
   std::vector<bool> multiply_once;  ///< by layer; see common_factor.hpp
 };
 

@@ -23,21 +23,25 @@ bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
 
 }  // namespace
 
-void Fates::reset(Index images, bool merge, bool may_overflow) {
-  fates.assign(images, Fate{});
+void ImageStates::reset(Index images, bool merge, bool may_overflow) {
+  states.assign(images, ImageState{});
   copies.assign(images, 1);
   borderline_at.assign(merge ? images : 0, 0);
   overflow_at.assign(may_overflow ? images : 0, kNoOverflow);
 }
 
-Index Fates::owner_of(Index image) const {
-  while (fates[image].kind == Fate::Kind::same_as) image = fates[image].same_as;
+Index ImageStates::owner_of(Index image) const {
+  while (states[image].kind == ImageState::Kind::duplicate) image = states[image].duplicate_of;
   return image;
 }
 
 template <class T>
-Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, Fates& fates)
-    : plan_(plan), kernels_(kernels), fates_(fates), alive_(plan.depth()), saturated_(std::size_t{plan.depth()} + 1) {}
+Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, ImageStates& states)
+    : plan_(plan),
+      kernels_(kernels),
+      states_(states),
+      alive_(plan.depth()),
+      saturated_(std::size_t{plan.depth()} + 1) {}
 
 template <class T>
 void Settler<T>::reset() {
@@ -47,7 +51,7 @@ void Settler<T>::reset() {
 
 template <class T>
 Watch Settler<T>::watch(Index layers_done) const {
-  if (!fates_.overflow_at.empty()) return Watch::all;
+  if (!states_.overflow_at.empty()) return Watch::all;
   if (plan_.passes.merge) return Watch::margins;
   return caps_stay(layers_done) ? Watch::caps : Watch::zeros;
 }
@@ -60,7 +64,7 @@ bool Settler<T>::caps_stay(Index layers_done) const {
 template <class T>
 std::int64_t Settler<T>::images_in(const Roster<T>& roster, LaneMask lanes) const {
   std::int64_t images = std::popcount(lanes);
-  for_each_lane(lanes & roster.shared, [&](Index lane) { images += fates_.copies[roster.images[lane]] - 1; });
+  for_each_lane(lanes & roster.shared, [&](Index lane) { images += states_.copies[roster.images[lane]] - 1; });
   return images;
 }
 
@@ -71,13 +75,13 @@ void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>
   const LaneMask zero = facts.zero & roster.lanes;
   alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
   if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.dead_from))
-    leave(roster, zero, Fate::Kind::dead, layers_done);
-  if (caps_stay(layers_done)) leave(roster, facts.at_cap & roster.lanes, Fate::Kind::saturated, layers_done);
+    leave(roster, zero, ImageState::Kind::dead, layers_done);
+  if (caps_stay(layers_done)) leave(roster, facts.at_cap & roster.lanes, ImageState::Kind::saturated, layers_done);
 }
 
 template <class T>
 void Settler<T>::note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed) {
-  for_each_lane(overflowed, [&](Index lane) { fates_.overflow_at[roster.images[lane]] = layers_done - 1; });
+  for_each_lane(overflowed, [&](Index lane) { states_.overflow_at[roster.images[lane]] = layers_done - 1; });
   roster.overflowed |= overflowed;
 }
 
@@ -112,19 +116,19 @@ void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneF
     }
   });
   alive_[layers_done - 1] += images_in(roster, roster.lanes & ~dead & ~borderline);
-  leave(roster, dead, Fate::Kind::dead, layers_done);
-  leave(roster, saturated, Fate::Kind::saturated, layers_done);
-  leave(roster, borderline, Fate::Kind::borderline, layers_done);
+  leave(roster, dead, ImageState::Kind::dead, layers_done);
+  leave(roster, saturated, ImageState::Kind::saturated, layers_done);
+  leave(roster, borderline, ImageState::Kind::borderline, layers_done);
 }
 
 template <class T>
-void Settler<T>::leave(Roster<T>& roster, LaneMask lanes, Fate::Kind kind, Index layers_done) {
+void Settler<T>::leave(Roster<T>& roster, LaneMask lanes, ImageState::Kind kind, Index layers_done) {
   if (lanes == 0) return;
-  if (kind == Fate::Kind::saturated) saturated_[layers_done] += images_in(roster, lanes);
+  if (kind == ImageState::Kind::saturated) saturated_[layers_done] += images_in(roster, lanes);
   for_each_lane(lanes, [&](Index lane) {
     const Index image = roster.images[lane];
-    fates_.fates[image].kind = kind;
-    if (kind == Fate::Kind::borderline) fates_.borderline_at[image] = layers_done;
+    states_.states[image].kind = kind;
+    if (kind == ImageState::Kind::borderline) states_.borderline_at[image] = layers_done;
   });
   roster.leave(lanes);
 }
@@ -153,8 +157,8 @@ template <class T>
 void Settler<T>::become_copy(Roster<T>& roster, Index lane, Index owner) {
   const Index image = roster.images[lane];
   const Index owner_image = roster.images[owner];
-  fates_.fates[image] = {Fate::Kind::same_as, owner_image};
-  fates_.copies[owner_image] += fates_.copies[image];
+  states_.states[image] = {ImageState::Kind::duplicate, owner_image};
+  states_.copies[owner_image] += states_.copies[image];
   roster.shared |= lane_bit(owner);
   roster.leave(lane_bit(lane));
 }

@@ -48,8 +48,8 @@ struct Roster {
 
 /// What is known of each loaded image. Written without locks: an undecided image is in one tile, a tile with one
 /// thread.
-struct Fates {
-  std::vector<Fate> fates;
+struct ImageStates {
+  std::vector<ImageState> states;
   std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
   std::vector<Index> borderline_at;  ///< with `merge`: the layers after which a borderline image was given up
 
@@ -63,7 +63,7 @@ struct Fates {
 template <class T>
 class Settler {
  public:
-  Settler(const Plan& plan, const Kernels<T>& kernels, Fates& fates);
+  Settler(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
   void reset();
 
   /// What the layer that comes to `layers_done` has to watch.
@@ -86,13 +86,13 @@ class Settler {
   bool caps_stay(Index layers_done) const;
   void note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed);
   void settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
-  void leave(Roster<T>& roster, LaneMask lanes, Fate::Kind kind, Index layers_done);
+  void leave(Roster<T>& roster, LaneMask lanes, ImageState::Kind kind, Index layers_done);
   void become_copy(Roster<T>& roster, Index lane, Index owner);
   std::int64_t images_in(const Roster<T>& roster, LaneMask lanes) const;
 
   const Plan& plan_;
   const Kernels<T>& kernels_;
-  Fates& fates_;
+  ImageStates& states_;
   std::vector<std::int64_t> alive_;
   std::vector<std::int64_t> saturated_;
 };

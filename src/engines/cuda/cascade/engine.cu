@@ -197,13 +197,13 @@ class CascadeEngine final : public Engine {
     counts_.reserve(std::size_t{images_.images()} * 32 * program_->counting.neuron_slices, stream_);
     if (second_ < plan_.depth()) {
       between_.reserve(images_.images(), row_stride_, stream_);
-      copies_.reserve(plan_, images_.images(), 1, stream_);
+      duplicates_.reserve(plan_, images_.images(), 1, stream_);
     }
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
     layout_.by_layer = layout_.categories + words * sizeof(std::uint32_t);
     const std::size_t result_bytes = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
     layout_.search = (result_bytes + sizeof(uint4) - 1) / sizeof(uint4) * sizeof(uint4);
-    layout_.bytes = layout_.search + copies_.cleared_bytes();
+    layout_.bytes = layout_.search + duplicates_.cleared_bytes();
     state_.reserve(layout_.bytes, stream_);
     host_state_ = PinnedBuffer<std::byte>(layout_.search);
     std::fill_n(host_state_.data(), layout_.search, std::byte{0});  // for batches without images
@@ -222,7 +222,7 @@ class CascadeEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
-    outcome.identical = host_counters().copies;
+    outcome.identical = host_counters().duplicates;
     outcome.categories = categories();
     add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer),
                      host_counters().counted, plan_.depth(), outcome);
@@ -246,19 +246,20 @@ class CascadeEngine final : public Engine {
     images.resize(host_counters().left);
     for (std::size_t i = 0; i < images.size(); ++i)
       std::copy_n(rows.begin() + i * row_stride_, width, all.begin() + std::size_t{images[i]} * width);
-    copies_.fill(static_cast<Index>(host_counters().listed), width, all, stream_);
+    duplicates_.fill(static_cast<Index>(host_counters().listed), width, all, stream_);
     return all;
   }
 
  private:
   /// What the state begins with.
   struct Counters {
-    Index next[2];              ///< Batch::next, by launch
-    Index between;              ///< survivors of the first launch
-    Index left;                 ///< of the last one
-    Index counted;              ///< Batch::counted
-    unsigned long long listed;  ///< CopySearch::listed; in the higher half, blocks of the last launch that are done
-    Index copies;               ///< CopySearch::copies
+    Index next[2];  ///< Batch::next, by launch
+    Index between;  ///< survivors of the first launch
+    Index left;     ///< of the last one
+    Index counted;  ///< Batch::counted
+    unsigned long long
+        listed;        ///< DuplicateSearch::listed; in the higher half, blocks of the last launch that are done
+    Index duplicates;  ///< DuplicateSearch::duplicates
   };
   struct StateLayout {  ///< in bytes; the counters are first, and what is before `search` is for the host
     std::size_t categories = sizeof(Counters), by_layer = 0, search = 0, bytes = 0;
@@ -315,7 +316,7 @@ class CascadeEngine final : public Engine {
     batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
     batch.until = std::min(until, second_);
     batch.out = until > second_ ? between_.view(counters()->between) : left;
-    batch.search = copies_.view(state_.data() + layout_.search, &counters()->listed, &counters()->copies);
+    batch.search = duplicates_.view(state_.data() + layout_.search, &counters()->listed, &counters()->duplicates);
     Ending* const endings = std::exchange(batch.search.endings, nullptr);  // what is settled first has no copies
     const cascade::Results results{reinterpret_cast<uint4*>(host_state_.data()),
                                    reinterpret_cast<const uint4*>(state_.data()), narrow<Index>(layout_.by_layer),
@@ -360,7 +361,7 @@ class CascadeEngine final : public Engine {
   DeviceImages images_;
   DeviceBuffer<std::uint8_t> counts_;
   SurvivorBuffers between_;
-  CopyBuffers copies_;
+  DuplicateBuffers duplicates_;
   DeviceBuffer<std::byte> state_;
   StateLayout layout_;
   PinnedBuffer<std::byte> host_state_;
@@ -385,7 +386,7 @@ std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options
   Index width = 0;
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
   const std::size_t survivors = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
-  return counts + survivors + cuda::CopyBuffers::device_bytes(plan, images, 1) +
+  return counts + survivors + cuda::DuplicateBuffers::device_bytes(plan, images, 1) +
          cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
 }
 

@@ -26,8 +26,8 @@ __device__ inline bool becomes_copy(const Batch& batch, Index width, Index row, 
       in.rows, in.stride, width, row - lane, candidates,
       [&](Index i) { return __shfl_sync(0xffffffffU, other, static_cast<int>(i)); }, lane, 32);
   const std::uint32_t copies = candidates & ~__reduce_or_sync(0xffffffffU, differing);
-  list_copies(batch.search, entries, candidates, copies, image, owner, batch.first,
-              &batch.by_layer[batch.first].copies);
+  list_duplicates(batch.search, entries, candidates, copies, image, owner, batch.first,
+                  &batch.by_layer[batch.first].duplicates);
   return (copies >> lane & 1U) != 0;
 }
 

@@ -6,8 +6,8 @@
 //
 // Work. Two launches. The first runs all images through the first layers, wave after wave: layers 0 and 1 from counts
 // (tables.cuh), then sums; its survivors go to device memory. The second deals them out evenly, drops copies of
-// others (copies.cuh) and runs the rest to the end. Blocks never wait for one another; the last to finish writes what
-// the host wants to know into the host's memory.
+// others (retire/offered_duplicates.cuh) and runs the rest to the end. Blocks never wait for one another; the last to
+// finish writes what the host wants to know into the host's memory.
 //
 // Mapping. A region of shared memory has a row for each neuron, one column an image. A thread computes a neuron for up
 // to four neighbouring columns; threads of a warp share a neuron's terms, which come from L2. A layer goes region by
@@ -40,11 +40,11 @@ __device__ inline void look_ahead(const Program& program, Index number, Shared& 
   const auto* terms = reinterpret_cast<const char*>(program.terms + layer.terms);
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
   const Index lane = threadIdx.x % 32;
-  wait_for_copies();  // of the layer before
+  async_copy_wait();  // of the layer before
   if (bytes <= kSector * kLookedAhead)
-    for (Index i = lane; i * kSector < bytes; i += 32) copy_async<4>(shared.sink + i, terms + i * kSector);
+    for (Index i = lane; i * kSector < bytes; i += 32) async_copy<4>(shared.sink + i, terms + i * kSector);
   const auto* after = reinterpret_cast<const uint4*>(program.layers + min(number + 2, program.depth - 1));
-  if (lane < sizeof(CascadeLayer) / sizeof(uint4)) copy_async<4>(shared.sink + kLookedAhead + lane, after + lane);
+  if (lane < sizeof(CascadeLayer) / sizeof(uint4)) async_copy<4>(shared.sink + kLookedAhead + lane, after + lane);
 }
 
 /// Says what becomes of images whose run ends behind layer `number`. By whole warps, where one of the images `ends`.
@@ -72,8 +72,8 @@ __device__ inline Index settle_image(const Program& program, const Batch& batch,
     if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[number].live, static_cast<Index>(__popc(lives)));
     const bool ends = active && (saturated || dead || number + 1 == program.depth);
     if (__ballot_sync(0xffffffffU, ends) != 0) report_ends(program, batch, number, image, live, saturated, dead, ends);
-    if (batch.search.endings != nullptr && number < batch.search.dark_layers && active && !live && !dead)
-      darken_image(batch.search, image, number);
+    if (batch.search.endings != nullptr && number < batch.search.zero_layers && active && !live && !dead)
+      mark_zero_at_layer(batch.search, image, number);
   }
   return saturated || dead ? kNever : image;
 }
@@ -156,7 +156,7 @@ struct Narrow {
   }
   /// Leaves images and marks in Shared as the other settle() does.
   __device__ void leave(const Set& set, Shared& shared) {
-    wait_for_copies();
+    async_copy_wait();
     __syncthreads();
     if (threadIdx.x < 96) shared.marks[threadIdx.x] = {};
     if (threadIdx.x < set.columns()) shared.image[threadIdx.x] = image;
@@ -236,7 +236,7 @@ __device__ inline void finish_run(const Program& program, const Batch& batch, Sh
   if (shared.next[0] == 0) return;
   const Index counted = __ldcg(results.counted);
   if (listed > 0 && batch.until == program.depth) {
-    settle_copies(batch.search, listed, program.depth, batch.by_layer, batch.categories, nullptr);
+    retire_duplicates(batch.search, listed, program.depth, batch.by_layer, batch.categories, nullptr);
     __syncthreads();
   }
   const Index units = (results.bytes + counted * sizeof(LayerCount) + sizeof(uint4) - 1) / sizeof(uint4);

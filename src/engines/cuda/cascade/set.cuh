@@ -41,9 +41,9 @@ struct Program {
 };
 
 struct LayerCount {
-  Index live;       ///< images not all zero among the unsettled
-  Index saturated;  ///< of these, retired at the cap
-  Index copies;     ///< change from the layer before: copies of images that are not all zero
+  Index live;        ///< images not all zero among the unsettled
+  Index saturated;   ///< of these, retired at the cap
+  Index duplicates;  ///< change from the layer before: duplicates of images that are not all zero
 };
 
 /// Images between two launches, in any order.
@@ -60,7 +60,7 @@ struct Results {
   const uint4* from;
   Index bytes;               ///< of what stands before the counts by layer, of which only those that are counted follow
   const Index* counted;      ///< Batch::counted
-  unsigned long long* done;  ///< blocks that are done in the higher half; in the lower one, CopySearch::listed
+  unsigned long long* done;  ///< blocks that are done in the higher half; in the lower one, DuplicateSearch::listed
 };
 
 /// What a launch runs: layers `first` and on, below `until`. Images come from `counts` where it begins with layer 0,
@@ -78,7 +78,7 @@ struct Batch {
   Index* counted;             ///< layers whose counts may not be 0
   std::uint32_t* categories;  ///< a bit an image
   Results results;
-  CopySearch search;  ///< among the images that come from `in`, as offered when they went there
+  DuplicateSearch search;  ///< among the images that come from `in`, as offered when they went there
 };
 
 /// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for

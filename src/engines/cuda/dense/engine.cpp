@@ -40,8 +40,8 @@ void DenseEngine::reset() {
   width_ = images_.neurons();
   images_.expand(product_->layout(), 0, images_.images(), y_.data(), stream_);
   flag_rows(product_->layout(), y_.data(), images_.images(), width_, activation_.cap, rows_.flags(), stream_);
-  rows_.settle(0);
-  if (rows_.may_settle(0)) drop_settled();
+  rows_.retire(0);
+  if (rows_.may_retire(0)) drop_retired();
   check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
@@ -61,20 +61,20 @@ void DenseEngine::run_layer(Index number) {
   activate(product_->layout(), z_.data(), z_.data(), rows_.rows(), layer, activation_, error_bound_of(plan_, number),
            rows_.flags(), stream_);
   std::swap(y_, z_);
-  rows_.settle(number + 1);
-  if (rows_.looks_for_copies(number + 1)) settle_copies();
-  if (rows_.may_settle(number + 1)) drop_settled();
+  rows_.retire(number + 1);
+  if (rows_.looks_for_duplicates(number + 1)) retire_duplicates();
+  if (rows_.may_retire(number + 1)) drop_retired();
 }
 
-void DenseEngine::settle_copies() {
+void DenseEngine::retire_duplicates() {
   const Layout layout = product_->layout();
   hash_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().hashes(), stream_);
-  rows_.find_copies();
+  rows_.find_duplicates();
   compare_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().heads(), stream_);
-  rows_.settle_copies();
+  rows_.retire_duplicates();
 }
 
-void DenseEngine::drop_settled() {
+void DenseEngine::drop_retired() {
   const Index before = rows_.rows();
   if (before == 0) return;
   const Index kept = rows_.kept_rows();
@@ -95,7 +95,7 @@ std::vector<double> DenseEngine::activations() {
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t neuron = 0; neuron < width_; ++neuron)
       active[row * width_ + neuron] = stored[by_image ? row * width_ + neuron : neuron * rows + row];
-  return rows_.fill_settled(width_, active);
+  return rows_.fill_retired(width_, active);
 }
 
 std::size_t DenseEngine::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options,

@@ -25,8 +25,8 @@ class DenseProduct {
   virtual void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) = 0;
 };
 
-/// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are settled on the
-/// device; when more than a sixteenth of the rows are settled the rest move together, for which the host reads one
+/// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are retired on the
+/// device; when more than a sixteenth of the rows are retired the rest move together, for which the host reads one
 /// number a layer (the libraries take the number of images from the host). Without these passes nothing is read back.
 class DenseEngine final : public Engine {
  public:
@@ -45,8 +45,8 @@ class DenseEngine final : public Engine {
  private:
   void tune();
   void run_layer(Index number);
-  void settle_copies();
-  void drop_settled();
+  void retire_duplicates();
+  void drop_retired();
 
   const Plan plan_;
   Stream stream_;

@@ -109,8 +109,8 @@ class ResidentEngine final : public Engine {
     layout_.settled = layout_.progress + tiles * sizeof(Index);
     layout_.bytes = layout_.settled + tiles * sizeof(std::uint32_t);
     state_.reserve(layout_.bytes, stream_);
-    copies_.reserve(plan_, images_.images(), 2, stream_);
-    search_.reserve(copies_.cleared_bytes(), stream_);
+    duplicates_.reserve(plan_, images_.images(), 2, stream_);
+    search_.reserve(duplicates_.cleared_bytes(), stream_);
     host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
     start_state_ = PinnedBuffer<std::byte>(layout_.bytes);
     std::fill_n(start_state_.data(), layout_.bytes, std::byte{0});
@@ -123,7 +123,8 @@ class ResidentEngine final : public Engine {
   }
 
   void reset() override {
-    if (copies_.cleared_bytes() > 0) check(cudaMemsetAsync(search_.data(), 0, copies_.cleared_bytes(), stream_));
+    if (duplicates_.cleared_bytes() > 0)
+      check(cudaMemsetAsync(search_.data(), 0, duplicates_.cleared_bytes(), stream_));
     check(cudaMemcpyAsync(state_.data(), start_state_.data(), layout_.bytes, cudaMemcpyHostToDevice, stream_));
   }
 
@@ -138,7 +139,7 @@ class ResidentEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
-    outcome.identical = host_control().copies;
+    outcome.identical = host_control().duplicates;
     outcome.categories = images_at(layout_.categories);
     outcome.borderline = images_at(layout_.borderline);
     add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(),
@@ -164,7 +165,7 @@ class ResidentEngine final : public Engine {
     for (Index row = 0; row < control.images; ++row)
       std::copy_n(rows.begin() + std::size_t{row} * row_stride(plan_), width,
                   all.begin() + std::size_t{ids[row]} * width);
-    copies_.fill(static_cast<Index>(control.listed), width, all, stream_);
+    duplicates_.fill(static_cast<Index>(control.listed), width, all, stream_);
     return all;
   }
 
@@ -254,7 +255,7 @@ class ResidentEngine final : public Engine {
     batch.indices = images_.indices();
     batch.values = images_.values();
     batch.value = images_.value();
-    batch.search = copies_.view(search_.data(), &batch.control->listed, &batch.control->copies);
+    batch.search = duplicates_.view(search_.data(), &batch.control->listed, &batch.control->duplicates);
     return batch;
   }
 
@@ -287,7 +288,7 @@ class ResidentEngine final : public Engine {
   DeviceBuffer<float> rows_[2];
   DeviceBuffer<Index> ids_[2];
   DeviceBuffer<std::byte> state_;
-  CopyBuffers copies_;
+  DuplicateBuffers duplicates_;
   DeviceBuffer<std::byte> search_;  ///< what the pass `identical` begins with as zeros
   StateLayout layout_;
   PinnedBuffer<std::byte> start_state_;  ///< what a trial begins with
@@ -334,7 +335,7 @@ std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& option
   const bool values =
       std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
-  return rows + cuda::DeviceImages::device_bytes(plan, images) + cuda::CopyBuffers::device_bytes(plan, images, 2) +
+  return rows + cuda::DeviceImages::device_bytes(plan, images) + cuda::DuplicateBuffers::device_bytes(plan, images, 2) +
          2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
 }
 

@@ -23,7 +23,7 @@
 // that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's unsettled images are
 // appended to the next phase's tiles: that is the compaction. The device itself decides how long a phase is: short
 // while images leave, long otherwise; nothing is read by the host before the end. With the pass `identical`, images
-// that are copies of others leave where a longer phase begins (copies.cuh).
+// that are duplicates of others leave where a longer phase begins (retire/offered_duplicates.cuh).
 //
 // Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
 // and layer. On an H200 random networks of 1024 neurons reach 84 % of it (78 % with weights of their own), of 4096
@@ -92,8 +92,8 @@ __device__ std::uint32_t settle(const Program& program, const Batch& batch, Inde
   if (batch.search.list != nullptr && threadIdx.x < C::kImages) {
     if (((dead | saturated) >> threadIdx.x & 1U) != 0)
       end_image(batch.search, image, (saturated >> threadIdx.x & 1U) != 0 ? program.depth : layer);
-    if (layer < batch.search.dark_layers && ((active & ~live & ~dead) >> threadIdx.x & 1U) != 0)
-      darken_image(batch.search, image, layer);
+    if (layer < batch.search.zero_layers && ((active & ~live & ~dead) >> threadIdx.x & 1U) != 0)
+      mark_zero_at_layer(batch.search, image, layer);
   }
   return dead | saturated;
 }
@@ -111,10 +111,10 @@ __device__ Index read_words(const Program& program, Index layer, const Lane<C>& 
   return __ldg(program.rounds + (std::size_t{layer} * C::kWarps + lane.warp) * kMaxRounds + lane.lane);
 }
 
-/// Brings a layer's description into shared memory; there after wait_for_copies() and a barrier.
+/// Brings a layer's description into shared memory; there after async_copy_wait() and a barrier.
 __device__ inline void fetch_info(const Program& program, Index layer, LayerInfo& info) {
   if (threadIdx.x < sizeof(LayerInfo) / 4)
-    copy_async<4>(reinterpret_cast<Index*>(&info) + threadIdx.x,
+    async_copy<4>(reinterpret_cast<Index*>(&info) + threadIdx.x,
                   reinterpret_cast<const Index*>(program.layers + layer) + threadIdx.x);
 }
 
@@ -141,7 +141,7 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
              : run_layer<C, false>(program, info, watch_cap, place, words, rows, lane, reader, seen, out);
     const Targets<C> targets(program, place, lane);
     Flags{lane.spread(flags.live), lane.spread(flags.miss)}.raise(seen);
-    wait_for_copies();
+    async_copy_wait();
     __syncthreads();
     write_layer<C>(program, place, rows, lane, targets, words, out);
     if (bits) clear_zero_slots<C>(program, rows);
@@ -153,10 +153,10 @@ __device__ void run_tile(const Program& program, const Batch& batch, Index first
   }
 }
 
-/// Settles those of the tile's images that are copies of others from this phase on, in Scratch alone. Not inlined, with
-/// little to hand over: it would cost registers.
+/// Settles those of the tile's images that are duplicates of others from this phase on, in Scratch alone. Not inlined,
+/// with little to hand over: it would cost registers.
 template <class C>
-__device__ __noinline__ void find_copies(const Program& program, const Batch& batch, Scratch& scratch) {
+__device__ __noinline__ void find_duplicates(const Program& program, const Batch& batch, Scratch& scratch) {
   const Phase phase = scratch.phase;
   const Index first = scratch.item.tile * C::kImages;
   const Index row = first + threadIdx.x;
@@ -183,11 +183,11 @@ __device__ __noinline__ void find_copies(const Program& program, const Batch& ba
   if (differing != 0) atomicOr(&scratch.differing, differing);
   __syncthreads();
   if (threadIdx.x >= 32) return;
-  const std::uint32_t copies = candidates & ~scratch.differing;
-  if (copies != 0)
-    list_copies(batch.search, take_entries(batch.search, copies), copies, copies, image, owner, phase.first,
-                &batch.counts[phase.first].copies);
-  if (threadIdx.x == 0) scratch.settled |= copies;
+  const std::uint32_t duplicates = candidates & ~scratch.differing;
+  if (duplicates != 0)
+    list_duplicates(batch.search, take_entries(batch.search, duplicates), duplicates, duplicates, image, owner,
+                    phase.first, &batch.counts[phase.first].duplicates);
+  if (threadIdx.x == 0) scratch.settled |= duplicates;
 }
 
 /// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
@@ -220,7 +220,7 @@ __device__ bool take_tile(const Program& program, const Batch& batch, const Turn
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
   const bool searching = item.begin == phase.first && is_searched(batch, phase.first, turn);
   if (~scratch.settled != 0) load_tile<C>(program, batch, phase, item.tile, item.begin, rows);
-  if (searching) find_copies<C>(program, batch, scratch);
+  if (searching) find_duplicates<C>(program, batch, scratch);
   __syncthreads();
   tile.settled = scratch.settled;
   return true;
@@ -258,8 +258,8 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
   }
   const bool last = finish_phase(phase, *batch.control);
   if (batch.search.list != nullptr && phase.last == program.depth && __syncthreads_or(last ? 1 : 0) != 0)
-    settle_copies(batch.search, static_cast<Index>(__ldcg(batch.search.listed)), program.depth, batch.counts,
-                  batch.categories, batch.borderline);
+    retire_duplicates(batch.search, static_cast<Index>(__ldcg(batch.search.listed)), program.depth, batch.counts,
+                      batch.categories, batch.borderline);
 }
 
 }  // namespace spdnn::cuda::resident

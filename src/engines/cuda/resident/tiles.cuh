@@ -164,7 +164,7 @@ __device__ void append_images(const Batch& batch, const Phase& phase, Index widt
   }
 }
 
-/// Offers the rows of the tile that append_images() has just written to the next phase's search for copies. Not
+/// Offers the rows of the tile that append_images() has just written to the next phase's search for duplicates. Not
 /// inlined: it would cost registers.
 template <class C>
 __device__ __noinline__ void offer_rows(const Batch& batch, const Phase phase, Index width, std::uint32_t kept,

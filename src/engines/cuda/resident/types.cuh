@@ -94,14 +94,14 @@ struct Control {
   Index finished;             ///< blocks
   Index appended;             ///< images so far in rows[1 - side]
   Index epoch;                ///< number of the phase, for `progress`
-  Index copies;               ///< CopySearch::copies
-  unsigned long long listed;  ///< CopySearch::listed
+  Index duplicates;           ///< DuplicateSearch::duplicates
+  unsigned long long listed;  ///< DuplicateSearch::listed
 };
 
 struct LayerCount {
-  unsigned long long live;       ///< images not all zero among the unsettled
-  unsigned long long saturated;  ///< of these, retired at the cap
-  unsigned long long copies;     ///< change from the layer before: copies of images that are not all zero
+  unsigned long long live;        ///< images not all zero among the unsettled
+  unsigned long long saturated;   ///< of these, retired at the cap
+  unsigned long long duplicates;  ///< change from the layer before: duplicates of images that are not all zero
 };
 
 /// A batch of images on the device.
@@ -121,7 +121,7 @@ struct Batch {
   const Index* indices;
   const float* values;  ///< null: all are `value`
   float value;
-  CopySearch search;
+  DuplicateSearch search;
 };
 
 /// Layers that a phase beginning at `layer` has at least, where it is worth a launch for `least` layers. Launches: one
@@ -191,7 +191,8 @@ __device__ inline bool is_shared(const Phase& phase, Index tile) {
   return all * next / gridDim.x < begin + length;
 }
 
-/// Whether copies are looked for where a phase begins with `layer`: not before short ones, in which most images die.
+/// Whether duplicates are looked for where a phase begins with `layer`: not before short ones, in which most images
+/// die.
 __device__ inline bool is_searched(const Batch& batch, Index layer, const Turn& turn) {
   constexpr Index kFewestLayers = 4;
   return batch.search.list != nullptr && layer > 0 && shortest_phase(layer, turn.least_layers) >= kFewestLayers;
@@ -237,7 +238,7 @@ struct Scratch {
   Index place;
   std::uint32_t settled;
   Flags seen[2];             ///< by parity of the layer
-  std::uint32_t candidates;  ///< a bit a row that may be a copy
+  std::uint32_t candidates;  ///< a bit a row that may be a duplicate
   std::uint32_t differing;   ///< of these, those that are none
   union {
     Index others[32];          ///< by row, the one that it may be equal to

@@ -1,5 +1,5 @@
-// Settling of images. One thread a row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes a row
-// and layer: nothing beside the activations.
+// Images are retired here. One thread a row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes a
+// row and layer: nothing beside the activations.
 
 #include <thrust/iterator/counting_iterator.h>
 
@@ -19,11 +19,11 @@ namespace {
 
 constexpr unsigned kBlock = 256;
 
-constexpr auto kUndecided = static_cast<std::uint8_t>(Fate::Kind::undecided);
-constexpr auto kDead = static_cast<std::uint8_t>(Fate::Kind::dead);
-constexpr auto kSameAs = static_cast<std::uint8_t>(Fate::Kind::same_as);
-constexpr auto kSaturated = static_cast<std::uint8_t>(Fate::Kind::saturated);
-constexpr auto kBorderline = static_cast<std::uint8_t>(Fate::Kind::borderline);
+constexpr auto kUndecided = static_cast<std::uint8_t>(ImageState::Kind::undecided);
+constexpr auto kDead = static_cast<std::uint8_t>(ImageState::Kind::dead);
+constexpr auto kDuplicate = static_cast<std::uint8_t>(ImageState::Kind::duplicate);
+constexpr auto kSaturated = static_cast<std::uint8_t>(ImageState::Kind::saturated);
+constexpr auto kBorderline = static_cast<std::uint8_t>(ImageState::Kind::borderline);
 
 __global__ void start_kernel(RowState all, Index* images, Index* counts) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -31,12 +31,12 @@ __global__ void start_kernel(RowState all, Index* images, Index* counts) {
   if (row >= all.rows) return;
   images[row] = row;
   all.weights[row] = 1;
-  all.fates[row] = kUndecided;
+  all.states[row] = kUndecided;
   if (all.unsure != nullptr) all.unsure[row] = 0;
   if (all.overflow_at != nullptr) all.overflow_at[row] = kNoOverflow;
 }
 
-/// The fate of an image that is all zero for sure. With `merge`, if it may have been so before, nobody knows since
+/// The state of an image that is all zero for sure. With `merge`, if it may have been so before, nobody knows since
 /// when.
 __device__ std::uint8_t end_of(const RowState& all, Index image) {
   return all.unsure != nullptr && all.unsure[image] != 0 ? kBorderline : kDead;
@@ -51,7 +51,7 @@ __device__ void note(const RowState& all, Index image, std::uint32_t flags, Inde
 }
 
 /// `counters` may be null: the inputs are not counted, and no sums.
-__global__ void settle_kernel(RowState all, bool settle_dead, bool settle_saturated, Index layer,
+__global__ void retire_kernel(RowState all, bool retire_dead, bool retire_saturated, Index layer,
                               ActiveRows::Counters* counters) {
   using Reduce = cub::BlockReduce<Index, kBlock>;
   __shared__ typename Reduce::TempStorage shared[2];
@@ -59,24 +59,24 @@ __global__ void settle_kernel(RowState all, bool settle_dead, bool settle_satura
   Index lives = 0;
   Index retires = 0;
   if (row < all.rows) {
-    std::uint8_t fate = kDead;
+    std::uint8_t state = kDead;
     if (row < *all.row_count) {
       const Index image = all.images[row];
-      fate = all.fates[image];
-      if (fate == kUndecided) {
+      state = all.states[image];
+      if (state == kUndecided) {
         const std::uint32_t flags = all.flags[row];
         if ((flags & kMayLive) != 0) lives = all.weights[row];
-        if (settle_dead && (flags & kMayLive) == 0) fate = end_of(all, image);
-        if (fate == kBorderline) atomicAdd(&counters->given_up, static_cast<unsigned long long>(all.weights[row]));
+        if (retire_dead && (flags & kMayLive) == 0) state = end_of(all, image);
+        if (state == kBorderline) atomicAdd(&counters->given_up, static_cast<unsigned long long>(all.weights[row]));
         if (counters != nullptr) note(all, image, flags, layer);
-        if (settle_saturated && (flags & kMayMiss) == 0) {
-          fate = kSaturated;
+        if (retire_saturated && (flags & kMayMiss) == 0) {
+          state = kSaturated;
           retires = all.weights[row];
         }
-        if (fate != kUndecided) all.fates[image] = fate;
+        if (state != kUndecided) all.states[image] = state;
       }
     }
-    all.keep[row] = fate == kUndecided ? 1 : 0;
+    all.keep[row] = state == kUndecided ? 1 : 0;
   }
   const Index live_images = Reduce(shared[0]).Sum(lives);
   const Index saturated_images = Reduce(shared[1]).Sum(retires);
@@ -93,15 +93,15 @@ __device__ bool are_alike(const RowState& all, Index a, Index b) {
   return all.unsure == nullptr || all.unsure[a] == all.unsure[b];
 }
 
-/// A head keeps its fate and is no copy itself, so that no thread reads what another writes, but for the weights.
-__global__ void settle_copies_kernel(RowState all, const Index* heads, Index* same_as) {
+/// A head keeps its state and is no duplicate itself, so that no thread reads what another writes, but for the weights.
+__global__ void retire_duplicates_kernel(RowState all, const Index* heads, Index* duplicate_of) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= *all.row_count || heads[row] == row) return;
   const Index image = all.images[row];
   const Index owner = all.images[heads[row]];
-  if (all.fates[image] != kUndecided || all.fates[owner] != kUndecided || !are_alike(all, image, owner)) return;
-  all.fates[image] = kSameAs;
-  same_as[image] = owner;
+  if (all.states[image] != kUndecided || all.states[owner] != kUndecided || !are_alike(all, image, owner)) return;
+  all.states[image] = kDuplicate;
+  duplicate_of[image] = owner;
   all.keep[row] = 0;
   atomicAdd(all.weights + heads[row], all.weights[row]);
 }
@@ -119,10 +119,10 @@ __global__ void compact_kernel(RowState all, const Index* kept, const Index* kep
 
 /// Rows that end all zero are dead whether or not the pass is on; with `merge` the others are borderline.
 __global__ void finish_kernel(const std::uint32_t* flags, const Index* images, const Index* row_count,
-                              std::uint8_t undecided_end, std::uint8_t* fates) {
+                              std::uint8_t undecided_end, std::uint8_t* states) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= *row_count || fates[images[row]] != kUndecided) return;
-  fates[images[row]] = (flags[row] & kMayLive) == 0 ? kDead : undecided_end;
+  if (row >= *row_count || states[images[row]] != kUndecided) return;
+  states[images[row]] = (flags[row] & kMayLive) == 0 ? kDead : undecided_end;
 }
 
 std::size_t select_scratch_bytes(Index rows) {
@@ -144,7 +144,7 @@ std::vector<T> read_back(const DeviceBuffer<T>& from, std::size_t count, cudaStr
 }  // namespace
 
 RowState ActiveRows::state() const {
-  return {flags(),     images(),       weights_[current_].data(), fates_.data(), keep_.data(),
+  return {flags(),     images(),       weights_[current_].data(), states_.data(), keep_.data(),
           row_count(), unsure_.data(), overflow_at_.data(),       rows_};
 }
 
@@ -162,12 +162,12 @@ void ActiveRows::load(Index images) {
   for (auto& buffer : flags_) buffer.reserve(images, stream_);
   for (auto& buffer : weights_) buffer.reserve(images, stream_);
   if (plan_.passes.identical) {
-    same_as_.reserve(images, stream_);
+    duplicate_of_.reserve(images, stream_);
     identical_.reserve(images, stream_);
   }
   if (plan_.passes.merge) unsure_.reserve(images, stream_);
   if (may_overflow_) overflow_at_.reserve(images, stream_);
-  fates_.reserve(images, stream_);
+  states_.reserve(images, stream_);
   keep_.reserve(images, stream_);
   kept_.reserve(images, stream_);
   scratch_.reserve(select_scratch_bytes(images), stream_);
@@ -182,28 +182,29 @@ void ActiveRows::reset() {
   if (!counters_.empty()) check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream_));
 }
 
-bool ActiveRows::may_settle(Index layers_done) const {
+bool ActiveRows::may_retire(Index layers_done) const {
   return (plan_.passes.dead && layers_done >= plan_.dead_from) ||
          (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from) ||
-         looks_for_copies(layers_done);
+         looks_for_duplicates(layers_done);
 }
 
-void ActiveRows::settle(Index layers_done) {
+void ActiveRows::retire(Index layers_done) {
   if (rows_ == 0) return;
   const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
   const bool dead = (plan_.passes.dead || plan_.passes.merge) && layers_done >= plan_.dead_from;
   const bool saturated =
       plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from && width > 0;
   Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
-  settle_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), dead, saturated,
+  retire_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), dead, saturated,
                                                                    counters == nullptr ? 0 : layers_done - 1, counters);
   check_launch();
-  if (may_settle(layers_done)) list_kept();
+  if (may_retire(layers_done)) list_kept();
 }
 
-void ActiveRows::settle_copies() {
+void ActiveRows::retire_duplicates() {
   if (rows_ == 0) return;
-  settle_copies_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), identical_.heads(), same_as_.data());
+  retire_duplicates_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), identical_.heads(),
+                                                                              duplicate_of_.data());
   check_launch();
   list_kept();
 }
@@ -233,13 +234,14 @@ void ActiveRows::compact(Index rows) {
 
 Outcome ActiveRows::outcome() {
   if (rows_ > 0) {
-    const auto end = static_cast<std::uint8_t>(plan_.passes.merge ? Fate::Kind::borderline : Fate::Kind::undecided);
+    const auto end =
+        static_cast<std::uint8_t>(plan_.passes.merge ? ImageState::Kind::borderline : ImageState::Kind::undecided);
     finish_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(flags(), images(), row_count(), end,
-                                                                     fates_.data());
+                                                                     states_.data());
     check_launch();
   }
-  const std::vector<Fate> fates = this->fates();
-  Outcome outcome = resolve(fates);
+  const std::vector<ImageState> states = this->states();
+  Outcome outcome = resolve(states);
   std::int64_t saturated = 0;
   auto borderline = static_cast<std::int64_t>(outcome.borderline.size());  // and counted after this layer
   for (const Counters& counters : read_back(counters_, plan_.depth(), stream_)) {
@@ -247,19 +249,19 @@ Outcome ActiveRows::outcome() {
     outcome.alive.push_back(saturated + static_cast<std::int64_t>(counters.live) - borderline);
     saturated += static_cast<std::int64_t>(counters.saturated);
   }
-  if (may_overflow_) outcome.overflow = collect_overflow(fates, read_back(overflow_at_, loaded_, stream_));
+  if (may_overflow_) outcome.overflow = collect_overflow(states, read_back(overflow_at_, loaded_, stream_));
   return outcome;
 }
 
-std::vector<Fate> ActiveRows::fates() const {
-  std::vector<Fate> fates(loaded_);
-  const std::vector<std::uint8_t> kinds = read_back(fates_, loaded_, stream_);
-  const std::vector<Index> same_as = read_back(same_as_, plan_.passes.identical ? loaded_ : 0, stream_);
-  for (std::size_t image = 0; image < fates.size(); ++image) {
-    fates[image].kind = static_cast<Fate::Kind>(kinds[image]);
-    if (fates[image].kind == Fate::Kind::same_as) fates[image].same_as = same_as[image];
+std::vector<ImageState> ActiveRows::states() const {
+  std::vector<ImageState> states(loaded_);
+  const std::vector<std::uint8_t> kinds = read_back(states_, loaded_, stream_);
+  const std::vector<Index> duplicate_of = read_back(duplicate_of_, plan_.passes.identical ? loaded_ : 0, stream_);
+  for (std::size_t image = 0; image < states.size(); ++image) {
+    states[image].kind = static_cast<ImageState::Kind>(kinds[image]);
+    if (states[image].kind == ImageState::Kind::duplicate) states[image].duplicate_of = duplicate_of[image];
   }
-  return fates;
+  return states;
 }
 
 std::vector<Index> ActiveRows::image_of_rows() const {
@@ -267,30 +269,30 @@ std::vector<Index> ActiveRows::image_of_rows() const {
   return read_back(images_[current_], std::min(counts[0], rows_), stream_);
 }
 
-std::vector<double> ActiveRows::fill_settled(Index width, const std::vector<double>& active) const {
-  const std::vector<Fate> fates = this->fates();
+std::vector<double> ActiveRows::fill_retired(Index width, const std::vector<double>& active) const {
+  const std::vector<ImageState> states = this->states();
   const std::vector<Index> images = image_of_rows();
-  std::vector<std::size_t> row_of(fates.size());
+  std::vector<std::size_t> row_of(states.size());
   for (std::size_t row = 0; row < images.size(); ++row) row_of[images[row]] = row;
-  std::vector<double> all(fates.size() * width, 0.0);
-  for (std::size_t image = 0; image < fates.size(); ++image) {
+  std::vector<double> all(states.size() * width, 0.0);
+  for (std::size_t image = 0; image < states.size(); ++image) {
     std::size_t owner = image;
-    while (fates[owner].kind == Fate::Kind::same_as) owner = fates[owner].same_as;
+    while (states[owner].kind == ImageState::Kind::duplicate) owner = states[owner].duplicate_of;
     const auto to = all.begin() + static_cast<std::ptrdiff_t>(image * width);
-    if (fates[owner].kind == Fate::Kind::saturated)
+    if (states[owner].kind == ImageState::Kind::saturated)
       std::fill_n(to, width, plan_.cap.value());
-    else if (fates[owner].kind != Fate::Kind::dead)
+    else if (states[owner].kind != ImageState::Kind::dead)
       std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row_of[owner] * width), width, to);
   }
   return all;
 }
 
 std::size_t ActiveRows::device_bytes(const Plan& plan, Index images) {
-  // Two lists of images, flags and weights, kept rows, first overflow; fates, keep, unsure; CUB's scratch takes less
+  // Two lists of images, flags and weights, kept rows, first overflow; states, keep, unsure; CUB's scratch takes less
   // than one byte per row.
-  const std::size_t copies =
+  const std::size_t duplicates =
       plan.passes.identical ? images * sizeof(Index) + IdenticalRows::device_bytes(images) : std::size_t{0};
-  return std::size_t{images} * (8 * sizeof(Index) + 4) + copies + plan.depth() * sizeof(Counters) +
+  return std::size_t{images} * (8 * sizeof(Index) + 4) + duplicates + plan.depth() * sizeof(Counters) +
          (std::size_t{1} << 16U);
 }
 

@@ -14,7 +14,7 @@ struct RowState {
   const std::uint32_t* flags;
   const Index* images;
   Index* weights;
-  std::uint8_t* fates;
+  std::uint8_t* states;
   std::uint8_t* keep;
   const Index* row_count;
   std::uint8_t* unsure;  ///< by image, with `merge`; otherwise null
@@ -23,18 +23,18 @@ struct RowState {
 };
 
 /// Which loaded image each row of an engine's activations belongs to, and what became of the images that left. All of
-/// it lives on the device: settling and compacting enqueue work and never wait; only kept_rows() and outcome() do.
+/// it lives on the device: retiring and compacting enqueue work and never wait; only kept_rows() and outcome() do.
 ///
-/// After each layer: the engine writes flags(), calls settle(), and, when it wants fewer rows, moves row kept()[i] to
-/// row i and calls compact(). Until then settled rows may go on being computed: the plan's certificates make them stay
+/// After each layer: the engine writes flags(), calls retire(), and, when it wants fewer rows, moves row kept()[i] to
+/// row i and calls compact(). Until then retired rows may go on being computed: the plan's certificates make them stay
 /// as they are, and nothing is counted twice.
 ///
-/// Where looks_for_copies() says so, between settle() and kept(): the engine writes identical().hashes(), calls
-/// find_copies(), compares each row with its identical().heads(), and calls settle_copies().
+/// Where looks_for_duplicates() says so, between retire() and kept(): the engine writes identical().hashes(), calls
+/// find_duplicates(), compares each row with its identical().heads(), and calls retire_duplicates().
 class ActiveRows {
  public:
   struct Counters {                    ///< per layer, on the device
-    unsigned long long live = 0;       ///< images whose rows may be not all zero, of those unsettled before it
+    unsigned long long live = 0;       ///< images whose rows may be not all zero, of those active before it
     unsigned long long saturated = 0;  ///< of these, retired at the cap
     unsigned long long given_up = 0;   ///< images, not among these, that became borderline
   };
@@ -52,19 +52,19 @@ class ActiveRows {
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
   std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kLives | kMayLive | ...
 
-  /// Settles the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
-  void settle(Index layers_done);
-  /// Whether settle(layers_done) can settle anything: otherwise all rows are kept and nothing is listed.
-  bool may_settle(Index layers_done) const;
+  /// Retires the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
+  void retire(Index layers_done);
+  /// Whether retire(layers_done) can retire anything: otherwise all rows are kept and nothing is listed.
+  bool may_retire(Index layers_done) const;
 
-  /// Behind every fourth layer: finding copies costs about as much as a layer.
-  bool looks_for_copies(Index layers_done) const {
+  /// Behind every fourth layer: finding duplicates costs about as much as a layer.
+  bool looks_for_duplicates(Index layers_done) const {
     return plan_.passes.identical && layers_done > 0 && layers_done % 4 == 0;
   }
   const IdenticalRows& identical() const { return identical_; }
-  void find_copies() { identical_.find_heads(rows_, stream_); }
-  /// Rows equal to their head become its copies; lists the rows to keep anew.
-  void settle_copies();
+  void find_duplicates() { identical_.find_heads(rows_, stream_); }
+  /// Rows equal to their head become its duplicates; lists the rows to keep anew.
+  void retire_duplicates();
 
   const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
   const Index* kept_count() const { return counts_.data() + 1; }  ///< device
@@ -73,14 +73,14 @@ class ActiveRows {
   /// The kept rows have become rows 0, 1, ...; `rows` is what the host knows of their number, an upper bound.
   void compact(Index rows);
 
-  /// Waits. Call after settle(plan.depth()), or when no row is left.
+  /// Waits. Call after retire(plan.depth()), or when no row is left.
   Outcome outcome();
-  /// Waits: the fates of all loaded images, and the image of each row.
-  std::vector<Fate> fates() const;
+  /// Waits: the states of all loaded images, and the image of each row.
+  std::vector<ImageState> states() const;
   std::vector<Index> image_of_rows() const;
-  /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, settled
+  /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, retired
   /// images filled in. What Engine::activations() returns.
-  std::vector<double> fill_settled(Index width, const std::vector<double>& active) const;
+  std::vector<double> fill_retired(Index width, const std::vector<double>& active) const;
 
   static std::size_t device_bytes(const Plan& plan, Index images);
 
@@ -97,10 +97,10 @@ class ActiveRows {
   DeviceBuffer<Index> images_[2];
   DeviceBuffer<std::uint32_t> flags_[2];
   DeviceBuffer<Index> weights_[2];     ///< of each row: the images that it stands for
-  DeviceBuffer<std::uint8_t> fates_;   ///< Fate::Kind, by image
+  DeviceBuffer<std::uint8_t> states_;  ///< ImageState::Kind, by image
   DeviceBuffer<std::uint8_t> unsure_;  ///< by image, with `merge`: whether it may be all zero in the given order
   DeviceBuffer<Index> overflow_at_;    ///< by image, the first layer with a sum that is not finite
-  DeviceBuffer<Index> same_as_;        ///< by image
+  DeviceBuffer<Index> duplicate_of_;   ///< by image
   IdenticalRows identical_;
   DeviceBuffer<std::uint8_t> keep_;
   DeviceBuffer<Index> kept_;

@@ -6,33 +6,33 @@
 
 namespace spdnn::cuda {
 
-/// An entry of the list of copies.
-struct alignas(16) Copy {
-  Index image;  ///< kNoImage: none
-  Index owner;  ///< the image that it is equal to
-  Index layer;  ///< the first one that it is not computed in
+/// An entry of the list of duplicates.
+struct alignas(16) Duplicate {
+  Index image;         ///< kNoImage: none
+  Index duplicate_of;  ///< the image that it is equal to
+  Index layer;         ///< the first one that it is not computed in
 };
 inline constexpr Index kNoImage = 0xffffffff;
 
 /// How far an image was run by itself.
 struct alignas(8) Ending {
-  Index owner;  ///< the image that it became a copy of, or itself
+  Index owner;  ///< the image that it became a duplicate of, or itself
   Index layer;  ///< the first one that it was not computed in, or behind which it was all zero; otherwise the depth
 };
 
-/// The pass `identical` where the host does not know how many rows there are, as kernels take it; copies.cuh says how
-/// it works. `list` is null where the pass is off.
-struct CopySearch {
+/// The pass `identical` where the host does not know how many rows there are, as kernels take it;
+/// retire/offered_duplicates.cuh says how it works. `list` is null where the pass is off.
+struct DuplicateSearch {
   unsigned long long* tables[2];  ///< by side (engines may move rows to and fro): 2 row_mask + 2 keys
   std::uint32_t* hashes[2];       ///< likewise, by row
   std::uint32_t row_mask;         ///< the bits that numbers of rows take
-  Copy* list;
+  Duplicate* list;
   unsigned long long* listed;  ///< entries of the list; the higher half is the engine's
-  Index* copies;               ///< among these
-  Ending* endings;             ///< by image, written when it settles; null: not needed
-  std::uint32_t* dark;         ///< by layer, a bit an image: all zero and yet not settled
-  Index dark_layers;           ///< those in which this can happen
-  Index dark_words;            ///< of a layer
+  Index* duplicates;           ///< among these
+  Ending* endings;             ///< by image, written when it retires; null: not needed
+  std::uint32_t* zero_at;      ///< by layer, a bit an image: all zero and yet not retired
+  Index zero_layers;           ///< those in which this can happen
+  Index zero_words;            ///< of a layer
 };
 
 }  // namespace spdnn::cuda

@@ -6,11 +6,11 @@
 // A row that is written for the next launch is *offered*: its hash is kept, and the table entry that the hash names
 // takes the row's key, unless it has a larger one. When the next launch reads the row, an entry with the key of another
 // row of equal hash bits makes that one its *candidate*, with which it is compared in full. The row of the largest key
-// finds itself: so a row that others become copies of is never a copy, and of equal rows one remains. Rows whose entry
-// belongs to rows of another hash are not looked at this time. Common cost: a multiplication or two an activation that
-// is written, an atomic a row, and two dependent reads from L2 a row that is read.
+// finds itself: so a row that others become duplicates of is never a duplicate, and of equal rows one remains. Rows
+// whose entry belongs to rows of another hash are not looked at this time. Common cost: a multiplication or two an
+// activation that is written, an atomic a row, and two dependent reads from L2 a row that is read.
 //
-// In the end the last block goes through the list of copies: each becomes what its owner has become, and counts as
+// In the end the last block goes through the list of duplicates: each becomes what its owner has become, and counts as
 // alive as long as its owner does.
 
 #include <cuda_runtime_api.h>
@@ -35,21 +35,23 @@ __device__ inline std::uint32_t row_hash(std::uint32_t sum) {
 }
 
 /// `epoch`: number of the search, from 1; later keys are larger. Within a search, first come bits of the hash.
-__device__ inline unsigned long long row_key(const CopySearch& search, Index epoch, Index row, std::uint32_t hash) {
+__device__ inline unsigned long long row_key(const DuplicateSearch& search, Index epoch, Index row,
+                                             std::uint32_t hash) {
   return static_cast<unsigned long long>(epoch) << 32U | (hash & ~search.row_mask) | row;
 }
 
-__device__ inline unsigned long long* table_entry(const CopySearch& search, Index side, std::uint32_t hash) {
+__device__ inline unsigned long long* table_entry(const DuplicateSearch& search, Index side, std::uint32_t hash) {
   return search.tables[side] + (hash & (2 * search.row_mask + 1));
 }
 
-__device__ inline void offer_row(const CopySearch& search, Index side, Index epoch, Index row, std::uint32_t hash) {
+__device__ inline void offer_row(const DuplicateSearch& search, Index side, Index epoch, Index row,
+                                 std::uint32_t hash) {
   __stcg(search.hashes[side] + row, hash);
   atomicMax(table_entry(search, side, hash), row_key(search, epoch, row, hash));
 }
 
 /// The row that this one, of hash `hash`, may be equal to; itself where there is none.
-__device__ inline Index candidate_for(const CopySearch& search, Index side, Index epoch, Index row,
+__device__ inline Index candidate_for(const DuplicateSearch& search, Index side, Index epoch, Index row,
                                       std::uint32_t hash) {
   const unsigned long long differs = __ldcg(table_entry(search, side, hash)) ^ row_key(search, epoch, row, hash);
   return differs <= search.row_mask ? row ^ static_cast<Index>(differs) : row;
@@ -96,26 +98,26 @@ __device__ std::uint32_t differing_rows(const float* rows, std::size_t stride, I
 /// Takes entries of the list for a warp's `rows`; lane 0 has the first one's number. Where there is but one search, it
 /// may do so for all candidates before they are compared, so that nobody waits; as many as there are images are too few
 /// for the candidates of several.
-__device__ inline unsigned long long take_entries(const CopySearch& search, std::uint32_t rows) {
+__device__ inline unsigned long long take_entries(const DuplicateSearch& search, std::uint32_t rows) {
   if (threadIdx.x % 32 != 0) return 0;
   return atomicAdd(search.listed, static_cast<unsigned long long>(__popc(rows)));
 }
 
-/// Fills the entries of a warp's `rows`: those that turned out to be `copies` are so from `layer` on. `image` and
-/// `owner`: of this lane. `counter`: LayerCount::copies of the layer.
+/// Fills the entries of a warp's `rows`: those that turned out to be `duplicates` are so from `layer` on. `image` and
+/// `owner`: of this lane. `counter`: LayerCount::duplicates of the layer.
 template <class Counter>
-__device__ void list_copies(const CopySearch& search, unsigned long long entries, std::uint32_t rows,
-                            std::uint32_t copies, Index image, Index owner, Index layer, Counter* counter) {
+__device__ void list_duplicates(const DuplicateSearch& search, unsigned long long entries, std::uint32_t rows,
+                                std::uint32_t duplicates, Index image, Index owner, Index layer, Counter* counter) {
   const Index lane = threadIdx.x % 32;
   const Index first = static_cast<Index>(__shfl_sync(0xffffffffU, entries, 0));
-  if (lane == 0 && copies != 0) {
-    atomicAdd(search.copies, static_cast<Index>(__popc(copies)));
-    atomicAdd(counter, static_cast<Counter>(__popc(copies)));
+  if (lane == 0 && duplicates != 0) {
+    atomicAdd(search.duplicates, static_cast<Index>(__popc(duplicates)));
+    atomicAdd(counter, static_cast<Counter>(__popc(duplicates)));
   }
   if ((rows >> lane & 1U) == 0) return;
-  const bool copy = (copies >> lane & 1U) != 0;
-  search.list[first + __popc(rows & ((1U << lane) - 1))] = {copy ? image : kNoImage, owner, layer};
-  if (copy) search.endings[image] = {owner, layer};
+  const bool is_duplicate = (duplicates >> lane & 1U) != 0;
+  search.list[first + __popc(rows & ((1U << lane) - 1))] = {is_duplicate ? image : kNoImage, owner, layer};
+  if (is_duplicate) search.endings[image] = {owner, layer};
 }
 
 __device__ inline bool bit_of(const std::uint32_t* words, Index image) {
@@ -125,35 +127,36 @@ __device__ inline bool bit_of(const std::uint32_t* words, Index image) {
 __device__ inline void set_bit(std::uint32_t* words, Index image) { atomicOr(words + image / 32, 1U << (image % 32)); }
 
 /// Notes an image's end, `layer` as in Ending.
-__device__ inline void end_image(const CopySearch& search, Index image, Index layer) {
+__device__ inline void end_image(const DuplicateSearch& search, Index image, Index layer) {
   search.endings[image] = {image, layer};
 }
 
-/// Notes that an image is all zero behind `layer` and is not settled.
-__device__ inline void darken_image(const CopySearch& search, Index image, Index layer) {
-  set_bit(search.dark + std::size_t{layer} * search.dark_words, image);
+/// Notes that an image is all zero behind `layer` and is not retired.
+__device__ inline void mark_zero_at_layer(const DuplicateSearch& search, Index image, Index layer) {
+  set_bit(search.zero_at + std::size_t{layer} * search.zero_words, image);
 }
 
-__device__ inline Ending ending_of(const CopySearch& search, Index image) {
+__device__ inline Ending ending_of(const DuplicateSearch& search, Index image) {
   const uint2 ending = __ldcg(reinterpret_cast<const uint2*>(search.endings + image));
   return {ending.x, ending.y};
 }
 
-/// Settles the images of the list's first `entries`, once all blocks are done: by the threads of one block. `by_layer`:
-/// LayerCount::copies is the change, from one layer to the next, of how many copies are alive. Not inlined, for the
-/// sake of registers.
+/// Retires the images of the list's first `entries`, once all blocks are done: by the threads of one block. `by_layer`:
+/// LayerCount::duplicates is the change, from one layer to the next, of how many duplicates are alive. Not inlined, for
+/// the sake of registers.
 template <class LayerCount>
-__device__ __noinline__ void settle_copies(const CopySearch& search, Index entries, Index depth, LayerCount* by_layer,
-                                           std::uint32_t* categories, std::uint32_t* borderline) {
+__device__ __noinline__ void retire_duplicates(const DuplicateSearch& search, Index entries, Index depth,
+                                               LayerCount* by_layer, std::uint32_t* categories,
+                                               std::uint32_t* borderline) {
   const auto change = [&](Index layer, int by) {
-    using Counter = decltype(by_layer->copies);
-    if (layer < depth) atomicAdd(&by_layer[layer].copies, static_cast<Counter>(by));
+    using Counter = decltype(by_layer->duplicates);
+    if (layer < depth) atomicAdd(&by_layer[layer].duplicates, static_cast<Counter>(by));
   };
   for (Index i = threadIdx.x; i < entries; i += blockDim.x) {
-    const uint4 copy = __ldcg(reinterpret_cast<const uint4*>(search.list + i));
-    const Index image = copy.x;
+    const uint4 duplicate = __ldcg(reinterpret_cast<const uint4*>(search.list + i));
+    const Index image = duplicate.x;
     if (image == kNoImage) continue;
-    Ending own{copy.y, copy.z};
+    Ending own{duplicate.y, duplicate.z};
     bool category = false;
     bool open = false;
     for (Index owner = kNoImage; own.owner != owner;) {
@@ -162,8 +165,8 @@ __device__ __noinline__ void settle_copies(const CopySearch& search, Index entri
       own = ending_of(search, owner);
       category = bit_of(categories, owner);
       open = borderline != nullptr && bit_of(borderline, owner);
-      for (Index layer = first; layer < min(own.layer, search.dark_layers); ++layer) {
-        if (!bit_of(search.dark + std::size_t{layer} * search.dark_words, owner)) continue;
+      for (Index layer = first; layer < min(own.layer, search.zero_layers); ++layer) {
+        if (!bit_of(search.zero_at + std::size_t{layer} * search.zero_words, owner)) continue;
         change(layer, -1);
         change(layer + 1, 1);
       }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What engines that settle images on the device bring back, as the host's Outcome has it.
+// What engines that retire images on the device bring back, as the host's Outcome has it.
 
 #include <bit>
 #include <cstdint>
@@ -19,19 +19,19 @@ inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
   return found;
 }
 
-/// Appends what the kernels counted by layer: `live` images among the unsettled, `saturated` of these retired at the
-/// cap, where they stay alive, and by how much the number of `copies` of images that are alive changes (unsigned).
+/// Appends what the kernels counted by layer: `live` images among the active, `saturated` of these retired at the
+/// cap, where they stay alive, and by how much the number of `duplicates` of images that are alive changes (unsigned).
 /// Nothing was counted from layer `counted` on.
 template <class LayerCount>
 void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outcome& outcome) {
   outcome.alive.reserve(depth);
-  decltype(counts->copies + counts->copies) copies = 0;
+  decltype(counts->duplicates + counts->duplicates) duplicates = 0;
   for (Index k = 0; k < counted; ++k) {
-    copies += counts[k].copies;
-    outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live + copies));
+    duplicates += counts[k].duplicates;
+    outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live + duplicates));
     outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
   }
-  outcome.alive.resize(depth, outcome.saturated + static_cast<std::int64_t>(copies));
+  outcome.alive.resize(depth, outcome.saturated + static_cast<std::int64_t>(duplicates));
 }
 
 }  // namespace spdnn::cuda

@@ -51,14 +51,14 @@ __device__ inline void delay(Index cycles) {
   while (static_cast<Index>(clock() - begin) < cycles) continue;
 }
 
-/// Copies 4, 8 or 16 bytes beside what the thread goes on with; they are there after wait_for_copies(), for the block
+/// Copies 4, 8 or 16 bytes beside what the thread goes on with; they are there after async_copy_wait(), for the block
 /// after a barrier, too.
 template <int kBytes>
-__device__ void copy_async(void* shared, const void* global) {
+__device__ void async_copy(void* shared, const void* global) {
   asm volatile(
       "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
       "l"(global), "n"(kBytes));
 }
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ inline void async_copy_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 }  // namespace spdnn::cuda

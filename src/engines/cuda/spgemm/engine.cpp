@@ -89,8 +89,8 @@ void SpgemmEngine::reset() {
   scan_into(y_, 0, images_.images(), 0);
   std::swap(offsets_, next_offsets_);
   store_images(images_, y_.rows(), rows_.flags(), stream_);
-  rows_.settle(0);
-  if (rows_.may_settle(0)) drop_settled();
+  rows_.retire(0);
+  if (rows_.may_retire(0)) drop_retired();
   check(cudaStreamSynchronize(stream_));  // what follows is timed
 }
 
@@ -118,9 +118,9 @@ void SpgemmEngine::run_layer(Index number) {
   }
   std::swap(y_, next_);
   std::swap(offsets_, next_offsets_);
-  rows_.settle(number + 1);
-  if (rows_.looks_for_copies(number + 1)) settle_copies();
-  if (rows_.may_settle(number + 1)) drop_settled();
+  rows_.retire(number + 1);
+  if (rows_.looks_for_duplicates(number + 1)) retire_duplicates();
+  if (rows_.may_retire(number + 1)) drop_retired();
 }
 
 /// As many rows, one at least, as have product_limit_ products at most. A row has no more than one per edge.
@@ -186,11 +186,11 @@ bool SpgemmEngine::run_chunk(Index first, Index count, Index number, const Devic
   return true;
 }
 
-void SpgemmEngine::settle_copies() {
+void SpgemmEngine::retire_duplicates() {
   hash_rows(y_.rows(), rows_.rows(), rows_.identical().hashes(), stream_);
-  rows_.find_copies();
+  rows_.find_duplicates();
   compare_rows(y_.rows(), rows_.rows(), rows_.identical().heads(), stream_);
-  rows_.settle_copies();
+  rows_.retire_duplicates();
 }
 
 /// Offsets of `count` rows of `target` from `first` on, from counts_, on the device and in next_offsets_. Waits.
@@ -204,7 +204,7 @@ void SpgemmEngine::scan_into(Activations& target, Index first, Index count, Offs
 }
 
 /// With the filter, moves the rows still undecided together once more than a sixteenth of them are settled.
-void SpgemmEngine::drop_settled() {
+void SpgemmEngine::drop_retired() {
   const Index before = rows_.rows();
   if (!policy_.filter || before == 0) return;
   const Index kept = rows_.kept_rows();
@@ -241,7 +241,7 @@ std::vector<double> SpgemmEngine::activations() {
   std::vector<double> active(std::size_t{rows} * width_, 0.0);
   for (std::size_t row = 0; row < rows; ++row)
     for (Offset k = offsets_[row]; k < offsets_[row + 1]; ++k) active[row * width_ + indices[k]] = values[k];
-  return rows_.fill_settled(width_, active);
+  return rows_.fill_retired(width_, active);
 }
 
 std::size_t SpgemmEngine::device_bytes(const Plan& plan, const EngineOptions& options, Index images) {

@@ -16,7 +16,7 @@ namespace spdnn::cuda {
 struct SpgemmPolicy {
   std::string_view variant;
   bool keep_workspace = false;  ///< cuSPARSE's workspaces and result stay allocated between products
-  bool filter = false;          ///< zeros and settled rows are dropped before the next product
+  bool filter = false;          ///< zeros and retired rows are dropped before the next product
 };
 
 /// Runs a plan layer by layer with Y and W both sparse, by cuSPARSE's SpGEMM. W has to be transposed: plans list the
@@ -55,8 +55,8 @@ class SpgemmEngine final : public Engine {
   Index chunk_rows(Index first, Index number) const;
   bool run_chunk(Index first, Index count, Index number, const DeviceLayer& weights, Offset base);
   SparseOperand operand(Index first, Index count, const DeviceLayer& weights, bool lifted);
-  void settle_copies();
-  void drop_settled();
+  void retire_duplicates();
+  void drop_retired();
   void scan_into(Activations& target, Index first, Index count, Offset base);
   SparseActivation activation(Index number, const DeviceLayer& weights) const;
 

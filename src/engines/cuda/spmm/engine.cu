@@ -68,7 +68,8 @@ class DeviceWork {
   Index most_pieces_ = 0;
 };
 
-/// A search for copies costs as much as several layers of a few thousand images, which mostly die in the first layers.
+/// A search for duplicates costs as much as several layers of a few thousand images, which mostly die in the first
+/// layers.
 constexpr Index kFirstSearch = 8;
 
 constexpr LayerFormat kFormat{.indices16 = true, .values = false};
@@ -113,8 +114,8 @@ class SpmmEngine final : public Engine {
     spmm::flag_kernel<<<shares(images), Config::kThreads, 0, stream_>>>(y(), images, width_, activation_.cap,
                                                                         rows_.flags());
     check_launch();
-    rows_.settle(0);
-    if (rows_.may_settle(0)) drop_settled();
+    rows_.retire(0);
+    if (rows_.may_retire(0)) drop_retired();
   }
 
   Index advance(Index first, Index until) override {
@@ -134,7 +135,7 @@ class SpmmEngine final : public Engine {
     for (std::size_t row = 0; row < rows; ++row)
       for (Index neuron = 0; neuron < width_; ++neuron)
         active[row * width_ + neuron] = stored[place(row, neuron, width_)];
-    return rows_.fill_settled(width_, active);
+    return rows_.fill_retired(width_, active);
   }
 
   static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images, bool items) {
@@ -202,30 +203,30 @@ class SpmmEngine final : public Engine {
     side_ = 1 - side_;
     check(cudaMemcpyAsync(rows_.flags(), flags_.data(), std::size_t{rows_.rows()} * sizeof(std::uint32_t),
                           cudaMemcpyDeviceToDevice, stream_));
-    rows_.settle(number + 1);
-    if (number + 1 < next_drop_ || !rows_.may_settle(number + 1)) return;
+    rows_.retire(number + 1);
+    if (number + 1 < next_drop_ || !rows_.may_retire(number + 1)) return;
     next_drop_ = number + 1 + std::max(1U, (number + 1) / 4);
     if (plan_.passes.identical && number + 1 >= next_search_) {
-      settle_copies();
+      retire_duplicates();
       next_search_ = 2 * (number + 1);
     }
-    drop_settled();
+    drop_retired();
   }
 
-  void settle_copies() {
+  void retire_duplicates() {
     const dim3 grid = shares(rows_.rows());
     std::uint64_t* const hashes = rows_.identical().hashes();
     check(cudaMemsetAsync(hashes, 0, std::size_t{rows_.rows()} * sizeof(*hashes), stream_));
     spmm::hash_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_,
                                                               reinterpret_cast<unsigned long long*>(hashes));
     check_launch();
-    rows_.find_copies();
+    rows_.find_duplicates();
     spmm::compare_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_, rows_.identical().heads());
     check_launch();
-    rows_.settle_copies();
+    rows_.retire_duplicates();
   }
 
-  void drop_settled() {
+  void drop_retired() {
     const Index before = rows_.rows();
     const Index kept = rows_.kept_rows();
     if (kept > 0 && before - kept <= before / 16) return;
@@ -251,8 +252,8 @@ class SpmmEngine final : public Engine {
   DeviceBuffer<float4> pieces_;
   Index tiles_at_once_ = 1;
   Index width_ = 0;                   ///< neurons of y()
-  Index next_drop_ = 1;               ///< layers done before settled rows are dropped again
-  Index next_search_ = kFirstSearch;  ///< layers done before copies are looked for again, where rows are dropped
+  Index next_drop_ = 1;               ///< layers done before retired rows are dropped again
+  Index next_search_ = kFirstSearch;  ///< layers done before duplicates are looked for again, where rows are dropped
 };
 
 }  // namespace

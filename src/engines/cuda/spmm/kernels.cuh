@@ -9,7 +9,7 @@
 // the latency of gathers from it. ncu on an H200, official networks with all images alive: L2 busy 53 to 55 % for
 // spmm_merge (1024 and 16384 neurons), 17 to 33 % for spmm_rows, device memory at most 11 %, issue slots 20 to 43 %.
 //
-// Bias, cap and the images' flags are applied before the sums are written. Settled images are dropped at a growing
+// Bias, cap and the images' flags are applied before the sums are written. Retired images are dropped at a growing
 // distance of layers (resident's phases do the same): only there the host waits, for one number.
 
 #include <cuda_runtime_api.h>

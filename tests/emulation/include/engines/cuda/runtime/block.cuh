@@ -26,9 +26,9 @@ T read_past_l1(const T* from) {
 inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) { return atomicAdd(to, value); }
 inline void delay(Index) { emulation::pause(); }
 template <int kBytes>
-void copy_async(void* shared, const void* global) {
+void async_copy(void* shared, const void* global) {
   std::memcpy(shared, global, kBytes);
 }
-inline void wait_for_copies() {}
+inline void async_copy_wait() {}
 
 }  // namespace spdnn::cuda
