@@ -7,7 +7,7 @@
 
 #include "engines/cpu/tiles/dispatch.hpp"
 #include "engines/cpu/tiles/settler.hpp"
-#include "engines/fates.hpp"
+#include "engines/image_states.hpp"
 #include "support/networks.hpp"
 
 namespace spdnn {

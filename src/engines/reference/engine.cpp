@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/parallel.hpp"
-#include "engines/fates.hpp"
+#include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 #include "spdnn/error.hpp"
 

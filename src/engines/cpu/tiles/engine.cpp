@@ -12,7 +12,7 @@
 #include "engines/cpu/tiles/dispatch.hpp"
 #include "engines/cpu/tiles/pinning.hpp"
 #include "engines/cpu/tiles/runner.hpp"
-#include "engines/fates.hpp"
+#include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 
 namespace spdnn {

@@ -10,7 +10,7 @@
 #include "engines/cuda/retire/active_rows.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/launch.hpp"
-#include "engines/fates.hpp"
+#include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 
 namespace spdnn::cuda {

@@ -1,4 +1,4 @@
-#include "engines/fates.hpp"
+#include "engines/image_states.hpp"
 
 namespace spdnn {
 
