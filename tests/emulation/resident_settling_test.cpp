@@ -1,4 +1,4 @@
-// When the kernel of `resident` settles images: not before a layer that revives them or takes them off the cap, not by
+// When the kernel of `resident` retires images: not before a layer that revives them or takes them off the cap, not by
 // a hash alone, and in merged plans only beyond the bounds. Compared with the fp64 reference as in resident_test.cpp.
 
 #include <gtest/gtest.h>

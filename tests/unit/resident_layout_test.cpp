@@ -55,16 +55,16 @@ StreamTerm stream_term(const ResidentLayout& layout, Offset start, Index neurons
   const Offset units = neurons * Offset{layout.values ? 3U : 1U};
   const std::size_t words = 4 * (start + t / kChunkTerms * units);
   const Index within = t % kChunkTerms;
-  const std::uint32_t pair = layout.stream.at(words + neuron * 4 + within / 2);
+  const std::uint32_t pair = layout.chunk_stream.at(words + neuron * 4 + within / 2);
   StreamTerm term{within % 2 == 0 ? pair & 0xffffU : pair >> 16U, common};
   if (layout.values) {
     const std::size_t at = words + (1 + within / 4) * neurons * 4 + neuron * 4 + within % 4;
-    std::memcpy(&term.weight, &layout.stream.at(at), sizeof term.weight);
+    std::memcpy(&term.weight, &layout.chunk_stream.at(at), sizeof term.weight);
   }
   return term;
 }
 
-/// Reads a layer's program as the kernel does and compares every sum's terms with the plan's.
+/// Reads a layer's layout as the kernel does and compares every sum's terms with the plan's.
 class LayerReader {
  public:
   LayerReader(const Plan& plan, const ResidentLayout& layout, Index number)
@@ -72,11 +72,11 @@ class LayerReader {
     bits_ = layout.from_bits && number == 0;
     for (Index input = 0; input < weights_.cols; ++input) {
       names_[input] = input;
-      const Index copy = layout.copies[std::size_t{number} * layout.width + input];
-      if (copy == kNoCopy) continue;
-      EXPECT_TRUE(names_.try_emplace(copy, input).second) << "two inputs in slot " << copy;
-      EXPECT_NE(copy % layout.shape.colours(), input % layout.shape.colours());
-      EXPECT_LT(copy, layout.slots);
+      const Index replica = layout.replicas[std::size_t{number} * layout.width + input];
+      if (replica == kNoReplica) continue;
+      EXPECT_TRUE(names_.try_emplace(replica, input).second) << "two inputs in slot " << replica;
+      EXPECT_NE(replica % layout.shape.bank_groups(), input % layout.shape.bank_groups());
+      EXPECT_LT(replica, layout.slots);
     }
   }
 
@@ -121,10 +121,10 @@ class LayerReader {
  private:
   bool is_zero(Index slot) const {
     if (bits_) return slot == weights_.cols;
-    return slot >= layout_.zero_slot && slot < layout_.zero_slot + layout_.shape.colours();
+    return slot >= layout_.zero_slot && slot < layout_.zero_slot + layout_.shape.bank_groups();
   }
 
-  /// Returns how long its chunks are in the stream.
+  /// Returns how long its chunks are in the chunk stream.
   Offset check_bundle(const std::uint32_t* targets, Offset at, Index neurons, Index halves) {
     EXPECT_TRUE(layout_.uneven || halves % 2 == 0);
     reads_ += Offset{halves} * kHalfTerms * neurons;
@@ -164,13 +164,13 @@ class LayerReader {
   }
 
   void check_banks(Offset at, Index neurons, Index halves) const {
-    const Index colours = layout_.shape.colours();
+    const Index bank_groups = layout_.shape.bank_groups();
     for (Index t = 0; t < halves * kHalfTerms; ++t) {
-      for (Index group = 0; group < neurons; group += colours) {
+      for (Index group = 0; group < neurons; group += bank_groups) {
         std::map<Index, Index> slot_of;
-        for (Index i = group; i < group + colours; ++i) {
+        for (Index i = group; i < group + bank_groups; ++i) {
           const Index slot = stream_term(layout_, at, neurons, i, t, 1.0F).slot;
-          const auto [held, fresh] = slot_of.try_emplace(slot % colours, slot);
+          const auto [held, fresh] = slot_of.try_emplace(slot % bank_groups, slot);
           if (!is_zero(slot) && !is_zero(held->second)) {
             EXPECT_EQ(held->second, slot) << "bank conflict";
           }
@@ -219,16 +219,16 @@ TEST(ResidentLayout, KeepsEveryTermInOrderAndBanksApart) {
 
 TEST(ResidentLayout, HalvesPutTwiceTheSlotsInOneCycle) {
   constexpr Index kHalf = 2;
-  EXPECT_EQ((TileShape{32, 16, 512, 4}.colours()), 1U);
-  EXPECT_EQ((TileShape{32, 16, 512, 8, kHalf}.colours()), 2U);
-  EXPECT_EQ((TileShape{16, 16, 512, 8, kHalf}.colours()), 4U);
-  EXPECT_EQ((TileShape{4, 4, 512, 32, kHalf}.colours()), 16U);
+  EXPECT_EQ((TileShape{32, 16, 512, 4}.bank_groups()), 1U);
+  EXPECT_EQ((TileShape{32, 16, 512, 8, kHalf}.bank_groups()), 2U);
+  EXPECT_EQ((TileShape{16, 16, 512, 8, kHalf}.bank_groups()), 4U);
+  EXPECT_EQ((TileShape{4, 4, 512, 32, kHalf}.bank_groups()), 16U);
   EXPECT_EQ((TileShape{4, 4, 512, 32, kHalf}.slot_bytes()), (TileShape{2, 2, 512, 32}.slot_bytes()));
 
   // Rows of as many bytes are laid out in the same way, whatever they hold; rows of half as many need more room.
   const Plan plan = random_plan({300, 256, 200}, 32, true, false);
   const ResidentLayout floats = lay_out(plan, {8, 8, 256, 1}, 700, false, false);
-  EXPECT_EQ(lay_out(plan, {16, 16, 256, 1, kHalf}, 700, false, false).stream, floats.stream);
+  EXPECT_EQ(lay_out(plan, {16, 16, 256, 1, kHalf}, 700, false, false).chunk_stream, floats.chunk_stream);
   EXPECT_EQ(needed_slots(plan, {8, 8, 256, 1, kHalf}, false), needed_slots(plan, {8, 8, 256, 1}, false) + 4);
 }
 
@@ -292,7 +292,7 @@ TEST(ResidentLayout, SchedulersGetLikeLoads) {
   std::vector<Index> halves;
   for (Index rank = 1; rank <= shape.capacity(); ++rank)
     halves.push_back(static_cast<Index>(std::ceil(130 / std::sqrt(rank))));
-  const std::vector<WarpRounds> warps = deal_rounds(halves, shape, true);
+  const std::vector<WarpRounds> warps = assign_rounds(halves, shape, true);
   ASSERT_EQ(warps.size(), shape.warps());
   std::array<Index, kSchedulers> loads{};
   for (Index warp = 0; warp < warps.size(); ++warp)

@@ -41,24 +41,24 @@ class Run {
                         plan.passes.merge ? static_cast<float>(plan.error_bounds[k]) : 0.0F,
                         everywhere || layer.bias.max() <= 0});
     }
-    stream_ = layout_.stream;
-    stream_.resize(stream_.size() + 16 * std::size_t{layout_.chunk_units()});
-    program_ = {reinterpret_cast<const uint4*>(stream_.data()),
-                layout_.starts.data(),
-                layout_.rounds.data(),
-                layout_.splits.data(),
-                layout_.targets.data(),
-                layout_.biases.empty() ? nullptr : layout_.biases.data(),
-                layout_.copies.data(),
-                infos_.data(),
-                plan.depth(),
-                layout_.width,
-                layout_.zero_slot,
-                layout_.slots,
-                {static_cast<float>(*plan.cap), everywhere},
-                plan.passes.dead ? plan.dead_from : kNever,
-                plan.passes.saturated ? plan.saturated_from : kNever,
-                plan.passes.merge};
+    chunk_stream_ = layout_.chunk_stream;
+    chunk_stream_.resize(chunk_stream_.size() + 16 * std::size_t{layout_.chunk_units()});
+    view_ = {reinterpret_cast<const uint4*>(chunk_stream_.data()),
+             layout_.starts.data(),
+             layout_.rounds.data(),
+             layout_.splits.data(),
+             layout_.targets.data(),
+             layout_.biases.empty() ? nullptr : layout_.biases.data(),
+             layout_.replicas.data(),
+             infos_.data(),
+             plan.depth(),
+             layout_.width,
+             layout_.zero_slot,
+             layout_.slots,
+             {static_cast<float>(*plan.cap), everywhere},
+             plan.passes.dead ? plan.dead_from : kPassOff,
+             plan.passes.saturated ? plan.saturated_from : kPassOff,
+             plan.passes.merge};
     control_.images = images_;
     control_.epoch = 1;
     begin_batch(images.bits());
@@ -68,9 +68,9 @@ class Run {
   const ResidentLayout& layout() const { return layout_; }
 
   void advance(Index first, Index until) {
-    const Turn turn{until, 0, kNever, least_layers_};
+    const LaunchWindow window{until, 0, kPassOff, least_layers_};
     for (Index layer = first; layer < until; layer += shortest_phase(layer, least_layers_))
-      emulation::launch(kBlocks, C::kThreads, kSharedBytes, [&] { resident_kernel<C>(program_, batch_, turn); });
+      emulation::launch(kBlocks, C::kThreads, kSharedBytes, [&] { resident_kernel<C>(view_, batch_, window); });
   }
 
   std::vector<double> activations() const {
@@ -101,7 +101,7 @@ class Run {
   }
   static Index slots_for(const Plan& plan) {
     const Index needed = needed_slots(plan, C::kShape, true);
-    return C::kShape.colours() == 1 ? needed : std::min(most_slots(), 2 * (needed + C::kShape.colours()));
+    return C::kShape.bank_groups() == 1 ? needed : std::min(most_slots(), 2 * (needed + C::kShape.bank_groups()));
   }
 
   void begin_batch(const BitMatrix& bits) {
@@ -109,7 +109,7 @@ class Run {
     categories_.resize(images_ / 32 + 1);
     borderline_.resize(images_ / 32 + 1);
     progress_.resize(images_ + 1);
-    settled_.resize(images_ + 1);
+    retired_.resize(images_ + 1);
     for (std::size_t side = 0; side < 2; ++side) {
       rows_[side].resize((std::size_t{images_} + 32) * stride_);
       ids_[side].resize(images_);
@@ -121,7 +121,7 @@ class Run {
     batch_.categories = categories_.data();
     batch_.borderline = borderline_.data();
     batch_.progress = progress_.data();
-    batch_.settled = settled_.data();
+    batch_.retired = retired_.data();
     batch_.stride = stride_;
     batch_.bits = reinterpret_cast<const std::uint32_t*>(bits.words.data());
     batch_.words = (plan_.inputs() + 63) / 64 * 2;
@@ -133,12 +133,12 @@ class Run {
   ResidentLayout layout_;
   Index stride_ = 0;
   std::vector<LayerInfo> infos_;
-  std::vector<std::uint32_t> stream_;
-  Program program_{};
+  std::vector<std::uint32_t> chunk_stream_;
+  LayoutView view_{};
   Control control_{};
-  Batch batch_{};
-  std::vector<LayerCount> counts_;
-  std::vector<std::uint32_t> categories_, borderline_, settled_;
+  BatchView batch_{};
+  std::vector<LayerCounters> counts_;
+  std::vector<std::uint32_t> categories_, borderline_, retired_;
   std::vector<Index> progress_;
   std::vector<float> rows_[2];
   std::vector<Index> ids_[2];

@@ -26,13 +26,13 @@ namespace spdnn::cuda {
 
 namespace {
 
-using resident::Batch;
+using resident::BatchView;
 using resident::Control;
-using resident::DeviceProgram;
+using resident::DeviceLayout;
 using resident::Instance;
-using resident::LayerCount;
+using resident::LaunchWindow;
+using resident::LayerCounters;
 using resident::Shapes;
-using resident::Turn;
 
 UsageError too_wide(const Plan& plan, const std::string& what) {
   return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
@@ -93,7 +93,7 @@ class ResidentEngine final : public Engine {
     const bool bits = images.is_bits() && pick(true) != nullptr;
     if (bits != from_bits_) prepare(bits);
     images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
-    const Index smallest = tail_ ? tail_->tile().images : main_->tile().images;
+    const Index smallest = small_ ? small_->tile().images : large_->tile().images;
     const std::size_t tiles = std::size_t{images_.images()} / smallest + 1;
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
     const std::size_t rows = (std::size_t{images_.images()} + kWarp) * row_stride(plan_);
@@ -102,12 +102,12 @@ class ResidentEngine final : public Engine {
     // Control and results behind one another, so that one copy starts a trial and one ends it.
     layout_ = {};
     layout_.counts = sizeof(Control) + sizeof(Control) % 8;
-    layout_.categories = layout_.counts + plan_.depth() * sizeof(LayerCount);
+    layout_.categories = layout_.counts + plan_.depth() * sizeof(LayerCounters);
     layout_.borderline = layout_.categories + words * sizeof(std::uint32_t);
     layout_.result_bytes = layout_.borderline + words * sizeof(std::uint32_t);
     layout_.progress = layout_.result_bytes;
-    layout_.settled = layout_.progress + tiles * sizeof(Index);
-    layout_.bytes = layout_.settled + tiles * sizeof(std::uint32_t);
+    layout_.retired = layout_.progress + tiles * sizeof(Index);
+    layout_.bytes = layout_.retired + tiles * sizeof(std::uint32_t);
     state_.reserve(layout_.bytes, stream_);
     duplicates_.reserve(plan_, images_.images(), 2, stream_);
     search_.reserve(duplicates_.cleared_bytes(), stream_);
@@ -142,7 +142,7 @@ class ResidentEngine final : public Engine {
     outcome.identical = host_control().duplicates;
     outcome.categories = images_at(layout_.categories);
     outcome.borderline = images_at(layout_.borderline);
-    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.counts), plan_.depth(),
+    add_layer_counts(reinterpret_cast<const LayerCounters*>(host_state_.data() + layout_.counts), plan_.depth(),
                      plan_.depth(), outcome);
     // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
     if (plan_.passes.merge) outcome.alive.assign(plan_.depth(), -1);
@@ -151,12 +151,12 @@ class ResidentEngine final : public Engine {
 
   std::vector<double> activations() override {
     copy_results();
-    const Outcome settled = outcome();
+    const Outcome retired = outcome();
     const Control& control = host_control();
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     if (plan_.cap)
-      for (const Index image : settled.categories)
+      for (const Index image : retired.categories)
         std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
     std::vector<Index> ids(control.images);
     std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
@@ -171,12 +171,12 @@ class ResidentEngine final : public Engine {
 
  private:
   struct StateLayout {  ///< offsets in bytes
-    std::size_t counts = 0, categories = 0, borderline = 0, result_bytes = 0, progress = 0, settled = 0, bytes = 0;
+    std::size_t counts = 0, categories = 0, borderline = 0, result_bytes = 0, progress = 0, retired = 0, bytes = 0;
   };
 
   const Instance* pick(bool from_bits) const {
     const cudaDeviceProp& device = device_properties(device_);
-    if (forced_ == nullptr) return choose_main(plan_, resident::shapes_for(precision_), device, from_bits);
+    if (forced_ == nullptr) return choose_large_tiles(plan_, resident::shapes_for(precision_), device, from_bits);
     return fits_as(plan_, *forced_, device, from_bits) ? forced_ : nullptr;
   }
 
@@ -186,22 +186,22 @@ class ResidentEngine final : public Engine {
     constexpr double kPhaseSeconds = 6e-6;
     least_layers_ = 1;
     while (least_layers_ < std::min(plan_.depth(), 16U) &&
-           images_.images() * main_->read_bytes(least_layers_) < kPhaseSeconds * shared_rate_)
+           images_.images() * large_->read_bytes(least_layers_) < kPhaseSeconds * shared_rate_)
       ++least_layers_;
   }
 
   /// As many launches as the device may want phases; those that it does not want return at once.
   void enqueue(Index first, Index until) {
-    const Batch batch = batch_view();
-    Turn turn{until, 0, std::numeric_limits<Index>::max(), least_layers_};
-    Turn tail_turn = turn;
-    if (tail_) {
-      tail_turn.most_images = tail_images_;
-      turn.least_images = tail_images_ + 1;
+    const BatchView batch = batch_view();
+    LaunchWindow window{until, 0, std::numeric_limits<Index>::max(), least_layers_};
+    LaunchWindow small_window = window;
+    if (small_) {
+      small_window.most_images = small_tile_images_;
+      window.least_images = small_tile_images_ + 1;
     }
     for (Index layer = first; layer < until; layer += resident::shortest_phase(layer, least_layers_)) {
-      main_->launch(batch, turn, stream_);
-      if (tail_) tail_->launch(batch, tail_turn, stream_);
+      large_->launch(batch, window, stream_);
+      if (small_) small_->launch(batch, small_window, stream_);
     }
     if (until == plan_.depth()) copy_results();
   }
@@ -221,29 +221,29 @@ class ResidentEngine final : public Engine {
   }
 
   void prepare(bool from_bits) {
-    const Instance* main = pick(from_bits);
-    if (main == nullptr) throw too_wide(plan_, "a layer, or the images, which are not bits,");
+    const Instance* large = pick(from_bits);
+    if (large == nullptr) throw too_wide(plan_, "a layer, or the images, which are not bits,");
     const cudaDeviceProp& device = device_properties(device_);
-    tail_.reset();
-    main_.reset();
-    main_.emplace(plan_, *main, from_bits, device, stream_);
+    small_.reset();
+    large_.reset();
+    large_.emplace(plan_, *large, from_bits, device, stream_);
     from_bits_ = from_bits;
     if (forced_ != nullptr) return;
-    const Instance* tail = choose_tail(plan_, resident::shapes_for(precision_), *main, device, from_bits);
-    if (tail == nullptr) return;
-    tail_.emplace(plan_, *tail, from_bits, device, stream_);
-    // Where a fourth of the multiprocessors would have no tile of the main form.
-    tail_images_ = static_cast<Index>(device.multiProcessorCount) * main_->tile().images * 3 / 4;
+    const Instance* small = choose_small_tiles(plan_, resident::shapes_for(precision_), *large, device, from_bits);
+    if (small == nullptr) return;
+    small_.emplace(plan_, *small, from_bits, device, stream_);
+    // Where a fourth of the multiprocessors would have no large tile.
+    small_tile_images_ = static_cast<Index>(device.multiProcessorCount) * large_->tile().images * 3 / 4;
   }
 
-  Batch batch_view() const {
-    Batch batch{};
+  BatchView batch_view() const {
+    BatchView batch{};
     batch.control = reinterpret_cast<Control*>(state_.data());
-    batch.counts = reinterpret_cast<LayerCount*>(state_.data() + layout_.counts);
+    batch.counts = reinterpret_cast<LayerCounters*>(state_.data() + layout_.counts);
     batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
     batch.borderline = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.borderline);
     batch.progress = reinterpret_cast<Index*>(state_.data() + layout_.progress);
-    batch.settled = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.settled);
+    batch.retired = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.retired);
     for (std::size_t side = 0; side < 2; ++side) {
       batch.rows[side] = rows_[side].data();
       batch.ids[side] = ids_[side].data();
@@ -278,9 +278,9 @@ class ResidentEngine final : public Engine {
   const Instance* forced_;
   Stream stream_;
   bool from_bits_ = false;
-  std::optional<DeviceProgram> main_;
-  std::optional<DeviceProgram> tail_;
-  Index tail_images_ = 0;  ///< the tail form runs when no more are left
+  std::optional<DeviceLayout> large_;
+  std::optional<DeviceLayout> small_;
+  Index small_tile_images_ = 0;  ///< the small tiles run when no more are left
   Index least_layers_ = 1;
   double shared_rate_ = 0;  ///< bytes per second of all shared memories
   GraphExec whole_run_;
@@ -327,7 +327,8 @@ std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& option
   if (cuda::cuda_available(nullptr, options.device)) {
     const cudaDeviceProp& device = cuda::device_properties(options.device);
     const cuda::Shapes shapes = cuda::resident::shapes_for(options.precision);
-    if (choose_main(plan, shapes, device, true) == nullptr && choose_main(plan, shapes, device, false) == nullptr)
+    if (choose_large_tiles(plan, shapes, device, true) == nullptr &&
+        choose_large_tiles(plan, shapes, device, false) == nullptr)
       throw cuda::too_wide(plan, "a layer");
   }
   // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.

@@ -19,12 +19,12 @@ constexpr std::array kShapes = {
     instance<__half, 16, 16, 512, 8, 1, 1>(),  //
     instance<__half, 8, 8, 512, 16, 1, 2>(),   //
     instance<__half, 4, 4, 1024, 16, 1, 2>(),  //
-    instance<__half, 16, 8, 512, 4, 1, 2>(),   // the tail form
+    instance<__half, 16, 8, 512, 4, 1, 2>(),   // small tiles
 };
-constexpr std::size_t kMain = 6;
+constexpr std::size_t kLargeTiles = 6;
 
 }  // namespace
 
-Shapes shapes_fp16() { return {kShapes, kMain}; }
+Shapes shapes_fp16() { return {kShapes, kLargeTiles}; }
 
 }  // namespace spdnn::cuda::resident

@@ -19,14 +19,14 @@ constexpr std::array kShapes = {
     instance<float, 8, 8, 512, 8, 1, 1, true>(),    //
     instance<float, 4, 4, 512, 16, 1, 2, true>(),   //
     instance<float, 2, 2, 1024, 16, 1, 2, true>(),  //
-    instance<float, 8, 8, 64, 1, 8, 4>(),           // from here on: the tail form
+    instance<float, 8, 8, 64, 1, 8, 4>(),           // from here on: small tiles
     instance<float, 8, 8, 256, 1, 2, 4>(),          //
     instance<float, 16, 8, 512, 4, 1, 2>(),
 };
-constexpr std::size_t kMain = 8;
+constexpr std::size_t kLargeTiles = 8;
 
 }  // namespace
 
-Shapes shapes_fp32() { return {kShapes, kMain}; }
+Shapes shapes_fp32() { return {kShapes, kLargeTiles}; }
 
 }  // namespace spdnn::cuda::resident

@@ -20,7 +20,7 @@
 // packed. So neither the shape nor the phase nor the tile of an image shows in its activations.
 //
 // Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; long ones are dealt out so
-// that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's unsettled images are
+// that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's active images are
 // appended to the next phase's tiles: that is the compaction. The device itself decides how long a phase is: short
 // while images leave, long otherwise; nothing is read by the host before the end. With the pass `identical`, images
 // that are duplicates of others leave where a longer phase begins (retire/offered_duplicates.cuh).
@@ -61,7 +61,7 @@ inline __device__ bool finish_phase(const Phase& phase, Control& control) {
   if (atomicAdd(&control.finished, 1U) + 1 != gridDim.x) return false;
   __threadfence();
   const Index kept = atomicExch(&control.appended, 0U);
-  control.calm = kept >= phase.images - phase.images / 32 ? 1 : 0;
+  control.few_retired = kept >= phase.images - phase.images / 32 ? 1 : 0;
   control.layer = phase.last;
   control.images = kept;
   control.side = 1 - phase.side;
@@ -72,15 +72,15 @@ inline __device__ bool finish_phase(const Phase& phase, Control& control) {
   return true;
 }
 
-/// Settles the tile's images by the flags of a layer just done, which the block has OR-ed together; returns those
-/// settled now. `image` is the image of row threadIdx.x.
+/// Retires the tile's images by the flags of a layer just done, which the block has OR-ed together; returns those
+/// retired now. `image` is the image of row threadIdx.x.
 template <class C>
-__device__ std::uint32_t settle(const Program& program, const Batch& batch, Index layer, Index image,
+__device__ std::uint32_t retire(const LayoutView& layout, const BatchView& batch, Index layer, Index image,
                                 std::uint32_t active, std::uint32_t live, std::uint32_t miss) {
   std::uint32_t saturated = 0;
   std::uint32_t dead = 0;
-  if (layer + 1 >= program.dead_from && program.dead_from != kNever) dead = active & ~live;
-  if (layer + 1 >= program.saturated_from && program.saturated_from != kNever && program.layers[layer].outputs > 0)
+  if (layer + 1 >= layout.dead_from && layout.dead_from != kPassOff) dead = active & ~live;
+  if (layer + 1 >= layout.saturated_from && layout.saturated_from != kPassOff && layout.layers[layer].outputs > 0)
     saturated = active & ~miss;
   if (threadIdx.x == 0) {
     if ((active & live) != 0)
@@ -91,7 +91,7 @@ __device__ std::uint32_t settle(const Program& program, const Batch& batch, Inde
     atomicOr(batch.categories + image / 32, 1U << (image % 32));
   if (batch.search.list != nullptr && threadIdx.x < C::kImages) {
     if (((dead | saturated) >> threadIdx.x & 1U) != 0)
-      end_image(batch.search, image, (saturated >> threadIdx.x & 1U) != 0 ? program.depth : layer);
+      end_image(batch.search, image, (saturated >> threadIdx.x & 1U) != 0 ? layout.depth : layer);
     if (layer < batch.search.zero_layers && ((active & ~live & ~dead) >> threadIdx.x & 1U) != 0)
       mark_zero_at_layer(batch.search, image, layer);
   }
@@ -101,62 +101,62 @@ __device__ std::uint32_t settle(const Program& program, const Batch& batch, Inde
 /// What a block knows of the tile at hand.
 struct Tile {
   Index image;            ///< of row threadIdx.x
-  std::uint32_t settled;  ///< a bit a row; rows that do not exist count as settled
+  std::uint32_t retired;  ///< a bit a row; rows that do not exist count as retired
   std::uint32_t live;     ///< after the last layer
 };
 
 /// What the warp does in round `lane` of a layer: see round_kind.
 template <class C>
-__device__ Index read_words(const Program& program, Index layer, const Lane<C>& lane) {
-  return __ldg(program.rounds + (std::size_t{layer} * C::kWarps + lane.warp) * kMaxRounds + lane.lane);
+__device__ Index read_words(const LayoutView& layout, Index layer, const Lane<C>& lane) {
+  return __ldg(layout.rounds + (std::size_t{layer} * C::kWarps + lane.warp) * kMaxRounds + lane.lane);
 }
 
 /// Brings a layer's description into shared memory; there after async_copy_wait() and a barrier.
-__device__ inline void fetch_info(const Program& program, Index layer, LayerInfo& info) {
+__device__ inline void fetch_info(const LayoutView& layout, Index layer, LayerInfo& info) {
   if (threadIdx.x < sizeof(LayerInfo) / 4)
     async_copy<4>(reinterpret_cast<Index*>(&info) + threadIdx.x,
-                  reinterpret_cast<const Index*>(program.layers + layer) + threadIdx.x);
+                  reinterpret_cast<const Index*>(layout.layers + layer) + threadIdx.x);
 }
 
-/// Runs a tile, already in shared memory, through layers first .. last-1 or until all its images are settled.
+/// Runs a tile, already in shared memory, through layers first .. last-1 or until all its images are retired.
 template <class C>
-__device__ void run_tile(const Program& program, const Batch& batch, Index first, Index last, typename C::Stored* rows,
-                         Scratch& scratch, Tile& tile) {
+__device__ void run_tile(const LayoutView& layout, const BatchView& batch, Index first, Index last,
+                         typename C::Stored* rows, Scratch& scratch, Tile& tile) {
   const Lane<C> lane;
-  Reader<C> reader(program, first, lane);
-  Index words = read_words<C>(program, first, lane);
-  for (Index layer = first; layer < last && ~tile.settled != 0; ++layer) {
+  Reader<C> reader(layout, first, lane);
+  Index words = read_words<C>(layout, first, lane);
+  for (Index layer = first; layer < last && ~tile.retired != 0; ++layer) {
     const std::size_t place = std::size_t{layer} * C::kWarps + lane.warp;
     const Index parity = layer % 2;
     const Index next = layer + 1 < last ? layer + 1 : layer;
-    const Index next_words = read_words<C>(program, next, lane);
-    fetch_info(program, next, scratch.info[1 - parity]);
+    const Index next_words = read_words<C>(layout, next, lane);
+    fetch_info(layout, next, scratch.info[1 - parity]);
     const bool bits = layer == 0 && batch.bits != nullptr;
     typename C::Outputs out[C::kRounds];
-    const bool watch_cap = program.saturated_from != kNever && layer + 1 >= program.saturated_from;
+    const bool watch_cap = layout.saturated_from != kPassOff && layer + 1 >= layout.saturated_from;
     const LayerInfo info = scratch.info[parity];
     Flags& seen = scratch.seen[parity];
-    const Flags flags =
-        bits ? run_layer<C, true>(program, info, watch_cap, place, words, rows, lane, reader, seen, out)
-             : run_layer<C, false>(program, info, watch_cap, place, words, rows, lane, reader, seen, out);
-    const Targets<C> targets(program, place, lane);
+    const Flags flags = bits
+                            ? run_layer<C, true>(layout, info, watch_cap, place, words, rows, lane, reader, seen, out)
+                            : run_layer<C, false>(layout, info, watch_cap, place, words, rows, lane, reader, seen, out);
+    const Targets<C> targets(layout, place, lane);
     Flags{lane.spread(flags.live), lane.spread(flags.miss)}.raise(seen);
     async_copy_wait();
     __syncthreads();
-    write_layer<C>(program, place, rows, lane, targets, words, out);
-    if (bits) clear_zero_slots<C>(program, rows);
+    write_layer<C>(layout, place, rows, lane, targets, words, out);
+    if (bits) clear_zero_slots<C>(layout, rows);
     if (threadIdx.x == 0) scratch.seen[1 - parity] = {};
     words = next_words;
     __syncthreads();
     tile.live = seen.live;
-    tile.settled |= settle<C>(program, batch, layer, tile.image, ~tile.settled, tile.live, seen.miss);
+    tile.retired |= retire<C>(layout, batch, layer, tile.image, ~tile.retired, tile.live, seen.miss);
   }
 }
 
-/// Settles those of the tile's images that are duplicates of others from this phase on, in Scratch alone. Not inlined,
+/// Retires those of the tile's images that are duplicates of others from this phase on, in Scratch alone. Not inlined,
 /// with little to hand over: it would cost registers.
 template <class C>
-__device__ __noinline__ void find_duplicates(const Program& program, const Batch& batch, Scratch& scratch) {
+__device__ __noinline__ void find_duplicates(const LayoutView& layout, const BatchView& batch, Scratch& scratch) {
   const Phase phase = scratch.phase;
   const Index first = scratch.item.tile * C::kImages;
   const Index row = first + threadIdx.x;
@@ -178,7 +178,7 @@ __device__ __noinline__ void find_duplicates(const Program& program, const Batch
   const Index image = candidate ? __ldcg(batch.ids[phase.side] + row) : kNoImage;
   const Index owner = candidate ? __ldcg(batch.ids[phase.side] + other) : kNoImage;
   const std::uint32_t differing = differing_rows(
-      batch.rows[phase.side], batch.stride, program.layers[phase.first].inputs, first, candidates,
+      batch.rows[phase.side], batch.stride, layout.layers[phase.first].inputs, first, candidates,
       [&](Index i) { return scratch.others[i]; }, threadIdx.x, C::kThreads);
   if (differing != 0) atomicOr(&scratch.differing, differing);
   __syncthreads();
@@ -187,78 +187,80 @@ __device__ __noinline__ void find_duplicates(const Program& program, const Batch
   if (duplicates != 0)
     list_duplicates(batch.search, take_entries(batch.search, duplicates), duplicates, duplicates, image, owner,
                     phase.first, &batch.counts[phase.first].duplicates);
-  if (threadIdx.x == 0) scratch.settled |= duplicates;
+  if (threadIdx.x == 0) scratch.retired |= duplicates;
 }
 
 /// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
 /// there is none.
 template <class C>
-__device__ bool take_tile(const Program& program, const Batch& batch, const Turn& turn, const Phase& phase,
-                          typename C::Stored* rows, Scratch& scratch, Index number, Tile& tile, Item& item) {
+__device__ bool take_tile(const LayoutView& layout, const BatchView& batch, const LaunchWindow& window,
+                          const Phase& phase, typename C::Stored* rows, Scratch& scratch, Index number, Tile& tile,
+                          Item& item) {
   if (threadIdx.x == 0) {
-    if (!phase.dealt) number = atomicAdd(&batch.control->next_item, 1U);
+    if (!phase.equal_shares) number = atomicAdd(&batch.control->next_item, 1U);
     Item next{number, phase.first, phase.last};
-    if (phase.dealt ? !Share(phase).get(phase, number, next) : number >= phase.tiles) next.tile = kNever;
+    if (phase.equal_shares ? !Share(phase).get(phase, number, next) : number >= phase.tiles) next.tile = kNoTile;
     scratch.item = next;
     scratch.seen[0] = scratch.seen[1] = {};
     const Index until = (next.tile + 1) * C::kImages;
-    const Index missing = next.tile != kNever && until > phase.images ? until - phase.images : 0;
-    scratch.settled = ~(0xffffffffU >> (32 - C::kImages) >> missing);
-    if (next.tile != kNever && next.begin > phase.first) {
+    const Index missing = next.tile != kNoTile && until > phase.images ? until - phase.images : 0;
+    scratch.retired = ~(0xffffffffU >> (32 - C::kImages) >> missing);
+    if (next.tile != kNoTile && next.begin > phase.first) {
       wait_for(batch.progress + next.tile, phase.epoch);
-      scratch.settled = __ldcg(batch.settled + next.tile);
+      scratch.retired = __ldcg(batch.retired + next.tile);
     }
-    if (next.tile != kNever) scratch.info[next.begin % 2] = program.layers[next.begin];
+    if (next.tile != kNoTile) scratch.info[next.begin % 2] = layout.layers[next.begin];
   }
   __syncthreads();
   item = scratch.item;
-  if (item.tile == kNever) return false;
+  if (item.tile == kNoTile) return false;
   tile.live = 0;
   const std::size_t row = std::size_t{item.tile} * C::kImages + threadIdx.x;
   tile.image = 0;
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
-  const bool searching = item.begin == phase.first && is_searched(batch, phase.first, turn);
-  if (~scratch.settled != 0) load_tile<C>(program, batch, phase, item.tile, item.begin, rows);
-  if (searching) find_duplicates<C>(program, batch, scratch);
+  const bool searching = item.begin == phase.first && is_searched(batch, phase.first, window);
+  if (~scratch.retired != 0) load_tile<C>(layout, batch, phase, item.tile, item.begin, rows);
+  if (searching) find_duplicates<C>(layout, batch, scratch);
   __syncthreads();
-  tile.settled = scratch.settled;
+  tile.retired = scratch.retired;
   return true;
 }
 
-/// Runs one phase, or returns at once where that is not its turn.
+/// Runs one phase, or returns at once where its launch window says so.
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
-    resident_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch, const Turn turn) {
+    resident_kernel(const __grid_constant__ LayoutView layout, const __grid_constant__ BatchView batch,
+                    const LaunchWindow window) {
   __shared__ Scratch scratch;
   auto* rows = dynamic_shared<typename C::Stored>();
-  const Phase phase = read_phase<C>(batch.control, turn);
-  if (phase.first >= turn.until || phase.images < turn.least_images || phase.images > turn.most_images) return;
+  const Phase phase = read_phase<C>(batch.control, window);
+  if (phase.first >= window.until || phase.images < window.least_images || phase.images > window.most_images) return;
   if (threadIdx.x == 0) scratch.phase = phase;
   Tile tile;
   Item item;
-  for (Index number = 0; take_tile<C>(program, batch, turn, phase, rows, scratch, number, tile, item); ++number) {
-    run_tile<C>(program, batch, item.begin, item.end, rows, scratch, tile);
-    const std::uint32_t kept = ~tile.settled;
+  for (Index number = 0; take_tile<C>(layout, batch, window, phase, rows, scratch, number, tile, item); ++number) {
+    run_tile<C>(layout, batch, item.begin, item.end, rows, scratch, tile);
+    const std::uint32_t kept = ~tile.retired;
     if (item.end < phase.last) {
-      if (kept != 0) save_segment<C>(batch, phase, item.tile, program.layers[item.end].inputs, rows);
-      if (threadIdx.x == 0) batch.settled[item.tile] = tile.settled;
+      if (kept != 0) save_segment<C>(batch, phase, item.tile, layout.layers[item.end].inputs, rows);
+      if (threadIdx.x == 0) batch.retired[item.tile] = tile.retired;
       publish(batch.progress + item.tile, phase.epoch);
     } else if (kept != 0) {
-      if (phase.last == program.depth && threadIdx.x < C::kImages && (kept & tile.live) >> threadIdx.x & 1U)
-        atomicOr((program.merge ? batch.borderline : batch.categories) + tile.image / 32, 1U << (tile.image % 32));
-      if (batch.search.list != nullptr && phase.last == program.depth && threadIdx.x < C::kImages &&
+      if (phase.last == layout.depth && threadIdx.x < C::kImages && (kept & tile.live) >> threadIdx.x & 1U)
+        atomicOr((layout.merge ? batch.borderline : batch.categories) + tile.image / 32, 1U << (tile.image % 32));
+      if (batch.search.list != nullptr && phase.last == layout.depth && threadIdx.x < C::kImages &&
           (kept >> threadIdx.x & 1U) != 0)
-        end_image(batch.search, tile.image, program.depth);
-      append_images<C>(batch, phase, program.layers[phase.last - 1].outputs, tile.image, kept, scratch, rows);
-      if (phase.last < program.depth && is_searched(batch, phase.last, turn))
-        offer_rows<C>(batch, phase, program.layers[phase.last - 1].outputs, kept, scratch, rows);
+        end_image(batch.search, tile.image, layout.depth);
+      append_images<C>(batch, phase, layout.layers[phase.last - 1].outputs, tile.image, kept, scratch, rows);
+      if (phase.last < layout.depth && is_searched(batch, phase.last, window))
+        offer_rows<C>(batch, phase, layout.layers[phase.last - 1].outputs, kept, scratch, rows);
     }
     __syncthreads();
   }
   const bool last = finish_phase(phase, *batch.control);
-  if (batch.search.list != nullptr && phase.last == program.depth && __syncthreads_or(last ? 1 : 0) != 0)
-    retire_duplicates(batch.search, static_cast<Index>(__ldcg(batch.search.listed)), program.depth, batch.counts,
+  if (batch.search.list != nullptr && phase.last == layout.depth && __syncthreads_or(last ? 1 : 0) != 0)
+    retire_duplicates(batch.search, static_cast<Index>(__ldcg(batch.search.listed)), layout.depth, batch.counts,
                       batch.categories, batch.borderline);
 }
 

@@ -8,13 +8,13 @@ namespace spdnn::cuda::resident {
 
 /// A whole bundle: `sums` become this thread's activations of its neuron. `word` and `at`: of the round.
 template <class C, bool kBits>
-__device__ void run_bundle(const Program& program, const LayerInfo& info, bool watch_cap, Index word, std::size_t at,
+__device__ void run_bundle(const LayoutView& layout, const LayerInfo& info, bool watch_cap, Index word, std::size_t at,
                            const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader, Flags& flags,
                            float (&sums)[C::kLaneImages]) {
 #pragma unroll
   for (Index i = 0; i < C::kLaneImages; ++i) sums[i] = 0.0F;
   const Index number = word & ~round_kind::kMask;
-  const float bias = program.biases != nullptr ? program.biases[at + lane.neuron] : info.bias;
+  const float bias = layout.biases != nullptr ? layout.biases[at + lane.neuron] : info.bias;
   if (!kBits && (word & round_kind::kMask) == round_kind::kAlternating) {
     add_alternating<C>(tile, reader.next(lane), number, info.weight, lane, sums);
   } else {
@@ -24,39 +24,39 @@ __device__ void run_bundle(const Program& program, const LayerInfo& info, bool w
     if (C::kUneven && number % 2 != 0)
       add_terms<C, kBits, kHalfTerms>(tile, reader.next(lane), info.weight, lane, sums);
   }
-  activate<C>(program, info, watch_cap, bias, flags, sums);
+  activate<C>(layout, info, watch_cap, bias, flags, sums);
 }
 
 /// One layer: `out` receives this thread's activations. Returns the flags of the tile's images as far as this thread
 /// knows them; those of split rounds go to `seen`. `words`: of round `lane`, see round_kind. `watch_cap`: somebody asks
 /// for Flags::miss.
 template <class C, bool kBits>
-__device__ Flags run_layer(const Program& program, const LayerInfo info, bool watch_cap, std::size_t place, Index words,
-                           const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader, Flags& seen,
-                           typename C::Outputs (&out)[C::kRounds]) {
+__device__ Flags run_layer(const LayoutView& layout, const LayerInfo info, bool watch_cap, std::size_t place,
+                           Index words, const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader,
+                           Flags& seen, typename C::Outputs (&out)[C::kRounds]) {
   Flags mine{};
   stagger<C>(words);
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
     const Index word = __shfl_sync(0xffffffffU, words, round);
     const std::size_t at = (place * C::kRounds + round) * C::kBundle;
-    if (word == round_kind::kNone) {
+    if (word == round_kind::kIdle) {
       for (auto& y : out[round]) y = {};  // left undefined, it costs registers
       continue;
     }
     if constexpr (C::kUneven && !kBits) {
       if (round == 0 && is_split(word)) {
-        run_split<C>(program, info, watch_cap, place, at, tile, lane, reader, seen, out[round]);
+        run_split<C>(layout, info, watch_cap, place, at, tile, lane, reader, seen, out[round]);
         continue;
       }
     }
     if constexpr (C::kHalves) {
       float sums[C::kLaneImages];
-      run_bundle<C, kBits>(program, info, watch_cap, word, at, tile, lane, reader, mine, sums);
+      run_bundle<C, kBits>(layout, info, watch_cap, word, at, tile, lane, reader, mine, sums);
 #pragma unroll
       for (Index i = 0; i < C::kParts; ++i) out[round][i] = pack<typename C::Wide>(sums + i * C::kWide);
     } else {
-      run_bundle<C, kBits>(program, info, watch_cap, word, at, tile, lane, reader, mine, out[round]);
+      run_bundle<C, kBits>(layout, info, watch_cap, word, at, tile, lane, reader, mine, out[round]);
     }
   }
   return mine;
@@ -68,18 +68,18 @@ struct Targets {
   static constexpr bool kEarly = C::kRounds <= 4;
   std::uint32_t early[kEarly ? C::kRounds : 1];
 
-  __device__ static std::uint32_t read(const Program& program, std::size_t place, Index round, const Lane<C>& lane) {
-    return __ldg(program.targets + (place * C::kRounds + round) * C::kBundle + lane.neuron);
+  __device__ static std::uint32_t read(const LayoutView& layout, std::size_t place, Index round, const Lane<C>& lane) {
+    return __ldg(layout.targets + (place * C::kRounds + round) * C::kBundle + lane.neuron);
   }
-  __device__ Targets(const Program& program, std::size_t place, const Lane<C>& lane) {
+  __device__ Targets(const LayoutView& layout, std::size_t place, const Lane<C>& lane) {
     if constexpr (kEarly) {
 #pragma unroll
-      for (Index round = 0; round < C::kRounds; ++round) early[round] = read(program, place, round, lane);
+      for (Index round = 0; round < C::kRounds; ++round) early[round] = read(layout, place, round, lane);
     }
   }
-  __device__ std::uint32_t get(const Program& program, std::size_t place, Index round, const Lane<C>& lane) const {
+  __device__ std::uint32_t get(const LayoutView& layout, std::size_t place, Index round, const Lane<C>& lane) const {
     if constexpr (kEarly) return early[round];
-    return read(program, place, round, lane);
+    return read(layout, place, round, lane);
   }
 };
 
@@ -93,25 +93,25 @@ __device__ typename C::Wide part_of(const typename C::Outputs& outputs, Index i)
 
 /// The outputs of a layer take the places of its inputs.
 template <class C>
-__device__ void write_layer(const Program& program, std::size_t place, typename C::Stored* tile, const Lane<C>& lane,
+__device__ void write_layer(const LayoutView& layout, std::size_t place, typename C::Stored* tile, const Lane<C>& lane,
                             const Targets<C>& targets, Index words, const typename C::Outputs (&out)[C::kRounds]) {
   auto* rows = reinterpret_cast<typename C::Wide*>(tile);
 #pragma unroll
   for (Index round = 0; round < C::kRounds; ++round) {
     const Index word = __shfl_sync(0xffffffffU, words, round);
-    if (word == round_kind::kNone) continue;
+    if (word == round_kind::kIdle) continue;
     if constexpr (C::kUneven) {
       if (round == 0 && is_split(word)) {
-        write_split<C>(program, (place * C::kRounds + round) * C::kBundle, tile, out[round]);
+        write_split<C>(layout, (place * C::kRounds + round) * C::kBundle, tile, out[round]);
         continue;
       }
     }
-    const std::uint32_t target = targets.get(program, place, round, lane);
+    const std::uint32_t target = targets.get(layout, place, round, lane);
 #pragma unroll
     for (Index i = 0; i < C::kParts; ++i) {
       const auto y = part_of<C>(out[round], i);
       rows[(target & 0xffffU) * C::kPitch + lane.part(i)] = y;
-      if (C::kCopies && target >> 16U != kNoCopy) rows[(target >> 16U) * C::kPitch + lane.part(i)] = y;
+      if (C::kReplicas && target >> 16U != kNoReplica) rows[(target >> 16U) * C::kPitch + lane.part(i)] = y;
     }
   }
 }

@@ -16,27 +16,27 @@ namespace spdnn {
 
 namespace {
 
-/// The second slots of a layer's inputs. Within each colour the inputs that most terms name come first; each copy lies
-/// in another colour than its original, by a distance that changes from one line of slots to the next.
-std::vector<std::uint16_t> place_copies(const CsrMatrix& weights, const ResidentLayout& layout) {
-  const Index colours = layout.shape.colours();
-  std::vector<std::uint16_t> copies(layout.width, kNoCopy);
-  const Index first = (layout.zero_slot + 2 * colours - 1) / colours * colours;
-  if (colours == 1 || layout.slots < first + colours) return copies;
-  const Index lines = (layout.slots - first) / colours;
+/// The second slots of a layer's inputs. Within each bank group the inputs that most terms name come first; each
+/// replica lies in another bank group than its original, by a distance that changes from one line of slots to the next.
+std::vector<std::uint16_t> place_replicas(const CsrMatrix& weights, const ResidentLayout& layout) {
+  const Index bank_groups = layout.shape.bank_groups();
+  std::vector<std::uint16_t> replicas(layout.width, kNoReplica);
+  const Index first = (layout.zero_slot + 2 * bank_groups - 1) / bank_groups * bank_groups;
+  if (bank_groups == 1 || layout.slots < first + bank_groups) return replicas;
+  const Index lines = (layout.slots - first) / bank_groups;
 
   std::vector<Index> named(weights.cols, 0);
   for (const Index input : weights.indices) ++named[input];
-  for (Index colour = 0; colour < colours; ++colour) {
+  for (Index bank_group = 0; bank_group < bank_groups; ++bank_group) {
     std::vector<Index> inputs;
-    for (Index input = colour; input < weights.cols; input += colours) inputs.push_back(input);
+    for (Index input = bank_group; input < weights.cols; input += bank_groups) inputs.push_back(input);
     std::stable_sort(inputs.begin(), inputs.end(), [&](Index a, Index b) { return named[a] > named[b]; });
     for (Index line = 0; line < std::min<std::size_t>(lines, inputs.size()); ++line) {
-      const Index shift = 1 + line * 7 % (colours - 1);
-      copies[inputs[line]] = narrow<std::uint16_t>(first + line * colours + (colour + shift) % colours);
+      const Index shift = 1 + line * 7 % (bank_groups - 1);
+      replicas[inputs[line]] = narrow<std::uint16_t>(first + line * bank_groups + (bank_group + shift) % bank_groups);
     }
   }
-  return copies;
+  return replicas;
 }
 
 /// The terms of a row as they are.
@@ -58,7 +58,7 @@ struct Group {
 struct Bundle {
   std::vector<Index> neurons;
   std::vector<Terms> terms;  ///< equally long
-  Index halves = 0;          ///< half chunks in the stream, filled up to whole ones
+  Index halves = 0;          ///< half chunks in the chunk stream, filled up to whole ones
   Index pairs = 0;           ///< of an alternating bundle
 
   Index chunks() const { return (halves + 1) / 2; }
@@ -76,10 +76,10 @@ Index alternating_pairs(const CsrMatrix& weights, Index row) {
 class LayerBuilder {
  public:
   LayerBuilder(const Plan& plan, const ResidentLayout& layout, Index number,
-               const std::vector<std::vector<std::uint16_t>>& copies, bool may_split)
+               const std::vector<std::vector<std::uint16_t>>& replicas, bool may_split)
       : weights_(plan.layers[number].weights),
         layout_(layout),
-        copies_(copies[number]),
+        replicas_(replicas[number]),
         bits_(layout.from_bits && number == 0),
         may_split_(may_split && !bits_) {}
 
@@ -91,11 +91,11 @@ class LayerBuilder {
     const bool may_split =
         may_split_ && std::all_of(all.begin(), all.end(), [](const Group& group) { return group.pairs == 0; });
     std::vector<std::vector<std::vector<Bundle>>> warps;
-    for (const WarpRounds& rounds : deal_rounds(halves, layout_.shape, may_split)) {
+    for (const WarpRounds& rounds : assign_rounds(halves, layout_.shape, may_split)) {
       auto& warp = warps.emplace_back();
       for (const Round& round : rounds) {
         auto& bundles = warp.emplace_back();
-        const Index groups_each = layout_.shape.bundle() / layout_.shape.colours() / narrow<Index>(round.size());
+        const Index groups_each = layout_.shape.bundle() / layout_.shape.bank_groups() / narrow<Index>(round.size());
         for (const GroupRange& range : round) bundles.push_back(make_bundle(all, range, groups_each));
       }
     }
@@ -115,7 +115,7 @@ class LayerBuilder {
     };
     if (!std::is_sorted(order.begin(), order.end(), first)) std::stable_sort(order.begin(), order.end(), first);
 
-    const Index size = layout_.shape.colours();
+    const Index size = layout_.shape.bank_groups();
     std::vector<Group> all((weights_.rows + size - 1) / size);
     for (std::size_t g = 0; g < all.size(); ++g) {
       // A last group that is not full repeats a neuron: the same sum is written to the same slot twice.
@@ -137,7 +137,7 @@ class LayerBuilder {
     if (bits_ || group.neurons.size() == 1 || group.pairs > 0)
       for (std::size_t i = 0; i < group.neurons.size(); ++i) plain_terms(weights_, group.neurons[i], group.terms[i]);
     else
-      GroupScheduler(weights_, layout_, copies_).run(group.neurons, group.terms);
+      GroupScheduler(weights_, layout_, replicas_).run(group.neurons, group.terms);
     std::size_t longest = 0;
     for (const Terms& terms : group.terms) longest = std::max(longest, terms.size());
     group.halves = group.pairs > 0 ? 2 : narrow<Index>((longest + kHalfTerms - 1) / kHalfTerms);
@@ -145,7 +145,7 @@ class LayerBuilder {
 
   /// Groups that need more half chunks than the best of equal sums exchange neurons, in the hope of a better match.
   void regroup(std::vector<Group>& all) const {
-    if (layout_.shape.colours() == 1 || bits_) return;
+    if (layout_.shape.bank_groups() == 1 || bits_) return;
     std::map<Offset, std::vector<Group*>> by_degree;
     for (Group& group : all) {
       const Offset degree = weights_.degree(group.neurons.front());
@@ -163,12 +163,12 @@ class LayerBuilder {
     for (std::size_t attempt = 1; attempt <= kAttempts; ++attempt) {
       std::erase_if(groups, [&](const Group* group) { return group->halves <= best; });
       if (groups.size() < 2) return;
-      std::vector<std::vector<Index>> dealt(groups.size());
+      std::vector<std::vector<Index>> exchanged(groups.size());
       for (std::size_t g = 0; g < groups.size(); ++g)
         for (std::size_t i = 0; i < groups[g]->neurons.size(); ++i)
-          dealt[(g + i * attempt) % groups.size()].push_back(groups[g]->neurons[i]);
+          exchanged[(g + i * attempt) % groups.size()].push_back(groups[g]->neurons[i]);
       for (std::size_t g = 0; g < groups.size(); ++g) {
-        groups[g]->neurons = std::move(dealt[g]);
+        groups[g]->neurons = std::move(exchanged[g]);
         pad(*groups[g]);
       }
     }
@@ -202,25 +202,25 @@ class LayerBuilder {
 
   const CsrMatrix& weights_;
   const ResidentLayout& layout_;
-  const std::vector<std::uint16_t>& copies_;
+  const std::vector<std::uint16_t>& replicas_;
   bool bits_;
   bool may_split_;
 };
 
-/// Appends a bundle's chunks to the stream.
-void emit(const Bundle& bundle, bool values, std::vector<std::uint32_t>& stream) {
+/// Appends a bundle's chunks to the chunk stream.
+void emit(const Bundle& bundle, bool values, std::vector<std::uint32_t>& chunk_stream) {
   for (Index chunk = 0; chunk < bundle.chunks(); ++chunk) {
     const std::size_t first = std::size_t{chunk} * kChunkTerms;
     for (const Terms& terms : bundle.terms)
       for (std::size_t t = first; t < first + kChunkTerms; t += 2)
-        stream.push_back(terms[t].slot | std::uint32_t{terms[t + 1].slot} << 16U);
+        chunk_stream.push_back(terms[t].slot | std::uint32_t{terms[t + 1].slot} << 16U);
     if (!values) continue;
     for (std::size_t half = first; half < first + kChunkTerms; half += 4) {
       for (const Terms& terms : bundle.terms) {
         for (std::size_t t = half; t < half + 4; ++t) {
           std::uint32_t bits = 0;
           std::memcpy(&bits, &terms[t].weight, sizeof bits);
-          stream.push_back(bits);
+          chunk_stream.push_back(bits);
         }
       }
     }
@@ -229,7 +229,7 @@ void emit(const Bundle& bundle, bool values, std::vector<std::uint32_t>& stream)
 
 /// A finished layer, before all are put behind one another.
 struct LayerPart {
-  std::vector<std::uint32_t> stream;
+  std::vector<std::uint32_t> chunk_stream;
   std::vector<Offset> starts;
   Offset padded = 0;
   Offset reads = 0;
@@ -245,16 +245,16 @@ Index round_word(const std::vector<Bundle>& bundles, std::span<Index> pieces) {
   return round_kind::kSplit;
 }
 
-/// Fills the layer's places in the layout's tables and returns its part of the stream.
-LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vector<std::uint16_t>>& copies,
+/// Fills the layer's places in the layout's tables and returns its part of the chunk stream.
+LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vector<std::uint16_t>>& replicas,
                       bool may_split, ResidentLayout& layout) {
   const TileShape& shape = layout.shape;
-  const auto warps = LayerBuilder(plan, layout, number, copies, may_split).build();
-  const std::vector<std::uint16_t>& next_copies = copies[number + 1];
+  const auto warps = LayerBuilder(plan, layout, number, replicas, may_split).build();
+  const std::vector<std::uint16_t>& next_replicas = replicas[number + 1];
   LayerPart part;
   for (Index warp = 0; warp < shape.warps(); ++warp) {
     const std::size_t place = std::size_t{number} * shape.warps() + warp;
-    part.starts.push_back(part.stream.size() / 4);
+    part.starts.push_back(part.chunk_stream.size() / 4);
     for (Index round = 0; round < warps[warp].size(); ++round) {
       const std::span pieces(layout.splits.data() + place * kMostPieces, kMostPieces);
       layout.rounds[place * kMaxRounds + round] = round_word(warps[warp][round], pieces);
@@ -267,9 +267,9 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
         const Index skipped = split ? 0 : bundle.halves % 2 * kHalfTerms;
         part.reads += Offset{bundle.pairs > 0 ? 2 : bundle.chunks() * kChunkTerms - skipped} * neurons;
         part.skipped += skipped * neurons;
-        emit(bundle, layout.values, part.stream);
+        emit(bundle, layout.values, part.chunk_stream);
         for (const Index neuron : bundle.neurons) {
-          layout.targets[at] = neuron | std::uint32_t{next_copies[neuron]} << 16U;
+          layout.targets[at] = neuron | std::uint32_t{next_replicas[neuron]} << 16U;
           if (!layout.biases.empty()) layout.biases[at] = static_cast<float>(plan.layers[number].bias[neuron]);
           ++at;
         }
@@ -281,7 +281,7 @@ LayerPart write_layer(const Plan& plan, Index number, const std::vector<std::vec
 
 /// Decides whether the layout is uneven. Otherwise the kernel may be a simpler one, and reads half chunks as whole
 /// ones.
-void settle_unevenness(bool may_be_uneven, std::vector<LayerPart>& parts, ResidentLayout& layout) {
+void decide_unevenness(bool may_be_uneven, std::vector<LayerPart>& parts, ResidentLayout& layout) {
   constexpr Offset kWorthIt = 12;
   Offset reads = 0;
   Offset skipped = 0;
@@ -299,26 +299,28 @@ void settle_unevenness(bool may_be_uneven, std::vector<LayerPart>& parts, Reside
 }
 
 /// Puts the layers' streams behind one another, warp by warp.
-void join_streams(const std::vector<LayerPart>& parts, ResidentLayout& layout) {
+void join_chunk_streams(const std::vector<LayerPart>& parts, ResidentLayout& layout) {
   const Index warps = layout.shape.warps();
   layout.starts.resize(parts.size() * warps);
-  layout.stream.reserve(std::accumulate(parts.begin(), parts.end(), std::size_t{0},
-                                        [](std::size_t sum, const auto& part) { return sum + part.stream.size(); }));
+  layout.chunk_stream.reserve(
+      std::accumulate(parts.begin(), parts.end(), std::size_t{0},
+                      [](std::size_t sum, const auto& part) { return sum + part.chunk_stream.size(); }));
   for (Index warp = 0; warp < warps; ++warp) {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const LayerPart& part = parts[k];
-      layout.starts[k * warps + warp] = layout.stream.size() / 4;
-      const auto begin = part.stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp]);
-      const auto end = warp + 1 < warps ? part.stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp + 1])
-                                        : part.stream.end();
-      layout.stream.insert(layout.stream.end(), begin, end);
+      layout.starts[k * warps + warp] = layout.chunk_stream.size() / 4;
+      const auto begin = part.chunk_stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp]);
+      const auto end = warp + 1 < warps
+                           ? part.chunk_stream.begin() + static_cast<std::ptrdiff_t>(4 * part.starts[warp + 1])
+                           : part.chunk_stream.end();
+      layout.chunk_stream.insert(layout.chunk_stream.end(), begin, end);
     }
   }
 }
 
 void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_bits) {
   if (shape.rounds > kMaxRounds) throw std::invalid_argument("a tile shape of too many rounds");
-  if (needed_slots(plan, shape, from_bits) > slots || slots >= kNoCopy)
+  if (needed_slots(plan, shape, from_bits) > slots || slots >= kNoReplica)
     throw std::invalid_argument("the plan's activations do not fit the slots");
   if (from_bits && !takes_bits(plan)) throw std::invalid_argument("too many inputs for 16 bits");
   for (const Layer& layer : plan.layers)
@@ -328,9 +330,9 @@ void check_fit(const Plan& plan, const TileShape& shape, Index slots, bool from_
 }  // namespace
 
 std::size_t ResidentLayout::bytes() const {
-  return stream.size() * sizeof(stream[0]) + starts.size() * sizeof(starts[0]) +
+  return chunk_stream.size() * sizeof(chunk_stream[0]) + starts.size() * sizeof(starts[0]) +
          (rounds.size() + splits.size()) * sizeof(Index) + targets.size() * sizeof(targets[0]) +
-         biases.size() * sizeof(biases[0]) + copies.size() * sizeof(copies[0]);
+         biases.size() * sizeof(biases[0]) + replicas.size() * sizeof(replicas[0]);
 }
 
 bool takes_bits(const Plan& plan) {
@@ -345,7 +347,7 @@ bool takes_bits(const Plan& plan) {
 Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits) {
   Index width = from_bits ? 0 : plan.inputs();
   for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return width + shape.colours();
+  return width + shape.bank_groups();
 }
 
 ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits, bool may_be_uneven) {
@@ -353,7 +355,7 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
   ResidentLayout layout;
   layout.shape = shape;
   layout.from_bits = from_bits;
-  layout.zero_slot = needed_slots(plan, shape, from_bits) - shape.colours();
+  layout.zero_slot = needed_slots(plan, shape, from_bits) - shape.bank_groups();
   layout.slots = slots;
   layout.width = plan.max_width();
   bool biases = false;
@@ -363,29 +365,29 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
     layout.terms += layer.weights.entries();
   }
   const std::size_t places = std::size_t{plan.depth()} * shape.warps();
-  layout.rounds.assign(places * kMaxRounds, round_kind::kNone);
+  layout.rounds.assign(places * kMaxRounds, round_kind::kIdle);
   layout.splits.assign(places * kMostPieces, 0);
   layout.targets.assign(places * shape.rounds * shape.bundle(), 0);
   if (biases) layout.biases.assign(layout.targets.size(), 0.0F);
 
-  // The last set of copies is of outputs that nothing reads.
-  std::vector<std::vector<std::uint16_t>> copies(std::size_t{plan.depth()} + 1,
-                                                 std::vector<std::uint16_t>(layout.width, kNoCopy));
+  // The last set of replicas is of outputs that nothing reads.
+  std::vector<std::vector<std::uint16_t>> replicas(std::size_t{plan.depth()} + 1,
+                                                   std::vector<std::uint16_t>(layout.width, kNoReplica));
   parallel_for(plan.depth(), [&](std::size_t k) {
-    if (k > 0 || !from_bits) copies[k] = place_copies(plan.layers[k].weights, layout);
+    if (k > 0 || !from_bits) replicas[k] = place_replicas(plan.layers[k].weights, layout);
   });
   std::vector<LayerPart> parts(plan.depth());
   const bool may_split = may_be_uneven && shape.pieces() > 1;
   parallel_for(plan.depth(),
-               [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), copies, may_split, layout); });
-  settle_unevenness(may_be_uneven, parts, layout);
+               [&](std::size_t k) { parts[k] = write_layer(plan, narrow<Index>(k), replicas, may_split, layout); });
+  decide_unevenness(may_be_uneven, parts, layout);
 
   for (const LayerPart& part : parts) {
     layout.padded += part.padded;
     layout.reads.push_back(part.reads + (layout.reads.empty() ? 0 : layout.reads.back()));
   }
-  join_streams(parts, layout);
-  for (const auto& of_layer : copies) layout.copies.insert(layout.copies.end(), of_layer.begin(), of_layer.end());
+  join_chunk_streams(parts, layout);
+  for (const auto& of_layer : replicas) layout.replicas.insert(layout.replicas.end(), of_layer.begin(), of_layer.end());
   return layout;
 }
 

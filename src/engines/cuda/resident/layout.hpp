@@ -26,7 +26,7 @@ struct TileShape {
   constexpr Index capacity() const { return warps() * rounds * bundle(); }
   /// Slots in the 128 bytes that shared memory delivers at a time. Neighbouring neurons of a bundle, so many at a time
   /// (a *group*), read in the same cycle, and are served in it where their slots differ modulo this number.
-  constexpr Index colours() const { return 128 / slot_bytes(); }
+  constexpr Index bank_groups() const { return 128 / slot_bytes(); }
   /// Pieces of a split round: each is a bundle of as many times fewer neurons, whose sums take as many times more
   /// threads; 1: there are no split rounds. Halves, which wait packed, are not divided.
   constexpr Index pieces() const { return activation_bytes == 4 ? (lane_images < 4 ? lane_images : 4) : 1; }
@@ -35,7 +35,7 @@ struct TileShape {
 /// Terms of a sum that one thread reads from the stream at a time, and those that it adds at least.
 inline constexpr Index kChunkTerms = 8;
 inline constexpr Index kHalfTerms = kChunkTerms / 2;
-inline constexpr std::uint16_t kNoCopy = 0xffff;
+inline constexpr std::uint16_t kNoReplica = 0xffff;
 inline constexpr Index kMaxRounds = 32;
 inline constexpr Index kMostPieces = 4;  ///< of a split round; so many numbers each has in `splits`
 
@@ -50,30 +50,31 @@ inline constexpr Index kAlternating = 0x40000000;
 /// A *split* round, a warp's first: pieces() small bundles one after another, so that the longest sums do not keep a
 /// warp when all others are done.
 inline constexpr Index kSplit = 0x80000000;
-inline constexpr Index kNone = 0xc0000000;  ///< the warp has no bundle in that round
+inline constexpr Index kIdle = 0xc0000000;  ///< the warp has no bundle in that round
 }  // namespace round_kind
 
 /// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
 /// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
-/// shared memory. Where room is left, inputs have a second slot of another colour, so that few such terms are needed.
+/// shared memory. Where room is left, inputs have a second slot of another bank group, so that few such terms are
+/// needed.
 struct ResidentLayout {
   TileShape shape;
-  bool values = false;     ///< every term has its weight in the stream; otherwise a layer has one weight
+  bool values = false;     ///< every term has its weight in the chunk stream; otherwise a layer has one weight
   bool uneven = false;     ///< there are split rounds or odd half chunks
   bool from_bits = false;  ///< layer 0 reads bits: its terms name inputs, not slots; `inputs` names a row of zeros
-  Index zero_slot = 0;     ///< first of colours() slots that hold zeros; below it, slot = neuron
+  Index zero_slot = 0;     ///< first of bank_groups() slots that hold zeros; below it, slot = neuron
   Index slots = 0;
 
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
   /// floats and bundle() x 4 floats. A piece of a split round likewise, with fewer neurons.
-  std::vector<std::uint32_t> stream;
-  std::vector<Offset> starts;          ///< by layer and warp: where its chunks begin in the stream, in 16-byte units;
-                                       ///< a warp's chunks of one layer are followed by those of the next
-  std::vector<Index> rounds;           ///< by layer, warp, kMaxRounds: see round_kind
-  std::vector<Index> splits;           ///< by layer, warp, kMostPieces: chunks of a split round's pieces
-  std::vector<std::uint32_t> targets;  ///< by layer, warp, round, neuron (piece by piece): slot, copy's slot << 16
-  std::vector<float> biases;           ///< likewise; empty where all layers have one bias
-  std::vector<std::uint16_t> copies;   ///< by layer and input (`width` a layer): the second slot, or kNoCopy
+  std::vector<std::uint32_t> chunk_stream;
+  std::vector<Offset> starts;  ///< by layer and warp: where its chunks begin in the chunk stream, in 16-byte units;
+                               ///< a warp's chunks of one layer are followed by those of the next
+  std::vector<Index> rounds;   ///< by layer, warp, kMaxRounds: see round_kind
+  std::vector<Index> splits;   ///< by layer, warp, kMostPieces: chunks of a split round's pieces
+  std::vector<std::uint32_t> targets;   ///< by layer, warp, round, neuron (piece by piece): slot, replica's slot << 16
+  std::vector<float> biases;            ///< likewise; empty where all layers have one bias
+  std::vector<std::uint16_t> replicas;  ///< by layer and input (`width` a layer): the second slot, or kNoReplica
   Index width = 0;
 
   Offset terms = 0;           ///< of the plan

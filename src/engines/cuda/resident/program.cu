@@ -23,15 +23,15 @@ std::size_t shared_limit(const ResidentShape& shape, const cudaDeviceProp& devic
 
 Index most_slots(const ResidentShape& shape, const cudaDeviceProp& device) {
   const std::size_t slots = shared_limit(shape, device) / shape.tile.slot_bytes();
-  return slots <= kSpareSlots ? 0 : static_cast<Index>(std::min<std::size_t>(slots - kSpareSlots, kNoCopy - 1));
+  return slots <= kSpareSlots ? 0 : static_cast<Index>(std::min<std::size_t>(slots - kSpareSlots, kNoReplica - 1));
 }
 
 /// A second slot for every neuron where rows are shorter than what shared memory delivers at a time.
 Index slots_for(const Plan& plan, const ResidentShape& shape, const cudaDeviceProp& device, bool from_bits) {
   const Index needed = needed_slots(plan, shape.tile, from_bits);
-  const Index colours = shape.tile.colours();
-  if (colours == 1) return needed;
-  return std::min(most_slots(shape, device), 2 * (needed + colours));
+  const Index bank_groups = shape.tile.bank_groups();
+  if (bank_groups == 1) return needed;
+  return std::min(most_slots(shape, device), 2 * (needed + bank_groups));
 }
 
 std::vector<LayerInfo> layer_infos(const Plan& plan) {
@@ -56,22 +56,23 @@ bool fits_as(const Plan& plan, const Instance& instance, const cudaDeviceProp& d
                      [&](const Layer& layer) { return layer.outputs() <= shape.tile.capacity(); });
 }
 
-const Instance* choose_main(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device, bool from_bits) {
-  for (const Instance& instance : shapes.all.first(shapes.main))
+const Instance* choose_large_tiles(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device,
+                                   bool from_bits) {
+  for (const Instance& instance : shapes.all.first(shapes.large))
     if (fits_as(plan, instance, device, from_bits)) return &instance;
   return nullptr;
 }
 
-const Instance* choose_tail(const Plan& plan, const Shapes& shapes, const Instance& main, const cudaDeviceProp& device,
-                            bool from_bits) {
-  for (const Instance& instance : shapes.all.subspan(shapes.main))
-    if (instance.shape.tile.images < main.shape.tile.images && fits_as(plan, instance, device, from_bits))
+const Instance* choose_small_tiles(const Plan& plan, const Shapes& shapes, const Instance& large,
+                                   const cudaDeviceProp& device, bool from_bits) {
+  for (const Instance& instance : shapes.all.subspan(shapes.large))
+    if (instance.shape.tile.images < large.shape.tile.images && fits_as(plan, instance, device, from_bits))
       return &instance;
   return nullptr;
 }
 
-DeviceProgram::DeviceProgram(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
-                             cudaStream_t stream)
+DeviceLayout::DeviceLayout(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
+                           cudaStream_t stream)
     : shape_(instance.shape) {
   const bool may_be_uneven = instance.uneven.uniform != nullptr;
   const ResidentLayout layout =
@@ -85,38 +86,40 @@ DeviceProgram::DeviceProgram(const Plan& plan, const Instance& instance, bool fr
   reads_ = layout.reads;
 }
 
-void DeviceProgram::upload(const ResidentLayout& layout, const Plan& plan, cudaStream_t stream) {
+void DeviceLayout::upload(const ResidentLayout& layout, const Plan& plan, cudaStream_t stream) {
   const std::size_t spare = 4 * std::size_t{layout.chunk_units()};
-  stream_ = DeviceBuffer<std::uint32_t>(layout.stream.size() + 4 * spare, stream);
-  check(cudaMemsetAsync(stream_.data() + layout.stream.size(), 0, 4 * spare * sizeof(std::uint32_t), stream));
+  chunk_stream_ = DeviceBuffer<std::uint32_t>(layout.chunk_stream.size() + 4 * spare, stream);
+  check(
+      cudaMemsetAsync(chunk_stream_.data() + layout.chunk_stream.size(), 0, 4 * spare * sizeof(std::uint32_t), stream));
   Staging staging;
-  staging.copy(stream_.data(), layout.stream.data(), layout.stream.size() * sizeof(std::uint32_t), stream);
+  staging.copy(chunk_stream_.data(), layout.chunk_stream.data(), layout.chunk_stream.size() * sizeof(std::uint32_t),
+               stream);
   staging.upload(starts_, layout.starts, stream);
   staging.upload(rounds_, layout.rounds, stream);
   staging.upload(splits_, layout.splits, stream);
   staging.upload(targets_, layout.targets, stream);
   staging.upload(biases_, layout.biases, stream);
-  staging.upload(copies_, layout.copies, stream);
+  staging.upload(replicas_, layout.replicas, stream);
   staging.upload(layers_, layer_infos(plan), stream);
-  program_ = {reinterpret_cast<const uint4*>(stream_.data()),
-              starts_.data(),
-              rounds_.data(),
-              splits_.data(),
-              targets_.data(),
-              biases_.data(),
-              copies_.data(),
-              layers_.data(),
-              plan.depth(),
-              layout.width,
-              layout.zero_slot,
-              layout.slots,
-              activation_of(plan),
-              plan.passes.dead ? plan.dead_from : kNever,
-              plan.passes.saturated && plan.cap ? plan.saturated_from : kNever,
-              plan.passes.merge};
+  view_ = {reinterpret_cast<const uint4*>(chunk_stream_.data()),
+           starts_.data(),
+           rounds_.data(),
+           splits_.data(),
+           targets_.data(),
+           biases_.data(),
+           replicas_.data(),
+           layers_.data(),
+           plan.depth(),
+           layout.width,
+           layout.zero_slot,
+           layout.slots,
+           activation_of(plan),
+           plan.passes.dead ? plan.dead_from : kPassOff,
+           plan.passes.saturated && plan.cap ? plan.saturated_from : kPassOff,
+           plan.passes.merge};
 }
 
-void DeviceProgram::prepare_launch(const cudaDeviceProp& device) {
+void DeviceLayout::prepare_launch(const cudaDeviceProp& device) {
   check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared_limit(shape_, device))));
   check(cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
@@ -127,8 +130,8 @@ void DeviceProgram::prepare_launch(const cudaDeviceProp& device) {
   grid_ = static_cast<unsigned>(blocks * device.multiProcessorCount);
 }
 
-void DeviceProgram::launch(const Batch& batch, const Turn& turn, cudaStream_t stream) const {
-  kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(program_, batch, turn);
+void DeviceLayout::launch(const BatchView& batch, const LaunchWindow& window, cudaStream_t stream) const {
+  kernel_<<<grid_, shape_.tile.threads, shared_bytes_, stream>>>(view_, batch, window);
   check_launch();
 }
 

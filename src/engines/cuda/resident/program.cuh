@@ -12,7 +12,7 @@
 
 namespace spdnn::cuda::resident {
 
-using Kernel = void (*)(Program, Batch, Turn);
+using Kernel = void (*)(LayoutView, BatchView, LaunchWindow);
 
 struct Kernels {
   Kernel uniform = nullptr;  ///< one weight a layer
@@ -27,10 +27,10 @@ struct Instance {
   std::size_t bit_bytes;  ///< of a row of input bits
 };
 
-/// First the `main` shapes, of which a plan takes the first that fits; behind them those of the tail form.
+/// First the `large` shapes, of which a plan takes the first that fits; behind them small tiles.
 struct Shapes {
   std::span<const Instance> all;
-  std::size_t main;
+  std::size_t large;
 };
 Shapes shapes_fp32();
 Shapes shapes_fp16();
@@ -38,38 +38,39 @@ inline Shapes shapes_for(Precision precision) { return precision == Precision::f
 
 /// Whether a plan's activations, and with `from_bits` its images as bits, fit the shape's tiles on the device.
 bool fits_as(const Plan& plan, const Instance& instance, const cudaDeviceProp& device, bool from_bits);
-/// The main form; null where no shape fits.
-const Instance* choose_main(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device, bool from_bits);
+/// The shape of the large tiles; null where no shape fits.
+const Instance* choose_large_tiles(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device,
+                                   bool from_bits);
 /// For what few images are left: tiles of fewer images, so that all multiprocessors have work. Null where none fits.
-const Instance* choose_tail(const Plan& plan, const Shapes& shapes, const Instance& main, const cudaDeviceProp& device,
-                            bool from_bits);
+const Instance* choose_small_tiles(const Plan& plan, const Shapes& shapes, const Instance& large,
+                                   const cudaDeviceProp& device, bool from_bits);
 
 /// A layout on the device, and how to launch it.
-class DeviceProgram {
+class DeviceLayout {
  public:
-  DeviceProgram(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
-                cudaStream_t stream);
+  DeviceLayout(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
+               cudaStream_t stream);
 
   const TileShape& tile() const { return shape_.tile; }
   /// Bytes that an image's activations cost shared memory in the layers up to `layer`, as the blocks read them.
   double read_bytes(Index layer) const { return static_cast<double>(reads_[layer]) * tile().activation_bytes; }
 
-  void launch(const Batch& batch, const Turn& turn, cudaStream_t stream) const;
+  void launch(const BatchView& batch, const LaunchWindow& window, cudaStream_t stream) const;
 
  private:
   void upload(const ResidentLayout& layout, const Plan& plan, cudaStream_t stream);
   void prepare_launch(const cudaDeviceProp& device);
 
   ResidentShape shape_;
-  DeviceBuffer<std::uint32_t> stream_;
+  DeviceBuffer<std::uint32_t> chunk_stream_;
   DeviceBuffer<Offset> starts_;
   DeviceBuffer<Index> rounds_;
   DeviceBuffer<Index> splits_;
   DeviceBuffer<std::uint32_t> targets_;
   DeviceBuffer<float> biases_;
-  DeviceBuffer<std::uint16_t> copies_;
+  DeviceBuffer<std::uint16_t> replicas_;
   DeviceBuffer<LayerInfo> layers_;
-  Program program_{};
+  LayoutView view_{};
   Kernel kernel_ = nullptr;
   std::size_t shared_bytes_ = 0;
   unsigned grid_ = 0;

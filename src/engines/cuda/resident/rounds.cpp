@@ -10,7 +10,7 @@ namespace spdnn {
 
 namespace {
 
-/// A warp's rounds while they are dealt out.
+/// A warp's rounds while they are assigned.
 struct Warp {
   Round split;  ///< empty: there is none
   WarpRounds whole;
@@ -19,12 +19,12 @@ struct Warp {
   std::size_t rounds() const { return whole.size() + (split.empty() ? 0 : 1); }
 };
 
-/// One way to deal the groups out: so many warps have a split round.
-class Deal {
+/// One way to assign the groups: so many warps have a split round.
+class Assignment {
  public:
-  Deal(std::span<const Index> halves, const TileShape& shape, Index split)
+  Assignment(std::span<const Index> halves, const TileShape& shape, Index split)
       : halves_(halves), shape_(shape), warps_(shape.warps()) {
-    const Index in_bundle = shape.bundle() / shape.colours();
+    const Index in_bundle = shape.bundle() / shape.bank_groups();
     const Index in_piece = in_bundle / shape.pieces();
     const auto groups = narrow<Index>(halves.size());
     const Index pieces = (groups + in_piece - 1) / in_piece;
@@ -35,18 +35,19 @@ class Deal {
     const Index end = std::min((pieces - light) * in_piece, groups);
     for (Index first = heavy * in_piece; first < end; first += in_bundle) {
       const GroupRange bundle{first, std::min(first + in_bundle, end)};
-      Warp* const warp = idlest([&](const Warp& w) { return w.rounds() < shape.rounds; });
+      Warp* const warp = least_loaded([&](const Warp& w) { return w.rounds() < shape.rounds; });
       fits_ = warp != nullptr;
       if (!fits_) return;
       warp->whole.push_back({bundle});
       warp->load += longest(bundle) * shape.bundle();
     }
     for (Index i = pieces - light; i < pieces; ++i)
-      add_piece(*idlest([&](const Warp& w) { return !w.split.empty() && w.split.size() < shape.pieces(); }), piece(i));
+      add_piece(*least_loaded([&](const Warp& w) { return !w.split.empty() && w.split.size() < shape.pieces(); }),
+                piece(i));
     for (Warp& warp : warps_)
       while (!warp.split.empty() && warp.split.size() < shape.pieces())
         add_piece(warp, GroupRange(warp.split.back()));  // once more: it is written twice
-    seat();
+    balance_schedulers();
   }
 
   bool fits() const { return fits_; }
@@ -65,7 +66,7 @@ class Deal {
 
  private:
   template <class May>
-  Warp* idlest(May may) {
+  Warp* least_loaded(May may) {
     Warp* best = nullptr;
     for (Warp& warp : warps_)
       if (may(warp) && (best == nullptr || warp.load < best->load)) best = &warp;
@@ -74,22 +75,22 @@ class Deal {
 
   /// Gives warps their places in the block. Each of a multiprocessor's schedulers, which have every kSchedulers-th
   /// warp, gets as much of what shared memory delivers as the others, so they need like loads.
-  void seat() {
+  void balance_schedulers() {
     constexpr std::size_t kSchedulers = 4;
     std::stable_sort(warps_.begin(), warps_.end(), [](const Warp& a, const Warp& b) { return a.load > b.load; });
-    std::vector<Warp> seats(warps_.size());
+    std::vector<Warp> places(warps_.size());
     std::array<Offset, kSchedulers> loads{};
     std::array<std::size_t, kSchedulers> next;
     std::iota(next.begin(), next.end(), 0);
     for (Warp& warp : warps_) {
       std::size_t best = kSchedulers;
       for (std::size_t i = 0; i < kSchedulers; ++i)
-        if (next[i] < seats.size() && (best == kSchedulers || loads[i] < loads[best])) best = i;
+        if (next[i] < places.size() && (best == kSchedulers || loads[i] < loads[best])) best = i;
       loads[best] += warp.load;
-      seats[next[best]] = std::move(warp);
+      places[next[best]] = std::move(warp);
       next[best] += kSchedulers;
     }
-    warps_ = std::move(seats);
+    warps_ = std::move(places);
     busiest_ = *std::max_element(loads.begin(), loads.end());
   }
 
@@ -112,12 +113,12 @@ class Deal {
 
 }  // namespace
 
-std::vector<WarpRounds> deal_rounds(std::span<const Index> halves, const TileShape& shape, bool may_split) {
-  Deal best(halves, shape, 0);
+std::vector<WarpRounds> assign_rounds(std::span<const Index> halves, const TileShape& shape, bool may_split) {
+  Assignment best(halves, shape, 0);
   if (!best.fits()) throw std::invalid_argument("more neurons than a tile shape has room for");
   for (Index split = 1; may_split && split <= shape.warps(); split *= 2) {
-    Deal deal(halves, shape, split);
-    if (deal.fits() && deal.cost() < best.cost()) best = std::move(deal);
+    Assignment other(halves, shape, split);
+    if (other.fits() && other.cost() < best.cost()) best = std::move(other);
   }
   return std::move(best).rounds();
 }

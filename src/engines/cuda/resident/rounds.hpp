@@ -17,10 +17,10 @@ struct GroupRange {
 using Round = std::vector<GroupRange>;  ///< one bundle, or the pieces() of a split round
 using WarpRounds = std::vector<Round>;  ///< a split one first
 
-/// Deals groups out to a shape's warps. `halves`: half chunks of each group's sums, the longest first. Bundles are
+/// Assigns groups to a shape's warps. `halves`: half chunks of each group's sums, the longest first. Bundles are
 /// neighbours, as their sums are padded to the longest. Where sums are so unequal that the warp with the longest ones
 /// would outlast the others, and `may_split`, some warps have a split round: one of the longest pieces and some of the
 /// shortest. Throws std::invalid_argument where the groups are more than the shape's capacity.
-std::vector<WarpRounds> deal_rounds(std::span<const Index> halves, const TileShape& shape, bool may_split);
+std::vector<WarpRounds> assign_rounds(std::span<const Index> halves, const TileShape& shape, bool may_split);
 
 }  // namespace spdnn

@@ -18,12 +18,12 @@ struct Term {
 };
 using Terms = std::vector<Term>;  ///< of one neuron, padded
 
-/// Orders the reads of a group so that no two in the same step meet in a colour, unless they read the same slot. In
-/// each step the rows furthest behind choose first; a row may be moved to its other copy to make room for another.
+/// Orders the reads of a group so that no two in the same step meet in a bank group, unless they read the same slot. In
+/// each step the rows furthest behind choose first; a row may be moved to its other slot to make room for another.
 class GroupScheduler {
  public:
-  GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> copies)
-      : weights_(weights), zero_slot_(layout.zero_slot), mask_(layout.shape.colours() - 1), copies_(copies) {}
+  GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> replicas)
+      : weights_(weights), zero_slot_(layout.zero_slot), mask_(layout.shape.bank_groups() - 1), replicas_(replicas) {}
 
   /// `padded[i]` becomes the terms of row `rows[i]`.
   void run(std::span<const Index> rows, std::span<Terms> padded) {
@@ -38,10 +38,10 @@ class GroupScheduler {
       sort_by_left(active);
       while (active > 0 && rows_[order_[active - 1]].left() == 0) --active;
       if (active == 0) return;
-      holder_.fill(kFree);
-      riders_ = 0;
-      for (Index row = 0; row < rows.size(); ++row) rows_[row].chosen = kNoCopy;
-      for (Index k = 0; k < active; ++k) board(order_[k]);
+      reader_of_.fill(kFree);
+      broadcast_ = 0;
+      for (Index row = 0; row < rows.size(); ++row) rows_[row].chosen = kNoReplica;
+      for (Index k = 0; k < active; ++k) choose_slot(order_[k]);
       for (Index row = 0; row < rows.size(); ++row) padded[row].push_back(take(rows_[row]));
     }
   }
@@ -53,7 +53,7 @@ class GroupScheduler {
     Offset next = 0;  ///< entry
     Offset end = 0;
     std::array<std::uint16_t, 2> slots{};  ///< of the next entry
-    std::uint16_t chosen = kNoCopy;        ///< the slot that it reads in this step
+    std::uint16_t chosen = kNoReplica;     ///< the slot that it reads in this step
 
     Offset left() const { return end - next; }
   };
@@ -68,30 +68,30 @@ class GroupScheduler {
     }
   }
 
-  void board(std::uint8_t number) {
+  void choose_slot(std::uint8_t number) {
     Row& row = rows_[number];
     const Index input = weights_.indices[row.next];
-    row.slots = {static_cast<std::uint16_t>(input), copies_[input]};
+    row.slots = {static_cast<std::uint16_t>(input), replicas_[input]};
     for (const std::uint16_t slot : row.slots) {
-      const std::uint8_t holder = holder_[slot & mask_];
-      if (slot == kNoCopy || holder == kFree || rows_[holder].chosen != slot) continue;
+      const std::uint8_t reader = reader_of_[slot & mask_];
+      if (slot == kNoReplica || reader == kFree || rows_[reader].chosen != slot) continue;
       row.chosen = slot;
-      riders_ |= 1U << (slot & mask_);
+      broadcast_ |= 1U << (slot & mask_);
       return;
     }
-    std::uint32_t seen = riders_;
-    find_place(number, seen);
+    std::uint32_t seen = broadcast_;
+    find_augmenting_path(number, seen);
   }
 
-  bool find_place(std::uint8_t number, std::uint32_t& seen) {
+  bool find_augmenting_path(std::uint8_t number, std::uint32_t& seen) {
     Row& row = rows_[number];
     for (const std::uint16_t slot : row.slots) {
-      if (slot == kNoCopy) continue;
-      const Index colour = slot & mask_;
-      if ((seen >> colour & 1U) != 0) continue;
-      seen |= 1U << colour;
-      if (holder_[colour] != kFree && !find_place(holder_[colour], seen)) continue;
-      holder_[colour] = number;
+      if (slot == kNoReplica) continue;
+      const Index bank_group = slot & mask_;
+      if ((seen >> bank_group & 1U) != 0) continue;
+      seen |= 1U << bank_group;
+      if (reader_of_[bank_group] != kFree && !find_augmenting_path(reader_of_[bank_group], seen)) continue;
+      reader_of_[bank_group] = number;
       row.chosen = slot;
       return true;
     }
@@ -99,25 +99,25 @@ class GroupScheduler {
   }
 
   Term take(Row& row) {
-    if (row.chosen == kNoCopy) return {idle_slot(), 0.0F};
+    if (row.chosen == kNoReplica) return {idle_slot(), 0.0F};
     return {row.chosen, weights_.entry_value(row.next++)};
   }
 
   /// A slot of zeros that meets none of the reads of this step.
   std::uint16_t idle_slot() const {
-    Index colour = 0;
-    while (colour < mask_ && holder_[colour] != kFree) ++colour;
-    return static_cast<std::uint16_t>(zero_slot_ + ((colour - zero_slot_) & mask_));
+    Index bank_group = 0;
+    while (bank_group < mask_ && reader_of_[bank_group] != kFree) ++bank_group;
+    return static_cast<std::uint16_t>(zero_slot_ + ((bank_group - zero_slot_) & mask_));
   }
 
   const CsrMatrix& weights_;
   Index zero_slot_;
-  Index mask_;  ///< colours - 1: their number is a power of two
-  std::span<const std::uint16_t> copies_;
+  Index mask_;  ///< bank groups - 1: their number is a power of two
+  std::span<const std::uint16_t> replicas_;
   std::array<Row, 32> rows_;
   std::array<std::uint8_t, 32> order_{};
-  std::array<std::uint8_t, 32> holder_{};  ///< by colour: the row that reads it in this step
-  std::uint32_t riders_ = 0;               ///< colours whose slot several rows read: their holder stays
+  std::array<std::uint8_t, 32> reader_of_{};  ///< by bank group: the row that reads it in this step
+  std::uint32_t broadcast_ = 0;               ///< bank groups whose slot several rows read: their reader stays
 };
 
 }  // namespace spdnn

@@ -3,9 +3,9 @@
 // Split rounds of the `resident` engine: the longest sums of a layer, a few neurons at a time.
 //
 // Mapping. kPieces times as many threads work on a neuron as in a whole bundle, each on as many times fewer images; a
-// warp's reads still fill what shared memory delivers in a cycle, with as many rows as there are colours. Its registers
-// being free so early in a layer, a thread has as many reads under way as a thread with a whole bundle, so that the
-// warp gets its share of shared memory beside the others.
+// warp's reads still fill what shared memory delivers in a cycle, with as many rows as there are bank groups. Its
+// registers being free so early in a layer, a thread has as many reads under way as a thread with a whole bundle, so
+// that the warp gets its share of shared memory beside the others.
 
 #include "engines/cuda/resident/terms.cuh"
 
@@ -101,19 +101,19 @@ __device__ inline bool is_split(Index word) { return (word & round_kind::kMask) 
 /// A split round: `out` receives this thread's activations, piece by piece, `seen` the block's flags. `place` and `at`:
 /// of the warp in the layer, and of the round.
 template <class C>
-__device__ void run_split(const Program& program, const LayerInfo& info, bool watch_cap, std::size_t place,
+__device__ void run_split(const LayoutView& layout, const LayerInfo& info, bool watch_cap, std::size_t place,
                           std::size_t at, const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader,
                           Flags& seen, float (&out)[C::kLaneImages]) {
   using Place = PieceLane<C>;
   static_assert(C::kPieces <= kMostPieces);
   const Place mine;
-  const Index chunks = __ldg(program.splits + place * kMostPieces + lane.lane % kMostPieces);
+  const Index chunks = __ldg(layout.splits + place * kMostPieces + lane.lane % kMostPieces);
   PieceReader<C> pieces(reader.position(), mine);
   float biases[C::kPieces];
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     const std::size_t neuron = at + piece * Place::kNeurons + mine.neuron;
-    biases[piece] = program.biases != nullptr ? __ldg(program.biases + neuron) : info.bias;
+    biases[piece] = layout.biases != nullptr ? __ldg(layout.biases + neuron) : info.bias;
   }
   Flags tiles{};
 #pragma unroll
@@ -121,7 +121,7 @@ __device__ void run_split(const Program& program, const LayerInfo& info, bool wa
     float sums[Place::kImages] = {};
     sum_piece<C>(__shfl_sync(0xffffffffU, chunks, piece), info.weight, tile, mine, pieces, sums);
     Flags flags{};
-    activate<C>(program, info, watch_cap, biases[piece], flags, sums);
+    activate<C>(layout, info, watch_cap, biases[piece], flags, sums);
     tiles.live |= flags.live << (mine.part * Place::kImages);
     tiles.miss |= flags.miss << (mine.part * Place::kImages);
 #pragma unroll
@@ -133,7 +133,7 @@ __device__ void run_split(const Program& program, const LayerInfo& info, bool wa
 
 /// Its outputs take their places.
 template <class C>
-__device__ void write_split(const Program& program, std::size_t at, typename C::Stored* tile,
+__device__ void write_split(const LayoutView& layout, std::size_t at, typename C::Stored* tile,
                             const float (&out)[C::kLaneImages]) {
   using Place = PieceLane<C>;
   const Place place;
@@ -141,12 +141,13 @@ __device__ void write_split(const Program& program, std::size_t at, typename C::
   std::uint32_t targets[C::kPieces];
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece)
-    targets[piece] = __ldg(program.targets + at + piece * Place::kNeurons + place.neuron);
+    targets[piece] = __ldg(layout.targets + at + piece * Place::kNeurons + place.neuron);
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     const auto y = pack<typename Place::Wide>(out + piece * Place::kImages);
     rows[(targets[piece] & 0xffffU) * Place::kLanes + place.part] = y;
-    if (C::kCopies && targets[piece] >> 16U != kNoCopy) rows[(targets[piece] >> 16U) * Place::kLanes + place.part] = y;
+    if (C::kReplicas && targets[piece] >> 16U != kNoReplica)
+      rows[(targets[piece] >> 16U) * Place::kLanes + place.part] = y;
   }
 }
 

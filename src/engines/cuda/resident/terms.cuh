@@ -20,9 +20,9 @@ struct Lane {
   Index offset;  ///< of part(0), in bytes
 
   __device__ Lane() {
-    // 128 bytes a cycle: 8 threads of 16 bytes. Of their neurons, colours() are kept apart by the layout.
+    // 128 bytes a cycle: 8 threads of 16 bytes. Of their neurons, bank_groups() are kept apart by the layout.
     constexpr Index kTogether = 128 / sizeof(typename C::Wide) / C::kLanes;
-    const Index turn = neuron % kTogether / C::kShape.colours();
+    const Index turn = neuron % kTogether / C::kShape.bank_groups();
     offset = (turn * C::kLanes + lane % C::kLanes) * kPartBytes;
     asm("" : "+r"(offset));  // see row_at()
   }
@@ -96,8 +96,8 @@ struct Reader {
 
   static constexpr Index kUnits = C::kBundle * (C::kValues ? 3 : 1);
 
-  __device__ Reader(const Program& program, Index layer, const Lane<C>& lane) {
-    read_ahead(program.stream + __ldg(program.starts + std::size_t{layer} * C::kWarps + lane.warp), lane);
+  __device__ Reader(const LayoutView& layout, Index layer, const Lane<C>& lane) {
+    read_ahead(layout.chunk_stream + __ldg(layout.starts + std::size_t{layer} * C::kWarps + lane.warp), lane);
   }
   __device__ void read_ahead(const uint4* from, const Lane<C>& lane) {
     at = from;
@@ -185,10 +185,10 @@ __device__ void add_alternating(const typename C::Stored* tile, const Chunk<C>& 
 /// once stored; a miss is what was below the cap before it was rounded: an image that only rounding brings to the cap
 /// is kept, not retired.
 template <class C, Index kImages>
-__device__ void activate(const Program& program, const LayerInfo& info, bool watch_cap, float bias, Flags& flags,
+__device__ void activate(const LayoutView& layout, const LayerInfo& info, bool watch_cap, float bias, Flags& flags,
                          float (&sums)[kImages]) {
   constexpr float kZero = kStoredAsZero<typename C::Stored>;
-  const float cap = program.activation.cap;
+  const float cap = layout.activation.cap;
   if (info.plain) {
 #pragma unroll
     for (Index i = 0; i < kImages; ++i) sums[i] += bias;
@@ -205,7 +205,7 @@ __device__ void activate(const Program& program, const LayerInfo& info, bool wat
   }
 #pragma unroll
   for (Index i = 0; i < kImages; ++i) {
-    float y = program.activation(sums[i], bias);
+    float y = layout.activation(sums[i], bias);
     if constexpr (kZero > 0.0F) y = y <= kZero ? 0.0F : y;
     const std::uint32_t seen = flags_of(y, sums[i] + bias, cap, info.bound);
     flags.live |= (seen & kMayLive) != 0 ? 1U << i : 0U;

@@ -8,11 +8,11 @@
 
 namespace spdnn::cuda::resident {
 
-/// Rows of zeros: colours() slots, 128 bytes in all.
+/// Rows of zeros: bank_groups() slots, 128 bytes in all.
 template <class C>
-__device__ void clear_zero_slots(const Program& program, typename C::Stored* tile) {
-  if (threadIdx.x < C::kShape.colours() * C::kImages)
-    tile[std::size_t{program.zero_slot} * C::kImages + threadIdx.x] = to_stored<typename C::Stored>(0.0F);
+__device__ void clear_zero_slots(const LayoutView& layout, typename C::Stored* tile) {
+  if (threadIdx.x < C::kShape.bank_groups() * C::kImages)
+    tile[std::size_t{layout.zero_slot} * C::kImages + threadIdx.x] = to_stored<typename C::Stored>(0.0F);
 }
 
 /// Lane i's bit k becomes lane k's bit i: squares of 16, 8, 4, 2, 1 bits change places.
@@ -30,12 +30,12 @@ __device__ inline std::uint32_t transposed(std::uint32_t word) {
 /// Tile from input bits: 32 images' words become 32 inputs' words, kBatch at a time, neighbours in memory. Rows of
 /// images that do not exist are 0.
 template <class C>
-__device__ void load_bits(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+__device__ void load_bits(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
                           typename C::Stored* tile) {
   constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
   constexpr Index kBatch = 4;
   const Index lane = threadIdx.x % 32;
-  const Index inputs = program.layers[0].inputs;
+  const Index inputs = layout.layers[0].inputs;
   const std::size_t image = std::size_t{tile_number} * C::kImages + lane % C::kImages;
   auto* rows = reinterpret_cast<typename C::Bits*>(tile);
   constexpr Index kStep = kBatch * kGroups;
@@ -61,9 +61,9 @@ __device__ void load_bits(const Program& program, const Batch& batch, const Phas
 
 /// Tile from input rows in CSR. Entries of a neuron named twice add up.
 template <class C>
-__device__ void load_sparse(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+__device__ void load_sparse(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
                             typename C::Stored* tile) {
-  for (Index i = threadIdx.x; i < program.slots * C::kImages; i += C::kThreads)
+  for (Index i = threadIdx.x; i < layout.slots * C::kImages; i += C::kThreads)
     tile[i] = to_stored<typename C::Stored>(0.0F);
   __syncthreads();
   for (Index m = threadIdx.x / 32; m < C::kImages; m += C::kWarps) {
@@ -73,20 +73,20 @@ __device__ void load_sparse(const Program& program, const Batch& batch, const Ph
       const Index input = batch.indices[k];
       const auto value = to_stored<typename C::Stored>(batch.values != nullptr ? batch.values[k] : batch.value);
       atomicAdd(tile + std::size_t{input} * C::kImages + m, value);
-      const Index copy = C::kCopies ? program.copies[input] : kNoCopy;
-      if (copy != kNoCopy) atomicAdd(tile + std::size_t{copy} * C::kImages + m, value);
+      const Index replica = C::kReplicas ? layout.replicas[input] : kNoReplica;
+      if (replica != kNoReplica) atomicAdd(tile + std::size_t{replica} * C::kImages + m, value);
     }
   }
 }
 
 /// Tile from rows by image, 4 neurons a thread, neighbours 8 of the same row; kBatch times as many are under way.
 template <class C>
-__device__ void load_rows(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+__device__ void load_rows(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
                           typename C::Stored* tile) {
   constexpr Index kBatch = C::kThreads * C::kBlocks > 512 ? 4 : 8;
   static_assert(C::kThreads % (2 * C::kImages) == 0);
-  const Index width = program.layers[phase.first].inputs;
-  const std::uint16_t* copies = program.copies + std::size_t{phase.first} * program.width;
+  const Index width = layout.layers[phase.first].inputs;
+  const std::uint16_t* replicas = layout.replicas + std::size_t{phase.first} * layout.width;
   const Index m = threadIdx.x / 2 % C::kImages;
   const std::size_t row = std::size_t{tile_number} * C::kImages + m;
   const float* from = batch.rows[phase.side] + row * batch.stride;
@@ -103,15 +103,16 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
     for (Index i = 0; i < kBatch; ++i) {
       const Index first = begin + i * kStep;
       const float y[4] = {fours[i].x, fours[i].y, fours[i].z, fours[i].w};
-      Index copy[4];
+      Index replica[4];
 #pragma unroll
-      for (Index k = 0; k < 4; ++k) copy[k] = C::kCopies ? __ldg(copies + min(first + k, width - 1)) : kNoCopy;
+      for (Index k = 0; k < 4; ++k)
+        replica[k] = C::kReplicas ? __ldg(replicas + min(first + k, width - 1)) : kNoReplica;
 #pragma unroll
       for (Index k = 0; k < 4; ++k) {
         if (first + k >= width) continue;
         const auto stored = to_stored<typename C::Stored>(y[k]);
         tile[(first + k) * C::kImages + m] = stored;
-        if (C::kCopies && copy[k] != kNoCopy) tile[copy[k] * C::kImages + m] = stored;
+        if (C::kReplicas && replica[k] != kNoReplica) tile[replica[k] * C::kImages + m] = stored;
       }
     }
   }
@@ -119,24 +120,24 @@ __device__ void load_rows(const Program& program, const Batch& batch, const Phas
 
 /// Tile as the block with its first layers left it.
 template <class C>
-__device__ void load_segment(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+__device__ void load_segment(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
                              Index layer, typename C::Stored* tile) {
-  const std::uint16_t* copies = program.copies + std::size_t{layer} * program.width;
+  const std::uint16_t* replicas = layout.replicas + std::size_t{layer} * layout.width;
   const auto* from = reinterpret_cast<const typename C::Wide*>(batch.rows[phase.side] +
                                                                std::size_t{tile_number} * C::kImages * batch.stride);
   auto* rows = reinterpret_cast<typename C::Wide*>(tile);
-  const Index count = program.layers[layer].inputs * C::kPitch;
+  const Index count = layout.layers[layer].inputs * C::kPitch;
 #pragma unroll 8
   for (Index i = threadIdx.x; i < count; i += C::kThreads) {
     const auto y = __ldcg(from + i);
     rows[i] = y;
-    const Index copy = C::kCopies ? copies[i / C::kPitch] : kNoCopy;
-    if (copy != kNoCopy) rows[copy * C::kPitch + i % C::kPitch] = y;
+    const Index replica = C::kReplicas ? replicas[i / C::kPitch] : kNoReplica;
+    if (replica != kNoReplica) rows[replica * C::kPitch + i % C::kPitch] = y;
   }
 }
 
 template <class C>
-__device__ void save_segment(const Batch& batch, const Phase& phase, Index tile_number, Index width,
+__device__ void save_segment(const BatchView& batch, const Phase& phase, Index tile_number, Index width,
                              const typename C::Stored* tile) {
   auto* to = reinterpret_cast<typename C::Wide*>(batch.rows[phase.side] +
                                                  std::size_t{tile_number} * C::kImages * batch.stride);
@@ -144,9 +145,9 @@ __device__ void save_segment(const Batch& batch, const Phase& phase, Index tile_
   for (Index i = threadIdx.x; i < width * C::kPitch; i += C::kThreads) __stcg(to + i, rows[i]);
 }
 
-/// The tile's unsettled images go to the next phase's rows, in whatever order tiles come.
+/// The tile's active images go to the next phase's rows, in whatever order tiles come.
 template <class C>
-__device__ void append_images(const Batch& batch, const Phase& phase, Index width, Index image, std::uint32_t kept,
+__device__ void append_images(const BatchView& batch, const Phase& phase, Index width, Index image, std::uint32_t kept,
                               Scratch& scratch, const typename C::Stored* tile) {
   if (threadIdx.x == 0) scratch.place = atomicAdd(&batch.control->appended, static_cast<Index>(__popc(kept)));
   __syncthreads();
@@ -167,7 +168,7 @@ __device__ void append_images(const Batch& batch, const Phase& phase, Index widt
 /// Offers the rows of the tile that append_images() has just written to the next phase's search for duplicates. Not
 /// inlined: it would cost registers.
 template <class C>
-__device__ __noinline__ void offer_rows(const Batch& batch, const Phase phase, Index width, std::uint32_t kept,
+__device__ __noinline__ void offer_rows(const BatchView& batch, const Phase phase, Index width, std::uint32_t kept,
                                         Scratch& scratch, const typename C::Stored* tile) {
   static_assert(C::kThreads % C::kImages == 0);
   if (threadIdx.x < 32) scratch.hashes[threadIdx.x] = 0;
@@ -186,19 +187,19 @@ __device__ __noinline__ void offer_rows(const Batch& batch, const Phase phase, I
 }
 
 template <class C>
-__device__ void load_tile(const Program& program, const Batch& batch, const Phase& phase, Index tile_number,
+__device__ void load_tile(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
                           Index layer, typename C::Stored* tile) {
   if (layer == 0 && batch.bits != nullptr) {
-    load_bits<C>(program, batch, phase, tile_number, tile);
+    load_bits<C>(layout, batch, phase, tile_number, tile);
     return;
   }
   if (layer == 0)
-    load_sparse<C>(program, batch, phase, tile_number, tile);
+    load_sparse<C>(layout, batch, phase, tile_number, tile);
   else if (layer == phase.first)
-    load_rows<C>(program, batch, phase, tile_number, tile);
+    load_rows<C>(layout, batch, phase, tile_number, tile);
   else
-    load_segment<C>(program, batch, phase, tile_number, layer, tile);
-  clear_zero_slots<C>(program, tile);
+    load_segment<C>(layout, batch, phase, tile_number, layer, tile);
+  clear_zero_slots<C>(layout, tile);
 }
 
 }  // namespace spdnn::cuda::resident

@@ -38,8 +38,8 @@ struct Config {
   static constexpr Index kRounds = Rounds;
   static constexpr Index kBlocks = Blocks;
   static constexpr bool kValues = Values;
-  static constexpr bool kUneven = Uneven;                ///< takes layouts that are
-  static constexpr bool kCopies = kShape.colours() > 1;  ///< inputs may have a second slot
+  static constexpr bool kUneven = Uneven;                      ///< takes layouts that are
+  static constexpr bool kReplicas = kShape.bank_groups() > 1;  ///< inputs may have a second slot
   static constexpr Index kLanes = kShape.lanes();
   static constexpr Index kBundle = kShape.bundle();
   static constexpr Index kWarps = kShape.warps();
@@ -57,39 +57,40 @@ struct Config {
   static_assert(sizeof(Wide) == 16 || V == M, "threads of a neuron read 16 bytes each");
   static_assert(Threads % 32 == 0 && Threads >= 64 && Threads <= 1024);
   static_assert(Ahead >= 1 && Blocks >= 1 && Blocks * Threads <= 2048);
-  static_assert(kBundle / kShape.colours() % kPieces == 0, "a piece has whole groups");
+  static_assert(kBundle / kShape.bank_groups() % kPieces == 0, "a piece has whole groups");
   static_assert(!Uneven || !kHalves, "outputs of pieces are not packed");
   static_assert(Rounds >= 1 && Rounds <= kMaxRounds && V * Rounds * sizeof(Stored) <= 256, "outputs wait in registers");
 };
 
 /// A plan on the device; see ResidentLayout for the arrays.
-struct Program {
-  const uint4* stream;
+struct LayoutView {
+  const uint4* chunk_stream;
   const Offset* starts;
   const Index* rounds;
   const Index* splits;
   const std::uint32_t* targets;
   const float* biases;
-  const std::uint16_t* copies;
+  const std::uint16_t* replicas;
   const LayerInfo* layers;
   Index depth;
   Index width;
   Index zero_slot;
   Index slots;
   Activation activation;
-  Index dead_from;       ///< kNever where the pass is off
+  Index dead_from;       ///< kPassOff where the pass is off
   Index saturated_from;  ///< likewise
   bool merge;
 };
-inline constexpr Index kNever = 0xffffffff;
+inline constexpr Index kPassOff = 0xffffffff;
+inline constexpr Index kNoTile = 0xffffffff;
 
 /// What a launch leaves to the next.
 struct Control {
   Index layer;   ///< next to run
-  Index images;  ///< unsettled, in rows[side]
+  Index images;  ///< active, in rows[side]
   Index side;
   Index length;               ///< layers of the last phase
-  Index calm;                 ///< hardly any image settled in the last phase
+  Index few_retired;          ///< hardly any image retired in the last phase
   Index next_item;            ///< of the queue of tiles
   Index finished;             ///< blocks
   Index appended;             ///< images so far in rows[1 - side]
@@ -98,20 +99,20 @@ struct Control {
   unsigned long long listed;  ///< DuplicateSearch::listed
 };
 
-struct LayerCount {
-  unsigned long long live;        ///< images not all zero among the unsettled
+struct LayerCounters {
+  unsigned long long live;        ///< images not all zero among the active
   unsigned long long saturated;   ///< of these, retired at the cap
   unsigned long long duplicates;  ///< change from the layer before: duplicates of images that are not all zero
 };
 
 /// A batch of images on the device.
-struct Batch {
+struct BatchView {
   Control* control;
-  LayerCount* counts;         ///< by layer
+  LayerCounters* counts;      ///< by layer
   std::uint32_t* categories;  ///< a bit an image
   std::uint32_t* borderline;
   Index* progress;         ///< by tile: epoch whose first layers are done
-  std::uint32_t* settled;  ///< by tile, between its two blocks
+  std::uint32_t* retired;  ///< by tile, between its two blocks
   float* rows[2];          ///< activations by image, `stride` floats a row; between two blocks by tile, as stored there
   Index* ids[2];           ///< the image of each row; before layer 0, row i is image i
   Index stride;
@@ -131,7 +132,7 @@ SPDNN_HOST_DEVICE constexpr Index shortest_phase(Index layer, Index least) {
 }
 
 /// What a launch is for: layers below `until`, when the number of images left is in least_images .. most_images.
-struct Turn {
+struct LaunchWindow {
   Index until;
   Index least_images;
   Index most_images;
@@ -146,7 +147,7 @@ struct Phase {
   Index side;
   Index epoch;
   Index tiles;
-  bool dealt;  ///< every block has its own share of the tiles; otherwise they are taken from a queue
+  bool equal_shares;  ///< every block has its own share of the tiles; otherwise they are taken from a queue
 };
 
 /// A tile and the layers that a block runs it through.
@@ -183,7 +184,7 @@ struct Share {
 
 /// Whether two blocks share a tile: then the one that has its first layers writes over the tile's rows.
 __device__ inline bool is_shared(const Phase& phase, Index tile) {
-  if (!phase.dealt) return false;
+  if (!phase.equal_shares) return false;
   const std::size_t length = phase.last - phase.first;
   const std::size_t all = phase.tiles * length;  // as in Share
   const std::size_t begin = tile * length;
@@ -193,25 +194,25 @@ __device__ inline bool is_shared(const Phase& phase, Index tile) {
 
 /// Whether duplicates are looked for where a phase begins with `layer`: not before short ones, in which most images
 /// die.
-__device__ inline bool is_searched(const Batch& batch, Index layer, const Turn& turn) {
+__device__ inline bool is_searched(const BatchView& batch, Index layer, const LaunchWindow& window) {
   constexpr Index kFewestLayers = 4;
-  return batch.search.list != nullptr && layer > 0 && shortest_phase(layer, turn.least_layers) >= kFewestLayers;
+  return batch.search.list != nullptr && layer > 0 && shortest_phase(layer, window.least_layers) >= kFewestLayers;
 }
 
 template <class C>
-__device__ Phase read_phase(const Control* control, const Turn& turn) {
+__device__ Phase read_phase(const Control* control, const LaunchWindow& window) {
   Phase phase;
   phase.first = __ldcg(&control->layer);
   phase.images = __ldcg(&control->images);
   phase.side = __ldcg(&control->side);
   phase.epoch = __ldcg(&control->epoch);
   const Index before = __ldcg(&control->length);
-  const Index calm = __ldcg(&control->calm);
-  Index length = shortest_phase(phase.first, turn.least_layers);
-  if (calm != 0) length = max(length, 16 * before);
-  phase.last = phase.images == 0 ? turn.until : min(turn.until, phase.first + length);
+  const Index few_retired = __ldcg(&control->few_retired);
+  Index length = shortest_phase(phase.first, window.least_layers);
+  if (few_retired != 0) length = max(length, 16 * before);
+  phase.last = phase.images == 0 ? window.until : min(window.until, phase.first + length);
   phase.tiles = (phase.images + C::kImages - 1) / C::kImages;
-  phase.dealt = phase.tiles > gridDim.x && phase.last >= phase.first + 8;
+  phase.equal_shares = phase.tiles > gridDim.x && phase.last >= phase.first + 8;
   return phase;
 }
 
@@ -236,7 +237,7 @@ struct Scratch {
   LayerInfo info[2];  ///< by parity of the layer
   Item item;
   Index place;
-  std::uint32_t settled;
+  std::uint32_t retired;
   Flags seen[2];             ///< by parity of the layer
   std::uint32_t candidates;  ///< a bit a row that may be a duplicate
   std::uint32_t differing;   ///< of these, those that are none
