@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// What `inspect` tells of one layer, as given and as stored by its plan.
+/// What `inspect` says about one layer, as given and as its plan stores it.
 struct LayerDescription {
   Index inputs = 0;   ///< given
   Index outputs = 0;  ///< given
@@ -19,14 +19,15 @@ struct LayerDescription {
 
   Index stored_outputs = 0;
   Offset stored_edges = 0;
-  double distinct_terms = 0;  ///< mean over stored neurons: terms that differ in input or weight
-  Index twins = 0;            ///< given neurons that another one is stored for
+  double distinct_terms = 0;  ///< mean over the stored neurons of their terms that differ in input or weight
+  Index twins = 0;            ///< given neurons that another neuron represents
   Index always_zero = 0;      ///< given neurons proven zero for every image
-  Index unread = 0;           ///< given neurons left out because nothing reads them
+  Index unread = 0;           ///< given neurons that are left out because nothing reads them
 };
 
-/// One description a layer of the network, with `plan` made for it. Neurons count as twins, always zero or unread as
-/// far as the plan's passes looked for them. Cost: sorts the weights where they are not uniform, and the stored terms.
+/// One description per layer of the network, for which `plan` was made. Neurons count as twins, always zero or unread
+/// only as far as the plan's passes looked for them. Cost: sorts the stored terms, and the weights where they are not
+/// uniform.
 std::vector<LayerDescription> describe(const Network& network, const Plan& plan);
 
 }  // namespace spdnn

@@ -18,13 +18,13 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;  ///< unit roundoff of fp32
 
-/// Upper bounds over the rows of a layer.
+/// Upper bounds over all rows of a layer.
 struct WidestRow {
   double absolute = 0;  ///< sum of the absolute weights
   double terms = 0;
 };
 
-/// Compares patterns, which for finite numbers is the same and goes many at a time.
+/// Compares bit patterns, which orders finite absolute values alike and vectorises.
 double largest_of(std::span<const float> values) {
   std::uint32_t largest = 0;
   for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
@@ -58,7 +58,7 @@ double largest_bias(const Bias& bias, Index neurons) {
   return neurons == 0 ? 0 : std::max(std::abs(bias.min()), std::abs(bias.max()));
 }
 
-/// Whether an image may name a neuron twice: entries that do not ascend are not looked at any closer.
+/// Whether an image may name a neuron twice: entries that do not ascend are not examined any further.
 bool has_repeats(const CsrMatrix& rows) {
   for (Index image = 0; image < rows.rows; ++image) {
     const auto neurons = rows.row(image);

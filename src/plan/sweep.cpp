@@ -12,8 +12,8 @@ namespace spdnn::planning {
 
 namespace {
 
-/// Numbers the groups of equal rows in the order of their leaders: where the rows are stored if nothing else comes to
-/// be equal or zero. `first` as from first_equal_rows for so many rows.
+/// Numbers the groups of equal rows in the order of their leaders. The rows are stored there, unless more of them turn
+/// out to be equal or zero. `first` is what first_equal_rows gives for `count` rows.
 Storage number_groups(const Array<Index>& first, Index rows) {
   if (first.empty()) return {{}, rows};
   std::vector<Index> numbers(rows);
@@ -22,7 +22,7 @@ Storage number_groups(const Array<Index>& first, Index rows) {
   return {std::move(numbers), count};
 }
 
-/// The rows that lead their group, ascending.
+/// The rows that lead a group, ascending.
 std::vector<Index> leaders(const Storage& groups, Index rows) {
   std::vector<Index> result;
   result.reserve(groups.count);
@@ -31,8 +31,8 @@ std::vector<Index> leaders(const Storage& groups, Index rows) {
   return result;
 }
 
-/// Numbers the rows of a candidate layer: each the stored number of its group's leader, kAlwaysZero where that is zero.
-/// Lists in `kept` the rows to store.
+/// Numbers the rows of a candidate layer: each row gets the stored number of its group's leader, or kAlwaysZero where
+/// the leader is zero. Lists in `kept` the rows to store.
 std::vector<Index> number_rows(Index rows, const Array<Index>& first, const std::vector<std::uint8_t>& zero,
                                std::vector<Index>& kept) {
   std::vector<Index> numbers(rows);
@@ -49,7 +49,7 @@ std::vector<Index> number_rows(Index rows, const Array<Index>& first, const std:
   return numbers;
 }
 
-/// Where each given row is stored whose group's row of the candidate layer has the number told.
+/// Where each given row is stored, from the numbers of the candidate layer's rows, one per group.
 Array<Index> compose(const Storage& groups, std::vector<Index> numbers) {
   if (groups.identity()) return numbers;
   std::vector<Index> map(groups.map.size());
@@ -62,11 +62,11 @@ struct Reduced {
   Storage outputs;  ///< of the given layer
 };
 
-/// The stored layer of a given one, whose rows are grouped and whose inputs are stored as told.
+/// Makes the stored layer of a given one, from the groups of its rows and the storage of its inputs.
 Reduced reduce_layer(const Layer& layer, const Storage& groups, const Storage& inputs, const Passes& passes,
                      BiasRule rule, bool first_layer) {
   const Layer candidate = select_rows(layer, leaders(groups, layer.outputs()), inputs);
-  // Renaming may have made rows equal that were given with different inputs.
+  // Renaming may make rows equal that have different inputs as given.
   const Array<Index> first_again = passes.twins && !inputs.identity() ? first_equal_rows(candidate) : Array<Index>{};
   const auto zero = passes.unused ? always_zero(candidate, rule, !first_layer) : std::vector<std::uint8_t>{};
 
@@ -78,7 +78,7 @@ Reduced reduce_layer(const Layer& layer, const Storage& groups, const Storage& i
           count == groups.count ? groups : Storage{compose(groups, std::move(numbers)), count}};
 }
 
-/// Takes the outputs of layer k that layer k + 1 does not read, by its flags, out of both.
+/// Removes the outputs of layer k that layer k + 1 does not read, according to the flags, from both layers.
 void drop_unread(Plan& plan, std::size_t k, const std::vector<std::uint8_t>& read) {
   std::vector<Index> kept;
   std::vector<Index> numbers(read.size(), kNotComputed);
@@ -106,7 +106,7 @@ void drop_unread(Plan& plan, std::size_t k, const std::vector<std::uint8_t>& rea
   expansion = std::move(map);
 }
 
-/// Drops from every layer what the next does not read, last layers first.
+/// Drops from every layer what the next one does not read, beginning with the last layers.
 void drop_all_unread(Plan& plan) {
   std::vector<std::vector<std::uint8_t>> read(plan.layers.size());
   for_layers(read.size(), [&](std::size_t k) {
@@ -120,7 +120,7 @@ void drop_all_unread(Plan& plan) {
   }
 }
 
-/// Rows equal as they are given are equal under any renaming of inputs: these are found without waiting for it.
+/// Rows that are equal as given are equal under any renaming of inputs, so they can be found before it.
 std::vector<Storage> group_as_given(const Plan& plan, const TwinFinder& find_twins) {
   std::vector<Array<Index>> first(plan.layers.size());
   if (plan.passes.twins) first = find_twins ? find_twins(plan.layers) : first_equal_rows(plan.layers);
@@ -142,8 +142,8 @@ void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
   const auto reduce = [&](std::size_t k, const Storage& inputs) {
     reduced[k] = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);
   };
-  // Layers wait for one another only where renaming makes more rows equal, or some are zero: all are reduced as if that
-  // were nowhere so, and again where it turns out to be.
+  // Layers depend on one another only where renaming makes more rows equal, or where some rows are zero. So all layers
+  // are reduced as if that happened nowhere, and reduced again where it turns out to happen.
   const bool guessed = enough_for_all_threads(depth);
   if (guessed) for_layers(depth, [&](std::size_t k) { reduce(k, k == 0 ? images : groups[k - 1]); });
   for (std::size_t k = 0; k < depth; ++k) {

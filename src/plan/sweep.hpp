@@ -5,12 +5,12 @@
 
 namespace spdnn::planning {
 
-/// Applies plan.passes.twins and plan.passes.unused to a plan that holds the given network: one sweep forward, in which
-/// each layer's rows are renamed to stored inputs, always-zero ones struck out and twins grouped (layers side by side
-/// as long as twins as given are all that there is), then one backward over the stored layers for neurons that nothing
-/// reads. Fills in layers and expansion; a layer that stays as it is keeps sharing the network's storage. `find_twins`
-/// is asked for the rows equal as given. Cost: each given edge is read once or twice; memory beyond the network: the
-/// stored rows, and a number per given neuron.
+/// Applies plan.passes.twins and plan.passes.unused to a plan that holds the given network. A forward sweep renames the
+/// inputs of each layer's rows to the stored ones, strikes out inputs that are always zero and groups twins; layers are
+/// handled in parallel as long as there are no twins but those that `find_twins` finds in the rows as given. A backward
+/// sweep over the stored layers then drops neurons that nothing reads. Fills in layers and expansion; a layer that
+/// stays as it is goes on sharing the network's storage. Cost: each given edge is read once or twice; memory beyond the
+/// network is that of the stored rows, and one number per given neuron.
 void reduce_layers(Plan& plan, const TwinFinder& find_twins);
 
 }  // namespace spdnn::planning

@@ -19,7 +19,7 @@ constexpr double kSlack = 1 + 0x1p-20;       ///< covers the fp64 arithmetic of 
 constexpr Offset kMostTerms = 1U << 20;      ///< keeps relative errors below 1/8
 constexpr double kLargest = 0x1.fffffep127;  ///< largest fp32 number
 
-/// g(a) + g(b), enlarged by what products of roundings may add.
+/// g(a) + g(b), enlarged to cover the products of roundings.
 double relative_error(Offset a, Offset b) {
   const auto bound = [](Offset roundings) {
     const double sum = static_cast<double>(roundings) * kUnit;
@@ -29,10 +29,10 @@ double relative_error(Offset a, Offset b) {
   return first_order * (1 + 2 * first_order);
 }
 
-/// What is known of the rows entering a layer, over all images and neurons.
+/// Bounds on the rows that enter a layer, over all images and neurons.
 struct Bounds {
-  double largest = 1;  ///< value
-  double error = 0;    ///< distance between merged and given order
+  double largest = 1;  ///< activation
+  double error = 0;    ///< distance between the merged and the given order
 };
 
 /// Replaces `bounds` by those of the layer's outputs; returns the bound on the error of Z + b.
@@ -57,7 +57,7 @@ double pass_layer(const Layer& in_order, const CsrMatrix& merged, double cap, Bo
 
 using Term = std::pair<Index, float>;
 
-/// The terms with equal ones added up, ascending; or as they are, where fp32 does not hold one of the added weights.
+/// The terms, ascending, with equal ones added up; or as they are, where one of the sums would overflow fp32.
 void merge_row(const std::vector<Term>& terms, std::vector<Term>& merged) {
   merged = terms;
   std::sort(merged.begin(), merged.end());
@@ -74,7 +74,7 @@ void merge_row(const std::vector<Term>& terms, std::vector<Term>& merged) {
   merged.resize(kept);
 }
 
-/// Rows of `loose` hold lengths[row] entries at the front of their room; closes the gaps.
+/// Closes the gaps between rows: row i of `loose` has only lengths[i] entries at the front of its room.
 CsrMatrix pack(const CsrMatrix& loose, const std::vector<Offset>& lengths) {
   CsrMatrix packed;
   packed.rows = loose.rows;

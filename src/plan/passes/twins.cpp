@@ -48,8 +48,9 @@ std::vector<std::uint64_t> row_hashes(const Layer& layer, std::uint64_t hash_mas
   return hashes;
 }
 
-/// Groups the rows whose hash has `part` of `parts` in its upper half, in an open-addressing table that its lower half
-/// addresses. Rows come in ascending order, so the lowest of equal rows becomes their representative.
+/// Groups the rows whose hash falls into `part` of `parts` by its upper half, in an open-addressing table that the
+/// lower half of the hash addresses. Rows come in ascending order, so the lowest of equal rows becomes their
+/// representative.
 void group_part(const Layer& layer, const std::vector<std::uint64_t>& hashes, std::size_t part, std::size_t parts,
                 std::span<Index> first) {
   const auto mine = [&](std::uint64_t hash) { return ((hash >> 32) * parts) >> 32 == part; };

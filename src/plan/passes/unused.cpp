@@ -40,13 +40,13 @@ std::vector<std::uint8_t> always_zero(const Layer& layer, BiasRule rule, bool in
 std::vector<std::uint8_t> read_inputs(const CsrMatrix& weights) {
   std::vector<std::uint8_t> read(weights.cols, 0);
   const auto all_read = [&] { return std::find(read.begin(), read.end(), 0) == read.end(); };
-  // In stretches that double in length: well-connected layers are through after a few times their width.
+  // Stretches double in length: a well-connected layer needs only a few times its width.
   const Offset entries = weights.entries();
   for (Offset begin = 0, end = 0; begin < entries && !all_read(); begin = end) {
     end = std::min(entries, std::max<Offset>(2 * begin, 8 * Offset{weights.cols}));
     parallel_ranges(end - begin, useful_pieces(end - begin), [&](auto, auto from, auto to) {
       for (Offset k = begin + from; k < begin + to; ++k) {
-        // Storing only what is new keeps the flags' cache lines shared among the threads.
+        // Storing only what is new keeps the cache lines of the flags shared among the threads.
         const std::atomic_ref flag(read[weights.indices[k]]);
         if (flag.load(std::memory_order_relaxed) == 0) flag.store(1, std::memory_order_relaxed);
       }
