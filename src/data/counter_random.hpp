@@ -7,15 +7,15 @@
 
 namespace spdnn {
 
-/// SplitMix64's finaliser (Steele, Lea & Flood 2014): a bijection of 64-bit words that passes for random.
+/// SplitMix64's finaliser (Steele, Lea & Flood 2014): a bijection of 64-bit words whose values look random.
 constexpr std::uint64_t mix_bits(std::uint64_t x) {
   x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ x >> 27U) * 0x94d049bb133111ebULL;
   return x ^ x >> 31U;
 }
 
-/// A stream of random numbers of its own for every (seed, kind, row), so that what is drawn depends neither on threads
-/// nor on the order of work. The same on every platform, but for the last bit of normal().
+/// Every (seed, kind, row) has its own sequence of random numbers, so that what is drawn depends neither on threads nor
+/// on the order of work. It is the same on every platform, except for the last bit of normal().
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t kind, std::uint64_t row)
@@ -23,16 +23,16 @@ class RandomStream {
 
   std::uint64_t next() { return mix_bits(state_ += kStep); }
 
-  /// In [0, bound), bound > 0. Uniform to 2^-32 x bound.
+  /// A number in [0, bound), where bound > 0; uniform up to 2^-32 x bound.
   std::uint32_t below(std::uint32_t bound) {
     return static_cast<std::uint32_t>((next() >> 32U) * std::uint64_t{bound} >> 32U);
   }
 
-  /// In (0, 1], a multiple of 2^-53.
+  /// A multiple of 2^-53 in (0, 1].
   double unit() { return (static_cast<double>(next() >> 11U) + 1.0) * 0x1p-53; }
   double between(double low, double high) { return low + (high - low) * unit(); }
 
-  /// Mean 0, deviation 1 (Box & Muller 1958).
+  /// Normally distributed, with mean 0 and deviation 1 (Box & Muller 1958).
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(unit()));
     return radius * std::cos(2.0 * std::numbers::pi * unit());

@@ -1,10 +1,10 @@
-// Synthetic digits: each image is one of ten shapes of strokes, drawn with a pen of random width, its points moved a
-// little, the whole turned, slanted, stretched and shifted. A pixel is one where its centre is within half a pen of a
-// stroke. Widths and sizes are chosen such that about a tenth of the pixels are ones at any side, as in the official
-// images, but unequally from image to image: so the official networks, which keep the fullest 3 %, keep some of these
-// too.
+// Synthetic digits. Each image is one of ten shapes made of strokes, drawn with a pen of random width. Its points are
+// moved a little, and the whole shape is turned, slanted, stretched and shifted. A pixel is one where its centre lies
+// within half the pen's width of a stroke. Widths and sizes are chosen so that about a tenth of the pixels are ones at
+// any image size, as in the official images, with variation from image to image: the official networks, which keep the
+// fullest 3 %, keep some of these images too.
 //
-// Cost: the boxes around the strokes' pieces, some 30 pieces an image; 60000 images of 65536 neurons take seconds.
+// Cost: the bounding boxes of the strokes' pieces, some 30 per image; 60000 images of 65536 neurons take seconds.
 
 #include <fmt/format.h>
 
@@ -23,14 +23,14 @@ namespace spdnn {
 
 namespace {
 
-/// In a unit square, x to the right, y downwards.
+/// A point of the unit square; x points to the right, y downwards.
 struct Point {
   double x;
   double y;
 };
 using Stroke = std::vector<Point>;
 
-/// The strokes of a digit: smooth curves through the points given.
+/// The strokes of a digit: smooth curves through the given points.
 const std::vector<Stroke>& shape_of(Index digit) {
   static const std::array<std::vector<Stroke>, 10> shapes{{
       {{{.50, .18}, {.34, .28}, {.28, .50}, {.34, .72}, {.50, .82}, {.66, .72}, {.72, .50}, {.66, .28}, {.50, .18}}},
@@ -61,7 +61,7 @@ const std::vector<Stroke>& shape_of(Index digit) {
   return shapes[digit];
 }
 
-/// Point at t in [0, 1] between b and c of the curve through a, b, c, d (Catmull & Rom 1974).
+/// The point at t in [0, 1] between b and c of the curve through a, b, c, d (Catmull & Rom 1974).
 Point curve_point(Point a, Point b, Point c, Point d, double t) {
   const auto along = [t](double p, double q, double r, double s) {
     return q + t / 2 * (r - p + t * (2 * p - 5 * q + 4 * r - s + t * (3 * (q - r) + s - p)));
@@ -69,7 +69,7 @@ Point curve_point(Point a, Point b, Point c, Point d, double t) {
   return {along(a.x, b.x, c.x, d.x), along(a.y, b.y, c.y, d.y)};
 }
 
-/// One hand's way of writing: drawn once an image.
+/// How one hand writes; drawn at random once per image.
 class Hand {
  public:
   explicit Hand(RandomStream& random)
@@ -98,12 +98,12 @@ class Hand {
   Point shift_;
 };
 
-/// Side x side pixels as bits; neuron col * side + row, as in the official images.
+/// The side x side pixels of an image as bits. A pixel is neuron col * side + row, as in the official images.
 class Canvas {
  public:
   Canvas(Index side, std::uint64_t* words) : side_(side), words_(words) {}
 
-  /// All pixels whose centre lies within `radius` of the line from a to b.
+  /// Sets all pixels whose centre lies within `radius` of the line from a to b.
   void draw(Point a, Point b, double radius) {
     const double dx = b.x - a.x;
     const double dy = b.y - a.y;

@@ -1,11 +1,11 @@
-// Two families of synthetic networks, `radixnet` and `random`. Every number drawn belongs to a stream of its own
-// (RandomStream), so a seed gives the same network whatever the threads.
+// Two families of synthetic networks, `radixnet` and `random`. Every row draws its numbers from its own sequence
+// (RandomStream), so a seed gives the same network whatever the number of threads.
 //
-// Images stay alive by default: with the constant law of weight 2/degree and bias 0, a neuron's value becomes twice the
-// mean of its inputs. All is non-negative, so nothing cancels: rows double until the cap stops them (saturated, alive),
-// and a row dies only where no neuron reads any of its non-zeros (chance about exp(-degree) for one lit input of a
-// `random` network; never in a `radixnet` one, where every input has readers). Other laws and biases are the caller's
-// to choose.
+// By default images stay alive: with constant weights of 2/degree and bias 0, a neuron becomes twice the mean of its
+// inputs. Nothing is negative, so nothing cancels: rows double until the cap stops them (saturated, alive). A row dies
+// only where no neuron reads any of its non-zeros. For a single non-zero input this has a chance of about exp(-degree)
+// in a `random` network, and never happens in a `radixnet` one, where every input has readers. Callers may choose other
+// laws and biases.
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ namespace spdnn {
 
 namespace {
 
-/// What a stream is for; the second word of its name.
+/// What a sequence of random numbers is for.
 enum Kind : std::uint64_t { kInputs, kWeights, kPermutation };
 
 void check(const FamilyOptions& options, Index least_degree) {
@@ -38,13 +38,13 @@ Array<Offset> equal_offsets(Index rows, Index degree) {
   return {std::move(offsets)};
 }
 
-/// Number of a row among all rows of the network: names its random streams.
+/// The number of a row among all rows of the network, which names its random sequences.
 std::uint64_t row_number(const FamilyOptions& options, std::size_t layer, std::size_t row) {
   return layer * std::uint64_t{options.neurons} + row;
 }
 
-/// Calls fill(layer, row, inputs of the row to be written) for all rows of all layers in parallel, then draws the
-/// weights.
+/// Calls fill(layer, row, inputs) for all rows of all layers in parallel, to write the inputs of the row; then draws
+/// the weights.
 Network make_network(const FamilyOptions& options, const auto& fill) {
   const WeightLaw law = options.law.value_or(WeightLaw{.value = 2.0 / options.degree});
   CsrMatrix weights;
@@ -77,9 +77,10 @@ Network make_network(const FamilyOptions& options, const auto& fill) {
 }
 
 /// A block of RadiX-Net (Robinett & Kepner, "RadiX-Net: Structured Sparse Matrices for Deep Neural Networks", IPDPSW
-/// 2019), a mixed-radix topology with equal radices, times a dense one: N = width x groups neurons, neuron j in group
-/// j mod groups. Layer k of a block connects group g with the groups g + i radix^k (mod groups), i < radix, all members
-/// with all; so the degree is width x radix. Between blocks the neurons are permuted at random.
+/// 2019): a mixed-radix topology with equal radices, times a dense one. There are N = width x groups neurons, and
+/// neuron j is in group j mod groups. Layer k of a block connects all members of group g with all members of the groups
+/// g + i radix^k (mod groups), i < radix, so the degree is width x radix. Between blocks the neurons are permuted at
+/// random.
 struct Butterfly {
   Index radix = 1;
   Index groups = 1;
@@ -87,7 +88,7 @@ struct Butterfly {
   bool exact = false;  ///< radix^depth == groups: a block connects every input with every output, equally often
 };
 
-/// Needs width to divide the neurons, and degree <= neurons: then radix <= groups.
+/// The width must divide the number of neurons, and degree <= neurons must hold; then radix <= groups.
 Butterfly butterfly(Index neurons, Index degree, Index radix) {
   const Index width = degree / radix;
   Butterfly shape{.radix = radix, .groups = neurons / width};
@@ -97,8 +98,8 @@ Butterfly butterfly(Index neurons, Index degree, Index radix) {
   return shape;
 }
 
-/// Of all radices that divide the degree and give whole groups, the smallest exact one, or else the smallest. There is
-/// always one: the degree itself, with groups of one.
+/// Of all radices that divide the degree and give whole groups, takes the smallest exact one, or the smallest where
+/// none is exact. There is always one: the degree itself, with groups of one neuron.
 Butterfly choose_butterfly(Index neurons, Index degree) {
   Butterfly best = butterfly(neurons, degree, degree);
   for (Index radix = degree - 1; radix >= 2; --radix) {
@@ -139,7 +140,7 @@ Network generate_radixnet(const FamilyOptions& options) {
   });
 }
 
-/// Floyd's sample (Bentley & Floyd 1987): `degree` draws, whatever the share of neurons drawn.
+/// Floyd's sample (Bentley & Floyd 1987): it takes `degree` draws, however many of the neurons are drawn.
 Network generate_random(const FamilyOptions& options) {
   check(options, 1);
   return make_network(options, [&](std::size_t layer, std::size_t row, std::span<Index> inputs) {
@@ -149,7 +150,7 @@ Network generate_random(const FamilyOptions& options) {
       const Index drawn = stream.below(last + 1);
       const auto place = std::lower_bound(inputs.begin(), end, drawn);
       if (place != end && *place == drawn) {
-        *end = last;  // above all drawn so far
+        *end = last;  // larger than all drawn so far
       } else {
         std::move_backward(place, end, end + 1);
         *place = drawn;

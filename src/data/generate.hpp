@@ -11,17 +11,17 @@
 
 namespace spdnn {
 
-/// How edge weights of generated networks are drawn.
+/// How the weights of generated networks are drawn.
 struct WeightLaw {
   enum class Kind { constant, normal } kind = Kind::constant;
   double value = 0.0625;   ///< the constant, or the mean
   double deviation = 0.0;  ///< of the normal law
 };
-/// `constant:V` or `normal:MEAN:DEVIATION`; UsageError otherwise.
+/// Reads `constant:V` or `normal:MEAN:DEVIATION`; UsageError for anything else.
 WeightLaw parse_weight_law(const std::string& text);
 
-/// The official network, bit for bit: N in 1024, 4096, 16384, 65536 (UsageError otherwise), any number of layers,
-/// weights 1/16, official bias and cap. Recipe: see official/network.cpp.
+/// The official network, bit for bit, with its bias and cap and any number of layers. `neurons` must be 1024, 4096,
+/// 16384 or 65536 (UsageError otherwise). The recipe is in official/network.cpp.
 Network generate_official_network(Index neurons, Index layers, ProgressMode progress = ProgressMode::never);
 
 struct FamilyOptions {
@@ -29,13 +29,13 @@ struct FamilyOptions {
   Index layers = 120;
   Index degree = 32;
   std::uint64_t seed = 1;
-  std::optional<WeightLaw> law =
-      std::nullopt;  ///< empty: 2/degree, which keeps sums of ones at 2 as the official networks do
+  /// Empty: 2/degree, which makes sums of ones 2, as the official networks do.
+  std::optional<WeightLaw> law = std::nullopt;
   double bias = 0.0;
 };
 /// RadiX-Net: mixed-radix butterflies with random permutations between blocks (Robinett & Kepner 2019).
 Network generate_radixnet(const FamilyOptions& options);
-/// `degree` distinct uniformly random inputs per neuron, ascending.
+/// A network of `degree` distinct, uniformly random inputs per neuron, ascending.
 Network generate_random(const FamilyOptions& options);
 
 inline constexpr Index kMnistSide = 28;
@@ -48,10 +48,10 @@ struct MnistImages {
 };
 MnistImages read_mnist(const std::filesystem::path& idx);
 
-/// The official challenge inputs made from MNIST's 60000 training images: N in 1024, 4096, 16384, 65536.
+/// The official images, made from MNIST's 60000 training images. `neurons` must be 1024, 4096, 16384 or 65536.
 ImageSet generate_official_images(const MnistImages& mnist, Index neurons, ProgressMode progress = ProgressMode::never);
-/// Synthetic handwritten-like digits for machines without MNIST; `neurons` must be a square number. Same seed, same
-/// images.
+/// Synthetic digits that look handwritten, for machines without MNIST. `neurons` must be a square number. The same seed
+/// gives the same images.
 ImageSet generate_digit_images(Index neurons, Index images, std::uint64_t seed);
 
 }  // namespace spdnn

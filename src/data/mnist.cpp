@@ -1,5 +1,5 @@
-// MNIST's IDX format (LeCun, Cortes, Burges): big-endian words 0x00000803, images, rows, columns, then one byte per
-// pixel.
+// MNIST's IDX format (LeCun, Cortes, Burges): the big-endian words 0x00000803, images, rows and columns, followed by
+// one byte per pixel.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace spdnn {
 
 namespace {
 
-/// The bytes of an IDX file, decompressed where they are gzip's, whatever its name.
+/// The bytes of an IDX file, decompressed if they are gzip's, whatever the file's name.
 class Bytes {
  public:
   explicit Bytes(const std::filesystem::path& path) : file_(path) {
@@ -27,7 +27,7 @@ class Bytes {
     if (start == kGzip) gz_.emplace(file_);
   }
 
-  /// Reads so many bytes, or fewer at the end of the file. DataError where the gzip stream is broken.
+  /// Reads that many bytes, or fewer at the end of the file. DataError where the gzip stream is broken.
   std::size_t read(std::span<std::uint8_t> to) {
     if (gz_) return read_gz(to);
     to = to.first(std::min(to.size(), file_.size() - position_));
@@ -35,7 +35,7 @@ class Bytes {
     position_ += to.size();
     return to.size();
   }
-  /// No file of this size holds more: deflate codes at most 258 bytes in two bits.
+  /// The most bytes that a file of this size can hold: deflate codes at most 258 bytes in two bits.
   std::size_t most() const { return gz_ ? file_.size() * 4 * 258 : file_.size(); }
   void check_unchanged() const { file_.check_unchanged(); }
 
@@ -51,7 +51,7 @@ class Bytes {
 
   InputFile file_;
   std::optional<GzReader> gz_;
-  std::size_t position_ = 0;  ///< of a plain file
+  std::size_t position_ = 0;  ///< in a plain file
 };
 
 std::uint32_t big_endian(const std::uint8_t* bytes) {
@@ -85,7 +85,7 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
   const std::size_t got = file.read({pixels.get(), room});
   if (got != size)
     throw DataError(fmt::format("{}: holds {} bytes of pixels, expected {} for {} images", name, got, size, count));
-  // Asked for more, the file answers that it ends here: the gzip stream was checked to its end.
+  // Reading on finds the end of the file, and so the gzip stream has been checked to its end.
   std::array<std::uint8_t, 1> beyond{};
   if (file.read(beyond) != 0) throw DataError(fmt::format("{}: has bytes after its {} images", name, count));
   file.check_unchanged();

@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// Takes `:NUMBER` off the front of the text; false where there is none.
+/// Removes `:NUMBER` from the front of the text; false where there is none.
 bool take_number(std::string_view& text, double& number) {
   if (!text.starts_with(':')) return false;
   const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);

@@ -1,13 +1,13 @@
 // The official weights, bit for bit, without a download. They were made as RadiX-Nets (Robinett & Kepner 2019) of
-// radix 2, each block of layers with neurons renumbered at random by MATLAB's default generator.
+// radix 2, in which MATLAB's default generator renumbers the neurons of each block of layers at random.
 //
-// N neurons form s = N/16 groups of 16 ("super neurons"). A block is log2(s) layers, a butterfly: in its layer k (from
-// 0) neuron c reads all members of the groups c mod s and (c + 2^k) mod s, 32 inputs. In the first block group g holds
-// the neurons g, g+s, g+2s, ...; in every later one it holds p[g], p[g+s], p[g+2s], ... for a new permutation
-// p = argsort(rand(1, N)).
+// N neurons form s = N/16 groups of 16 ("super neurons"). A block is a butterfly of log2(s) layers: in its layer k,
+// counted from 0, neuron c reads all members of the groups c mod s and (c + 2^k) mod s, which are 32 inputs. In the
+// first block, group g holds the neurons g, g+s, g+2s, ...; in every later one it holds p[g], p[g+s], p[g+2s], ... for
+// a new permutation p = argsort(rand(1, N)).
 //
-// Cost: memory bound, 4 bytes an edge written once. Neurons c and c+s read the same inputs, so only s rows are merged
-// and the rest is copied.
+// Cost: bound by memory, 4 bytes per edge are written once. Neurons c and c+s read the same inputs, so only s rows are
+// made by merging two groups, and the others are copies of them.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 constexpr Index kGroupSize = 16;
 
-/// The members of all groups of one block, group after group, ascending within a group.
+/// The members of all groups of one block, group by group, ascending within a group.
 using Members = std::vector<Index>;
 
 Members group_members(const std::vector<Index>& order) {
@@ -42,7 +42,7 @@ Members group_members(const std::vector<Index>& order) {
   return members;
 }
 
-/// The draws are one sequence and made in order; sorting them is not.
+/// The random numbers are one sequence and are drawn in order; they are sorted in parallel.
 std::vector<Members> all_blocks(Index neurons, std::size_t count) {
   std::mt19937 generator;
   std::vector<std::vector<double>> draws(count, std::vector<double>(neurons));

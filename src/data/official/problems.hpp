@@ -11,24 +11,24 @@ namespace spdnn {
 
 inline constexpr Index kOfficialImages = 60000;         ///< MNIST's training images
 inline constexpr Index kOfficialDegree = 32;            ///< inputs of every neuron of an official network
-inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< of every edge
+inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< the weight of every edge
 inline constexpr double kOfficialCap = 32.0;
 
-/// What is known of one size of the official challenge.
+/// What is known about one size of the official challenge.
 struct OfficialProblem {
   Index neurons;
   double bias;
   std::uint64_t image_digest;        ///< of the 60000 official images, see image_digest()
-  std::size_t categories;            ///< at 120, 480 and 1920 layers alike
+  std::size_t categories;            ///< their number, the same at 120, 480 and 1920 layers
   std::string_view category_digest;  ///< SHA-256 of the category list, see digest()
 };
 
-/// The official problem with so many neurons, if there is one.
+/// The official problem with that many neurons, if there is one.
 std::optional<OfficialProblem> official_problem(Index neurons);
-/// network_digest() of the official network with its official bias and cap; known at the depths of the challenge.
+/// The network_digest() of the official network with its bias and cap, which is known for the depths of the challenge.
 std::optional<std::uint64_t> official_network_digest(Index neurons, Index layers);
-/// Does the network have the official shape (square, official size, 32 inputs of weight 1/16 per neuron)? Then the
-/// official bias may be assumed where none is given.
+/// Whether the network has the official form: square, of an official size, with 32 inputs of weight 1/16 per neuron. If
+/// so, the official bias may be assumed where none is given.
 bool has_official_form(const Network& network);
 
 }  // namespace spdnn

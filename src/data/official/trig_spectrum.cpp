@@ -18,20 +18,20 @@ using Complex = std::complex<double>;
 constexpr std::size_t kRows = kMnistSide;
 constexpr std::size_t kFolds = 7;  ///< n / K
 
-/// exp(2 pi i numerator / denominator), reduced exactly before it is rounded.
+/// exp(2 pi i numerator / denominator); the angle is reduced exactly before it is rounded.
 Complex root_of_unity(std::uint64_t numerator, std::uint64_t denominator) {
   const double turn = static_cast<double>(numerator % denominator) / static_cast<double>(denominator);
   return std::polar(1.0, 2.0 * std::numbers::pi * turn);
 }
 
-/// The operator of std::complex looks for infinities at every step; there are none here.
+/// A product without the search for infinities that std::complex makes at every step; there are none here.
 Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 fftw_complex* as_fftw(Complex* values) { return reinterpret_cast<fftw_complex*>(values); }
 
-/// Row i of the folded mosaic (FoldedRows) in natural order of columns: image after image, 28 each.
+/// Row i of the folded strip (FoldedRows), its columns in natural order: image by image, 28 each.
 void folded_row(std::span<const std::uint8_t> pixels, Index images, std::size_t i, double* out) {
   const bool odd = i >= FoldedRows::kEven;
   const std::size_t row = odd ? i - FoldedRows::kEven + 1 : i;
@@ -54,12 +54,12 @@ RealRows::RealRows(std::size_t rows, std::size_t length) {
   if (!values_) throw std::bad_alloc();
 }
 
-MosaicSpectrum::MosaicSpectrum(std::span<const std::uint8_t> pixels, Index images, Index side)
+TrigSpectrum::TrigSpectrum(std::span<const std::uint8_t> pixels, Index images, Index side)
     : phases_(side / 4),
       line_length_(std::size_t{4} * images),
       nyquist_(kFolds * line_length_ / 2),
       spectrum_(FoldedRows::kCount, kFolds * line_length_) {
-  // FFTW_ESTIMATE: no trial runs, so the same plan and the same values every time on a machine.
+  // FFTW_ESTIMATE makes no trial runs, so that a machine has the same plan and the same values every time.
   const int columns = narrow<int>(kFolds * line_length_);
   const std::unique_ptr<fftw_plan_s, DestroyPlan> forward(
       fftw_plan_dft_r2c_1d(columns, spectrum_.row(0), as_fftw(spectrum_.complex_row(0)), FFTW_ESTIMATE));
@@ -71,7 +71,7 @@ MosaicSpectrum::MosaicSpectrum(std::span<const std::uint8_t> pixels, Index image
   });
 }
 
-void MosaicSpectrum::interpolate(Index phase, RealRows& lines) const {
+void TrigSpectrum::interpolate(Index phase, RealRows& lines) const {
   const std::uint64_t columns = std::uint64_t{phases_} * line_length_;
   std::vector<Complex> twiddles(line_length_ / 2 + 1);
   parallel_ranges(twiddles.size(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
@@ -83,14 +83,14 @@ void MosaicSpectrum::interpolate(Index phase, RealRows& lines) const {
   });
 }
 
-// The Nyquist term of column c is F(n/2) exp(-pi i n c / M); with c = P k + p its angle is pi (7 k + 7 p / P).
-double MosaicSpectrum::nyquist_sine(Index phase) const {
+// The Nyquist term of column c is F(n/2) exp(-pi i n c / M). With c = P k + p its angle is pi (7 k + 7 p / P).
+double TrigSpectrum::nyquist_sine(Index phase) const {
   return root_of_unity(kFolds * std::uint64_t{phase}, std::uint64_t{2} * phases_).imag();
 }
 
 /// Bin w of K is the sum of the terms v = w + t K, t = -3..3, of the spectrum F(v) exp(2 pi i v p / M). The factor is
 /// twiddles[w] = exp(2 pi i w p / M) times turns[t] = exp(2 pi i t p / P), and F(-v) is conj F(v).
-void MosaicSpectrum::fold(std::size_t i, Index phase, std::span<const Complex> twiddles, Complex* bins) const {
+void TrigSpectrum::fold(std::size_t i, Index phase, std::span<const Complex> twiddles, Complex* bins) const {
   const Complex* const f = spectrum_.complex_row(i);
   const std::size_t k = line_length_;
   constexpr std::size_t kTurns = kFolds / 2 + 1;

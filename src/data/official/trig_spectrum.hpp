@@ -11,8 +11,8 @@
 
 namespace spdnn {
 
-/// Rows of doubles for FFTW's in-place real transforms: all starts have the same alignment, so that one plan serves
-/// every row, and each row has room for length/2 + 1 complex numbers. The values are left unset.
+/// Rows of doubles for FFTW's in-place real transforms. All rows begin at the same alignment, so that one FFTW plan
+/// serves every row, and each row has room for length/2 + 1 complex numbers. The values are left uninitialised.
 class RealRows {
  public:
   RealRows(std::size_t rows, std::size_t length);
@@ -31,7 +31,7 @@ class RealRows {
   std::unique_ptr<double[], Free> values_;
 };
 
-/// The mosaic's rows folded by their mirror symmetry, so that the product across the rows needs half the work:
+/// The strip's rows, folded by their mirror symmetry so that the product across the rows needs half the work:
 /// kEven sums (row 0, row i + row 28-i for i = 1..13, row 14), then kOdd differences (row i - row 28-i for i = 1..13).
 struct FoldedRows {
   static constexpr std::size_t kEven = 15;
@@ -39,20 +39,21 @@ struct FoldedRows {
   static constexpr std::size_t kCount = kEven + kOdd;
 };
 
-/// Trigonometric interpolation along the rows of the mosaic: n = 28 I columns of I images become M = side I.
-/// Output columns c = P k + p of one phase p, P = side/4, k < K = 4 I, are a real inverse FFT of only K values: the
-/// spectrum twiddled by exp(2 pi i v p / M) and folded modulo K (n = 7 K, 7 terms a bin). So no FFT is longer than n,
-/// and those of a phase fit the cache. Memory: 28 n doubles. Scale factors of the transforms are left out.
-class MosaicSpectrum {
+/// Trigonometric interpolation along the rows of the strip (see trig_upsample.hpp): the n = 28 I columns of I images
+/// become M = side I columns. The output columns c = P k + p of one phase p, where P = side/4 and k < K = 4 I, are a
+/// real inverse FFT of only K values: the spectrum times exp(2 pi i v p / M), folded modulo K (n = 7 K, so 7 terms per
+/// bin). So no FFT is longer than n, and those of one phase fit into the cache. Memory: 28 n doubles. Scale factors of
+/// the transforms are left out.
+class TrigSpectrum {
  public:
-  /// 28 real FFTs of length n. `pixels`: images x 28 x 28.
-  MosaicSpectrum(std::span<const std::uint8_t> pixels, Index images, Index side);
+  /// Computes 28 real FFTs of length n. `pixels` holds images x 28 x 28 values.
+  TrigSpectrum(std::span<const std::uint8_t> pixels, Index images, Index side);
 
   Index phases() const { return phases_; }
   std::size_t line_length() const { return line_length_; }  ///< K
-  /// Fills lines.row(i)[k] with the real part of folded row i at column P k + phase; `lines` is FoldedRows::kCount
-  /// rows of line_length(). The imaginary part, which the Nyquist term alone makes, is
-  /// -nyquist_sine(phase) (-1)^k nyquist(i).
+  /// Fills lines.row(i)[k] with the real part of folded row i at column P k + phase. `lines` has FoldedRows::kCount
+  /// rows of line_length(). The imaginary part, which comes from the Nyquist term alone, is -nyquist_sine(phase) (-1)^k
+  /// nyquist(i).
   void interpolate(Index phase, RealRows& lines) const;
   double nyquist(std::size_t i) const { return spectrum_.complex_row(i)[nyquist_].real(); }
   double nyquist_sine(Index phase) const;

@@ -1,14 +1,14 @@
-// Interpolation is separable: first along the rows of the mosaic (MosaicSpectrum), then across them, a product with a
-// side x 28 matrix for a few columns at a time. Everything is real but for the un-split Nyquist terms, which add an
-// imaginary part of rank one in each direction.
+// Interpolation is separable: it goes first along the rows of the strip (TrigSpectrum), then across them, as a product
+// with a side x 28 matrix for a few columns at a time. Everything is real except the Nyquist terms, which are not split
+// and so add an imaginary part of rank one in each direction.
 //
-// The largest magnitude must be known before any pixel can be decided, so there are two sweeps over the phases, both
-// computing all values: storing those would take 31 GB at side 256. The decision needs fp64: of the official images the
-// value closest to the threshold t lies 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128, 256, where fp32
-// errs by 1e-6 t and fp64 by 1e-14 t. Scale factors are left out, as only the ratio to the maximum counts; magnitudes
-// are compared by their squares.
+// The largest magnitude must be known before any pixel can be decided, so there are two sweeps over the phases, and
+// both compute all values, because storing them would take 31 GB at side 256. The decision needs fp64: among the
+// official images, the value closest to the threshold t is 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128,
+// 256, while fp32 errs by 1e-6 t and fp64 by 1e-14 t. Scale factors are left out, as only the ratio to the maximum
+// counts, and magnitudes are compared by their squares.
 //
-// Cost: 2 x 28 x side/4 FFTs of 4 I values and 2 x side^2 I x 36 flops for I images.
+// Cost: 2 x 28 x side/4 FFTs of 4 I values, and 2 x side^2 I x 36 flops, for I images.
 
 #include "data/official/trig_upsample.hpp"
 
@@ -23,8 +23,8 @@
 #include "data/generate.hpp"
 #include "data/official/trig_spectrum.hpp"
 
-// The loops below are compiled for several instruction sets; the loader picks. None contracts to FMA, so all give the
-// same values.
+// The loops below are compiled for several instruction sets, among which the loader picks. None contracts to FMA, so
+// all give the same values.
 #define SPDNN_FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
 
 namespace spdnn {
@@ -33,15 +33,15 @@ namespace {
 
 constexpr std::size_t kRows = kMnistSide;
 constexpr std::size_t kLanes = 8;  ///< columns worked on together: one cache line of doubles
-/// One value of each of kLanes columns: a vector register where the CPU has such wide ones, several where not.
+/// One value for each of kLanes columns: one vector register where the CPU has such wide ones, otherwise several.
 using LaneVector = double __attribute__((vector_size(kLanes * sizeof(double))));
-/// Stored with an alignment of its own: that of a bare vector depends on the instruction set compiled for.
+/// Stored with a fixed alignment, because that of a bare vector depends on the instruction set.
 struct alignas(kLanes * sizeof(double)) Lanes {
   LaneVector values;
 };
 using LaneWords = std::array<std::uint64_t, kLanes>;
 
-/// What the product reads of kLanes columns.
+/// What the product reads from kLanes columns.
 struct Tile {
   std::array<Lanes, FoldedRows::kEven> even;
   std::array<Lanes, FoldedRows::kOdd> odd;
@@ -49,23 +49,23 @@ struct Tile {
   Lanes alternating;   ///< sum of (-1)^j times row j
 };
 
-/// One row of the matrix, for rows r and side - r of the result alike: their odd parts differ in sign only.
+/// One row of the matrix. It serves rows r and side - r of the result, whose odd parts differ in sign only.
 struct RowPair {
   std::array<double, FoldedRows::kEven> even{};
   std::array<double, FoldedRows::kOdd> odd{};
   double sine = 0;          ///< of the rows' Nyquist term: sin(28 pi r / side)
   double corner = 0;        ///< sine x the Nyquist terms of both directions together
-  double nyquist_even = 0;  ///< the row's product with the Nyquist terms of the mosaic's rows
+  double nyquist_even = 0;  ///< the row's product with the Nyquist terms of the strip's rows
   double nyquist_odd = 0;
 };
 
-/// Angle 2 pi u (r/side - j/28), reduced exactly.
+/// The angle 2 pi u (r/side - j/28), reduced exactly.
 double angle(std::int64_t u, std::int64_t r, std::int64_t j, std::int64_t side) {
   const std::int64_t turn = static_cast<std::int64_t>(kRows) * side;
   return 2.0 * std::numbers::pi * static_cast<double>(u * (28 * r - side * j) % turn) / static_cast<double>(turn);
 }
 
-/// Real part of entry (r, j): the sum of exp(i angle) over u = -14..13.
+/// The real part of entry (r, j): the sum of exp(i angle) over u = -14..13.
 double entry(Index r, std::size_t j, Index side) {
   constexpr std::int64_t kHalf = kRows / 2;
   const auto column = static_cast<std::int64_t>(j);
@@ -80,7 +80,7 @@ double alternating_sum(const auto& value_of_even) {
   return sum;
 }
 
-RowPair row_pair(Index r, Index side, const MosaicSpectrum& spectrum) {
+RowPair row_pair(Index r, Index side, const TrigSpectrum& spectrum) {
   RowPair pair;
   for (std::size_t i = 0; i < FoldedRows::kEven; ++i) {
     const bool mirrored = i != 0 && i != kRows / 2;
@@ -96,7 +96,8 @@ RowPair row_pair(Index r, Index side, const MosaicSpectrum& spectrum) {
   return pair;
 }
 
-/// The squared magnitudes of a tile's columns: squares[r] of row r. The last entry, squares[side], is scratch.
+/// The squared magnitudes of a tile's columns; squares[r] holds those of row r. The last entry, squares[side], is
+/// scratch.
 SPDNN_FOR_EACH_CPU void magnitudes(const std::vector<RowPair>& pairs, const Tile& tile, std::vector<Lanes>& squares) {
   const std::size_t side = squares.size() - 1;
   for (std::size_t r = 0; r < pairs.size(); ++r) {
@@ -134,7 +135,7 @@ SPDNN_FOR_EACH_CPU LaneWords above(std::span<const Lanes> rows, double threshold
   return words;
 }
 
-/// The two sweeps.
+/// Runs the two sweeps.
 class Enlargement {
  public:
   Enlargement(std::span<const std::uint8_t> pixels, Index images, Index side, ProgressMode progress)
@@ -153,8 +154,8 @@ class Enlargement {
     return *std::max_element(largest.begin(), largest.end());
   }
 
-  /// Column c of the mosaic is the bits c x side ... of the result, whose rows follow one another without gaps. At side
-  /// 32 two columns share a word; they belong to different phases, so no two threads write to it at once.
+  /// Column c of the strip is the bits from c x side on of the result, whose rows follow one another without gaps. At
+  /// side 32 two columns share a word; they belong to different phases, so no two threads write to it at once.
   void mark(double threshold, std::uint64_t* words) {
     sweep([&](const std::vector<Lanes>& squares, Index phase, std::size_t first, std::size_t count, std::size_t) {
       for (std::size_t row = 0; row < side_; row += 64) {
@@ -171,7 +172,7 @@ class Enlargement {
  private:
   static std::size_t pieces() { return static_cast<std::size_t>(host_threads()) * 4; }
 
-  /// Columns first .. first+count-1 of the phase's lines, count <= kLanes; lanes behind them are zero.
+  /// Columns first .. first+count-1 of the phase's lines, where count <= kLanes; the lanes after them are zero.
   Tile load(double nyquist_sine, std::size_t first, std::size_t count) const {
     Tile tile{};
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -184,7 +185,7 @@ class Enlargement {
     return tile;
   }
 
-  /// Calls visit(squares, phase, first, count, piece) for all tiles of all phases, phases one after another.
+  /// Calls visit(squares, phase, first, count, piece) for all tiles of all phases, one phase after another.
   void sweep(const auto& visit) {
     const std::size_t tiles = (spectrum_.line_length() + kLanes - 1) / kLanes;
     for (Index phase = 0; phase < spectrum_.phases(); ++phase) {
@@ -203,7 +204,7 @@ class Enlargement {
   }
 
   Index side_;
-  MosaicSpectrum spectrum_;
+  TrigSpectrum spectrum_;
   RealRows lines_;
   std::vector<RowPair> pairs_;
   Progress bar_;

@@ -15,8 +15,8 @@ namespace {
 using Complex = std::complex<double>;
 using Grid = std::vector<std::vector<Complex>>;
 
-/// Line of `size` values from the spectrum of `line`, zero-padded, the Nyquist term on the negative side: by
-/// definition.
+/// The line stretched to `size` values by definition: its spectrum is zero-padded, with the Nyquist term on the
+/// negative side.
 std::vector<Complex> stretch(const std::vector<Complex>& line, std::size_t size) {
   const auto n = static_cast<int>(line.size());
   std::vector<Complex> result(size);
@@ -38,13 +38,13 @@ Grid transposed(const Grid& grid) {
   return result;
 }
 
-/// The recipe, done slowly: |value| of every pixel of the enlarged mosaic.
+/// The recipe by its definition: |value| of every pixel of the enlarged strip of images.
 std::vector<std::vector<double>> magnitudes_by_definition(const std::vector<std::uint8_t>& pixels, std::size_t images,
                                                           std::size_t side) {
-  Grid mosaic(28, std::vector<Complex>(28 * images));
-  for (std::size_t p = 0; p < pixels.size(); ++p) mosaic[p / 28 % 28][p / 784 * 28 + p % 28] = pixels[p];
-  for (auto& row : mosaic) row = stretch(row, side * images);
-  Grid columns = transposed(mosaic);
+  Grid strip(28, std::vector<Complex>(28 * images));
+  for (std::size_t p = 0; p < pixels.size(); ++p) strip[p / 28 % 28][p / 784 * 28 + p % 28] = pixels[p];
+  for (auto& row : strip) row = stretch(row, side * images);
+  Grid columns = transposed(strip);
   for (auto& column : columns) column = stretch(column, side);
   std::vector<std::vector<double>> result;
   for (const auto& column : columns) {
@@ -54,11 +54,11 @@ std::vector<std::vector<double>> magnitudes_by_definition(const std::vector<std:
   return result;
 }
 
-class Mosaic : public testing::TestWithParam<std::pair<Index, Index>> {};
+class TrigUpsample : public testing::TestWithParam<std::pair<Index, Index>> {};
 
-TEST_P(Mosaic, IsTheRecipeDoneSlowly) {
+TEST_P(TrigUpsample, IsTheRecipeDoneSlowly) {
   const auto [images, side] = GetParam();
-  // Noise, so that no symmetry hides a mistake, and one row of alternating pixels: Nyquist terms that weigh.
+  // Noise, so that no symmetry hides a mistake, plus a pattern of alternating pixels, so that Nyquist terms matter.
   RandomStream random(1, images, side);
   std::vector<std::uint8_t> pixels(std::size_t{images} * 784);
   for (std::size_t p = 0; p < pixels.size(); ++p)
@@ -81,12 +81,12 @@ TEST_P(Mosaic, IsTheRecipeDoneSlowly) {
   EXPECT_LT(ones, Offset{images} * bits.cols);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Mosaic,
+INSTANTIATE_TEST_SUITE_P(Shapes, TrigUpsample,
                          testing::Values(std::pair<Index, Index>{1, 32}, std::pair<Index, Index>{3, 32},
                                          std::pair<Index, Index>{2, 64}, std::pair<Index, Index>{2, 128},
                                          std::pair<Index, Index>{1, 192}, std::pair<Index, Index>{1, 256}));
 
-TEST(MosaicArguments, AreChecked) {
+TEST(TrigUpsampleArguments, AreChecked) {
   const std::vector<std::uint8_t> pixels(784);
   EXPECT_THROW(enlarge_and_threshold(pixels, 1, 48, ProgressMode::never), std::invalid_argument);
   EXPECT_THROW(enlarge_and_threshold(pixels, 2, 32, ProgressMode::never), std::invalid_argument);
