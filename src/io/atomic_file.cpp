@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// n where path stands for this process's open file n (/dev/stdout does); -1 otherwise.
+/// n where the path stands for open file n of this process, as /dev/stdout does; otherwise -1.
 int own_descriptor(const fs::path& path) {
   if (path.parent_path() != fmt::format("/proc/{}/fd", ::getpid())) return -1;
   const std::string name = path.filename().string();
@@ -43,13 +43,13 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
 }
 
 void AtomicFile::open_directly() {
-  // A descriptor of our own is duplicated, so that what others print there and what is written here do not overlap.
+  // An open file of this process is duplicated, so that other prints to it and what is written here do not overlap.
   const int own = own_descriptor(target_.path);
   file_ = Descriptor(own >= 0 ? ::fcntl(own, F_DUPFD_CLOEXEC, 0) : ::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file_) fail();
 }
 
-/// The temporary directory around the file is what appears whole.
+/// The file lies in a temporary directory, and it is the directory that appears whole.
 void AtomicFile::open_in_place() {
   const auto hold = hold_temporaries();
   file_ = Descriptor(::open(target_.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -62,7 +62,7 @@ void AtomicFile::open_temporary() {
   } catch (const std::system_error& error) {
     fail_to_write(path_, error.code().value());
   }
-  // A second descriptor, as the first one keeps the lock until the file has its name.
+  // This is a second descriptor, because the first one keeps the lock until the file has its name.
   file_ = Descriptor(::fcntl(temporary_->descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!file_) fail();
 }

@@ -14,39 +14,39 @@
 
 namespace spdnn {
 
-/// A file that comes into being whole or not at all: written under a temporary name beside the target, synced and
-/// renamed by commit(). Without commit() (an exception, say) the temporary file is removed and an earlier file under
-/// the real name stays as it was; what replaces it takes over its owner, group and mode. A symbolic link is followed;
-/// a device, a pipe or /dev/stdout is written directly; and so is a file in a directory that is a Temporary itself.
-/// Every failure names the target and says why: a DataError, or a DeviceError where the machine has run out of
-/// something (core/system_failure.hpp).
+/// A file that appears whole or not at all: it is written under a temporary name beside the target, then synced and
+/// renamed by commit(). Without commit(), for instance after an exception, the temporary file is removed, and an
+/// earlier file of the real name stays as it was. A file that replaces another takes over its owner, group and mode. A
+/// symbolic link is followed. A device, a pipe or /dev/stdout is written directly, and so is a file in a directory that
+/// is itself a Temporary. Every failure names the target and says why: a DataError, or a DeviceError where the machine
+/// has run out of something (core/system_failure.hpp).
 ///
 ///   AtomicFile file(path);
 ///   file.write(text);  // as often as needed
 ///   file.commit();
 ///
-/// Files that belong together are committed together.
+/// Files that belong together can be committed together.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// As the caller named it.
+  /// The path as the caller named it.
   const std::filesystem::path& path() const { return path_; }
-  /// Appends; unbuffered, so hand over big pieces.
+  /// Appends without buffering, so pieces should be large.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Overwrites at a position, which pipes do not have; write() goes on where it was.
+  /// Overwrites at a position, which is not possible in a pipe. write() continues where it was.
   void write_at(std::uint64_t position, std::span<const std::byte> bytes);
-  /// Bytes appended so far.
+  /// The number of bytes appended so far.
   std::uint64_t size() const { return size_; }
-  /// All that was written is on the disk, still under the temporary name. Nothing may be written afterwards.
+  /// Brings all that was written to the disk, still under the temporary name. Nothing may be written afterwards.
   void sync();
   /// Syncs, renames, syncs the directory. Nothing may be written afterwards.
   void commit() { commit_together({this}); }
-  /// All are synced before the first is renamed; then there is nothing between one rename and the next, and a signal
-  /// waits. Null stands for no file.
+  /// Commits several files: all are synced before the first is renamed, nothing happens between one rename and the
+  /// next, and a signal waits until the last. Null stands for no file.
   static void commit_together(std::initializer_list<AtomicFile*> files);
 
  private:
@@ -63,8 +63,8 @@ class AtomicFile {
   std::uint64_t size_ = 0;
 };
 
-/// Makes the names in a directory survive a crash. File systems that cannot sync a directory keep names in order
-/// anyway, and a directory may be writable without being readable. False, and errno, where it failed.
+/// Makes the names in a directory survive a crash. Returns false and sets errno where that failed. File systems that
+/// cannot sync a directory, and directories that may be written but not read, do not count as failures.
 bool sync_directory(const std::filesystem::path& directory);
 
 }  // namespace spdnn

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kReading = "cannot read";
 constexpr const char* kWriting = "cannot write";
 
-/// N of a name `sparse-images-N.tsv`, with any ending.
+/// The N of a name such as `sparse-images-N.tsv`, with any ending.
 std::optional<Index> neurons_of_name(const Path& path) {
   constexpr std::string_view kPrefix = "sparse-images-";
   const std::string name = path.filename().string();
@@ -52,7 +52,7 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   return read_tsv_images(source, neurons ? *neurons : *named, images);
 }
 
-/// Nothing can be computed with a network of no layers or with layers of no neurons, which a packed file could hold.
+/// Refuses networks without layers and layers without neurons, which a packed file could hold.
 void refuse_empty(const Path& path, const Network& network) {
   if (network.layers.empty()) throw DataError(path.string() + ": a network of no layers, expected at least one");
   for (std::size_t k = 0; k < network.layers.size(); ++k)
@@ -61,7 +61,7 @@ void refuse_empty(const Path& path, const Network& network) {
                                   path.string(), k + 1, layer.inputs(), layer.outputs()));
 }
 
-/// What readers refuse is not written.
+/// Refuses to write what readers would refuse.
 void check_writable(const Path& path, const std::function<void()>& validate) {
   try {
     validate();

@@ -21,38 +21,39 @@ enum class Form { tsv, tsv_gz, matrix_market, packed };
 Form form_of(const Path& path);
 
 /// What the caller knows about a network on disk. What is not given is taken from file names, headers or the packed
-/// file; what is given and contradicts the files is a DataError.
+/// file. DataError where what is given contradicts the files.
 struct NetworkRequest {
-  std::vector<Index> neurons{};   ///< empty: detect; one number: square layers; else inputs of layer 1, outputs of each
-  std::optional<Index> layers{};  ///< use the first so many layers
+  /// Empty: detect. One number: all layers are square. Otherwise: the inputs of layer 1, then the outputs of each
+  /// layer.
+  std::vector<Index> neurons{};
+  std::optional<Index> layers{};  ///< read only that many layers
   ProgressMode progress = ProgressMode::never;
 };
 
 /// Reads a directory of nN-lK.tsv[.gz] or .mtx layers with optional nN-lK-bias.tsv, one such layer file, or a packed
-/// file. `bias` of layers without a bias file stays 0 and is the caller's to set; packed files carry bias, rule and
-/// cap.
+/// file. The bias of layers without a bias file stays 0, for the caller to set; packed files have bias, rule and cap.
 struct NetworkFile {
   Network network;
   bool has_bias = false;             ///< bias files or a packed file gave the biases
   bool has_rule = false;             ///< a packed file gave bias_rule and cap
-  std::vector<std::string> notes{};  ///< what the reader should know: layers whose files are empty
+  std::vector<std::string> notes{};  ///< for the user: layers whose files are empty
 };
 NetworkFile read_network(const Path& path, const NetworkRequest& request);
 
-/// Reads sparse-images-N.tsv[.gz], .mtx or packed images. `images` given: ids above it are an error and images without
-/// non-zeros at the end are kept; otherwise the largest id counts.
+/// Reads sparse-images-N.tsv[.gz], .mtx or packed images. Where `images` is given, larger ids are an error, and images
+/// without non-zeros at the end are kept; otherwise the largest id is the number of images.
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
 Categories read_categories(const Path& path);
 
-/// What is written appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text
+/// Every output appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text
 /// form.
 void write_network(const Path& path, Form form, const Network& network, ProgressMode progress = ProgressMode::never);
 void write_images(const Path& path, const ImageSet& images);
 void write_categories(const Path& path, const Categories& categories);
-/// Writes text (a JSON report, say) under the same guarantee.
+/// Writes text, such as a JSON report, with the same guarantee.
 void write_text(const Path& path, std::string_view text);
 
-/// What a packed file holds; asked without reading it through.
+/// What a packed file holds, found without reading all of it.
 struct PackedContents {
   bool network = false;
   bool images = false;
@@ -62,17 +63,17 @@ struct PackedContents {
   std::uint64_t network_digest = 0;
 };
 PackedContents packed_contents(const Path& path);
-/// The plan stored in a packed file, without touching its network. DataError where there is none, or where it belongs
-/// to another network (digest).
+/// Reads the plan stored in a packed file, without touching its network. DataError where there is none, or where its
+/// digest is that of another network.
 Plan read_plan(const Path& path);
-/// Packed network together with its finished plan.
+/// Writes a packed network together with its finished plan.
 void write_network_with_plan(const Path& path, const Network& network, const Plan& plan);
-/// Identifies a network by shapes, indices, values, biases, rule and cap (XXH3 over them); equal for equal networks
-/// whatever file they came from. One pass at memory speed.
+/// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap, which is equal for equal
+/// networks whatever files they came from. Takes one pass at the speed of memory.
 std::uint64_t network_digest(const Network& network);
-/// Identifies images of zeros and ones by their number, their neurons and what each holds (XXH3); equal for equal
-/// images in equal order, whatever file they came from and whatever form they are held in. Empty where there are other
-/// values. One pass at memory speed.
+/// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents, which is
+/// equal for equal images in equal order, whatever files they came from and whatever form they are held in. Empty where
+/// there are other values. Takes one pass at the speed of memory.
 std::optional<std::uint64_t> image_digest(const ImageSet& images);
 
 }  // namespace spdnn

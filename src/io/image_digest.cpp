@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// Sets the bits of some images in `words`, which are zeros. False where an entry is not 1, or comes twice.
+/// Sets the bits of some images in `words`, which are zero. Returns false where an entry is not 1, or comes twice.
 bool set_bits(const CsrMatrix& images, Index first, Index count, std::size_t width, std::uint64_t* words) {
   for (Index image = first; image < first + count; ++image, words += width) {
     for (Offset k = images.offsets[image]; k < images.offsets[std::size_t{image} + 1]; ++k) {
@@ -30,7 +30,7 @@ bool set_bits(const CsrMatrix& images, Index first, Index count, std::size_t wid
 std::optional<std::uint64_t> image_digest(const ImageSet& images) {
   const std::size_t width = (std::size_t{images.neurons()} + 63) / 64;
   const std::size_t row_bytes = std::max<std::size_t>(1, width) * sizeof(std::uint64_t);
-  const auto rows = static_cast<Index>(std::max<std::size_t>(1, packed::kBlockBytes / row_bytes));  // of a block
+  const auto rows = static_cast<Index>(std::max<std::size_t>(1, packed::kBlockBytes / row_bytes));  // in a block
   std::vector<std::uint64_t> hashes((std::size_t{images.images()} + rows - 1) / rows);
   std::atomic<bool> bits = true;
   parallel_for(hashes.size(), [&](std::size_t block) {

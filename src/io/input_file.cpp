@@ -20,8 +20,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 
-/// Waits until a later change gets a later time. The clock that stamps files ticks every 1 to 10 ms, so that only a
-/// file written a moment ago has to wait.
+/// Waits until a later change would get a later time. The clock that stamps files ticks every 1 to 10 ms, so only a
+/// file that was written a moment ago makes this wait.
 void await_next_tick(std::int64_t modified) {
   constexpr std::int64_t kLongestTick = 20'000'000;
   constexpr timespec kMoment{0, 500'000};
@@ -50,7 +50,7 @@ InputFile::InputFile(const std::filesystem::path& path)
 void InputFile::fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
 void InputFile::will_need(std::size_t offset, std::size_t size) const {
-  // Advice only: a file system may ignore it.
+  // This is advice only, which a file system may ignore.
   if (!file_) return;
   ::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
 }

@@ -16,7 +16,7 @@ namespace {
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-/// What writing an output replaces. Devices and pipes are written by many at once; nothing is lost there.
+/// Whether writing the output would replace the file. Several may write to a device or a pipe at once; nothing is lost.
 bool replaces(const OutputTarget& output, const Path& existing) {
   struct stat status {};
   return output.now && !S_ISCHR(output.now->st_mode) && !S_ISFIFO(output.now->st_mode) &&
@@ -31,7 +31,7 @@ bool replaces(const OutputTarget& output, const Path& existing) {
 /// Whether a file of this name in the directory of a network counts as a part of it.
 bool is_part_of_network(const std::string& name) { return name == kManifestName || parse_layer_name(name); }
 
-/// Whether the file lies, or will lie, in the directory.
+/// Whether the file is, or will be, in the directory.
 bool lies_in(const OutputTarget& output, const Path& directory) {
   struct stat parent {};
   struct stat status {};
@@ -42,7 +42,7 @@ bool lies_in(const OutputTarget& output, const Path& directory) {
 void check_against(const NamedOutput& output, const OutputTarget& target, const NamedInput& input) {
   const std::string what = fmt::format("{} {}", input.name, input.path.string());
   if (replaces(target, input.path)) refuse(output, what);
-  std::error_code none;  // an input that cannot be looked at will be refused by its reader
+  std::error_code none;  // an input that cannot be examined will be refused by its reader
   if (is_directory(input.path, none)) {
     if (!output.directory && is_part_of_network(target.path.filename().string()) && lies_in(target, input.path))
       throw UsageError(fmt::format("{} {}: would be taken for a part of {}, expected another name", output.name,

@@ -7,7 +7,7 @@
 
 namespace spdnn {
 
-/// A path that a command reads or writes, and what messages call it: an option, IN or OUT.
+/// A path that a command reads or writes, and its name in messages: an option, IN or OUT.
 struct NamedInput {
   std::string name;
   Path path;
@@ -18,8 +18,8 @@ struct NamedOutput {
   bool directory = false;  ///< layer files go into it
 };
 
-/// To be called before anything is read or computed. UsageError where an output is an input, a layer file of an input
-/// or another output, by whatever names; DataError where one cannot be written.
+/// Checks the outputs; to be called before anything is read or computed. UsageError where an output is an input, a
+/// layer file of an input or another output, whatever names they are given; DataError where one cannot be written.
 void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs);
 
 }  // namespace spdnn

@@ -11,18 +11,19 @@
 
 namespace spdnn {
 
-// That no row of a matrix holds a column twice follows where columns ascend within rows, as they do in files that were
-// not made by hand. That is found block by block, by counting: each place where a column is not greater than the one
-// before must be the beginning of a row. The count takes SIMD, and only rows' beginnings are looked up.
+// Where columns ascend within rows, as they do in files that were not made by hand, no row of a matrix can hold a
+// column twice. Whether they ascend is found block by block, by counting: each place where a column is not greater than
+// the one before it must be the beginning of a row. Counting vectorises, and only the beginnings of rows are looked up.
 
-/// Places k in 1..size-1 with columns[k] <= columns[k - 1].
+/// The number of places k in 1..size-1 with columns[k] <= columns[k - 1].
 inline std::size_t falls(std::span<const Index> columns) {
   std::size_t count = 0;
   for (std::size_t k = 1; k < columns.size(); ++k) count += columns[k] <= columns[k - 1] ? 1 : 0;
   return count;
 }
 
-/// Those of them where a row begins: `columns` are those of entries first, first + 1, ... All, where rows ascend.
+/// The number of such places where a row begins; `columns` are those of entries first, first + 1, ... The two numbers
+/// are equal where rows ascend.
 template <class T>
 std::size_t falls_at_beginnings(std::size_t first, std::span<const T> columns, const Array<Offset>& offsets) {
   std::size_t count = 0;
@@ -36,12 +37,12 @@ std::size_t falls_at_beginnings(std::size_t first, std::span<const T> columns, c
   return count;
 }
 
-/// Does the step to entry `at` ascend, or begin a row?
+/// Whether the step to entry `at` ascends, or begins a row.
 inline bool step_ascends(const Index* columns, std::size_t at, const Array<Offset>& offsets) {
   return columns[at - 1] < columns[at] || std::binary_search(offsets.begin(), offsets.end(), Offset{at});
 }
 
-/// The first row that holds a column twice, and the column. For matrices whose rows do not ascend: sorts each.
+/// The first row that holds a column twice, and the column. For matrices whose rows do not ascend; sorts each row.
 std::optional<std::pair<Index, Index>> repeated_entry(const CsrMatrix& matrix);
 
 }  // namespace spdnn

@@ -23,13 +23,13 @@ namespace {
 
 constexpr const char* kEnding = ".tmp";
 
-/// The temporaries of this process, each with its target.
+/// The temporaries of this process, and the target of each.
 struct Registry {
   std::recursive_mutex mutex;
   std::map<fs::path, fs::path> targets;
 };
 
-/// Never destroyed: a thread may wait in it while the process ends.
+/// The registry is never destroyed, because a thread may wait in it while the process ends.
 Registry& registry() {
   static auto* const only = new Registry;
   return *only;
@@ -42,7 +42,7 @@ std::string prefix_of(const fs::path& target) {
 
 using DirectoryStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-/// Empty where the directory cannot be read.
+/// Returns an empty stream where the directory cannot be read.
 DirectoryStream open_stream(const fs::path& directory) { return {::opendir(directory.c_str()), ::closedir}; }
 
 bool is_named(int descriptor, const fs::path& path) {
@@ -52,8 +52,8 @@ bool is_named(int descriptor, const fs::path& path) {
          open.st_ino == named.st_ino;
 }
 
-/// A file, or a directory of files; what cannot be removed stays. Not std::filesystem::remove_all, which ends the
-/// program where memory runs out (GCC 12).
+/// Removes a file, or a directory of files; what cannot be removed stays. This does not use
+/// std::filesystem::remove_all, which ends the program where memory runs out (GCC 12).
 void remove_temporary(const fs::path& path) {
   if (::unlink(path.c_str()) == 0) return;
   if (const DirectoryStream files = open_stream(path))
@@ -78,7 +78,7 @@ Temporary::Temporary(Kind kind, const fs::path& directory, const fs::path& targe
   registry().targets.emplace(path_, target);
 }
 
-/// False where the name was taken, or where another writer took it for a stale one before it was locked.
+/// Returns false where the name was taken, or where another writer took the file for a stale one before it was locked.
 bool Temporary::attempt(Kind kind, unsigned mode) {
   const bool directory = kind == Kind::directory;
   if (directory && ::mkdir(path_.c_str(), mode) != 0) {
@@ -98,7 +98,7 @@ bool Temporary::attempt(Kind kind, unsigned mode) {
 Temporary::~Temporary() {
   if (path_.empty()) return;
   const auto hold = hold_temporaries();
-  descriptor_ = Descriptor();  // removing a directory takes one, and it may be the last
+  descriptor_ = Descriptor();  // removing a directory needs a descriptor, and this may be the last
   remove_temporary(path_);
   registry().targets.erase(path_);
 }

@@ -13,7 +13,7 @@ namespace spdnn {
 
 namespace {
 
-/// Takes `prefix` and a number off the front of the text.
+/// Removes `prefix` and a number from the front of the text.
 std::optional<Index> take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return {};
   text.remove_prefix(prefix.size());
@@ -24,7 +24,7 @@ std::optional<Index> take_number(std::string_view& text, std::string_view prefix
   return number;
 }
 
-/// The numbers at the front of the name of a layer or bias file.
+/// The numbers with which the name of a layer or bias file begins.
 std::optional<LayerName> take_beginning(std::string_view& text) {
   const auto neurons = take_number(text, "n");
   const auto layer = neurons ? take_number(text, "-l") : neurons;
@@ -32,7 +32,8 @@ std::optional<LayerName> take_beginning(std::string_view& text) {
   return LayerName{*neurons, *layer, false};
 }
 
-/// Such as n64-l1-bias.mtx. What goes on after .tsv, as n64-l1-bias.tsv.orig does, is a copy that somebody keeps.
+/// The numbers in the name of a bias file in a form that is not read, such as n64-l1-bias.mtx. A name that goes on
+/// after .tsv, such as n64-l1-bias.tsv.orig, is no such name: somebody keeps a copy under it.
 std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
   std::string_view rest = name;
   const auto begin = take_beginning(rest);

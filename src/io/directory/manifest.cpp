@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kComplete = "spdnn-network-1 complete";
 constexpr std::string_view kIncomplete = "spdnn-network-1 incomplete";
-constexpr std::size_t kDigits = 16;                         // of a digest
+constexpr std::size_t kDigits = 16;                         // length of a digest
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // a million layers
 
 std::string_view take_line(std::string_view& text) {
@@ -39,7 +39,7 @@ std::string_view take_line(std::string_view& text) {
                               kManifestName));
 }
 
-/// What a manifest says of layers, whatever form their files have by now.
+/// What a manifest says about layers, whatever form their files have now.
 class NamedLayers {
  public:
   NamedLayers(const NetworkManifest& manifest, Extent extent) : extent_(extent) {
@@ -56,7 +56,7 @@ class NamedLayers {
       fail(file, fmt::format("is no part of the network that {} names", kManifestName));
   }
 
-  /// `layer` was not found in the directory.
+  /// Checks the manifest where `layer` was not found in the directory.
   void check_absence(const Path& directory, const LayerName& layer) const {
     if (const auto found = named_.find(key(layer)); found != named_.end())
       fail(directory / found->second.name, fmt::format("no such file, but {} names it", kManifestName));
@@ -96,7 +96,7 @@ NetworkManifest parse_manifest(const Path& path, std::string_view text) {
     const std::string_view digits = line.substr(0, kDigits);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), digest, 16);
     const bool good = error == std::errc{} && end == digits.data() + kDigits && line.substr(kDigits, 2) == "  ";
-    // Only names of layers: a writer takes files that are named here for its own.
+    // Only names of layer files are accepted, because a writer takes the files named here for its own.
     const std::string name(good ? line.substr(kDigits + 2) : "");
     if (!parse_layer_name(name))
       throw DataError(fmt::format("{}:{}:1: expected a digest of {} digits, two spaces and the name of a layer file",

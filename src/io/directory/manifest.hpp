@@ -11,33 +11,34 @@
 
 namespace spdnn {
 
-/// The file that spdnn puts beside the layers of a network in text form, so that layers of different networks are
-/// never taken for one. Lines of text: `spdnn-network-1 complete`, then a digest and a name for each layer and bias
-/// file. While files are being replaced one by one, the first line is `spdnn-network-1 incomplete` and the names are
-/// those of the old and the new network. Directories from elsewhere have none.
+/// The manifest: a file that spdnn puts beside the layers of a network in text form, so that layers of different
+/// networks are never taken for one network. Its first line is `spdnn-network-1 complete`; then each line has a digest
+/// and the name of a layer or bias file. While files are being replaced one by one, the first line is
+/// `spdnn-network-1 incomplete`, and the names are those of both the old and the new network. Directories from
+/// elsewhere have no manifest.
 inline constexpr const char* kManifestName = "spdnn-network.txt";
 
 struct NetworkManifest {
   bool complete = true;
-  std::map<std::string, std::uint64_t> files;  ///< digest of what a file holds, by its name
+  std::map<std::string, std::uint64_t> files;  ///< by file name, the digest of what the file holds
 
   std::string text() const;
   bool operator==(const NetworkManifest& other) const = default;
 };
 
-/// DataError, which names `path` and the line, where the text is no manifest.
+/// Parses a manifest. DataError, which names `path` and the line, where the text is none.
 NetworkManifest parse_manifest(const Path& path, std::string_view text);
-/// The manifest of a directory, where it has one.
+/// The manifest of a directory; empty where it has none.
 std::optional<NetworkManifest> read_manifest(const Path& directory);
 
-/// What was read of a directory. A single file may also be one that the manifest does not know.
+/// What was read from a directory. A single file need not be named in the manifest.
 enum class Extent { all_layers, first_layers, one_file };
-/// Compares what was read with the manifest. DataError names the first file that is not the one that the manifest
-/// means, that is missing, or that is there without being named.
+/// Compares what was read with the manifest. The DataError names the first file that differs from the one that the
+/// manifest describes, is missing, or is there without being named.
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent);
 
-/// What tells whether a directory, or the network in it, was replaced: which directory it is, and its manifest.
-/// Waits for a writer that is replacing its files; DataError where such a writer was stopped before it was done.
+/// What shows whether a directory, or the network in it, was replaced: the identity of the directory, and its manifest.
+/// Waits for a writer that is replacing files; DataError where such a writer was stopped before it was done.
 class NetworkState {
  public:
   explicit NetworkState(const Path& directory);

@@ -24,10 +24,10 @@ namespace spdnn {
 
 namespace {
 
-/// Neurons of each layer as far as they are known beforehand: always for TSV.
+/// The numbers of neurons of each layer, as far as they are known beforehand; for TSV they always are.
 struct Shapes {
   std::vector<Index> neurons;  ///< as in NetworkRequest
-  Index square = 0;            ///< what the names say, where `neurons` is empty
+  Index square = 0;            ///< as the file names have it, where `neurons` is empty
   bool given() const { return !neurons.empty(); }
   Index inputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k] : given() ? neurons[0] : square; }
   Index outputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k + 1] : given() ? neurons[0] : square; }
@@ -46,7 +46,7 @@ std::size_t count_layers(const Path& path, const NetworkRequest& request, const 
   return request.layers.value_or(narrow<Index>(listed));
 }
 
-/// The files of layers 1 .. count; DataError for the first that is missing.
+/// The files of layers 1 to count. DataError for the first that is missing.
 std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::size_t count) {
   std::vector<Path> paths;
   for (const auto& [number, file] : files.weights) {
@@ -84,8 +84,8 @@ std::size_t text_bytes(const std::vector<Path>& paths) {
   return bytes;
 }
 
-/// Many or small files: one a thread. Few large ones: one after another, each by all threads. A .gz file is
-/// decompressed by one thread whatever we do.
+/// Many or small files are read one per thread; few large files one after another, each by all threads. A .gz file is
+/// decompressed by one thread in any case.
 bool parallel_over_files(const std::vector<Path>& paths) {
   constexpr std::uintmax_t kSmall = std::uintmax_t{4} << 20;
   if (paths.size() >= 4 * static_cast<std::size_t>(host_threads())) return true;
@@ -103,7 +103,7 @@ void check_chain(const std::vector<Path>& paths, const Network& network) {
                                   paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
 }
 
-/// Layers are named by the inputs of the network, which the first matrix has as rows.
+/// Layer files are named by the number of inputs of the network, which is the number of rows of the first matrix.
 void check_first_matrix(const Path& path, const Network& network) {
   const auto name = parse_layer_name(path.filename().string());
   if (form_of(path) != Form::matrix_market || !name || name->layer != 1) return;
@@ -113,7 +113,7 @@ void check_first_matrix(const Path& path, const Network& network) {
                                 path.string(), first.inputs(), first.outputs(), name->neurons));
 }
 
-/// Biases come for all layers that are read or for none: a gap is a lost file.
+/// There must be biases for all layers that are read, or for none: a gap means that a file was lost.
 void check_biases(const Path& path, const LayerFiles& files, std::size_t count, Extent extent) {
   if (const auto& bad = files.unreadable_biases;
       !bad.empty() && (extent == Extent::all_layers || bad.begin()->first <= count))
@@ -131,7 +131,7 @@ void check_biases(const Path& path, const LayerFiles& files, std::size_t count, 
                               (path / name).string(), count, files.biases.begin()->first));
 }
 
-/// One attempt at reading; `manifest` as it was before.
+/// Makes one attempt at reading. `manifest` was read before it.
 NetworkFile read_once(const Path& path, const NetworkRequest& request, const std::optional<NetworkManifest>& manifest) {
   const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
   const LayerFiles files = find_layer_files(path, square);
@@ -157,7 +157,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
     if (!shapes.given()) check_claimed_size(path.string(), neurons, "neurons and more", bytes);
   };
   const auto read = [&](std::size_t k) {
-    count_neurons(0);  // no further layer once there are too many
+    count_neurons(0);  // reads no further layer once there are too many
     Layer& layer = network.layers[k];
     layer.weights = read_weights(paths[k], shapes, k);
     if (const auto bias = files.biases.find(static_cast<Index>(k + 1)); bias != files.biases.end()) {
@@ -186,7 +186,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
 
 }  // namespace
 
-/// A network that is replaced while it is read is read again: the old one or the new one, never some layers of each.
+/// A network that is replaced while it is read is read again, so that the result never has layers of both.
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
   constexpr int kAttempts = 5;
   const Path directory = is_directory(path) ? path : path.has_parent_path() ? path.parent_path() : Path(".");
@@ -194,7 +194,7 @@ NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
     const NetworkState before(directory);
     try {
       NetworkFile file = read_once(path, request, before.manifest());
-      // Layers that agree with a manifest are of its network, whatever has happened since.
+      // Layers that agree with a manifest belong to its network, whatever has happened since.
       if (before.manifest() || before == NetworkState(directory)) return file;
     } catch (const DataError&) {
       if (attempt == kAttempts || before == NetworkState(directory)) throw;

@@ -41,7 +41,7 @@ bool is_mount_point(const Path& directory, const struct stat& status) {
   return ::stat(directory.parent_path().c_str(), &parent) != 0 || parent.st_dev != status.st_dev;
 }
 
-/// Access lists and the like, which a new directory would not have.
+/// Whether the directory has access lists or similar attributes, which a new directory would lack.
 bool has_attributes(const Path& directory) {
   std::vector<char> names(1 << 16);
   const ssize_t size = ::listxattr(directory.c_str(), names.data(), names.size());
@@ -55,10 +55,10 @@ bool has_attributes(const Path& directory) {
 
 }  // namespace
 
-/// What lies in the target before its files are replaced.
+/// What the target holds before its files are replaced.
 struct NetworkDirectory::Contents {
-  std::set<std::string> old_files;  ///< of the old network, or in the way of the new one
-  bool others = false;              ///< anything else
+  std::set<std::string> old_files;  ///< files of the old network, or in the way of the new one
+  bool others = false;              ///< there are other files
 };
 
 NetworkDirectory::NetworkDirectory(const Path& directory, std::set<std::string> names)
@@ -108,7 +108,7 @@ void NetworkDirectory::stage_inside() {
   staging_.emplace(Temporary::Kind::directory, target_.path, target_.path, 0777);
 }
 
-/// False where the target cannot be exchanged with a directory beside it.
+/// Returns false where the target cannot be exchanged with a directory beside it.
 bool NetworkDirectory::stage_beside() {
   if (is_current_directory(*target_.now) || is_mount_point(target_.path, *target_.now) || has_attributes(target_.path))
     return false;
@@ -117,7 +117,7 @@ bool NetworkDirectory::stage_beside() {
   } catch (const std::system_error&) {
     return false;
   }
-  // Now, as files are made with the group of a set-group-id directory.
+  // This is done now because files are made with the group of a set-group-id directory.
   if (take_over_attributes(staging_->descriptor(), *target_.now)) return true;
   staging_.reset();
   return false;
@@ -134,11 +134,11 @@ void NetworkDirectory::commit(const NetworkManifest& manifest) {
   }
 }
 
-/// False where there is a directory: from before, or of another writer.
+/// Returns false where there is a directory already, from before or by another writer.
 bool NetworkDirectory::move_into_gap() {
   const auto hold = hold_temporaries();
   if (!rename_with(path(), target_.path, RENAME_NOREPLACE)) {
-    // A file system without RENAME_NOREPLACE: rename() itself replaces no directory that holds anything.
+    // The file system lacks RENAME_NOREPLACE. rename() itself does not replace a directory that holds anything.
     const bool renamed = errno == EINVAL && rename_with(path(), target_.path, 0);
     if (!renamed && (errno == EEXIST || errno == ENOTEMPTY)) return false;
     if (!renamed) fail();
@@ -156,8 +156,8 @@ void NetworkDirectory::replace(const NetworkManifest& manifest) {
   replace_inside(contents, manifest);
 }
 
-/// The target, locked against other writers, who may put another directory in its place while this one waits. Where it
-/// cannot be opened or locked, it is not locked.
+/// Opens the target and locks it against other writers, who may put another directory in its place while this one
+/// waits. A target that cannot be opened or locked stays unlocked.
 Descriptor NetworkDirectory::lock() const {
   for (;;) {
     Descriptor directory(::open(target_.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -171,7 +171,7 @@ Descriptor NetworkDirectory::lock() const {
   }
 }
 
-/// Of the old files for the new ones of the same names.
+/// Gives the new files the owner, group and mode of the old files of the same names.
 void NetworkDirectory::keep_attributes() const {
   for (const Path& fresh : list_directory(path())) {
     struct stat old {};
@@ -181,7 +181,7 @@ void NetworkDirectory::keep_attributes() const {
   }
 }
 
-/// False where the file system, or the place of the directory, does not allow it.
+/// Returns false where the file system, or the place of the directory, does not allow it.
 bool NetworkDirectory::exchange(const Contents& contents) {
   const auto hold = hold_temporaries();
   if (!rename_with(path(), target_.path, RENAME_EXCHANGE)) return false;
@@ -190,7 +190,8 @@ bool NetworkDirectory::exchange(const Contents& contents) {
   return true;
 }
 
-/// The old directory has the temporary name now. What came into it at the last moment goes where it was meant to go.
+/// The old directory now has the temporary name. Files that others put into it at the last moment are moved to where
+/// they were meant to go.
 void NetworkDirectory::remove_old(const Contents& contents) {
   for (const Path& old : list_directory(path())) {
     const Path name = old.filename();

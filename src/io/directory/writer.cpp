@@ -42,7 +42,7 @@ std::set<std::string> names_of_all(const Naming& naming, std::size_t layers) {
   return names;
 }
 
-/// The weights as a reader will have them: within a row by ascending input.
+/// The weights as a reader will have them: ascending by input within a row.
 std::uint64_t digest_when_read(const CsrMatrix& weights) {
   std::atomic<bool> ascend = true;
   parallel_ranges(weights.entries(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
@@ -53,7 +53,7 @@ std::uint64_t digest_when_read(const CsrMatrix& weights) {
   return weights_digest(ascend ? weights : transpose(transpose(weights)));
 }
 
-/// Returns what the manifest says of the files.
+/// Writes the files and returns what the manifest says about them.
 NetworkManifest write_files(const Path& directory, const Naming& naming, const Network& network, ProgressMode mode) {
   NetworkManifest manifest;
   std::mutex mutex;

@@ -63,7 +63,7 @@ void PackedFile::check_table() {
     kinds_seen |= 1U << kind;
     end = entry.offset + entry.bytes;
   }
-  // Bit k of kinds_seen is Kind k; network, images and plan are the kinds 1 to 3 and the bits 0 to 2 of contents.
+  // Bit k of kinds_seen stands for Kind k. Network, images and plan are kinds 1 to 3, and bits 0 to 2 of contents.
   if ((kinds_seen >> 1 & 7U) != header_.contents) fail("is corrupted: its header and its sections differ");
   if (end != size()) fail("is corrupted: it goes on after its last section");
 }
@@ -76,7 +76,7 @@ const SectionEntry& PackedFile::entry(std::uint32_t section) const {
 void PackedFile::check_gap_before(std::uint32_t section) const {
   const std::uint64_t begin = section == 0 ? sizeof(Header) + table_.size() * sizeof(SectionEntry)
                                            : entry(section - 1).offset + entry(section - 1).bytes;
-  std::array<std::byte, packed::kAlignment> gap{};  // all sections lie on the next bound
+  std::array<std::byte, packed::kAlignment> gap{};  // every section begins on the next bound
   file_.read(begin, std::span(gap).first(entry(section).offset - begin));
   if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
     fail(fmt::format("is corrupted: the gap before section {} is not zero", section));

@@ -17,40 +17,40 @@ namespace spdnn {
 class PackedFile {
  public:
   explicit PackedFile(const Path& path);
-  /// A file that is in memory; `name` stands in messages.
+  /// Opens a file that is in memory. `name` stands for it in messages.
   PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
 
   const packed::Header& header() const { return header_; }
   const std::string& name() const { return file_.name(); }
   std::size_t size() const { return file_.size(); }
   std::size_t sections() const { return table_.size(); }
-  /// DataError where the record that names this section leads outside the table.
+  /// DataError where this number, which a record names, is not in the table.
   const packed::SectionEntry& entry(std::uint32_t section) const;
-  /// Copies the bytes of a section from `first` on.
+  /// Copies bytes of a section, from `first` on.
   void read(std::uint32_t section, std::uint64_t first, std::span<std::byte> to) const {
     file_.read(entry(section).offset + first, to);
   }
-  /// Advice that a section is about to be read.
+  /// Announces that a section is about to be read.
   void will_need(std::uint32_t section) const { file_.will_need(entry(section).offset, entry(section).bytes); }
-  /// DataError where the bytes between this section and what lies before it are not zero.
+  /// DataError where the bytes between this section and what is before it are not zero.
   void check_gap_before(std::uint32_t section) const;
-  /// The section of a kind other than data; at most one has it.
+  /// The section of this kind, which is not data; a file has at most one.
   std::optional<std::uint32_t> find(packed::Kind kind) const;
 
-  /// Throws DataError: the file's name and `what`; or that the file changed, where it did.
+  /// Throws a DataError with the file's name and `what`; or, if the file has changed, one that says so.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
   void check_header();
   void check_table();
 
-  std::shared_ptr<const std::byte> memory_;  ///< of a file in memory
+  std::shared_ptr<const std::byte> memory_;  ///< the bytes of a file in memory
   InputFile file_;
   packed::Header header_;
   std::vector<packed::SectionEntry> table_;
 };
 
-/// Loaders behind read_packed_network() and its like; see packed.hpp.
+/// What read_packed_network() and its like call; see read_write.hpp.
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
 ImageSet load_images(const PackedFile& file);
 /// Checks the neurons of images read from `name` and adds images of zeros.

@@ -9,21 +9,21 @@
 
 #include "spdnn/plan.hpp"
 
-/// The packed form, `.spdnn`, version 1. Everything is little-endian and packed without gaps but the ones named:
+/// The packed form, `.spdnn`, version 1. Everything is little-endian, with no gaps but those named here:
 ///
 ///   Header                      what the file holds; enough for packed_contents()
-///   SectionEntry[sections]      where each section lies, and its checksum
-///   sections                    in table order, each on the next 64-byte bound; the gaps are zeros
+///   SectionEntry[sections]      the table: where each section is, and its checksum
+///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
-/// ImagesRecord; all other sections are plain arrays of numbers (kind data) which the records name by their place in
-/// the table. So a plan is read without touching the network beside it, and arrays that memory holds as the file does
-/// are read where they stay. Checksums: Header seals itself and the table, the table seals the sections, and the reader
-/// refuses gaps that are not zero, so that no byte of a file can change unnoticed.
+/// ImagesRecord. All other sections are plain arrays of numbers (kind data), which the records name by their place in
+/// the table. So a plan can be read without touching the network beside it, and an array that has the same form in
+/// memory is read straight to its place. The header has checksums of itself and the table, the table has those of the
+/// sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
-/// What keeps files small: columns take two bytes in matrices of up to 65536 columns; rows of equal length need no
-/// offsets; a repeated value is stored once (no bytes per entry), up to 256 different ones as a palette and one byte
-/// per entry, up to 65536 as a palette and two.
+/// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
+/// offsets, and values are stored once if they are all the same (no bytes per entry), as a palette and one byte per
+/// entry if there are up to 256 different ones, and as a palette and two bytes per entry if there are up to 65536.
 namespace spdnn::packed {
 
 static_assert(std::endian::native == std::endian::little,
@@ -33,9 +33,9 @@ inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', '
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint64_t kAlignment = 64;
-/// "No section" in a record.
+/// Stands for "no section" in a record.
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
-/// Columns up to here take two bytes each.
+/// In matrices of up to this many columns, each column number takes two bytes.
 inline constexpr std::uint64_t kNarrowColumns = 65536;
 
 enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4 };
@@ -47,7 +47,7 @@ struct Header {
   std::uint32_t version = kVersion;
   std::uint64_t file_bytes = 0;
   std::uint32_t sections = 0;
-  std::uint32_t contents = 0;        ///< Contents, or-ed
+  std::uint32_t contents = 0;        ///< Contents flags, combined by or
   std::uint64_t edges = 0;           ///< of the network; 0 without one
   std::uint64_t network_digest = 0;  ///< of the network; 0 without one
   std::uint32_t layers = 0;          ///< of the network; 0 without one
@@ -73,7 +73,7 @@ struct MatrixRecord {
   std::uint32_t offsets = kNone;  ///< u64[rows + 1]
   std::uint32_t indices = kNone;  ///< u16[entries] or u32[entries]
   std::uint32_t values = kNone;   ///< u8, u16 (numbers in the palette) or f32 [entries]; none: all are `value`
-  std::uint32_t palette = kNone;  ///< f32[up to 65536]
+  std::uint32_t palette = kNone;  ///< f32[at most 65536]
   float value = 0;                ///< of every entry, where there is no section of values
   std::uint32_t value_bytes = 0;  ///< per entry: 0, 1, 2 or 4
   std::uint32_t reserved = 0;
@@ -86,13 +86,13 @@ struct LayerRecord {
   std::uint32_t expansion = kNone;  ///< plans: u32[given outputs]; none: identity
 };
 
-/// A network, or a plan (whose fields a network leaves as they are here). LayerRecords follow.
+/// A network or a plan; a network leaves the fields of plans as they are here. LayerRecords follow.
 struct ModelRecord {
   std::uint32_t layers = 0;
   std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
   double cap = 0;                     ///< 0: none
-  std::uint16_t passes = 0;           ///< in force; see kPassBits
-  std::uint16_t requested = 0;        ///< likewise, of the passes asked for
+  std::uint16_t passes = 0;           ///< those in force; see kPassBits
+  std::uint16_t requested = 0;        ///< those asked for
   std::uint32_t dead_from = 0;
   std::uint32_t saturated_from = 0;
   std::uint32_t given_neurons = kNone;  ///< u32[layers + 1]
@@ -103,7 +103,7 @@ struct ModelRecord {
 };
 
 struct ImagesRecord {
-  MatrixRecord sparse;         ///< rows and cols hold for bits too
+  MatrixRecord sparse;         ///< rows and cols are valid for bits too
   std::uint32_t bits = kNone;  ///< u64[rows x words per row]; none: `sparse` holds the images
   std::uint32_t reserved = 0;
 };
@@ -133,12 +133,12 @@ inline constexpr std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Checksums are made by blocks of this many bytes: in parallel, and while a block is in the cache for other uses.
+/// Checksums are computed in blocks of this many bytes: in parallel, and while a block is in the cache for other uses.
 inline constexpr std::uint64_t kBlockBytes = 1U << 18;
 
 inline constexpr std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
 
-/// XXH3 (64 bits) of one block, or of anything up to a block's length.
+/// The 64-bit XXH3 of one block, or of anything that is not longer than a block.
 std::uint64_t hash_block(std::span<const std::byte> bytes);
 /// The checksum of a section: XXH3 over the hashes of its blocks.
 std::uint64_t combine_hashes(std::span<const std::uint64_t> block_hashes);

@@ -15,7 +15,7 @@ using packed::kNone;
 
 namespace {
 
-/// The set with images of zeros added at its end.
+/// The set, with images of zeros added at its end.
 ImageSet padded(const ImageSet& set, Index images) {
   if (set.is_bits()) {
     BitMatrix bits = set.bits();

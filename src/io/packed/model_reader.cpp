@@ -28,12 +28,12 @@ bool all_finite(std::span<const double> values) {
 
 struct Widened {
   std::uint16_t largest = 0;
-  std::size_t falls = 0;  ///< places whose column is not greater than the one before
+  std::size_t falls = 0;  ///< how many columns are not greater than the one before
 };
 
-/// Copies, and looks at what is copied. Counting and the maximum, unlike a search, make use of SIMD.
+/// Copies the columns and examines them. Unlike a search, counting and taking the maximum vectorise.
 Widened widen_columns(std::span<const std::uint16_t> from, Index* to) {
-  constexpr std::size_t kPart = std::size_t{1} << 15;  // counts fit
+  constexpr std::size_t kPart = std::size_t{1} << 15;  // so many that 16-bit counts suffice
   Widened result;
   if (!from.empty()) result.largest = static_cast<std::uint16_t>(to[0] = from[0]);
   for (std::size_t begin = 1; begin < from.size(); begin += kPart) {
@@ -57,7 +57,7 @@ bool columns_fit(std::span<const Index> columns, Index cols) {
   return largest < cols;
 }
 
-/// Looks codes up in a palette that has been filled up to 256 or 65536 places, so that any code finds something.
+/// Looks up codes in a palette, which has been filled up to 256 or 65536 places so that every code finds something.
 template <class Code>
 bool decode(std::span<const Code> codes, float* to, const std::vector<float>& palette, std::size_t known) {
   Code largest = 0;
@@ -136,7 +136,7 @@ Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string
         record.offsets, count,
         {where + ": offsets descend or lead outside the matrix", ascend, step, SectionLoader::Stage::first});
   }
-  // Rows without entries are not worth a rule of their own, and would let a tiny file ask for huge memory.
+  // Such rows without entries need no form of their own, which would let a tiny file ask for huge memory.
   if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
   if (std::uint64_t{record.rows} * record.degree != record.entries)
     refuse(where,

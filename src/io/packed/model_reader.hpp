@@ -13,11 +13,11 @@
 
 namespace spdnn {
 
-/// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(); that the entries
-/// make a matrix (CsrMatrix::validate()) is checked by then, block by block, while they are read.
+/// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(). By then the entries
+/// have been checked to make a matrix (CsrMatrix::validate()), block by block while they were read.
 class ModelReader {
  public:
-  /// Rows of networks and images hold a column once; in a plan a term may come again.
+  /// Whether a row may hold a column more than once: it may in a plan, but not in networks and images.
   enum class Repeats { refused, allowed };
   ModelReader(const PackedFile& file, Repeats repeats) : file_(file), loader_(file), repeats_(repeats) {}
 
@@ -30,16 +30,16 @@ class ModelReader {
   };
 
   Model records(std::uint32_t section);
-  /// Has the first `count` layers loaded.
+  /// Requests the first `count` layers.
   void layers(Model& model, std::size_t count);
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
   void run(ProgressMode mode);
 
  private:
-  /// Has the layer after those in `model` loaded.
+  /// Requests the layer after those in `model`.
   void next_layer(Model& model);
-  /// A matrix whose rows are looked through for repeated columns if its blocks say that they do not ascend.
+  /// A matrix whose rows are searched for repeated columns if its blocks show that they do not ascend.
   struct Suspect {
     CsrMatrix matrix;
     std::string where;
@@ -47,7 +47,7 @@ class ModelReader {
   };
 
   Array<Offset> offsets(const packed::MatrixRecord& record, const std::string& where);
-  /// `unordered` may be null: nobody asks.
+  /// `unordered` is null where nobody needs it.
   Array<Index> indices(const packed::MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
                        const std::shared_ptr<std::atomic<bool>>& unordered);
   Array<float> values(const packed::MatrixRecord& record, const std::string& where);
@@ -61,7 +61,7 @@ class ModelReader {
   SectionLoader loader_;
   Repeats repeats_;
   std::vector<Suspect> suspects_;
-  /// The offsets made last for rows of equal length: neighbouring layers of one shape share them.
+  /// The latest offsets made for rows of equal length, which neighbouring layers of one shape share.
   std::pair<Index, Index> regular_shape_{0, 0};
   Array<Offset> regular_offsets_;
 };

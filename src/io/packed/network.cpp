@@ -13,7 +13,7 @@ using packed::MatrixRecord;
 
 namespace {
 
-/// Compares the sizes with what the caller knows of them: one width for all, or inputs and then outputs of each layer.
+/// Compares the sizes with those that the caller knows: one width for all, or inputs and then outputs of each layer.
 void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records, const std::vector<Index>& expected) {
   if (expected.size() > 1 && expected.size() != records.size() + 1)
     file.fail(fmt::format("{} layers, expected {}", records.size(), expected.size() - 1));

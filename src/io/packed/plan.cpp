@@ -29,7 +29,7 @@ std::vector<std::string> split_notes(const std::vector<char>& text) {
   return notes;
 }
 
-/// The plan of one section, its arrays asked for but not loaded yet.
+/// The plan of one section, whose arrays have been requested but not loaded yet.
 Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
   ModelReader::Model model = reader.records(section);
   const ModelRecord& record = model.record;
@@ -60,7 +60,7 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   return plan;
 }
 
-/// Compares the plan with what the file says of its network: in the header, and in the description of its layers.
+/// Compares the plan with what the file says about its network, in the header and in the description of its layers.
 void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan) {
   const packed::Header& header = file.header();
   if (plan.network_digest != header.network_digest)
@@ -107,7 +107,7 @@ void check_expansion(const Plan& plan, std::size_t k) {
       throw std::invalid_argument(where + "its expansion leads outside the stored neurons");
 }
 
-/// With `merge`, and only then, there are error bounds and the same plan without it.
+/// Error bounds and the same plan without `merge` must be there with `merge`, and only then.
 void check_merge(const Plan& plan) {
   if (!plan.passes.merge) {
     require(plan.error_bounds.empty() && !plan.in_order, "error bounds or a plan in order without the pass merge");
@@ -127,7 +127,7 @@ void check_merge(const Plan& plan) {
   for (std::size_t k = 0; k < plan.layers.size(); ++k) check_same_neurons(plan, other, k);
 }
 
-/// Certificates follow from the layers, at the cost of a look at the biases, and at degrees or weights.
+/// Certificates are computed from the layers again, which takes a pass over the biases, and over degrees or weights.
 void check_certificates(const Plan& plan) {
   require(plan.dead_from <= plan.depth() && plan.saturated_from <= plan.depth(),
           "a certificate begins after the last layer");

@@ -4,13 +4,13 @@
 
 namespace spdnn {
 
-/// The packed side of the functions in files.hpp; the form itself is described in format.hpp.
+/// The functions of files.hpp for packed files. The form itself is described in format.hpp.
 NetworkFile read_packed_network(const Path& path, const NetworkRequest& request);
 ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
 void write_packed_network(const Path& path, const Network& network, ProgressMode progress = ProgressMode::never);
 void write_packed_images(const Path& path, const ImageSet& images);
 
-/// What goes into one packed file; null: not this.
+/// What goes into one packed file; null stands for what does not.
 struct PackedParts {
   const Network* network = nullptr;
   const ImageSet* images = nullptr;
@@ -18,7 +18,7 @@ struct PackedParts {
 };
 void write_packed(const Path& path, const PackedParts& parts, ProgressMode progress = ProgressMode::never);
 
-/// Throws std::invalid_argument where the parts of a plan other than the entries of its matrices contradict each other.
+/// Throws std::invalid_argument where parts of a plan contradict one another; entries of its matrices are not examined.
 void check_plan(const Plan& plan);
 
 }  // namespace spdnn

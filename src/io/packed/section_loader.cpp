@@ -12,11 +12,12 @@ namespace spdnn {
 
 namespace {
 
-/// Storage is cut from slabs of at most this size, or of the array's own size where that is larger.
+/// Arrays are cut from slabs of at most this size; a larger array has a slab of its own.
 constexpr std::size_t kSlabBytes = std::size_t{32} << 20;
-/// Blocks between two updates of the progress bar: 512 MiB.
+/// The progress bar is updated after this many blocks, 512 MiB.
 constexpr std::size_t kBlocksPerUpdate = 2048;
-/// Blocks taken by a thread at once from large files: two threads at the first touch of one huge page both zero it.
+/// A thread takes this many blocks of a large file at once, because two threads that touch a new huge page at the same
+/// time both zero it.
 constexpr std::size_t kBlocksOfAPage = (std::size_t{2} << 20) / packed::kBlockBytes;
 
 }  // namespace
@@ -48,7 +49,7 @@ void SectionLoader::read_now(std::uint32_t section, std::span<std::byte> to) {
 std::shared_ptr<std::byte[]> SectionLoader::bytes(std::size_t count) {
   const std::size_t rounded = packed::aligned(count);
   if (rounded > slab_size_ - slab_used_) {
-    // Four times the file covers most of what a small file can grow to.
+    // Four times the size of the file is enough for most small files.
     slab_size_ = std::max(rounded, std::min(kSlabBytes, 4 * file_.size()));
     slab_ = allocate<std::byte>(slab_size_);
     slab_used_ = 0;
@@ -58,7 +59,7 @@ std::shared_ptr<std::byte[]> SectionLoader::bytes(std::size_t count) {
   return {slab_, start};
 }
 
-/// Answers what the checks of the block's numbers say.
+/// Returns the result of the checks of the block's numbers.
 bool SectionLoader::load(Job& job, std::size_t number, std::byte* scratch) const {
   const std::uint64_t begin = number * packed::kBlockBytes;
   const std::size_t length = std::min(packed::kBlockBytes, file_.entry(job.section).bytes - begin);
@@ -86,7 +87,7 @@ void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
   }
   std::vector<std::atomic<bool>> bad(jobs_.size());
   Progress progress(mode, "reading", blocks.size());
-  // Waking threads takes longer than reading a small file.
+  // Waking threads would take longer than reading a small file.
   const std::size_t threads = file_.size() > packed::kBlockBytes ? reading_threads() : 1;
   const std::size_t grain = std::clamp<std::size_t>(blocks.size() / (8 * threads), 1, kBlocksOfAPage);
   const std::shared_ptr<std::byte> scratch = allocate_bytes(threads * packed::kBlockBytes);
@@ -101,7 +102,7 @@ void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
             bad[block.job] = true;
     });
   }
-  // A changed byte is reported as what it is, not as the odd number that it made.
+  // A changed byte is reported as such, and not as the odd number that it makes.
   const auto of_stage = [&](const Job& job) { return job.stage == stage; };
   for (const Job& job : jobs_)
     if (of_stage(job)) check_checksum(job.section, job.hashes);

@@ -12,29 +12,29 @@
 
 namespace spdnn {
 
-/// Loads the sections of a packed file in parallel: ask for arrays, then run(). Each block of a section is read,
-/// checked against its checksum, its numbers are checked for what they may be and, where memory holds them in another
-/// form, converted, all by one thread while they are in its cache: what was checked is what is used, whatever happens
-/// to the file. Arrays are valid after run(), which throws DataError otherwise. Cost: each section is read once, into
+/// Loads the sections of a packed file in parallel: arrays are requested first, then run() loads them. For each block
+/// of a section, one thread reads it, compares its checksum, checks its numbers and, where they have another form in
+/// memory, converts them, all while the block is in its cache. So what was checked is what is used, whatever happens to
+/// the file. Arrays are valid after run(), which throws a DataError otherwise. Cost: each section is read once, into
 /// its array, or into a block of the thread where it is converted.
 class SectionLoader {
  public:
   explicit SectionLoader(const PackedFile& file) : file_(file), used_(file.sections(), false) {}
 
-  /// What is asked about the numbers of a section. Sections of the first stage are complete and right when those of the
-  /// second are looked at.
+  /// How the numbers of a section are checked. Sections of the second stage are checked when those of the first are
+  /// complete and right.
   enum class Stage { first, second };
   template <class T>
   struct Checks {
-    std::string complaint{};  ///< the message where one of these says no
-    /// Looks at the numbers of a block, of which the first has the place `first`.
+    std::string complaint{};  ///< the message where one of the checks fails
+    /// Checks the numbers of a block, the first of which is number `first` of the section.
     std::function<bool(std::size_t first, std::span<const T> numbers)> block{};
-    /// Looks at the step from numbers[at - 1] to numbers[at], where another block begins, once all are there.
+    /// Checks the step from numbers[at - 1] to numbers[at], where another block begins, once all are there.
     std::function<bool(const T* numbers, std::size_t at)> step{};
     Stage stage = Stage::second;
   };
 
-  /// `count` numbers as they are in the file.
+  /// Requests `count` numbers in the form that they have in the file.
   template <class T>
   Array<T> plain(std::uint32_t section, std::size_t count, Checks<T> checks) {
     claim(section, count, sizeof(T));
@@ -48,8 +48,8 @@ class SectionLoader {
     return {target, count};
   }
 
-  /// `count` numbers of the file as numbers of another type. `convert` checks as checks.block does and gets the place
-  /// of the first number, where they are, where they go.
+  /// Requests `count` numbers of the file as numbers of another type. `convert` checks them as checks.block does; it is
+  /// given the place of the first number in the section, the numbers, and where to put them.
   template <class From, class To>
   Array<To> converted(std::uint32_t section, std::size_t count, Checks<To> checks,
                       std::function<bool(std::size_t first, std::span<const From>, To*)> convert) {
@@ -63,7 +63,7 @@ class SectionLoader {
     return {target, count};
   }
 
-  /// A small section, read and checked on the spot.
+  /// Reads and checks a small section at once.
   template <class T>
   std::vector<T> now(std::uint32_t section, std::size_t count) {
     claim(section, count, sizeof(T));
@@ -72,7 +72,7 @@ class SectionLoader {
     return numbers;
   }
 
-  /// Memory for `count` numbers, shared with what else this loader loads: many small layers make one allocation.
+  /// Memory for `count` numbers, from an allocation that the arrays of many small layers share.
   template <class T>
   std::shared_ptr<T[]> storage(std::size_t count) {
     const std::shared_ptr<std::byte[]> memory = bytes(count * sizeof(T));
@@ -84,8 +84,9 @@ class SectionLoader {
  private:
   struct Job {
     std::uint32_t section = 0;
-    std::size_t width = 0;        ///< bytes of a number in the file
-    std::byte* target = nullptr;  ///< of numbers that stay as they are; null: each thread reads into its own block
+    std::size_t width = 0;  ///< bytes per number in the file
+    /// Where numbers go that are not converted; null: each thread reads into its own block.
+    std::byte* target = nullptr;
     Stage stage = Stage::second;
     std::string complaint;
     std::function<bool(const std::byte* block, std::size_t first, std::size_t count)> take;
@@ -107,7 +108,7 @@ class SectionLoader {
     if (checks.step) job.step = [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
     return job;
   }
-  /// DataError where the section does not hold so many numbers, or another record has used it.
+  /// DataError where the section does not hold that many numbers, or where another record has used it.
   void claim(std::uint32_t section, std::size_t count, std::size_t width);
   void read_now(std::uint32_t section, std::span<std::byte> to);
   void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const;

@@ -22,7 +22,7 @@ using packed::SectionEntry;
 
 namespace {
 
-/// Blocks made in parallel before they are written in order: 16 MiB.
+/// How many blocks are made in parallel before they are written in order: 16 MiB.
 constexpr std::size_t kBlocksAtOnce = 64;
 
 template <class T>
@@ -31,7 +31,7 @@ void append(std::vector<std::byte>& bytes, const T& record) {
   bytes.insert(bytes.end(), view.begin(), view.end());
 }
 
-/// The entries of every row, where all rows have as many; 0 otherwise, and for rows of none.
+/// The number of entries per row where all rows have the same; 0 otherwise, and for empty rows.
 std::uint32_t regular_degree(const CsrMatrix& matrix) {
   if (matrix.rows == 0) return 0;
   const Offset degree = matrix.degree(0);
@@ -40,7 +40,7 @@ std::uint32_t regular_degree(const CsrMatrix& matrix) {
   return degree <= kMaxIndex ? static_cast<std::uint32_t>(degree) : 0;
 }
 
-/// A Fill that makes each number of a section from one of `from`.
+/// A Fill that makes each number of a section from the number in the same place of `from`.
 template <class To, class From, class Convert>
 auto converting(std::span<const From> from, Convert convert) {
   return [from, convert](std::uint64_t first, std::span<std::byte> block) {
@@ -80,7 +80,7 @@ void PackedWriter::add_values(MatrixRecord& record, const CsrMatrix& matrix, con
     record.values = add_array(values);
     return;
   }
-  // Lives in the sections' functions until they are written.
+  // The functions of the sections keep this alive until they are written.
   const auto palette = std::make_shared<const ValueNumbers>(coding.palette);
   record.palette = add_array(std::span(palette->values()));
   const std::uint64_t bytes = matrix.entries() * coding.bytes;
@@ -209,7 +209,7 @@ void PackedWriter::make_blocks(std::span<Block> blocks, std::byte* buffer) {
   });
 }
 
-/// Writes all sections, makes their checksums.
+/// Writes all sections and computes their checksums.
 void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
   constexpr std::array<std::byte, packed::kAlignment> kZeros{};
   std::vector<Block> blocks;
@@ -232,7 +232,7 @@ void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
     }
     progress.update(file.size());
   }
-  file.write(std::span(kZeros).first(header_.file_bytes - file.size()));  // before last sections that are empty
+  file.write(std::span(kZeros).first(header_.file_bytes - file.size()));  // for empty sections at the end
   for (std::size_t i = 0; i < sections_.size(); ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i]);
 }
 
@@ -244,7 +244,7 @@ void PackedWriter::write(const Path& path, ProgressMode mode) {
     file.write_at(0, std::as_bytes(std::span(&header_, 1)));
     file.write_at(sizeof header_, std::as_bytes(std::span(table)));
   };
-  write_start();  // says at once where a pipe cannot take the form, whose checksums come last
+  write_start();  // fails at once in a pipe, where the checksums could not be added at the end
   file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
   stream(file, mode);
   std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });

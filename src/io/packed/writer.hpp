@@ -12,8 +12,8 @@
 
 namespace spdnn {
 
-/// Collects the sections of a packed file, then writes them in one go. Arrays that are added must live until then:
-/// nothing is copied but a few blocks at a time.
+/// Collects the sections of a packed file, then writes them all. Arrays that are added must live until then, because
+/// only a few blocks are copied at a time.
 class PackedWriter {
  public:
   void add_network(const Network& network);
@@ -24,7 +24,7 @@ class PackedWriter {
   const packed::Header& header() const { return header_; }
 
  private:
-  /// Puts the bytes from `first` on into a block of a section.
+  /// Fills a block with the bytes of a section from `first` on.
   using Fill = std::function<void(std::uint64_t first, std::span<std::byte> block)>;
   struct Section {
     packed::SectionEntry entry;

@@ -11,19 +11,20 @@
 
 namespace spdnn {
 
-/// Makes a CSR matrix from entries in any order. Entries that come sorted by row, then column, go straight to their
-/// place: 4 B an entry, 8 B where values differ. Others are kept as they come and sorted by counting at the end, for
-/// which they take as much again and 4 B for the row. Within its rows the columns of the result ascend.
+/// Makes a CSR matrix from entries in any order. Entries that come sorted by row, then by column, go straight to their
+/// place and take 4 bytes each, or 8 where values differ. Others are kept as they come and sorted by counting at the
+/// end, for which they take as much memory again, plus 4 bytes each for the row. Columns of the result ascend within
+/// each row.
 class CsrBuilder {
  public:
-  /// Which id of an entry is its row.
+  /// Says which id of an entry is its row.
   enum class Row { first, second };
   explicit CsrBuilder(Row row) : row_(row) {}
 
   void add(std::span<const Entries> round);
-  /// The matrix; the builder is empty afterwards. Every row and column added must lie inside.
+  /// Makes the matrix, and leaves the builder empty. Every row and column that was added must be inside it.
   CsrMatrix finish(Index rows, Index cols);
-  /// After finish(): the entries that were given more than once.
+  /// The entries that were given more than once; valid after finish().
   const std::vector<EntryKey>& repeated() const { return repeated_; }
 
  private:
@@ -42,15 +43,15 @@ class CsrBuilder {
 
   Row row_;
   bool sorted_ = true;
-  Index last_row_ = 0;  ///< of the latest entry, while sorted
+  Index last_row_ = 0;  ///< the row of the latest entry, while sorted
   Index last_col_ = 0;
   std::vector<Offset> degrees_;  ///< while sorted: degrees_[i + 1] entries in row i
-  GrowingArray<Index> rows_;     ///< once unsorted: row of each entry
+  GrowingArray<Index> rows_;     ///< once unsorted: the row of each entry
   GrowingArray<Index> cols_;
   GrowingArray<float> values_;  ///< empty while all values are value_
   float value_ = 1.0F;
   bool uniform_ = true;
-  std::mutex mutex_;  ///< of repeated_
+  std::mutex mutex_;  ///< guards repeated_
   std::vector<EntryKey> repeated_;
 };
 

@@ -14,9 +14,9 @@
 
 namespace spdnn {
 
-/// An array that grows without being copied and without a second allocation beside it: pages are remapped, not moved.
-/// New values are zero. Room that is reserved but never touched takes no memory. For arrays whose length only the end
-/// of a file tells; a page (4 KiB) is the least it takes.
+/// An array that grows without being copied and without a second allocation: its pages are remapped, not moved. New
+/// values are zero. Room that is reserved but never touched takes no memory. It is for arrays whose length is known
+/// only at the end of a file, and takes at least a page (4 KiB).
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,7 +45,7 @@ class GrowingArray {
     size_ = std::max(size_, size);
   }
 
-  /// Hands the values over, cut to whole pages; this array is empty afterwards.
+  /// Hands over the values, cut to whole pages, and leaves this array empty.
   Array<T> freeze() {
     if (size_ == 0) return {};
     if (pages(size_) < bytes_) remap(pages(size_));
@@ -74,12 +74,12 @@ class GrowingArray {
     if (fresh == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(fresh);
     bytes_ = bytes;
-    // Scattered writes into hundreds of MB miss the TLB on every one with small pages; the advice may be refused.
+    // With small pages, scattered writes into hundreds of MB would all miss the TLB. The advice may be refused.
     if (bytes >= 8 * kHugePageBytes) ::madvise(fresh, bytes, MADV_HUGEPAGE);
   }
 
   T* data_ = nullptr;
-  std::size_t bytes_ = 0;  ///< mapped
+  std::size_t bytes_ = 0;  ///< how many are mapped
   std::size_t size_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;                         // zlib: the largest window, and a gzip header around it
+constexpr int kGzipWindow = 15 + 16;                         // for zlib: the largest window, with a gzip header
 constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // read at once
 constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
 

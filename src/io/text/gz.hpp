@@ -12,14 +12,14 @@
 
 namespace spdnn {
 
-/// What is wrong with gzip data, and how much of what a read asked for came out before.
+/// What is wrong with gzip data, and how many bytes of the read were good.
 struct GzProblem {
   std::string message;
   std::size_t good;  ///< bytes
 };
 
-/// Decompresses a gzip file, a piece at a time. Members that follow one another are one stream; zero bytes after the
-/// last (tape padding) are passed over. Checksums and lengths are checked by zlib.
+/// Decompresses a gzip file piece by piece. Successive members are one stream; zero bytes after the last member (tape
+/// padding) are skipped. zlib checks checksums and lengths.
 class GzReader {
  public:
   /// The file must outlive the reader.
@@ -28,8 +28,8 @@ class GzReader {
   GzReader(const GzReader&) = delete;
   GzReader& operator=(const GzReader&) = delete;
 
-  /// Fills `out` as far as there is data; less than asked for only at the end, which has been checked then. GzProblem
-  /// for data that is not gzip, damaged or cut off.
+  /// Fills `out` as far as there is data. Less than that is returned only at the end, when everything has been checked.
+  /// Throws GzProblem for data that is not gzip, damaged or cut off.
   std::size_t read(std::span<char> out);
 
  private:
@@ -37,13 +37,13 @@ class GzReader {
   void feed();
 
   const InputFile& file_;
-  std::size_t position_ = 0;  ///< in the file, of what was not yet handed to zlib
+  std::size_t position_ = 0;  ///< in the file, of the first byte that zlib has not been given
   std::unique_ptr<std::byte[]> piece_;
   z_stream stream_{};
   bool inside_ = false;  ///< a member has begun and not ended
 };
 
-/// `text` as one gzip member. Members may follow one another, so pieces are compressed in parallel.
+/// Compresses the text to one gzip member. Files may have several members, so pieces can be compressed in parallel.
 std::string gzip(std::string_view text);
 
 }  // namespace spdnn

@@ -9,8 +9,8 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // bits up to this size need no thought
-constexpr unsigned kBlockBits = 4;                         // images dealt out together: 16
+constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // bits up to this size are always taken
+constexpr unsigned kBlockBits = 4;                         // images are dealt out in blocks of 16
 
 bool all_ones(const Entries& entries) { return entries.count == 0 || (entries.uniform && entries.values[0] == 1.0F); }
 
@@ -100,7 +100,8 @@ void ImageBuilder::deal(const Entries& entries, Dealt& dealt) const {
 
 void ImageBuilder::set_bits(const Index* images, const Index* neurons, std::size_t count,
                             std::vector<EntryKey>& repeated) {
-  // In the official order (neuron, then image) every entry hits another cache line: ask for it some entries ahead.
+  // In the official order (by neuron, then image) every entry hits another cache line, which is prefetched some entries
+  // ahead.
   constexpr std::size_t kAhead = 16;
   for (std::size_t k = 0; k < count; ++k) {
     if (k + kAhead < count)
@@ -149,7 +150,7 @@ ImageSet ImageBuilder::finish(std::optional<Index> images) {
   }
   const std::size_t csr_bytes = nonzeros_ * sizeof(Index) + (std::size_t{rows} + 1) * sizeof(Offset);
   const std::size_t bit_bytes = rows * words_per_row_ * sizeof(std::uint64_t);
-  // Images without entries at the end may be many more than those with: no bits for them where CSR is the form.
+  // There may be many more images without entries at the end than others; where CSR is the form they get no bits.
   if (bit_bytes < csr_bytes) return {take_bits(rows)};
   CsrMatrix matrix = ImageSet{take_bits(images_)}.to_csr();
   std::vector<Offset> offsets(matrix.offsets.begin(), matrix.offsets.end());

@@ -23,7 +23,7 @@ struct Header {
   Offset entries = 0;
   bool pattern = false;
   bool symmetric = false;
-  std::size_t lines = 0;  ///< up to and with the line of sizes
+  std::size_t lines = 0;  ///< up to the line of sizes, which is included
 };
 
 std::string lower(std::string_view text) {
@@ -33,7 +33,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// `%%MatrixMarket matrix coordinate real general`, each word one of those that we read.
+/// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`, each word of which must be known.
 void parse_banner(std::string_view line, Header& header) {
   constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
   static const std::array<std::vector<std::string_view>, 5> words{
@@ -51,7 +51,7 @@ void parse_banner(std::string_view line, Header& header) {
   fields.finish();
 }
 
-/// Images, which are rows, may be none.
+/// Parses the line of sizes. There may be no rows where these are images.
 void parse_sizes(std::string_view line, bool of_images, Header& header) {
   LineFields fields(line, "rows, columns, entries");
   header.rows = of_images ? static_cast<Index>(fields.next_count("number of rows", kMaxIndex))
@@ -64,7 +64,7 @@ void parse_sizes(std::string_view line, bool of_images, Header& header) {
         1, fmt::format("a symmetric matrix of {} x {}, expected as many rows as columns", header.rows, header.cols)};
 }
 
-/// Leaves the source at the first entry.
+/// Reads the header and leaves the source at the first entry.
 Header read_header(TextSource& source, bool of_images) {
   const std::size_t round_bytes = source.piece_bytes();
   Header header;

@@ -11,17 +11,17 @@ namespace spdnn {
 
 // Matrix Market coordinate files: `%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric`, comments,
 // a line `rows columns entries`, then the entries `row column [value]`, ids from 1 on. Entries of pattern files are 1.
-// A symmetric file holds one of the entries (i, j) and (j, i), as a rule that below the diagonal; both are read. As
-// strict as the TSV readers and as open to order, separators and line ends. Parsing from memory: TextSource(name,
-// text).
+// A symmetric file holds only one of the entries (i, j) and (j, i), usually that below the diagonal; both are read.
+// These readers are as strict as those of TSV, and as tolerant of order, separators and line ends. To parse from
+// memory, use TextSource(name, text).
 
-/// A layer: the challenge's W, inputs x outputs. The sizes, where given, must be those of the header.
+/// Reads a layer: the challenge's W, inputs x outputs. Sizes that are given must be those of the header.
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs);
-/// Images x neurons.
+/// Reads images: a matrix of images x neurons.
 ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images);
 
-/// Writers: `pattern` where every value is 1, else `real` with digits that give the same fp32 back. Column by column
-/// for layers (as SciPy and the SuiteSparse collection have it), row by row for images.
+/// The writers write `pattern` where every value is 1, otherwise `real` with enough digits to give the same fp32 number
+/// back; layers column by column, as SciPy and the SuiteSparse collection do, and images row by row.
 void write_matrix_market_layer(const std::filesystem::path& path, const CsrMatrix& weights);
 void write_matrix_market_images(const std::filesystem::path& path, const ImageSet& images);
 

@@ -16,9 +16,9 @@ namespace spdnn {
 
 namespace {
 
-/// Buffers of earlier sources, for the next ones: fresh memory costs a page fault for each 4 KiB, which is a twentieth
-/// of the time that an official layer of 1024 neurons takes to read. (Not one for each thread: glibc ends the program
-/// where it has no memory for a thread's destructors.)
+/// Buffers of earlier sources, kept for later ones. New memory costs a page fault for each 4 KiB, which is a twentieth
+/// of the time that it takes to read an official layer of 1024 neurons. (They are not kept per thread, because glibc
+/// ends the program where it has no memory for a thread's destructors.)
 constexpr std::size_t kSpareBytes = std::size_t{512} << 10;
 
 class SpareBuffers {
@@ -76,7 +76,7 @@ std::string_view TextSource::next(std::size_t bytes) {
   }
 }
 
-/// Reads until the buffer holds so many bytes; false where the text ends before or with them.
+/// Reads until the buffer holds that many bytes. Returns false where the text ends before or with them.
 bool TextSource::fill(std::size_t bytes) {
   if (used_ >= bytes) return true;
   const std::size_t most = gz_ ? bytes : std::min(bytes, used_ + file_.size() - position_);
@@ -117,7 +117,7 @@ void TextSource::reserve(std::size_t bytes) {
   capacity_ = capacity;
 }
 
-/// Reads the text up to there again, to count its lines.
+/// Reads the text up to this place again, to count its lines.
 void TextSource::fail_at(std::size_t offset, const std::string& what) {
   std::size_t line = 1;
   std::size_t column = 1;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::ptrdiff_t kLongestPlainValue = 64;
 
-/// The text of the latest value with its LF, to be compared in two words: official files repeat one value.
+/// The text of the latest value with its LF, compared as two words, because official files repeat one value.
 class LatestValue {
  public:
   static constexpr std::size_t kReach = 16;  ///< bytes that matches() reads
@@ -31,7 +31,7 @@ class LatestValue {
   std::size_t length() const { return length_; }
   float value() const { return value_; }
 
-  /// `text` up to and with its LF, of which kReach bytes can be read.
+  /// Remembers `text` up to its LF, which is included. kReach bytes of it must be readable.
   void remember(const char* text, std::size_t length, float value) {
     if (length > kReach) return;
     const auto mask = [](std::size_t bytes) { return bytes >= 8 ? ~0ULL : (1ULL << (8 * bytes)) - 1; };
@@ -58,8 +58,8 @@ class LatestValue {
   float value_ = 0.0F;
 };
 
-/// One entry as read, and where its line ends. `next` is null where the line is none of the plain ones: the careful
-/// parser decides.
+/// One entry as read, and where its line ends. `next` is null where the line is not a plain one, so that the careful
+/// parser must decide.
 struct PlainLine {
   const char* next = nullptr;
   Index first = 0;
@@ -67,7 +67,7 @@ struct PlainLine {
   float value = 1.0F;
 };
 
-/// Digits at `text`, which ends in something else. Ids of more than ten digits and none at all become 0.
+/// The number whose digits begin at `text`, which must end in another character. More than ten digits, or none, give 0.
 inline const char* read_digits(const char* text, std::uint64_t& id) {
   const char* const begin = text;
   std::uint64_t sum = 0;
@@ -79,14 +79,14 @@ inline const char* read_digits(const char* text, std::uint64_t& id) {
 
 inline bool is_separator(char c) { return c == '\t' || c == ' '; }
 
-/// The end of the line if nothing but it follows, else null.
+/// The end of the line if nothing else follows, otherwise null.
 inline const char* line_end(const char* text) {
   if (*text == '\r') ++text;
   return *text == '\n' ? text + 1 : nullptr;
 }
 
-/// Reads `id SEPARATOR id [SEPARATOR value] LF` with ids inside the limits. `end`: of a text that closes with LF, so
-/// that every loop over characters of a line stops inside.
+/// Reads `id SEPARATOR id [SEPARATOR value] LF` with ids inside the limits. The text that ends at `end` must close with
+/// an LF, so that every loop over the characters of a line stops inside it.
 template <bool kWithValue>
 inline PlainLine read_plain(const char* text, const char* end, const EntryColumns& columns, LatestValue& latest) {
   std::uint64_t first = 0;
@@ -110,14 +110,14 @@ inline PlainLine read_plain(const char* text, const char* end, const EntryColumn
     line.value = latest.value();
     return line;
   }
-  const auto [behind, error] = std::from_chars(text, end, line.value);
-  if (error != std::errc{} || !std::isfinite(line.value) || behind - text > kLongestPlainValue) return line;
-  line.next = line_end(behind);
+  const auto [after, error] = std::from_chars(text, end, line.value);
+  if (error != std::errc{} || !std::isfinite(line.value) || after - text > kLongestPlainValue) return line;
+  line.next = line_end(after);
   if (comparable && line.next != nullptr) latest.remember(text, static_cast<std::size_t>(line.next - text), line.value);
   return line;
 }
 
-/// The careful parser: any line. False for a blank one.
+/// The careful parser, which takes any line. Returns false for a blank one.
 bool read_line(std::string_view text, const EntryColumns& columns, PlainLine& line) {
   LineFields fields(text, {});
   if (fields.at_end()) return false;
@@ -130,7 +130,7 @@ bool read_line(std::string_view text, const EntryColumns& columns, PlainLine& li
   return true;
 }
 
-/// Parses text that ends in LF.
+/// Parses a text that ends in LF.
 template <bool kWithValue>
 void parse_lines(std::string_view text, const EntryColumns& columns, Entries& entries) {
   const char* position = text.data();
@@ -187,7 +187,7 @@ bool all_bits_equal(const float* values, std::size_t count) {
   return differing == 0;
 }
 
-/// Adds the mirror images of the entries off the diagonal, for which there is room.
+/// Adds the mirror images of the entries off the diagonal; there must be room for them.
 void mirror(Entries& entries) {
   for (std::size_t k = 0; k < entries.given; ++k) {
     entries.largest_first = std::max(entries.largest_first, entries.second[k]);
@@ -198,7 +198,7 @@ void mirror(Entries& entries) {
   }
 }
 
-/// Cuts text into about `count` pieces at ends of lines.
+/// Cuts the text into about `count` pieces at the ends of lines.
 std::vector<std::string_view> cut(std::string_view text, std::size_t count) {
   std::vector<std::string_view> pieces;
   const std::size_t bytes = text.size() / count + 1;
@@ -259,7 +259,7 @@ std::optional<DataError> read_entries(TextSource& source, const EntryColumns& co
 
 void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                     const std::vector<EntryKey>& repeated) {
-  // Of an entry and its mirror image, one key.
+  // An entry and its mirror image have one key.
   const auto key_of = [&](Index first, Index second) {
     return columns.symmetric ? entry_key(std::max(first, second), std::min(first, second)) : entry_key(first, second);
   };

@@ -15,8 +15,8 @@ namespace spdnn {
 
 namespace {
 
-/// Reads the list into a builder; `finish` makes the result. A line that repeats an entry comes before a bad line
-/// further down, which reading stopped at.
+/// Reads the list into a builder; `finish` makes the result. A line that repeats an entry is reported before a bad line
+/// further down, at which reading stopped.
 template <class Builder, class Finish>
 auto read_into(Builder& builder, TextSource& source, const EntryList& list, const Finish& finish) {
   Offset entries = 0;
@@ -59,7 +59,7 @@ ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index>
     columns.first_reason = claimed_size_reason(source.expected_bytes());
   }
   ImageSet set = read_image_entries(source, {.columns = columns}, images);
-  // What a failed copy leaves behind must not pass for images.
+  // The empty file that a failed copy leaves must not pass for images.
   if (!images && source.empty())
     throw DataError(source.name() + ": the file is empty, expected lines of text, or the number of images given");
   return set;
