@@ -9,8 +9,9 @@
 
 namespace spdnn {
 
-/// Returns work(). Where that runs out of memory, or asks a container for more than there are addresses, the error says
-/// what it was for: `WHO: WHAT: out of host memory`, WHO being a file, say, and WHAT `cannot read`.
+/// Returns work(). Where that runs out of memory, or asks a container for more than the address space holds, throws a
+/// DeviceError that says what it was for: `WHO: WHAT: out of host memory`, where WHO is for instance a file and WHAT
+/// `cannot read`.
 template <class Work>
 decltype(auto) with_memory_for(std::string_view who, std::string_view what, Work&& work) {
   const auto error = [&] {

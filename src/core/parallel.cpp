@@ -17,15 +17,16 @@ namespace spdnn {
 
 namespace {
 
-/// A number that grows with the threads of this process; it falls once a thread is really gone, a moment after it has
-/// been joined.
+/// A number that grows with the threads of this process. It falls only when a thread is really gone, a moment after it
+/// was joined.
 nlink_t threads_alive() {
   struct stat status {};
   return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
 }
 
-/// How large a team the system gives, up to `wanted`: found by starting its threads and letting them end. (libgomp,
-/// told to start a thread that it does not get, ends the program.) 30 us a thread; their stacks are used again.
+/// The size of the team that the system allows, up to `wanted`, found by starting its threads and letting them end. (If
+/// libgomp were told to start a thread that it does not get, it would end the program.) Cost: 30 us per thread; their
+/// stacks are used again.
 int try_team(int wanted) {
   static std::mutex one_at_a_time;
   const std::lock_guard alone(one_at_a_time);
@@ -47,8 +48,8 @@ int try_team(int wanted) {
   return static_cast<int>(count) + 1;
 }
 
-/// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps a team's threads for its leader, so
-/// each leader asks the system once, and again only for more.
+/// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps the threads of a team for its leader,
+/// so each leader asks the system once, and asks again only for more threads.
 int team_given(int wanted) {
   thread_local int given = 1;
   thread_local int most = kMostThreads;
@@ -59,7 +60,7 @@ int team_given(int wanted) {
   return given;
 }
 
-/// Of several exceptions, keeps the one of the lowest number.
+/// Keeps that one of several exceptions which has the lowest number.
 class FirstError {
  public:
   template <class Work>

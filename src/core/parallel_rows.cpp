@@ -10,7 +10,7 @@ namespace spdnn {
 
 namespace {
 
-/// Entries (4 B each, more with values) below which waking another thread costs more than it saves.
+/// With fewer entries (4 bytes each, more with values), waking another thread costs more than it saves.
 constexpr Offset kEntriesPerPiece = 1U << 16;
 
 /// First row at or after the given share of the work, where a row weighs as many entries as it has and one more.

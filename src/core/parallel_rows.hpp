@@ -7,14 +7,14 @@
 
 namespace spdnn {
 
-/// Pieces worth making of work on so many entries: 1 when it is little or when a parallel region is entered already.
+/// How many pieces to cut work on that many entries into: 1 where it is little, or inside a parallel region.
 std::size_t useful_pieces(Offset entries);
 
-/// Whether there are so many layers that all threads have their share of them.
+/// Whether there are enough layers to give every thread its share.
 bool enough_for_all_threads(std::size_t layers);
 
-/// Calls work(k) for all layers: in parallel over layers where there are enough of them, else one after another, for
-/// the work to be parallel within each.
+/// Calls work(k) for all layers: in parallel over layers where there are enough of them, otherwise one after another,
+/// so that the work can be parallel within each.
 void for_layers(std::size_t layers, const std::function<void(std::size_t)>& work);
 
 /// Calls work(begin, end) in parallel on ranges of rows that hold nearly equal numbers of entries.

@@ -8,8 +8,8 @@ namespace spdnn {
 
 enum class ProgressMode { automatic, never };
 
-/// One line on stderr that fills while long work goes on, and is wiped at its end. Shown only on a terminal, only after
-/// half a second, at most ten times a second. Not for use by several threads at once.
+/// A line on stderr that fills up during long work and is wiped at its end. It is shown only on a terminal, only after
+/// half a second, and changes at most ten times a second. Not for use by several threads at once.
 class Progress {
  public:
   Progress(ProgressMode mode, std::string what, std::uint64_t total);

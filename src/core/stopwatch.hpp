@@ -5,11 +5,11 @@
 
 namespace spdnn {
 
-/// Wall-clock seconds since construction or the last lap.
+/// Measures wall-clock seconds since its construction or the last lap.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  /// Seconds so far; starts anew.
+  /// The seconds so far; then starts again.
   double lap() {
     const double elapsed = seconds();
     start_ = Clock::now();
@@ -21,8 +21,8 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Processor time that the process has used so far, all threads together. On the first line of main: what loading it
-/// and its shared libraries took, waiting for a disk left out.
+/// The processor time that the process has used so far, all threads together. On the first line of main this is what it
+/// took to load the program and its shared libraries, without the time spent waiting for a disk.
 inline double process_cpu_seconds() {
   std::timespec used{};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;

@@ -33,7 +33,7 @@ Array<Offset> selected_offsets(const CsrMatrix& matrix, std::span<const Index> r
   return offsets;
 }
 
-/// Fills one selected row; `values` is null for a uniform matrix.
+/// Fills one selected row. `values` is null for a uniform matrix.
 void copy_row(const CsrMatrix& matrix, Index row, const Array<Index>& map, Index* indices, float* values) {
   for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k) {
     const Index input = map.empty() ? matrix.indices[k] : map[matrix.indices[k]];

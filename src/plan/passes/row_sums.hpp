@@ -7,7 +7,7 @@ namespace spdnn::planning {
 /// What the weights of one row add up to.
 struct RowSum {
   double sum = 0;
-  double absolute = 0;  ///< of their absolute values
+  double absolute = 0;  ///< the sum of their absolute values
 };
 RowSum row_sum(const CsrMatrix& weights, Index row);
 
