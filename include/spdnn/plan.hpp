@@ -33,45 +33,63 @@ std::string to_string(const Passes& passes);
 inline constexpr Index kAlwaysZero = std::numeric_limits<Index>::max();       ///< neuron proven zero for every image
 inline constexpr Index kNotComputed = std::numeric_limits<Index>::max() - 1;  ///< neuron that nothing reads
 
-/// What an engine runs: layers over *stored* neurons. An unreduced network is a plan too.
-/// In a plan row inputs may repeat and need not ascend: terms stand in the order of the given network's sum, so a
-/// plan without `merge` computes every stored activation bit for bit as the given network would.
-struct Plan {
-  std::vector<Layer> layers;  ///< reduced; the first layer's inputs are the images' neurons, unreduced
+/// Layers over *stored* neurons, one after another.
+struct LayerChain {
+  std::vector<Layer> layers;
   BiasRule bias_rule = BiasRule::non_zeros;
   std::optional<double> cap;
 
-  Passes requested;
-  Passes passes;  ///< those in force: a requested pass that had to stand aside is off here and explained in `notes`
-  std::vector<std::string> notes;
+  Index inputs() const { return layers.empty() ? 0 : layers.front().inputs(); }
+  Index depth() const { return static_cast<Index>(layers.size()); }
+  Offset edges() const;
+  Index max_outputs() const;  ///< neurons of the widest layer, the inputs of the first not counted
+  Index max_width() const;    ///< the same with the inputs of the first counted
+};
 
-  /// For each layer, the stored neuron that holds each given output neuron; an empty array stands for identity.
-  std::vector<Array<Index>> expansion;
-
-  /// Rows of zeros entering layer dead_from or a later one come out as zeros (depth() is always right: nothing
-  /// follows).
+/// From which layer on a row of activations can be retired. depth() is always right: no layer follows.
+struct Certificates {
+  /// Rows of zeros that enter this layer or a later one come out as zeros.
   Index dead_from = 0;
-  /// Rows all at the cap entering layer saturated_from or a later one come out all at the cap, in any order of
-  /// summation in fp32 or better (depth() is always right: nothing follows).
+  /// Rows all at the cap that enter this layer or a later one come out all at the cap, in any order of summation in
+  /// fp32 or better.
   Index saturated_from = 0;
+};
 
-  /// With `merge` only: how far any Z + bias of layer k, computed in fp32 from this plan, may lie from the value that
-  /// the order of the given network yields, for images with values in [0, 1]. A row of zeros is dead only when its
-  /// largest Z + bias is at most -error_bounds[k], a row at the cap saturated only when its smallest is at least cap +
-  /// bound; images that end without either are borderline and are run again on `in_order`.
+struct Plan;
+
+/// What a plan with `merge` falls back on where rounding may decide.
+struct Fallback {
+  /// How far any Z + bias of layer k, computed in fp32 from the merged plan, may lie from the value that the order of
+  /// the given network yields, for images with values in [0, 1]. A row of zeros is dead only when its largest Z + bias
+  /// is at most -error_bounds[k], a row at the cap saturated only when its smallest is at least cap + bound; images
+  /// that end without either are borderline and are run again on `in_order`.
   std::vector<double> error_bounds;
-  std::shared_ptr<const Plan> in_order;  ///< with `merge` only: the same plan without it
+  std::shared_ptr<const Plan> in_order;  ///< the same plan without `merge`
+};
 
+/// What the plan was made from, for reports, rates and files. No engine reads it.
+struct Provenance {
+  Passes requested;
+  std::vector<std::string> notes;    ///< why a requested pass stands aside, or begins late
   Offset given_edges = 0;            ///< edges of the network as given: what rates count
   std::vector<Index> given_neurons;  ///< inputs, then outputs of each layer as given
   std::uint64_t network_digest = 0;  ///< identifies the given network; a stored plan is refused for another
+};
 
-  Index inputs() const { return layers.empty() ? 0 : layers.front().inputs(); }
-  Index depth() const { return static_cast<Index>(layers.size()); }
-  Offset edges() const;     ///< edges of the reduced layers
-  Index max_width() const;  ///< widest stored layer, inputs of the first included
+/// What an engine runs. An unreduced network is a plan too.
+/// The first layer's inputs are the images' neurons, unreduced. In a plan row inputs may repeat and need not ascend:
+/// terms stand in the order of the given network's sum, so a plan without `merge` computes every stored activation bit
+/// for bit as the given network would.
+struct Plan : LayerChain {
+  Passes passes;  ///< those in force: a requested pass that had to stand aside is off
+  Certificates certificates;
+  std::optional<Fallback> fallback;  ///< with `merge`, and only then
+  /// For each layer, the stored neuron that holds each given output neuron; an empty array stands for identity.
+  std::vector<Array<Index>> expansion;
+  Provenance provenance;
+
   std::size_t bytes() const;
-  /// Says for which network the plan was made, here and in `in_order`.
+  /// Says for which network the plan was made, here and in the plan that it falls back on.
   void set_network_digest(std::uint64_t digest);
 };
 

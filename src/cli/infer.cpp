@@ -190,17 +190,17 @@ Verdict compare_with_fp32(const Prepared& prepared, const Variant& variant, RunO
 
 void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const RunOptions& options,
               Report& report) {
-  report.neurons = plan.given_neurons;
+  report.neurons = plan.provenance.given_neurons;
   report.bias = bias_text(plan);
   report.cap = plan.cap;
   report.images = images.images();
-  report.edges = plan.given_edges;
+  report.edges = plan.provenance.given_edges;
   report.stored_edges = plan.edges();
   report.variant = choice.variant->name;
   report.why = choice.why;
   report.device = choice.variant->device;
   report.passes = plan.passes;
-  report.notes = plan.notes;
+  report.notes = plan.provenance.notes;
   report.precision = options.engine.precision;
   report.trials = options.trials;
   report.threads = host_threads(options.engine.threads);

@@ -75,8 +75,8 @@ void print_certificates(const Plan& plan) {
   const auto from = [&](Index layer) {
     return layer == plan.depth() ? std::string("never") : fmt::format("from the rows entering layer {} on", layer + 1);
   };
-  fmt::print("dead images may leave        {}\n", from(plan.dead_from));
-  fmt::print("saturated images may leave   {}\n", from(plan.saturated_from));
+  fmt::print("dead images may leave        {}\n", from(plan.certificates.dead_from));
+  fmt::print("saturated images may leave   {}\n", from(plan.certificates.saturated_from));
 }
 
 }  // namespace
@@ -100,11 +100,11 @@ int inspect(const Arguments& arguments) {
 
   print_layers(describe(given.network, plan));
   fmt::print("\npasses                       {}\n", to_string(plan.passes));
-  for (const std::string& note : plan.notes) fmt::print("                             {}\n", note);
+  for (const std::string& note : plan.provenance.notes) fmt::print("                             {}\n", note);
   for (const std::string& note : given.notes) fmt::print("                             {}\n", note);
   if (passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
   print_certificates(plan);
-  fmt::print("edges                        {} given, {} stored\n", plan.given_edges, plan.edges());
+  fmt::print("edges                        {} given, {} stored\n", plan.provenance.given_edges, plan.edges());
   fmt::print("official network             {}\n", given.official ? "yes" : "no");
   fmt::print("variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ", choice.why);
   print_memory(

@@ -118,7 +118,7 @@ GivenNetwork load_network(const po::variables_map& values) {
 
 bool claims_official(const Plan& plan) {
   const auto known = official_network_digest(plan.inputs(), plan.depth());
-  return known && *known == plan.network_digest;
+  return known && *known == plan.provenance.network_digest;
 }
 
 bool is_official(const ImageSet& images) {
@@ -127,7 +127,7 @@ bool is_official(const ImageSet& images) {
 }
 
 void check_stored_plan(const Path& path, const Plan& plan, const Network& network) {
-  if (plan.network_digest != network_digest(network) || plan.given_edges != network.edges())
+  if (plan.provenance.network_digest != network_digest(network) || plan.provenance.given_edges != network.edges())
     throw DataError(path.string() + ": its plan was made for another network");
 }
 
@@ -138,7 +138,7 @@ std::optional<Plan> stored_plan(const po::variables_map& values, const Passes& p
     if (values.count(option) != 0) return std::nullopt;
   if (!packed_contents(*path).plan) return std::nullopt;
   Plan plan = read_plan(*path);
-  if (plan.requested != passes) return std::nullopt;
+  if (plan.provenance.requested != passes) return std::nullopt;
   return plan;
 }
 

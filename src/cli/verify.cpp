@@ -63,7 +63,7 @@ Verdict recompute_images(const Problem& problem, const Categories& categories, c
 std::string why_empty(const Problem& problem) {
   if (problem.images.images() == 0) return "there are no images";
   if (problem.plan.depth() == 0) return "the network has no layers";
-  if (problem.plan.given_edges == 0) return "the network has no edges";
+  if (problem.plan.provenance.given_edges == 0) return "the network has no edges";
   return {};
 }
 

@@ -49,25 +49,27 @@ std::string to_string(const Passes& passes) {
   return text.empty() ? "none" : text;
 }
 
-Offset Plan::edges() const {
+Offset LayerChain::edges() const {
   Offset sum = 0;
   for (const Layer& layer : layers) sum += layer.weights.entries();
   return sum;
 }
 
 void Plan::set_network_digest(std::uint64_t digest) {
-  network_digest = digest;
-  if (!in_order) return;
-  Plan other = *in_order;  // shares the arrays
+  provenance.network_digest = digest;
+  if (!fallback) return;
+  Plan other = *fallback->in_order;  // shares the arrays
   other.set_network_digest(digest);
-  in_order = std::make_shared<const Plan>(std::move(other));
+  fallback->in_order = std::make_shared<const Plan>(std::move(other));
 }
 
-Index Plan::max_width() const {
-  Index width = inputs();
+Index LayerChain::max_outputs() const {
+  Index width = 0;
   for (const Layer& layer : layers) width = std::max(width, layer.outputs());
   return width;
 }
+
+Index LayerChain::max_width() const { return std::max(inputs(), max_outputs()); }
 
 std::size_t Plan::bytes() const {
   std::size_t sum = 0;

@@ -20,17 +20,17 @@ constexpr Index kNarrowed = 4;       ///< times narrower than the inputs at leas
 constexpr Index kNarrowTail = 1024;  ///< neurons
 
 bool suits_narrow_engine(const Plan& plan, const BatchShape& batch) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  const Index width = plan.max_outputs();
   return batch.bits && plan.passes.dead && Offset{width} * kNarrowed <= plan.inputs() &&
          (plan.passes.saturated || width <= kNarrowTail);
 }
 
 std::string work_left(const Plan& plan, Index images) {
-  const double share =
-      plan.given_edges == 0 ? 100.0 : 100.0 * static_cast<double>(plan.edges()) / static_cast<double>(plan.given_edges);
+  const double share = plan.provenance.given_edges == 0 ? 100.0
+                                                        : 100.0 * static_cast<double>(plan.edges()) /
+                                                              static_cast<double>(plan.provenance.given_edges);
   return fmt::format("{} layers up to {} neurons wide, {} images, {:.3g} % of {} edges left to compute", plan.depth(),
-                     plan.max_width(), images, share, plan.given_edges);
+                     plan.max_width(), images, share, plan.provenance.given_edges);
 }
 
 /// A variant that is made for certain plans only refuses others with a UsageError.

@@ -43,7 +43,7 @@ void check(const Variant& variant, const Plan& plan, const ImageSet& images, con
 /// Bytes for a batch: with `merge`, all of its images may have to be run again.
 std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOptions& options, Index batch) {
   const std::size_t bytes = variant.working_bytes(plan, options, batch);
-  return plan.in_order ? bytes + variant.working_bytes(*plan.in_order, options, batch) : bytes;
+  return plan.fallback ? bytes + variant.working_bytes(*plan.fallback->in_order, options, batch) : bytes;
 }
 
 /// Puts the outcome of images first, first+1, ... after those of the images before.
@@ -81,7 +81,7 @@ class Runner {
     result_.outcome.alive.assign(plan.depth(), 0);
     const Stopwatch upload;
     engine_ = variant.make(plan, options.engine);
-    if (plan.in_order) in_order_ = variant.make(*plan.in_order, options.engine);
+    if (plan.fallback) in_order_ = variant.make(*plan.fallback->in_order, options.engine);
     result_.upload_seconds = upload.seconds();
   }
 
@@ -170,9 +170,10 @@ RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, 
   check(variant, plan, images, options);
   return with_memory_for(variant.name, "cannot run", [&] {
     RunOptions settled = options;
-    settled.engine.may_overflow = may_overflow(plan.in_order ? *plan.in_order : plan, images, options.engine.precision);
+    settled.engine.may_overflow =
+        may_overflow(plan.fallback ? *plan.fallback->in_order : plan, images, options.engine.precision);
     const std::string reason = plan.passes.merge ? reason_to_run_in_order(images, settled.engine.may_overflow) : "";
-    RunResult result = Runner(variant, reason.empty() ? plan : *plan.in_order, images, settled).run();
+    RunResult result = Runner(variant, reason.empty() ? plan : *plan.fallback->in_order, images, settled).run();
     if (!reason.empty()) result.notes.push_back("merge stands aside in this run: " + reason);
     return result;
   });

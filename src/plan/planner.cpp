@@ -15,29 +15,29 @@ Plan unreduced(const Network& network) {
   plan.bias_rule = network.bias_rule;
   plan.cap = network.cap;
   plan.expansion.resize(network.layers.size());
-  plan.given_edges = network.edges();
-  plan.given_neurons.push_back(network.inputs());
-  for (const Layer& layer : network.layers) plan.given_neurons.push_back(layer.outputs());
+  plan.provenance.given_edges = network.edges();
+  plan.provenance.given_neurons.push_back(network.inputs());
+  for (const Layer& layer : network.layers) plan.provenance.given_neurons.push_back(layer.outputs());
   return plan;
 }
 
 void stand_aside(Plan& plan, bool Passes::*pass, const std::string& why) {
   plan.passes.*pass = false;
-  plan.notes.push_back(why);
+  plan.provenance.notes.push_back(why);
 }
 
 void certify_dead(Plan& plan) {
-  plan.dead_from = planning::dead_from(plan.layers, plan.bias_rule);
-  if (!plan.passes.dead || plan.dead_from == 0) return;
-  if (plan.dead_from == plan.depth())
+  plan.certificates.dead_from = planning::dead_from(plan.layers, plan.bias_rule);
+  if (!plan.passes.dead || plan.certificates.dead_from == 0) return;
+  if (plan.certificates.dead_from == plan.depth())
     stand_aside(plan, &Passes::dead, "dead stands aside: a positive bias in the last layer revives rows of zeros");
   else
-    plan.notes.push_back("dead begins after layer " + std::to_string(plan.dead_from) +
-                         ", where a positive bias revives rows of zeros");
+    plan.provenance.notes.push_back("dead begins after layer " + std::to_string(plan.certificates.dead_from) +
+                                    ", where a positive bias revives rows of zeros");
 }
 
 void certify_saturated(Plan& plan) {
-  plan.saturated_from = plan.depth();
+  plan.certificates.saturated_from = plan.depth();
   if (!plan.passes.saturated || plan.depth() == 0) return;
   if (!plan.cap) {
     stand_aside(plan, &Passes::saturated, "saturated stands aside: there is no cap");
@@ -47,13 +47,13 @@ void certify_saturated(Plan& plan) {
     stand_aside(plan, &Passes::saturated, "saturated stands aside: the cap is no fp32 number");
     return;
   }
-  plan.saturated_from = planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap);
-  const std::string layer = std::to_string(plan.saturated_from);
+  plan.certificates.saturated_from = planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap);
+  const std::string layer = std::to_string(plan.certificates.saturated_from);
   const std::string why = "where a row at the cap does not provably stay there";
-  if (plan.saturated_from == plan.depth())
+  if (plan.certificates.saturated_from == plan.depth())
     stand_aside(plan, &Passes::saturated, "saturated stands aside because of layer " + layer + ", " + why);
-  else if (plan.saturated_from > 0)
-    plan.notes.push_back("saturated begins after layer " + layer + ", " + why);
+  else if (plan.certificates.saturated_from > 0)
+    plan.provenance.notes.push_back("saturated begins after layer " + layer + ", " + why);
 }
 
 Plan merge_if_sound(Plan plan) {
@@ -73,7 +73,7 @@ Plan merge_if_sound(Plan plan) {
 Plan make_plan(const Network& network, const Passes& passes, const planning::TwinFinder& find_twins) {
   return with_memory_for("the network", "cannot plan", [&] {
     Plan plan = unreduced(network);
-    plan.requested = passes;
+    plan.provenance.requested = passes;
     plan.passes = passes;
     if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
     certify_dead(plan);

@@ -22,7 +22,7 @@ TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
     const ImageSet images = make_images(90, 96);
     for (const char* passes : {"dead", "dead,identical"}) {
       const Plan plan = make_plan(network, parse_passes(passes));
-      ASSERT_EQ(plan.dead_from, 2U);
+      ASSERT_EQ(plan.certificates.dead_from, 2U);
       const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
       reference->load(images);
       for (Index layers = 1; layers <= plan.depth(); ++layers) {
@@ -88,7 +88,7 @@ TEST(EmulatedCascade, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) {
   for (const Index degree : {32U, 4U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
   network.cap = 1.5;
   const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_EQ(plan.saturated_from, 2U);
+  ASSERT_EQ(plan.certificates.saturated_from, 2U);
   testing::Rows rows(2);
   for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
   rows[1].emplace_back(3, 1.0F);
@@ -103,8 +103,8 @@ TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
   network.cap = 1.5;
   const Plan plan = make_plan(network, parse_passes("dead,saturated"));
   ASSERT_TRUE(compile_cascade(plan).tabled);
-  ASSERT_LE(plan.dead_from, 1U);
-  ASSERT_LE(plan.saturated_from, 1U);
+  ASSERT_LE(plan.certificates.dead_from, 1U);
+  ASSERT_LE(plan.certificates.saturated_from, 1U);
 
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;

@@ -33,7 +33,7 @@ TEST(EmulatedResident, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   network.layers[0].bias.uniform = -2;
   network.layers[1].bias.uniform = 0.25;
   const Plan plan = make_plan(network, parse_passes("dead"));
-  ASSERT_EQ(plan.dead_from, 2U);
+  ASSERT_EQ(plan.certificates.dead_from, 2U);
   const ImageSet images = testing::bit_images(dice, 40, 60, 0.1);
   for (const bool by_layer : {true, false}) {
     check_shape<float, 32, 16, 128, 1, 2>(plan, images, 3, by_layer, seen);
@@ -54,7 +54,7 @@ TEST(EmulatedResident, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) 
   }
   network.cap = 1.5;
   const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_EQ(plan.saturated_from, 2U);
+  ASSERT_EQ(plan.certificates.saturated_from, 2U);
   testing::Rows rows(2);
   for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
   rows[1].emplace_back(3, 1.0F);
@@ -83,7 +83,7 @@ TEST(EmulatedResident, ALongSumBelowTheCapKeepsAnImageFromBeingSaturated) {
     network.layers.push_back(testing::make_layer(kWidth, rows, -0.25, true));
   network.cap = 2.0;
   const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_EQ(plan.saturated_from, 0U);
+  ASSERT_EQ(plan.certificates.saturated_from, 0U);
   const ImageSet images{
       ImageSet{testing::make_matrix(kWidth, {{{0, 1.0F}}, {{0, 1.0F}, {30, 1.0F}}, {{30, 1.0F}}}, true)}.to_bits()};
   for (const bool by_layer : {true, false}) {
@@ -106,8 +106,8 @@ End end_of(const Plan& plan, std::vector<double> y) {
       for (Offset i = weights.offsets[j]; i < weights.offsets[j + 1]; ++i)
         sums[j] += y[weights.indices[i]] * weights.entry_value(i);
     const auto [lowest, highest] = std::minmax_element(sums.begin(), sums.end());
-    if (*highest <= -plan.error_bounds[k]) return End::dead;
-    if (*lowest >= *plan.cap + plan.error_bounds[k]) return End::saturated;
+    if (*highest <= -plan.fallback->error_bounds[k]) return End::dead;
+    if (*lowest >= *plan.cap + plan.fallback->error_bounds[k]) return End::saturated;
     y.clear();
     for (const double sum : sums) y.push_back(std::clamp(sum, 0.0, *plan.cap));
   }
@@ -144,7 +144,7 @@ Plan merged_plan(Dice& dice, Index width, Index depth, double bound) {
   network.cap = 1.0;
   Plan plan = make_plan(network, parse_passes("twins,merge,dead,saturated"));
   EXPECT_TRUE(plan.passes.merge && plan.passes.saturated && plan.passes.dead);
-  plan.error_bounds.assign(depth, bound);
+  plan.fallback->error_bounds.assign(depth, bound);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -115,14 +116,15 @@ std::uint64_t digest_of(const Plan& plan) {
   Digest digest;
   digest.add(network_digest({plan.layers, plan.bias_rule, plan.cap}));
   for (const Array<Index>& map : plan.expansion) digest.add(map.span());
-  for (const std::string& note : plan.notes) digest.add(std::span<const char>(note));
-  digest.add(std::span<const char>(to_string(plan.passes) + '/' + to_string(plan.requested)));
-  digest.add(std::span<const double>(plan.error_bounds));
-  digest.add(std::span<const Index>(plan.given_neurons));
-  for (const std::uint64_t number : {std::uint64_t{plan.dead_from}, std::uint64_t{plan.saturated_from},
-                                     std::uint64_t{plan.given_edges}, std::uint64_t{plan.network_digest}})
+  for (const std::string& note : plan.provenance.notes) digest.add(std::span<const char>(note));
+  digest.add(std::span<const char>(to_string(plan.passes) + '/' + to_string(plan.provenance.requested)));
+  if (plan.fallback) digest.add(std::span<const double>(plan.fallback->error_bounds));
+  digest.add(std::span<const Index>(plan.provenance.given_neurons));
+  for (const std::uint64_t number :
+       std::array<std::uint64_t, 4>{plan.certificates.dead_from, plan.certificates.saturated_from,
+                                    plan.provenance.given_edges, plan.provenance.network_digest})
     digest.add(number);
-  if (plan.in_order) digest.add(digest_of(*plan.in_order));
+  if (plan.fallback) digest.add(digest_of(*plan.fallback->in_order));
   return digest.sum();
 }
 
@@ -149,10 +151,11 @@ std::string gzip_members(std::string_view text, std::size_t members) {
 
 void require_sound(const Plan& plan) {
   require_valid([&] { Network{plan.layers, plan.bias_rule, plan.cap}.validate(); });
-  require(plan.expansion.size() == plan.depth() && plan.given_neurons.size() == plan.depth() + 1, "a plan is complete");
+  require(plan.expansion.size() == plan.depth() && plan.provenance.given_neurons.size() == plan.depth() + 1,
+          "a plan is complete");
   for (Index k = 0; k < plan.depth(); ++k) {
     const Array<Index>& map = plan.expansion[k];
-    require((map.empty() ? plan.layers[k].outputs() : map.size()) == plan.given_neurons[k + 1],
+    require((map.empty() ? plan.layers[k].outputs() : map.size()) == plan.provenance.given_neurons[k + 1],
             "an expansion is that of the given neurons");
     require(std::all_of(map.begin(), map.end(),
                         [&](Index neuron) {
@@ -160,7 +163,7 @@ void require_sound(const Plan& plan) {
                         }),
             "an expansion leads to stored neurons");
   }
-  if (plan.in_order) require_sound(*plan.in_order);
+  if (plan.fallback) require_sound(*plan.fallback->in_order);
 }
 
 void age(const std::filesystem::path& file_or_directory) {

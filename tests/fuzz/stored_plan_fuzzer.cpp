@@ -59,7 +59,7 @@ void run_everywhere(const Plan& plan, const ImageSet& images) {
 
   Plan plain = plan;
   plain.passes = {};
-  plain.in_order.reset();
+  plain.fallback.reset();
   if (!stays_in_range(plain)) return;
   const Outcome truth = run_on("cpu_reference", Precision::fp64, plain, images, kImages);
   const Outcome tiles = run_on("cpu_openmp", Precision::fp64, plain, images, kImages);
@@ -82,7 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (!problem.empty()) return 0;
   fuzz::require_sound(plan);
   if (plan.max_width() > kMostNeurons || plan.depth() > 100) return 0;
-  if (plan.in_order && (plan.in_order->max_width() > kMostNeurons || plan.in_order->depth() > 100)) return 0;
+  if (plan.fallback && (plan.fallback->in_order->max_width() > kMostNeurons || plan.fallback->in_order->depth() > 100))
+    return 0;
 
   testing::Dice dice(plan.inputs());
   run_everywhere(plan, size % 2 == 0 ? testing::bit_images(dice, kImages, plan.inputs(), 0.4)

@@ -229,7 +229,7 @@ TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = random_plan({4, 4, 4, 4}, 6);
   plan.passes.dead = plan.passes.saturated = true;
-  plan.saturated_from = 2;
+  plan.certificates.saturated_from = 2;
   ActiveRows rows(plan, false, stream);
   rows.load(6);
   for (int trial = 0; trial < 2; ++trial) {

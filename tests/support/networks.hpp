@@ -147,16 +147,18 @@ inline Plan unreduced_plan(const Network& network, const Passes& passes = {}) {
   plan.cap = network.cap;
   plan.passes = passes;
   plan.expansion.resize(network.layers.size());
-  plan.given_edges = network.edges();
-  plan.given_neurons.push_back(network.inputs());
-  for (const Layer& layer : network.layers) plan.given_neurons.push_back(layer.outputs());
-  plan.dead_from = plan.depth();
-  while (plan.dead_from > 0 &&
-         (network.bias_rule == BiasRule::non_zeros || network.layers[plan.dead_from - 1].outputs() == 0 ||
-          network.layers[plan.dead_from - 1].bias.max() <= 0))
-    --plan.dead_from;
-  plan.saturated_from = plan.depth();
-  while (plan.saturated_from > 0 && keeps_cap(network, network.layers[plan.saturated_from - 1])) --plan.saturated_from;
+  plan.provenance.given_edges = network.edges();
+  plan.provenance.given_neurons.push_back(network.inputs());
+  for (const Layer& layer : network.layers) plan.provenance.given_neurons.push_back(layer.outputs());
+  plan.certificates.dead_from = plan.depth();
+  while (plan.certificates.dead_from > 0 &&
+         (network.bias_rule == BiasRule::non_zeros || network.layers[plan.certificates.dead_from - 1].outputs() == 0 ||
+          network.layers[plan.certificates.dead_from - 1].bias.max() <= 0))
+    --plan.certificates.dead_from;
+  plan.certificates.saturated_from = plan.depth();
+  while (plan.certificates.saturated_from > 0 &&
+         keeps_cap(network, network.layers[plan.certificates.saturated_from - 1]))
+    --plan.certificates.saturated_from;
   if (!network.cap) plan.passes.saturated = false;
   return plan;
 }

@@ -43,7 +43,7 @@ class MergedSettling : public ::testing::Test {
     Network network;
     for (int k = 0; k < 8; ++k) network.layers.push_back(testing::random_layer(dice, 4, 4, 2, 1, 2, -0.3));
     Plan plan = testing::unreduced_plan(network, parse_passes("merge,dead,saturated,identical"));
-    plan.error_bounds.assign(plan.depth(), kBound);
+    plan.fallback = Fallback{std::vector<double>(plan.depth(), kBound), nullptr};
     return plan;
   }
 
@@ -107,7 +107,7 @@ TEST_F(MergedSettling, SaturationNeedsTheMargin) {
 }
 
 TEST_F(MergedSettling, NothingIsKnownBehindABoundAsLargeAsTheCap) {
-  plan_.error_bounds[3] = 33;
+  plan_.fallback->error_bounds[3] = 33;
   settle(4, {{40, 32.5F}, kAlive, {-1}, {-50}});
   EXPECT_EQ(kind(0), Kind::undecided);  // but that it is alive
   EXPECT_EQ(kind(1), Kind::borderline);

@@ -131,12 +131,12 @@ TEST(BatteryMutants, AreCaught) {
       {"settles images at the cap too early",
        [](Plan& plan) {
          plan.passes.saturated = plan.cap.has_value();
-         plan.saturated_from = 0;
+         plan.certificates.saturated_from = 0;
        }},
       {"settles dead images where a bias revives them",
        [](Plan& plan) {
          plan.passes.dead = true;
-         plan.dead_from = 0;
+         plan.certificates.dead_from = 0;
        }},
   };
   for (const auto& [name, spoil] : mutants) {

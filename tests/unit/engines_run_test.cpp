@@ -106,9 +106,8 @@ TEST(Run, WithoutLayersTheLitImagesAreTheCategories) {
 Plan merged_plan(const Network& network, double bound) {
   Plan plan = testing::unreduced_plan(network, parse_passes("merge,dead,saturated,identical"));
   plan.passes.merge = false;
-  plan.in_order = std::make_shared<const Plan>(plan);
+  plan.fallback = Fallback{std::vector<double>(plan.depth(), bound), std::make_shared<const Plan>(plan)};
   plan.passes.merge = true;
-  plan.error_bounds.assign(plan.depth(), bound);
   for (Layer& layer : plan.layers) {
     testing::Rows rows(layer.outputs());
     for (Index j = 0; j < layer.outputs(); ++j) {
@@ -176,9 +175,9 @@ TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
 TEST(Run, ABatchOfAMergedPlanHasRoomForTheImagesThatAreRunAgain) {
   const Small s;
   Plan merged = s.plan;
-  merged.in_order = std::make_shared<const Plan>(s.plan);
+  merged.fallback = Fallback{{}, std::make_shared<const Plan>(s.plan)};
   const auto engine_bytes = [](const Plan& plan, const EngineOptions&, Index images) -> std::size_t {
-    return plan.in_order || images <= 4 ? 1 : std::numeric_limits<std::size_t>::max() / 4;
+    return plan.fallback || images <= 4 ? 1 : std::numeric_limits<std::size_t>::max() / 4;
   };
   EXPECT_EQ(automatic_batch(fake_variant(engine_bytes), merged, {}, 10), 4U);
 }

@@ -112,10 +112,11 @@ TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
 TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
   Plan plan = make_plan(network_, parse_passes("all"));
   plan.set_network_digest(network_digest(network_));
-  plan.given_edges = 1001;
+  plan.provenance.given_edges = 1001;
   write_network_with_plan(file_, network_, plan);
   change_file(file_, [&](std::vector<char>& bytes) {
-    std::memcpy(&bytes[offsetof(packed::Header, edges)], &plan.given_edges, sizeof plan.given_edges);
+    std::memcpy(&bytes[offsetof(packed::Header, edges)], &plan.provenance.given_edges,
+                sizeof plan.provenance.given_edges);
   });
   EXPECT_THROW(infer(file_, images_, {"--verify", "all"}), DataError);
   ::testing::internal::GetCapturedStdout();
@@ -132,12 +133,12 @@ TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
     network.layers.push_back(make_layer(8, rows, -0.1));
   }
   Plan plan = make_plan(network, parse_passes("twins,merge"));
-  ASSERT_TRUE(plan.passes.merge && plan.in_order);
+  ASSERT_TRUE(plan.passes.merge && plan.fallback);
   plan.set_network_digest(network_digest(network));
-  EXPECT_EQ(plan.in_order->network_digest, plan.network_digest);
+  EXPECT_EQ(plan.fallback->in_order->provenance.network_digest, plan.provenance.network_digest);
   write_network_with_plan(file_, network, plan);
   const Plan back = read_plan(file_);
-  EXPECT_TRUE(back.passes.merge && back.in_order);
+  EXPECT_TRUE(back.passes.merge && back.fallback);
   EXPECT_EQ(back.edges(), plan.edges());
 }
 

@@ -73,19 +73,20 @@ void expect_equal(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.bias_rule, b.bias_rule);
   EXPECT_EQ(a.cap, b.cap);
   EXPECT_EQ(a.passes, b.passes);
-  EXPECT_EQ(a.requested, b.requested);
-  EXPECT_EQ(a.notes, b.notes);
+  EXPECT_EQ(a.provenance.requested, b.provenance.requested);
+  EXPECT_EQ(a.provenance.notes, b.provenance.notes);
   ASSERT_EQ(a.expansion.size(), b.expansion.size());
   for (std::size_t k = 0; k < a.expansion.size(); ++k)
     EXPECT_TRUE(std::equal(a.expansion[k].begin(), a.expansion[k].end(), b.expansion[k].begin(), b.expansion[k].end()));
-  EXPECT_EQ(a.dead_from, b.dead_from);
-  EXPECT_EQ(a.saturated_from, b.saturated_from);
-  EXPECT_EQ(a.error_bounds, b.error_bounds);
-  EXPECT_EQ(a.given_edges, b.given_edges);
-  EXPECT_EQ(a.given_neurons, b.given_neurons);
-  EXPECT_EQ(a.network_digest, b.network_digest);
-  ASSERT_EQ(a.in_order != nullptr, b.in_order != nullptr);
-  if (a.in_order) expect_equal(*a.in_order, *b.in_order);
+  EXPECT_EQ(a.certificates.dead_from, b.certificates.dead_from);
+  EXPECT_EQ(a.certificates.saturated_from, b.certificates.saturated_from);
+  EXPECT_EQ(a.provenance.given_edges, b.provenance.given_edges);
+  EXPECT_EQ(a.provenance.given_neurons, b.provenance.given_neurons);
+  EXPECT_EQ(a.provenance.network_digest, b.provenance.network_digest);
+  ASSERT_EQ(a.fallback.has_value(), b.fallback.has_value());
+  if (!a.fallback) return;
+  EXPECT_EQ(a.fallback->error_bounds, b.fallback->error_bounds);
+  expect_equal(*a.fallback->in_order, *b.fallback->in_order);
 }
 
 /// Layers of every kind: regular, with an empty row and a heavy one, without edges; one bias and several.
@@ -111,22 +112,21 @@ Plan small_plan(const Network& network) {
   plan.bias_rule = network.bias_rule;
   plan.cap = network.cap;
   plan.passes = {.twins = true, .unused = true, .merge = false, .saturated = false, .dead = true, .identical = true};
-  plan.requested = parse_passes("all");
-  plan.notes = {"saturated stands aside: a weight is negative", ""};
+  plan.provenance.requested = parse_passes("all");
+  plan.provenance.notes = {"saturated stands aside: a weight is negative", ""};
   plan.expansion = {Array<Index>({0, 1, 2, 0}), Array<Index>({kAlwaysZero, 0}), Array<Index>()};
-  plan.dead_from = 1;
-  plan.saturated_from = 3;
-  plan.given_edges = network.edges();
-  plan.given_neurons = {3, 4, 2, 3};
-  plan.network_digest = network_digest(network);
+  plan.certificates.dead_from = 1;
+  plan.certificates.saturated_from = 3;
+  plan.provenance.given_edges = network.edges();
+  plan.provenance.given_neurons = {3, 4, 2, 3};
+  plan.provenance.network_digest = network_digest(network);
   return plan;
 }
 
 Plan small_merged_plan(const Network& network) {
   Plan plan = small_plan(network);
-  plan.in_order = std::make_shared<Plan>(plan);
+  plan.fallback = Fallback{{1e-7, 2e-6, 0.0}, std::make_shared<Plan>(plan)};
   plan.passes.merge = true;
-  plan.error_bounds = {1e-7, 2e-6, 0.0};
   return plan;
 }
 
@@ -298,9 +298,9 @@ TEST(Packed, APlanHoldsWhatItsPassesNeed) {
     change(plan);
     EXPECT_THROW(check_plan(plan), std::invalid_argument);
   };
-  refuses([](Plan& plan) { plan.in_order.reset(); });
-  refuses([](Plan& plan) { plan.error_bounds.clear(); });
-  refuses([&](Plan& plan) { plan.in_order = std::make_shared<Plan>(merged); });
+  refuses([](Plan& plan) { plan.fallback->in_order.reset(); });
+  refuses([](Plan& plan) { plan.fallback->error_bounds.clear(); });
+  refuses([&](Plan& plan) { plan.fallback->in_order = std::make_shared<Plan>(merged); });
   refuses([](Plan& plan) {
     plan.passes.saturated = true;
     plan.cap.reset();
@@ -312,14 +312,14 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
   const auto path = directory / "p.spdnn";
   const Network network = small_network();
   Plan plan = small_plan(network);
-  plan.network_digest ^= 1;
+  plan.provenance.network_digest ^= 1;
   EXPECT_EQ(data_error([&] { write_network_with_plan(path, network, plan); }),
             path.string() + ": cannot write: the plan was made for another network");
   EXPECT_FALSE(std::filesystem::exists(path));
 
-  plan.network_digest ^= 1;
+  plan.provenance.network_digest ^= 1;
   Bytes file({.network = &network, .plan = &plan});
-  file.patch(offsetof(packed::Header, network_digest), plan.network_digest ^ 1);
+  file.patch(offsetof(packed::Header, network_digest), plan.provenance.network_digest ^ 1);
   packed::seal(file.bytes);
   EXPECT_NE(data_error([&] { load_plan(file.open()); }).find("its plan was made for another network"),
             std::string::npos);
@@ -340,19 +340,24 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
     return text.substr(text.rfind(": ") == std::string::npos ? 0 : text.find("cannot write: "));
   };
   const auto in_order = [](Plan& plan, const std::function<void(Plan&)>& change) {
-    Plan other = *plan.in_order;
+    Plan other = *plan.fallback->in_order;
     change(other);
-    plan.in_order = std::make_shared<Plan>(other);
+    plan.fallback->in_order = std::make_shared<Plan>(other);
   };
   EXPECT_EQ(error([](Plan&) {}), "no error");
-  EXPECT_EQ(error([](Plan& p) { p.in_order = nullptr; }),
+  EXPECT_EQ(error([](Plan& p) { p.fallback->in_order = nullptr; }),
             "cannot write: the pass merge is in force, expected a plan in order");
-  EXPECT_EQ(error([](Plan& p) { p.error_bounds.clear(); }), "cannot write: expected one error bound for each layer");
-  EXPECT_EQ(error([](Plan& p) { p.error_bounds = {0.0}; }, false),
+  EXPECT_EQ(error([](Plan& p) { p.fallback->error_bounds.clear(); }),
+            "cannot write: expected one error bound for each layer");
+  EXPECT_EQ(error(
+                [](Plan& p) {
+                  p.fallback = Fallback{{0.0}, nullptr};
+                },
+                false),
             "cannot write: error bounds or a plan in order without the pass merge");
   EXPECT_EQ(error([](Plan& p) { p.passes.merge = false; }),
             "cannot write: error bounds or a plan in order without the pass merge");
-  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.given_edges = 1; }); }),
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.provenance.given_edges = 1; }); }),
             "cannot write: its plan in order is one of another network");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
             "cannot write: layer 1: its plan in order has other biases");
@@ -361,10 +366,11 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
 }
 
 TEST(Packed, CertificatesOfAPlanAreLookedInto) {
-  EXPECT_NE(
-      error_of_plan([](Plan& p) { p.saturated_from = 0; }, false).find("at the cap are said to stay there earlier"),
-      std::string::npos);
-  EXPECT_NE(error_of_plan([](Plan& p) { p.saturated_from = 0, p.cap.reset(); }, false).find("a cap that cannot be"),
+  EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0; }, false)
+                .find("at the cap are said to stay there earlier"),
+            std::string::npos);
+  EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0, p.cap.reset(); }, false)
+                .find("a cap that cannot be"),
             std::string::npos);
   EXPECT_NE(error_of_plan([](Plan& p) { p.bias_rule = BiasRule::everywhere; }, false).find("stay zero earlier"),
             std::string::npos);
@@ -373,7 +379,7 @@ TEST(Packed, CertificatesOfAPlanAreLookedInto) {
 TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
   const Network network = small_network();
   Plan plan = small_plan(network);
-  plan.given_edges = 4711;
+  plan.provenance.given_edges = 4711;
   Bytes file({.network = &network, .plan = &plan});
   EXPECT_EQ(data_error([&] { load_plan(file.open()); }),
             "f.spdnn: its plan is for 4711 edges, expected the network's 12");
@@ -389,7 +395,7 @@ TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
   EXPECT_EQ(data_error([&] { load_plan(capped.open()); }),
             "f.spdnn: its plan has another bias rule or cap than its network");
   plan = small_plan(network);
-  plan.given_neurons[2] = 3;
+  plan.provenance.given_neurons[2] = 3;
   plan.expansion[1] = Array<Index>({kAlwaysZero, 0, 0});
   const Bytes wider({.network = &network, .plan = &plan});
   EXPECT_EQ(data_error([&] { load_plan(wider.open()); }), "f.spdnn: its plan has other neurons than its network");

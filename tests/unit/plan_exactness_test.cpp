@@ -41,10 +41,10 @@ struct Occasions {
       zeros += std::count(map.begin(), map.end(), kAlwaysZero) > 0;
       unread += std::count(map.begin(), map.end(), kNotComputed) > 0;
     }
-    twins += plan.passes.twins && !plan.passes.unused && plan.edges() < plan.given_edges;
+    twins += plan.passes.twins && !plan.passes.unused && plan.edges() < plan.provenance.given_edges;
     saturated += outcome.saturated > 0;
     identical += outcome.identical > 0;
-    late_dead += plan.passes.dead && plan.dead_from > 0;
+    late_dead += plan.passes.dead && plan.certificates.dead_from > 0;
   }
 };
 
@@ -102,9 +102,9 @@ TEST(DeepNetworks, ReduceAsShallowOnesDo) {
     const Plan plan = make_plan(network, {.twins = true});
     Plan head = plan;
     head.layers.resize(enough - 1);
-    head.dead_from = head.saturated_from = 0;
+    head.certificates.dead_from = head.certificates.saturated_from = 0;
     Plan expected = make_plan(shallow, {.twins = true});
-    expected.dead_from = expected.saturated_from = 0;
+    expected.certificates.dead_from = expected.certificates.saturated_from = 0;
     ASSERT_TRUE(same_plan(head, expected)) << "seed " << seed;
     for (std::size_t k = 0; k < enough - 1; ++k) {
       const Array<Index> first = planning::first_equal_rows(network.layers[k]);
@@ -268,7 +268,7 @@ TEST(Challenge, AFewRepresentativesStandForAll) {
   const Network network = butterfly(16, 8, 12);
   const Plan plan = make_plan(network, parse_passes("all"));
   for (const Layer& layer : plan.layers) EXPECT_LE(layer.outputs(), 16U);
-  EXPECT_EQ(plan.saturated_from, 0U);
+  EXPECT_EQ(plan.certificates.saturated_from, 0U);
   NetworkLottery lottery(3);
   const ImageSet images = lottery.images(network.inputs(), 40);
   for (const Variant& variant : variants()) {

@@ -40,9 +40,10 @@ double worst_share(const Plan& plan, const std::vector<std::vector<float>>& imag
       std::vector<float> merged_sums;
       std::vector<Real> sums;
       merged = next_row(plan, plan.layers[k], merged, merged_sums);
-      in_order = next_row(*plan.in_order, plan.in_order->layers[k], in_order, sums);
+      in_order = next_row(*plan.fallback->in_order, plan.fallback->in_order->layers[k], in_order, sums);
       for (std::size_t j = 0; j < sums.size(); ++j)
-        worst = std::max(worst, std::abs(static_cast<double>(sums[j]) - merged_sums[j]) / plan.error_bounds[k]);
+        worst =
+            std::max(worst, std::abs(static_cast<double>(sums[j]) - merged_sums[j]) / plan.fallback->error_bounds[k]);
     }
   }
   return worst;
@@ -109,8 +110,8 @@ TEST(MergeBounds, HoldForTheWorstOrderAndForWhatItsErrorsBecome) {
     const Plan plan = make_plan(network, {.twins = true, .merge = true});
     ASSERT_TRUE(plan.passes.merge);
     const double error = small_terms * static_cast<double>(kLost);
-    EXPECT_GE(plan.error_bounds[0], error);
-    EXPECT_GE(plan.error_bounds[1], 8 * error);
+    EXPECT_GE(plan.fallback->error_bounds[0], error);
+    EXPECT_GE(plan.fallback->error_bounds[1], 8 * error);
     const double share = worst_share<float>(plan, {{1.0F, 1.0F}});
     EXPECT_LE(share, 1.0);
     EXPECT_GT(share, small_terms < 100 ? 0.7 : 0.9);

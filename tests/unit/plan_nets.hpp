@@ -64,8 +64,9 @@ bool same_bits(const Array<T>& a, const Array<T>& b) {
 
 /// Do two plans of one network hold the same, bit for bit?
 inline ::testing::AssertionResult same_plan(const Plan& a, const Plan& b) {
-  if (a.layers.size() != b.layers.size() || a.passes != b.passes || a.notes != b.notes || a.dead_from != b.dead_from ||
-      a.saturated_from != b.saturated_from)
+  if (a.layers.size() != b.layers.size() || a.passes != b.passes || a.provenance.notes != b.provenance.notes ||
+      a.certificates.dead_from != b.certificates.dead_from ||
+      a.certificates.saturated_from != b.certificates.saturated_from)
     return ::testing::AssertionFailure() << "passes, certificates or depth differ";
   for (std::size_t k = 0; k < a.layers.size(); ++k) {
     const CsrMatrix& mine = a.layers[k].weights;
@@ -103,7 +104,7 @@ inline Trace run_trace(const Variant& variant, Precision precision, const Plan& 
 inline ::testing::AssertionResult expands_to(const Plan& plan, const Trace& reduced, const Trace& full,
                                              std::size_t images) {
   for (std::size_t k = 0; k < plan.layers.size(); ++k) {
-    const Index given = plan.given_neurons[k + 1];
+    const Index given = plan.provenance.given_neurons[k + 1];
     const Index stored = plan.layers[k].outputs();
     if (reduced.layers[k].size() != images * stored || full.layers[k].size() != images * given)
       return ::testing::AssertionFailure() << "layer " << k << ": wrong number of activations";

@@ -26,8 +26,8 @@ TEST(OfficialPlan, DistinctNeuronsAreASixteenthOrLess) {
   for (Index k = 0; k < plan.depth(); ++k)
     EXPECT_EQ(plan.layers[k].outputs(), k % 6 == 5 ? 32U : 64U) << "layer " << k + 1;
   EXPECT_EQ(plan.edges(), official().edges() / 1024 * (5 * 64 + 32) / 6);
-  EXPECT_EQ(plan.dead_from, 0U);
-  EXPECT_EQ(plan.saturated_from, 0U);
+  EXPECT_EQ(plan.certificates.dead_from, 0U);
+  EXPECT_EQ(plan.certificates.saturated_from, 0U);
   EXPECT_EQ(plan.passes, parse_passes("all"));
 }
 

@@ -67,8 +67,8 @@ TEST(Twins, CascadeThroughRepresentatives) {
   EXPECT_EQ(terms_of(plan.layers[1].weights, 0), (Terms{{0, 2.0F}, {1, 1.0F}}));
   EXPECT_EQ(terms_of(plan.layers[1].weights, 1), (Terms{{1, 1.0F}, {0, 2.0F}}));
   EXPECT_EQ(plan.edges(), 6U);
-  EXPECT_EQ(plan.given_edges, 9U);
-  EXPECT_EQ(plan.given_neurons, (Indices{2, 3, 3}));
+  EXPECT_EQ(plan.provenance.given_edges, 9U);
+  EXPECT_EQ(plan.provenance.given_neurons, (Indices{2, 3, 3}));
 }
 
 TEST(Twins, RepeatedTermsStayApartAndInOrder) {
@@ -100,9 +100,9 @@ TEST(Planner, NoPassesOrDeadAloneShareTheNetworksStorage) {
       EXPECT_TRUE(plan.expansion[k].empty());
     }
     EXPECT_EQ(plan.passes, passes);
-    EXPECT_EQ(plan.requested, passes);
-    EXPECT_EQ(plan.saturated_from, 2U);
-    EXPECT_TRUE(plan.notes.empty());
+    EXPECT_EQ(plan.provenance.requested, passes);
+    EXPECT_EQ(plan.certificates.saturated_from, 2U);
+    EXPECT_TRUE(plan.provenance.notes.empty());
   }
 }
 
@@ -110,7 +110,7 @@ TEST(Planner, NetworkWithoutLayers) {
   const Plan plan = make_plan(Network{}, parse_passes("all"));
   EXPECT_EQ(plan.depth(), 0U);
   EXPECT_EQ(plan.passes, parse_passes("all"));
-  EXPECT_EQ(plan.given_neurons, (Indices{0}));
+  EXPECT_EQ(plan.provenance.given_neurons, (Indices{0}));
 }
 
 // ---- unused -----------------------------------------------------------------------------------------------------
@@ -225,24 +225,25 @@ TEST(Merge, KeepsThePlanInOrderBesideIt) {
       {make_layer(1, {{{0, 1.0F}}, {{0, 1.0F}}}, {-0.5, {}}), make_layer(2, {{{0, 0.5F}, {1, 0.5F}}}, {-0.5, {}})});
   const Passes passes{.twins = true, .merge = true};
   const Plan plan = make_plan(network, passes);
-  ASSERT_TRUE(plan.in_order);
+  ASSERT_TRUE(plan.fallback);
   EXPECT_EQ(plan.passes, passes);
-  EXPECT_EQ(plan.in_order->passes, (Passes{.twins = true}));
+  EXPECT_EQ(plan.fallback->in_order->passes, (Passes{.twins = true}));
   EXPECT_EQ(plan.edges(), 2U);
-  EXPECT_EQ(plan.in_order->edges(), 3U);
-  ASSERT_EQ(plan.error_bounds.size(), 2U);
-  EXPECT_GT(plan.error_bounds[0], 0.0);
-  EXPECT_LT(plan.error_bounds[1], 1e-5);
+  EXPECT_EQ(plan.fallback->in_order->edges(), 3U);
+  ASSERT_EQ(plan.fallback->error_bounds.size(), 2U);
+  EXPECT_GT(plan.fallback->error_bounds[0], 0.0);
+  EXPECT_LT(plan.fallback->error_bounds[1], 1e-5);
 }
 
 TEST(Merge, BoundsGrowWithTheSumsAndTakeTheCapAsALimit) {
   // Every layer doubles: two twins, each reading both with weight 1.
   const Layer doubling = make_layer(2, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}}, {-0.25, {}});
   const Plan plan = make_plan(network_of(std::vector<Layer>(40, doubling)), {.twins = true, .merge = true});
-  ASSERT_EQ(plan.error_bounds.size(), 40U);
-  for (std::size_t k = 1; k < 20; ++k) EXPECT_GE(plan.error_bounds[k], 2 * plan.error_bounds[k - 1]);
-  EXPECT_GT(plan.error_bounds.back(), 2 * 32.0);
-  EXPECT_LT(plan.error_bounds.back(), 2 * 32.0 + 0.001);
+  ASSERT_EQ(plan.fallback->error_bounds.size(), 40U);
+  for (std::size_t k = 1; k < 20; ++k)
+    EXPECT_GE(plan.fallback->error_bounds[k], 2 * plan.fallback->error_bounds[k - 1]);
+  EXPECT_GT(plan.fallback->error_bounds.back(), 2 * 32.0);
+  EXPECT_LT(plan.fallback->error_bounds.back(), 2 * 32.0 + 0.001);
 }
 
 // ---- passes that stand aside ------------------------------------------------------------------------------------
@@ -256,24 +257,24 @@ TEST(Planner, PassesThatStandAsideSaySo) {
 
   Network network = network_of(twice(-0.5, 4.0F));
   EXPECT_EQ(make_plan(network, all).passes, all);
-  EXPECT_TRUE(make_plan(network, all).notes.empty());
+  EXPECT_TRUE(make_plan(network, all).provenance.notes.empty());
 
   network.cap = std::nullopt;
   Plan plan = make_plan(network, all);
   EXPECT_FALSE(plan.passes.saturated);
-  EXPECT_EQ(plan.notes, (std::vector<std::string>{"saturated stands aside: there is no cap"}));
+  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated stands aside: there is no cap"}));
 
   network.cap = 0.1;  // in fp32 another number, by which no image can be known to be at the cap
   plan = make_plan(network, {.saturated = true});
   EXPECT_FALSE(plan.passes.saturated);
-  EXPECT_EQ(plan.notes, (std::vector<std::string>{"saturated stands aside: the cap is no fp32 number"}));
+  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated stands aside: the cap is no fp32 number"}));
   EXPECT_FALSE(make_plan(network, all).passes.merge);
 
   network = network_of(twice(0.5, 4.0F), BiasRule::everywhere);
   plan = make_plan(network, all);
   EXPECT_EQ(plan.passes, (Passes{.twins = true, .unused = true, .saturated = true, .identical = true}));
-  EXPECT_EQ(plan.notes.size(), 2U);
-  EXPECT_FALSE(plan.in_order);
+  EXPECT_EQ(plan.provenance.notes.size(), 2U);
+  EXPECT_FALSE(plan.fallback);
 
   network = network_of(twice(-0.5, 0.25F));
   plan = make_plan(network, all);
@@ -282,7 +283,7 @@ TEST(Planner, PassesThatStandAsideSaySo) {
 
   plan = make_plan(network, {.merge = true});
   EXPECT_FALSE(plan.passes.merge);
-  EXPECT_EQ(plan.notes.size(), 1U);
+  EXPECT_EQ(plan.provenance.notes.size(), 1U);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class ReferenceEngine final : public Engine {
       for (Offset k = images_.offsets[image]; k < images_.offsets[image + 1]; ++k)
         rows_[image][images_.indices[k]] += images_.entry_value(k);
     }
-    if (plan_.passes.dead && plan_.dead_from == 0) settle_dead();
+    if (plan_.passes.dead && plan_.certificates.dead_from == 0) settle_dead();
   }
 
   Index advance(Index first, Index until) override {
@@ -104,8 +104,8 @@ class ReferenceEngine final : public Engine {
     });
     width_ = plan_.layers[number].outputs();
 
-    if (plan_.passes.dead && number + 1 >= plan_.dead_from) settle_dead();
-    if (plan_.passes.saturated && number + 1 >= plan_.saturated_from) {
+    if (plan_.passes.dead && number + 1 >= plan_.certificates.dead_from) settle_dead();
+    if (plan_.passes.saturated && number + 1 >= plan_.certificates.saturated_from) {
       for (Index image = 0; image < images_.rows; ++image)
         if (states_[image].kind == ImageState::Kind::undecided && width_ > 0 && all_equal(image, *plan_.cap))
           states_[image].kind = ImageState::Kind::saturated;

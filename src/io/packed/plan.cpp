@@ -42,15 +42,16 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   if ((record.passes | record.requested) >> kPassBits.size() != 0)
     file.fail("is corrupted: the plan has unknown passes");
   plan.passes = passes_of(record.passes);
-  plan.requested = passes_of(record.requested);
-  plan.dead_from = record.dead_from;
-  plan.saturated_from = record.saturated_from;
-  plan.given_edges = record.given_edges;
-  plan.network_digest = record.network_digest;
+  plan.provenance.requested = passes_of(record.requested);
+  plan.certificates.dead_from = record.dead_from;
+  plan.certificates.saturated_from = record.saturated_from;
+  plan.provenance.given_edges = record.given_edges;
+  plan.provenance.network_digest = record.network_digest;
   const std::size_t depth = record.layers;
-  if (record.given_neurons != kNone) plan.given_neurons = loader.now<Index>(record.given_neurons, depth + 1);
-  if (record.error_bounds != kNone) plan.error_bounds = loader.now<double>(record.error_bounds, depth);
-  if (record.notes != kNone) plan.notes = split_notes(loader.now<char>(record.notes, file.entry(record.notes).bytes));
+  if (record.given_neurons != kNone) plan.provenance.given_neurons = loader.now<Index>(record.given_neurons, depth + 1);
+  if (record.error_bounds != kNone) plan.fallback = Fallback{loader.now<double>(record.error_bounds, depth), nullptr};
+  if (record.notes != kNone)
+    plan.provenance.notes = split_notes(loader.now<char>(record.notes, file.entry(record.notes).bytes));
   for (const LayerRecord& layer : model.layer_records) {
     Array<Index> map;
     if (layer.expansion != kNone)
@@ -63,11 +64,12 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
 /// Compares the plan with what the file says about its network, in the header and in the description of its layers.
 void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan) {
   const packed::Header& header = file.header();
-  if (plan.network_digest != header.network_digest)
+  if (plan.provenance.network_digest != header.network_digest)
     file.fail(fmt::format("its plan was made for another network (digest {:016x}, expected {:016x})",
-                          plan.network_digest, header.network_digest));
-  if (plan.given_edges != header.edges)
-    file.fail(fmt::format("its plan is for {} edges, expected the network's {}", plan.given_edges, header.edges));
+                          plan.provenance.network_digest, header.network_digest));
+  if (plan.provenance.given_edges != header.edges)
+    file.fail(
+        fmt::format("its plan is for {} edges, expected the network's {}", plan.provenance.given_edges, header.edges));
   const ModelReader::Model network = reader.records(*file.find(Kind::network));
   if (network.bias_rule != plan.bias_rule || network.cap != plan.cap)
     file.fail("its plan has another bias rule or cap than its network");
@@ -76,7 +78,8 @@ void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan
     if (neurons.empty()) neurons.push_back(layer.weights.cols);
     neurons.push_back(layer.weights.rows);
   }
-  if (!neurons.empty() && neurons != plan.given_neurons) file.fail("its plan has other neurons than its network");
+  if (!neurons.empty() && neurons != plan.provenance.given_neurons)
+    file.fail("its plan has other neurons than its network");
 }
 
 void require(bool condition, const std::string& what) {
@@ -97,7 +100,7 @@ void check_same_neurons(const Plan& plan, const Plan& other, std::size_t k) {
 void check_expansion(const Plan& plan, std::size_t k) {
   const Array<Index>& map = plan.expansion[k];
   const Index stored = plan.layers[k].outputs();
-  const Index given = plan.given_neurons[k + 1];
+  const Index given = plan.provenance.given_neurons[k + 1];
   const std::string where = fmt::format("layer {}: ", k + 1);
   if (map.empty() && stored != given) throw std::invalid_argument(where + "its expansion is missing");
   if (!map.empty() && map.size() != given)
@@ -110,32 +113,35 @@ void check_expansion(const Plan& plan, std::size_t k) {
 /// Error bounds and the same plan without `merge` must be there with `merge`, and only then.
 void check_merge(const Plan& plan) {
   if (!plan.passes.merge) {
-    require(plan.error_bounds.empty() && !plan.in_order, "error bounds or a plan in order without the pass merge");
+    require(!plan.fallback, "error bounds or a plan in order without the pass merge");
     return;
   }
-  require(plan.in_order != nullptr, "the pass merge is in force, expected a plan in order");
-  require(plan.error_bounds.size() == plan.layers.size(), "expected one error bound for each layer");
-  require(std::all_of(plan.error_bounds.begin(), plan.error_bounds.end(), [](double e) { return e >= 0; }),
+  require(plan.fallback && plan.fallback->in_order, "the pass merge is in force, expected a plan in order");
+  require(plan.fallback->error_bounds.size() == plan.layers.size(), "expected one error bound for each layer");
+  require(std::all_of(plan.fallback->error_bounds.begin(), plan.fallback->error_bounds.end(),
+                      [](double e) { return e >= 0; }),
           "an error bound is not a number from 0 up");
-  const Plan& other = *plan.in_order;
+  const Plan& other = *plan.fallback->in_order;
   Passes passes = other.passes;
   passes.merge = true;
   require(!other.passes.merge && passes == plan.passes, "its plan in order has other passes");
-  require(other.given_neurons == plan.given_neurons && other.given_edges == plan.given_edges &&
-              other.network_digest == plan.network_digest && other.bias_rule == plan.bias_rule && other.cap == plan.cap,
+  require(other.provenance.given_neurons == plan.provenance.given_neurons &&
+              other.provenance.given_edges == plan.provenance.given_edges &&
+              other.provenance.network_digest == plan.provenance.network_digest && other.bias_rule == plan.bias_rule &&
+              other.cap == plan.cap,
           "its plan in order is one of another network");
   for (std::size_t k = 0; k < plan.layers.size(); ++k) check_same_neurons(plan, other, k);
 }
 
 /// Certificates are computed from the layers again, which takes a pass over the biases, and over degrees or weights.
 void check_certificates(const Plan& plan) {
-  require(plan.dead_from <= plan.depth() && plan.saturated_from <= plan.depth(),
+  require(plan.certificates.dead_from <= plan.depth() && plan.certificates.saturated_from <= plan.depth(),
           "a certificate begins after the last layer");
-  require(plan.dead_from >= planning::dead_from(plan.layers, plan.bias_rule),
+  require(plan.certificates.dead_from >= planning::dead_from(plan.layers, plan.bias_rule),
           "rows of zeros are said to stay zero earlier than they do");
-  if (plan.saturated_from == plan.depth()) return;
+  if (plan.certificates.saturated_from == plan.depth()) return;
   require(plan.cap && planning::certifiable_cap(*plan.cap), "rows are said to stay at a cap that cannot be certified");
-  require(plan.saturated_from >= planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap),
+  require(plan.certificates.saturated_from >= planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap),
           "rows at the cap are said to stay there earlier than they do");
 }
 
@@ -144,15 +150,17 @@ void check_certificates(const Plan& plan) {
 void check_plan(const Plan& plan) {
   const std::size_t depth = plan.layers.size();
   require(plan.expansion.size() == depth, "expected one expansion for each layer");
-  require(plan.given_neurons.size() == depth + 1, "expected the given neurons of the inputs and of each layer");
-  require(depth == 0 || *std::min_element(plan.given_neurons.begin(), plan.given_neurons.end()) > 0,
-          "a layer of no neurons");
-  require(depth == 0 || plan.given_neurons[0] == plan.inputs(), "its inputs are not those of the network");
+  require(plan.provenance.given_neurons.size() == depth + 1,
+          "expected the given neurons of the inputs and of each layer");
+  require(
+      depth == 0 || *std::min_element(plan.provenance.given_neurons.begin(), plan.provenance.given_neurons.end()) > 0,
+      "a layer of no neurons");
+  require(depth == 0 || plan.provenance.given_neurons[0] == plan.inputs(), "its inputs are not those of the network");
   parallel_for(depth, [&](std::size_t k) { check_expansion(plan, k); });
   require(!plan.passes.saturated || plan.cap, "images are retired at a cap that it does not have");
   check_certificates(plan);
   check_merge(plan);
-  if (plan.in_order) check_plan(*plan.in_order);
+  if (plan.fallback) check_plan(*plan.fallback->in_order);
 }
 
 Plan load_plan(const PackedFile& file) {
@@ -163,7 +171,8 @@ Plan load_plan(const PackedFile& file) {
   std::shared_ptr<Plan> in_order;
   if (const auto other = file.find(Kind::plan_in_order)) {
     in_order = std::make_shared<Plan>(plan_of(file, reader, *other));
-    plan.in_order = in_order;
+    if (!plan.fallback) plan.fallback.emplace();
+    plan.fallback->in_order = in_order;
   }
   reader.run(ProgressMode::never);
   if ((file.header().contents & packed::kNetwork) != 0) check_network(file, reader, plan);

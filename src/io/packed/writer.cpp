@@ -166,15 +166,15 @@ void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
   record.bias_everywhere = plan.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = plan.cap.value_or(0.0);
   record.passes = packed::pass_bits(plan.passes);
-  record.requested = packed::pass_bits(plan.requested);
-  record.dead_from = plan.dead_from;
-  record.saturated_from = plan.saturated_from;
-  record.given_edges = plan.given_edges;
-  record.network_digest = plan.network_digest;
-  record.given_neurons = add_array(std::span(plan.given_neurons));
-  if (!plan.error_bounds.empty()) record.error_bounds = add_array(std::span(plan.error_bounds));
+  record.requested = packed::pass_bits(plan.provenance.requested);
+  record.dead_from = plan.certificates.dead_from;
+  record.saturated_from = plan.certificates.saturated_from;
+  record.given_edges = plan.provenance.given_edges;
+  record.network_digest = plan.provenance.network_digest;
+  record.given_neurons = add_array(std::span(plan.provenance.given_neurons));
+  if (plan.fallback) record.error_bounds = add_array(std::span(plan.fallback->error_bounds));
   std::vector<std::byte> notes;
-  for (const std::string& note : plan.notes) {
+  for (const std::string& note : plan.provenance.notes) {
     const auto text = std::as_bytes(std::span(note.c_str(), note.size() + 1));
     notes.insert(notes.end(), text.begin(), text.end());
   }
@@ -185,7 +185,7 @@ void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
 void PackedWriter::add_plan(const Plan& plan) {
   check_plan(plan);
   add_plan_as(Kind::plan, plan);
-  if (plan.in_order) add_plan_as(Kind::plan_in_order, *plan.in_order);
+  if (plan.fallback) add_plan_as(Kind::plan_in_order, *plan.fallback->in_order);
   header_.contents |= packed::kPlan;
 }
 
@@ -260,7 +260,7 @@ void write_packed(const Path& path, const PackedParts& parts, ProgressMode progr
     if (parts.network) writer.add_network(*parts.network);
     if (parts.images) writer.add_images(*parts.images);
     if (parts.plan) writer.add_plan(*parts.plan);
-    if (parts.network && parts.plan && parts.plan->network_digest != writer.header().network_digest)
+    if (parts.network && parts.plan && parts.plan->provenance.network_digest != writer.header().network_digest)
       throw std::invalid_argument("the plan was made for another network");
   } catch (const std::invalid_argument& error) {
     throw DataError(path.string() + ": cannot write: " + error.what());

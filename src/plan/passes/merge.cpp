@@ -149,13 +149,14 @@ Plan merged(Plan plan) {
   plan.passes.merge = false;
   Plan result = plan;
   result.passes.merge = true;
+  result.fallback.emplace();
   Bounds bounds;
   for (std::size_t k = 0; k < plan.layers.size(); ++k) {
     result.layers[k].weights = merge_terms(plan.layers[k].weights);
     const double cap = plan.cap.value_or(kLargest);
-    result.error_bounds.push_back(pass_layer(plan.layers[k], result.layers[k].weights, cap, bounds));
+    result.fallback->error_bounds.push_back(pass_layer(plan.layers[k], result.layers[k].weights, cap, bounds));
   }
-  result.in_order = std::make_shared<const Plan>(std::move(plan));
+  result.fallback->in_order = std::make_shared<const Plan>(std::move(plan));
   return result;
 }
 

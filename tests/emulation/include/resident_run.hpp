@@ -38,7 +38,7 @@ class Run {
       const Layer& layer = plan.layers[k];
       stride_ = std::max(stride_, (layer.outputs() + 3) / 4 * 4);
       infos_.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
-                        plan.passes.merge ? static_cast<float>(plan.error_bounds[k]) : 0.0F,
+                        plan.passes.merge ? static_cast<float>(plan.fallback->error_bounds[k]) : 0.0F,
                         everywhere || layer.bias.max() <= 0});
     }
     chunk_stream_ = layout_.chunk_stream;
@@ -56,8 +56,8 @@ class Run {
              layout_.zero_slot,
              layout_.slots,
              {static_cast<float>(*plan.cap), everywhere},
-             plan.passes.dead ? plan.dead_from : kPassOff,
-             plan.passes.saturated ? plan.saturated_from : kPassOff,
+             plan.passes.dead ? plan.certificates.dead_from : kPassOff,
+             plan.passes.saturated ? plan.certificates.saturated_from : kPassOff,
              plan.passes.merge};
     control_.images = images_;
     control_.epoch = 1;

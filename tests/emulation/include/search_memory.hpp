@@ -17,7 +17,7 @@ class SearchMemory {
     if (!plan.passes.identical) return {};
     const Index mask = std::bit_ceil(images) - 1;
     const Index words = images / 32 + 1;
-    const Index zero_layers = plan.passes.dead ? std::max(plan.dead_from, 1U) - 1 : plan.depth();
+    const Index zero_layers = plan.passes.dead ? std::max(plan.certificates.dead_from, 1U) - 1 : plan.depth();
     for (auto& table : tables_) table.assign(2 * std::size_t{mask} + 2, 0);
     for (auto& hashes : hashes_) hashes.assign(images, 0);
     list_.resize(images);

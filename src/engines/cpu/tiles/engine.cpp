@@ -25,15 +25,9 @@ constexpr Index kMostStations = 40;                            ///< a phase of 2
 constexpr Index kFewestStations = 4;                           ///< a phase of 4 layers
 constexpr std::size_t kStationBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
 
-Index widest_output(const Plan& plan) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return width;
-}
-
 /// As many as the plan's depth has use for, within the memory that they may take.
 Index station_count(const Plan& plan) {
-  const std::size_t tile_bytes = std::max<std::size_t>(1, widest_output(plan) * kLaneBytes);
+  const std::size_t tile_bytes = std::max<std::size_t>(1, plan.max_outputs() * kLaneBytes);
   const auto most =
       static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, kFewestStations, kMostStations));
   const Phase phase(0, plan.depth(), most);
@@ -55,7 +49,7 @@ class OpenmpEngine final : public Engine {
       : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .states = {}, .multiply_once = {}},
         threads_(host_threads(options.threads)),
         may_overflow_(options.may_overflow) {
-    shared_.store.stride = std::size_t{widest_output(plan)} * kLanes<T>;
+    shared_.store.stride = std::size_t{plan.max_outputs()} * kLanes<T>;
     for (int thread = 0; thread < threads_; ++thread)
       runners_.push_back(std::make_unique<TileRunner<T>>(shared_, station_count(plan)));
   }
@@ -194,7 +188,7 @@ std::unique_ptr<Engine> make(const Plan& plan, const EngineOptions& options, std
 template <class T>
 std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index images) {
   const int threads = host_threads(options.threads);
-  const std::size_t slot_bytes = widest_output(plan) * kLaneBytes + sizeof(Roster<T>);
+  const std::size_t slot_bytes = plan.max_outputs() * kLaneBytes + sizeof(Roster<T>);
   return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, station_count(plan)) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(ImageState) + 2 * sizeof(Index));

@@ -70,9 +70,7 @@ TileRunner<T>::TileRunner(Shared<T>& shared, Index stations)
 
 template <class T>
 std::size_t TileRunner<T>::bytes(const Plan& plan, Index stations) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return ((std::size_t{stations} + 2) * width + plan.inputs()) * kLaneBytes;
+  return ((std::size_t{stations} + 2) * plan.max_outputs() + plan.inputs()) * kLaneBytes;
 }
 
 template <class T>

@@ -58,7 +58,7 @@ Watch Settler<T>::watch(Index layers_done) const {
 
 template <class T>
 bool Settler<T>::caps_stay(Index layers_done) const {
-  return plan_.passes.saturated && layers_done >= plan_.saturated_from;
+  return plan_.passes.saturated && layers_done >= plan_.certificates.saturated_from;
 }
 
 template <class T>
@@ -74,7 +74,7 @@ void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>
   if (plan_.passes.merge) return settle_merged(roster, layers_done, facts);
   const LaneMask zero = facts.zero & roster.lanes;
   alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
-  if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.dead_from))
+  if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.certificates.dead_from))
     leave(roster, zero, ImageState::Kind::dead, layers_done);
   if (caps_stay(layers_done)) leave(roster, facts.at_cap & roster.lanes, ImageState::Kind::saturated, layers_done);
 }
@@ -92,9 +92,9 @@ void Settler<T>::note_overflow(Roster<T>& roster, Index layers_done, LaneMask ov
 template <class T>
 void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
   const Layer& layer = plan_.layers[layers_done - 1];
-  const double bound = plan_.error_bounds[layers_done - 1];
+  const double bound = plan_.fallback->error_bounds[layers_done - 1];
   const double cap = plan_.cap.value_or(std::numeric_limits<double>::infinity());
-  const bool zeros_stay = layers_done >= plan_.dead_from;
+  const bool zeros_stay = layers_done >= plan_.certificates.dead_from;
   // By the rule non_zeros, a sum of zero gets no bias: a positive one does not prove that the image is alive.
   const bool positive_is_alive =
       plan_.bias_rule == BiasRule::everywhere || layer.outputs() == 0 || layer.bias.max() <= 0;

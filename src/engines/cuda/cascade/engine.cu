@@ -122,8 +122,8 @@ struct DeviceProgram {
                sums.data(),
                narrow<Index>(from.first.sums.size()),
                plan.depth(),
-               plan.passes.dead ? plan.dead_from : cascade::kNever,
-               plan.passes.saturated && plan.cap ? plan.saturated_from : cascade::kNever,
+               plan.passes.dead ? plan.certificates.dead_from : cascade::kNever,
+               plan.passes.saturated && plan.cap ? plan.certificates.saturated_from : cascade::kNever,
                activation_of(plan),
                division.columns,
                division.regions,
@@ -152,8 +152,7 @@ struct DeviceProgram {
 };
 
 Division division_for(const Plan& plan, const cudaDeviceProp& device) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
+  const Index width = plan.max_outputs();
   const Division division = divide(width, device);
   if (division.regions == 0)
     throw UsageError("cascade: a layer of " + std::to_string(width) +
@@ -383,9 +382,8 @@ std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options
   if (cuda::cuda_available(nullptr, options.device))
     (void)cuda::division_for(plan, cuda::device_properties(options.device));
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  const std::size_t survivors = std::size_t{images} * (sizeof(float) * (std::size_t{width} + 4) + sizeof(Index));
+  const std::size_t survivors =
+      std::size_t{images} * (sizeof(float) * (std::size_t{plan.max_outputs()} + 4) + sizeof(Index));
   return counts + survivors + cuda::DuplicateBuffers::device_bytes(plan, images, 1) +
          cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
 }

@@ -41,7 +41,7 @@ Activation activation_of(const Plan& plan, bool watched) {
 float error_bound_of(const Plan& plan, Index number) {
   if (!plan.passes.merge) return 0.0F;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return std::nextafter(static_cast<float>(plan.error_bounds.at(number)), kInfinity);
+  return std::nextafter(static_cast<float>(plan.fallback->error_bounds.at(number)), kInfinity);
 }
 
 bool LayerSource::fits(const Plan& plan, LayerFormat format, const EngineOptions& options) {

@@ -61,11 +61,7 @@ void check_storage(const ImageSet& images, Precision precision) {
 }
 
 /// Row lengths are whole 16-byte units.
-Index row_stride(const Plan& plan) {
-  Index width = 0;
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return (width + 3) / 4 * 4;
-}
+Index row_stride(const Plan& plan) { return (plan.max_outputs() + 3) / 4 * 4; }
 
 class ResidentEngine final : public Engine {
  public:

@@ -345,9 +345,7 @@ bool takes_bits(const Plan& plan) {
 }
 
 Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits) {
-  Index width = from_bits ? 0 : plan.inputs();
-  for (const Layer& layer : plan.layers) width = std::max(width, layer.outputs());
-  return width + shape.bank_groups();
+  return (from_bits ? plan.max_outputs() : plan.max_width()) + shape.bank_groups();
 }
 
 ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bool from_bits, bool may_be_uneven) {

@@ -40,7 +40,7 @@ std::vector<LayerInfo> layer_infos(const Plan& plan) {
     const Layer& layer = plan.layers[k];
     const bool plain = activation_of(plan).everywhere || layer.bias.max() <= 0;
     infos.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
-                     plan.error_bounds.empty() ? 0.0F : static_cast<float>(plan.error_bounds[k]), plain});
+                     plan.fallback ? static_cast<float>(plan.fallback->error_bounds[k]) : 0.0F, plain});
   }
   return infos;
 }
@@ -114,8 +114,8 @@ void DeviceLayout::upload(const ResidentLayout& layout, const Plan& plan, cudaSt
            layout.zero_slot,
            layout.slots,
            activation_of(plan),
-           plan.passes.dead ? plan.dead_from : kPassOff,
-           plan.passes.saturated && plan.cap ? plan.saturated_from : kPassOff,
+           plan.passes.dead ? plan.certificates.dead_from : kPassOff,
+           plan.passes.saturated && plan.cap ? plan.certificates.saturated_from : kPassOff,
            plan.passes.merge};
 }
 

@@ -183,17 +183,17 @@ void ActiveRows::reset() {
 }
 
 bool ActiveRows::may_retire(Index layers_done) const {
-  return (plan_.passes.dead && layers_done >= plan_.dead_from) ||
-         (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from) ||
+  return (plan_.passes.dead && layers_done >= plan_.certificates.dead_from) ||
+         (plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.certificates.saturated_from) ||
          looks_for_duplicates(layers_done);
 }
 
 void ActiveRows::retire(Index layers_done) {
   if (rows_ == 0) return;
   const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
-  const bool dead = (plan_.passes.dead || plan_.passes.merge) && layers_done >= plan_.dead_from;
-  const bool saturated =
-      plan_.passes.saturated && plan_.cap && layers_done > 0 && layers_done >= plan_.saturated_from && width > 0;
+  const bool dead = (plan_.passes.dead || plan_.passes.merge) && layers_done >= plan_.certificates.dead_from;
+  const bool saturated = plan_.passes.saturated && plan_.cap && layers_done > 0 &&
+                         layers_done >= plan_.certificates.saturated_from && width > 0;
   Counters* counters = layers_done == 0 ? nullptr : counters_.data() + (layers_done - 1);
   retire_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), dead, saturated,
                                                                    counters == nullptr ? 0 : layers_done - 1, counters);

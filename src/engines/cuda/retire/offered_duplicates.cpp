@@ -11,7 +11,9 @@ namespace {
 std::uint32_t row_mask_for(Index images) { return std::bit_ceil(std::max(images, Index{1})) - 1; }
 
 /// Behind layers zero_layers and on, rows of zeros are retired at once.
-Index zero_layers_of(const Plan& plan) { return plan.passes.dead ? std::max(plan.dead_from, 1U) - 1 : plan.depth(); }
+Index zero_layers_of(const Plan& plan) {
+  return plan.passes.dead ? std::max(plan.certificates.dead_from, 1U) - 1 : plan.depth();
+}
 
 Index zero_words_for(Index images) { return images / 32 + 1; }
 
