@@ -6,7 +6,7 @@
 #include "core/host_memory.hpp"
 #include "engines/cpu/tiles/inputs.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
-#include "engines/cpu/tiles/settler.hpp"
+#include "engines/cpu/tiles/retirer.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn::tiles {

@@ -1,4 +1,4 @@
-#include "engines/cpu/tiles/settler.hpp"
+#include "engines/cpu/tiles/retirer.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "engines/cpu/tiles/dispatch.hpp"
-#include "engines/cpu/tiles/settler.hpp"
+#include "engines/cpu/tiles/retirer.hpp"
 #include "engines/image_states.hpp"
 #include "support/networks.hpp"
 
