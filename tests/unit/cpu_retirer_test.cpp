@@ -15,8 +15,8 @@ namespace {
 
 using tiles::lane_bit;
 using tiles::LaneFacts;
+using tiles::LaneMap;
 using tiles::LaneMask;
-using tiles::Roster;
 using Kind = ImageState::Kind;
 
 constexpr double kBound = 0.1;
@@ -28,13 +28,13 @@ struct Row {
   float lowest = -9;
 };
 
-class MergedSettling : public ::testing::Test {
+class MergedRetirement : public ::testing::Test {
  protected:
-  MergedSettling() {
+  MergedRetirement() {
     states_.reset(kImages, true);
     for (Index lane = 0; lane < kImages; ++lane) {
-      roster_.images[lane] = lane;
-      roster_.lanes |= lane_bit(lane);
+      lane_map_.images[lane] = lane;
+      lane_map_.lanes |= lane_bit(lane);
     }
   }
 
@@ -48,7 +48,7 @@ class MergedSettling : public ::testing::Test {
   }
 
   /// Settles after a layer with these rows in the lanes, the others being well alive.
-  void settle(Index layers_done, std::initializer_list<Row> rows) {
+  void retire(Index layers_done, std::initializer_list<Row> rows) {
     LaneFacts<float> facts{};
     Index lane = 0;
     for (Index i = 0; i < tiles::kLanes<float>; ++i) facts.highest[i] = 5;
@@ -59,7 +59,7 @@ class MergedSettling : public ::testing::Test {
       if (row.lowest >= kCap) facts.at_cap |= lane_bit(lane);
       ++lane;
     }
-    settler_.settle(roster_, layers_done, facts);
+    retirer_.retire(lane_map_, layers_done, facts);
   }
   Kind kind(Index image) const { return states_.states[image].kind; }
 
@@ -67,85 +67,85 @@ class MergedSettling : public ::testing::Test {
   static constexpr Row kAlive{5};
   Plan plan_ = plan_with_bounds();
   tiles::ImageStates states_;
-  Roster<float> roster_;
-  tiles::Settler<float> settler_{plan_, *tiles::portable_kernels<float>(), states_};
+  LaneMap<float> lane_map_;
+  tiles::Retirer<float> retirer_{plan_, *tiles::portable_kernels<float>(), states_};
 };
 
-TEST_F(MergedSettling, DeathNeedsTheMargin) {
-  settle(1, {{-0.11F}, {-0.09F}, {0.09F}, {0.11F}});
+TEST_F(MergedRetirement, DeathNeedsTheMargin) {
+  retire(1, {{-0.11F}, {-0.09F}, {0.09F}, {0.11F}});
   EXPECT_EQ(kind(0), Kind::dead);
   EXPECT_EQ(kind(1), Kind::borderline);  // all zero, but perhaps not in the given order
   EXPECT_EQ(kind(2), Kind::undecided);   // perhaps all zero in the given order
   EXPECT_EQ(kind(3), Kind::undecided);
-  EXPECT_EQ(roster_.lanes, lane_bit(2) | lane_bit(3));
-  EXPECT_EQ(roster_.unsure, lane_bit(2));
-  EXPECT_EQ(settler_.alive()[0], 2);
+  EXPECT_EQ(lane_map_.lanes, lane_bit(2) | lane_bit(3));
+  EXPECT_EQ(lane_map_.unsure, lane_bit(2));
+  EXPECT_EQ(retirer_.alive()[0], 2);
 }
 
-TEST_F(MergedSettling, WhoProvesAliveWasAliveBefore) {
-  settle(1, {{0.05F}, {0.05F}, {0.05F}, kAlive});
-  settle(2, {{0.5F}, {-0.5F}, {0.05F}, {-0.5F}});
+TEST_F(MergedRetirement, WhoProvesAliveWasAliveBefore) {
+  retire(1, {{0.05F}, {0.05F}, {0.05F}, kAlive});
+  retire(2, {{0.5F}, {-0.5F}, {0.05F}, {-0.5F}});
   EXPECT_EQ(kind(0), Kind::undecided);
-  EXPECT_EQ(roster_.unsure, lane_bit(2));
+  EXPECT_EQ(lane_map_.unsure, lane_bit(2));
   EXPECT_EQ(kind(1), Kind::borderline);  // nobody knows since when
   EXPECT_EQ(states_.borderline_at[1], 2U);
   EXPECT_EQ(kind(3), Kind::dead);
-  settle(plan_.depth(), {kAlive, kAlive, {0.05F}, kAlive});
+  retire(plan_.depth(), {kAlive, kAlive, {0.05F}, kAlive});
   EXPECT_EQ(kind(0), Kind::undecided);  // a category
   EXPECT_EQ(kind(2), Kind::borderline);
 }
 
-TEST_F(MergedSettling, SaturationNeedsTheMargin) {
-  settle(1, {{40, 32.05F}, {40, 32.2F}, {0.05F}, kAlive});
+TEST_F(MergedRetirement, SaturationNeedsTheMargin) {
+  retire(1, {{40, 32.05F}, {40, 32.2F}, {0.05F}, kAlive});
   EXPECT_EQ(kind(0), Kind::undecided);
   EXPECT_EQ(kind(1), Kind::saturated);
-  settle(2, {{40, 32.2F}, kAlive, {40, 33}, kAlive});
+  retire(2, {{40, 32.2F}, kAlive, {40, 33}, kAlive});
   EXPECT_EQ(kind(0), Kind::saturated);
   EXPECT_EQ(kind(2), Kind::saturated);  // unsure once, but alive now and hence before
-  EXPECT_EQ(settler_.saturated()[1], 1);
-  EXPECT_EQ(settler_.saturated()[2], 2);
+  EXPECT_EQ(retirer_.saturated()[1], 1);
+  EXPECT_EQ(retirer_.saturated()[2], 2);
 }
 
-TEST_F(MergedSettling, NothingIsKnownBehindABoundAsLargeAsTheCap) {
+TEST_F(MergedRetirement, NothingIsKnownAfterABoundAsLargeAsTheCap) {
   plan_.fallback->error_bounds[3] = 33;
-  settle(4, {{40, 32.5F}, kAlive, {-1}, {-50}});
+  retire(4, {{40, 32.5F}, kAlive, {-1}, {-50}});
   EXPECT_EQ(kind(0), Kind::undecided);  // but that it is alive
   EXPECT_EQ(kind(1), Kind::borderline);
   EXPECT_EQ(kind(2), Kind::borderline);
   EXPECT_EQ(kind(3), Kind::dead);
 }
 
-TEST_F(MergedSettling, PositiveBiasProvesNothing) {
+TEST_F(MergedRetirement, PositiveBiasProvesNothing) {
   plan_.layers[1].bias.uniform = 0.3;  // which a sum of zero does not get
-  settle(2, {{0.5F}});
-  EXPECT_EQ(roster_.unsure & 1U, 1U);
+  retire(2, {{0.5F}});
+  EXPECT_EQ(lane_map_.unsure & 1U, 1U);
 }
 
-TEST_F(MergedSettling, CopiesAndMovesKeepDoubts) {
-  roster_.unsure = lane_bit(0);
+TEST_F(MergedRetirement, DuplicatesAndMovesKeepDoubts) {
+  lane_map_.unsure = lane_bit(0);
   alignas(tiles::kLaneBytes) std::array<float, tiles::kLanes<float>> tile{1, 2, 1, 3};
-  settler_.settle_equal(roster_, tile.data(), 1, 4);
+  retirer_.retire_duplicates(lane_map_, tile.data(), 1, 4);
   EXPECT_EQ(kind(2), Kind::undecided);  // the rows are equal, but it is surely alive
-  roster_.unsure |= lane_bit(2);
-  settler_.settle_equal(roster_, tile.data(), 1, 8);
+  lane_map_.unsure |= lane_bit(2);
+  retirer_.retire_duplicates(lane_map_, tile.data(), 1, 8);
   EXPECT_EQ(kind(2), Kind::duplicate);
-  EXPECT_EQ(roster_.lanes, lane_bit(0) | lane_bit(1) | lane_bit(3));
-  EXPECT_EQ(roster_.unsure, lane_bit(0));
-  EXPECT_EQ(roster_.shared, lane_bit(0));
+  EXPECT_EQ(lane_map_.lanes, lane_bit(0) | lane_bit(1) | lane_bit(3));
+  EXPECT_EQ(lane_map_.unsure, lane_bit(0));
+  EXPECT_EQ(lane_map_.representatives, lane_bit(0));
 
-  Roster<float> other;
-  other.take(31, roster_, 0);
+  LaneMap<float> other;
+  other.take(31, lane_map_, 0);
   EXPECT_EQ(other.images[31], 0U);
   EXPECT_EQ(other.lanes, lane_bit(31));
   EXPECT_EQ(other.unsure, lane_bit(31));
-  EXPECT_EQ(other.shared, lane_bit(31));
-  EXPECT_EQ(roster_.lanes, lane_bit(1) | lane_bit(3));
-  EXPECT_EQ(roster_.unsure | roster_.shared, 0U);
+  EXPECT_EQ(other.representatives, lane_bit(31));
+  EXPECT_EQ(lane_map_.lanes, lane_bit(1) | lane_bit(3));
+  EXPECT_EQ(lane_map_.unsure | lane_map_.representatives, 0U);
 
   LaneFacts<float> dying{};
   for (float& highest : dying.highest) highest = -1;
   dying.zero = tiles::kAllLanes<float>;
-  settler_.settle(other, 5, dying);
+  retirer_.retire(other, 5, dying);
   const Outcome outcome = resolve(states_.states);
   EXPECT_EQ(outcome.borderline, (std::vector<Index>{0, 2}));
 }

@@ -21,20 +21,21 @@ namespace {
 
 using namespace tiles;  // NOLINT(google-build-using-namespace): this file is the front of it
 
-constexpr Index kMostStations = 40;                            ///< a phase of 2048 layers
-constexpr Index kFewestStations = 4;                           ///< a phase of 4 layers
-constexpr std::size_t kStationBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
+constexpr Index kMostCompactionPoints = 40;                    ///< a phase of 2048 layers
+constexpr Index kFewestCompactionPoints = 4;                   ///< a phase of 4 layers
+constexpr std::size_t kWaitingBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
 
 /// As many as the plan's depth has use for, within the memory that they may take.
-Index station_count(const Plan& plan) {
+Index compaction_point_count(const Plan& plan) {
   const std::size_t tile_bytes = std::max<std::size_t>(1, plan.max_outputs() * kLaneBytes);
-  const auto most =
-      static_cast<Index>(std::clamp<std::size_t>(kStationBytes / tile_bytes, kFewestStations, kMostStations));
+  const auto most = static_cast<Index>(
+      std::clamp<std::size_t>(kWaitingBytes / tile_bytes, kFewestCompactionPoints, kMostCompactionPoints));
   const Phase phase(0, plan.depth(), most);
-  return std::min(most, static_cast<Index>(std::count(phase.is_station.begin(), phase.is_station.end(), true)));
+  return std::min(
+      most, static_cast<Index>(std::count(phase.is_compaction_point.begin(), phase.is_compaction_point.end(), true)));
 }
 
-bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), station_count(plan)).until < plan.depth(); }
+bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), compaction_point_count(plan)).until < plan.depth(); }
 
 /// Threads write full tiles but for one each.
 template <class T>
@@ -51,14 +52,14 @@ class OpenmpEngine final : public Engine {
         may_overflow_(options.may_overflow) {
     shared_.store.stride = std::size_t{plan.max_outputs()} * kLanes<T>;
     for (int thread = 0; thread < threads_; ++thread)
-      runners_.push_back(std::make_unique<TileRunner<T>>(shared_, station_count(plan)));
+      runners_.push_back(std::make_unique<TileRunner<T>>(shared_, compaction_point_count(plan)));
   }
 
   void load(const ImageSet& images) override {
     shared_.inputs.load(images);
     shared_.multiply_once = common_factors<T>(shared_.plan, images);
     for (const auto& runner : runners_) runner->load();
-    if (shared_.store.rosters.size() != slot_count<T>(loaded(), threads_)) drop_store();
+    if (shared_.store.lane_maps.size() != slot_count<T>(loaded(), threads_)) drop_store();
     if (needs_store(shared_.plan)) make_store();
     reset();
   }
@@ -67,12 +68,12 @@ class OpenmpEngine final : public Engine {
     shared_.states.reset(loaded(), shared_.plan.passes.merge, may_overflow_);
     shared_.store.occupied.clear();
     shared_.store.next_unused = 0;
-    for (const auto& runner : runners_) runner->settler().reset();
+    for (const auto& runner : runners_) runner->retirer().reset();
     layers_done_ = 0;
   }
 
   Index advance(Index first, Index until) override {
-    const Phase phase(first, until, station_count(shared_.plan));
+    const Phase phase(first, until, compaction_point_count(shared_.plan));
     Store<T>& store = shared_.store;
     if (phase.until < shared_.plan.depth()) make_store();
     const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
@@ -86,15 +87,15 @@ class OpenmpEngine final : public Engine {
   }
 
   Outcome outcome() override {
-    if (layers_done_ == 0) settle_zero_inputs();
+    if (layers_done_ == 0) retire_zero_inputs();
     Outcome outcome = resolve(shared_.states.states);
     outcome.alive.assign(shared_.plan.depth(), 0);
     for (const auto& runner : runners_) {
-      const Settler<T>& settler = runner->settler();
+      const Retirer<T>& retirer = runner->retirer();
       std::int64_t saturated = 0;
       for (Index layer = 0; layer < shared_.plan.depth(); ++layer) {
-        saturated += settler.saturated()[layer];
-        outcome.alive[layer] += settler.alive()[layer] + saturated;
+        saturated += retirer.saturated()[layer];
+        outcome.alive[layer] += retirer.alive()[layer] + saturated;
       }
     }
     for (const Index image : outcome.borderline) {  // the run in the given order counts them
@@ -107,7 +108,7 @@ class OpenmpEngine final : public Engine {
 
   std::vector<double> activations() override {
     if (layers_done_ == 0) return inputs();
-    if (shared_.store.rosters.empty()) {  // the last layer's rows were not kept: once more, keeping them
+    if (shared_.store.lane_maps.empty()) {  // the last layer's rows were not kept: once more, keeping them
       make_store();
       reset();
       for (Index layer = 0; layer < shared_.plan.depth();) layer = advance(layer, shared_.plan.depth());
@@ -116,10 +117,10 @@ class OpenmpEngine final : public Engine {
     std::vector<double> all(std::size_t{loaded()} * width, 0.0);
     const auto row = [&](Index image) { return all.begin() + static_cast<std::ptrdiff_t>(std::size_t{image} * width); };
     for (const Index slot : shared_.store.occupied) {
-      const Roster<T>& roster = shared_.store.rosters[slot];
+      const LaneMap<T>& lane_map = shared_.store.lane_maps[slot];
       const T* tile = shared_.store.slot(slot);
-      for_each_lane(roster.lanes, [&](Index lane) {
-        for (Index j = 0; j < width; ++j) row(roster.images[lane])[j] = tile[std::size_t{j} * kLanes<T> + lane];
+      for_each_lane(lane_map.lanes, [&](Index lane) {
+        for (Index j = 0; j < width; ++j) row(lane_map.images[lane])[j] = tile[std::size_t{j} * kLanes<T> + lane];
       });
     }
     for (Index image = 0; image < loaded(); ++image) {
@@ -137,13 +138,13 @@ class OpenmpEngine final : public Engine {
 
   void make_store() {
     Store<T>& store = shared_.store;
-    if (!store.rosters.empty()) return;
+    if (!store.lane_maps.empty()) return;
     const std::size_t slots = slot_count<T>(loaded(), threads_);
     store.memory = HostMemory<T>(slots * store.stride);
-    store.rosters.resize(slots);
+    store.lane_maps.resize(slots);
   }
   void drop_store() {
-    shared_.store.rosters.clear();
+    shared_.store.lane_maps.clear();
     shared_.store.memory = {};
   }
 
@@ -156,7 +157,7 @@ class OpenmpEngine final : public Engine {
     return all;
   }
 
-  void settle_zero_inputs() {  // without layers, the categories are the images with a non-zero
+  void retire_zero_inputs() {  // without layers, the categories are the images with a non-zero
     const CsrMatrix rows = shared_.inputs.images().to_csr();
     for (Index image = 0; image < rows.rows; ++image)
       if (rows.degree(image) == 0) shared_.states.states[image].kind = ImageState::Kind::dead;
@@ -188,8 +189,8 @@ std::unique_ptr<Engine> make(const Plan& plan, const EngineOptions& options, std
 template <class T>
 std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index images) {
   const int threads = host_threads(options.threads);
-  const std::size_t slot_bytes = plan.max_outputs() * kLaneBytes + sizeof(Roster<T>);
-  return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, station_count(plan)) +
+  const std::size_t slot_bytes = plan.max_outputs() * kLaneBytes + sizeof(LaneMap<T>);
+  return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, compaction_point_count(plan)) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(ImageState) + 2 * sizeof(Index));
 }

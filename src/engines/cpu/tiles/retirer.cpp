@@ -25,7 +25,7 @@ bool equal_lanes(const T* tile, Index neurons, Index a, Index b) {
 
 void ImageStates::reset(Index images, bool merge, bool may_overflow) {
   states.assign(images, ImageState{});
-  copies.assign(images, 1);
+  multiplicity.assign(images, 1);
   borderline_at.assign(merge ? images : 0, 0);
   overflow_at.assign(may_overflow ? images : 0, kNoOverflow);
 }
@@ -36,7 +36,7 @@ Index ImageStates::owner_of(Index image) const {
 }
 
 template <class T>
-Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, ImageStates& states)
+Retirer<T>::Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& states)
     : plan_(plan),
       kernels_(kernels),
       states_(states),
@@ -44,45 +44,46 @@ Settler<T>::Settler(const Plan& plan, const Kernels<T>& kernels, ImageStates& st
       saturated_(std::size_t{plan.depth()} + 1) {}
 
 template <class T>
-void Settler<T>::reset() {
+void Retirer<T>::reset() {
   std::fill(alive_.begin(), alive_.end(), 0);
   std::fill(saturated_.begin(), saturated_.end(), 0);
 }
 
 template <class T>
-Watch Settler<T>::watch(Index layers_done) const {
+Watch Retirer<T>::watch(Index layers_done) const {
   if (!states_.overflow_at.empty()) return Watch::all;
   if (plan_.passes.merge) return Watch::margins;
   return caps_stay(layers_done) ? Watch::caps : Watch::zeros;
 }
 
 template <class T>
-bool Settler<T>::caps_stay(Index layers_done) const {
+bool Retirer<T>::caps_stay(Index layers_done) const {
   return plan_.passes.saturated && layers_done >= plan_.certificates.saturated_from;
 }
 
 template <class T>
-std::int64_t Settler<T>::images_in(const Roster<T>& roster, LaneMask lanes) const {
+std::int64_t Retirer<T>::images_in(const LaneMap<T>& lane_map, LaneMask lanes) const {
   std::int64_t images = std::popcount(lanes);
-  for_each_lane(lanes & roster.shared, [&](Index lane) { images += states_.copies[roster.images[lane]] - 1; });
+  for_each_lane(lanes & lane_map.representatives,
+                [&](Index lane) { images += states_.multiplicity[lane_map.images[lane]] - 1; });
   return images;
 }
 
 template <class T>
-void Settler<T>::settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
-  note_overflow(roster, layers_done, facts.overflowed & roster.lanes & ~roster.overflowed);
-  if (plan_.passes.merge) return settle_merged(roster, layers_done, facts);
-  const LaneMask zero = facts.zero & roster.lanes;
-  alive_[layers_done - 1] += images_in(roster, roster.lanes & ~zero);
+void Retirer<T>::retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts) {
+  note_overflow(lane_map, layers_done, facts.overflowed & lane_map.lanes & ~lane_map.overflowed);
+  if (plan_.passes.merge) return retire_merged(lane_map, layers_done, facts);
+  const LaneMask zero = facts.zero & lane_map.lanes;
+  alive_[layers_done - 1] += images_in(lane_map, lane_map.lanes & ~zero);
   if (layers_done == plan_.depth() || (plan_.passes.dead && layers_done >= plan_.certificates.dead_from))
-    leave(roster, zero, ImageState::Kind::dead, layers_done);
-  if (caps_stay(layers_done)) leave(roster, facts.at_cap & roster.lanes, ImageState::Kind::saturated, layers_done);
+    leave(lane_map, zero, ImageState::Kind::dead, layers_done);
+  if (caps_stay(layers_done)) leave(lane_map, facts.at_cap & lane_map.lanes, ImageState::Kind::saturated, layers_done);
 }
 
 template <class T>
-void Settler<T>::note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed) {
-  for_each_lane(overflowed, [&](Index lane) { states_.overflow_at[roster.images[lane]] = layers_done - 1; });
-  roster.overflowed |= overflowed;
+void Retirer<T>::note_overflow(LaneMap<T>& lane_map, Index layers_done, LaneMask overflowed) {
+  for_each_lane(overflowed, [&](Index lane) { states_.overflow_at[lane_map.images[lane]] = layers_done - 1; });
+  lane_map.overflowed |= overflowed;
 }
 
 /// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
@@ -90,7 +91,7 @@ void Settler<T>::note_overflow(Roster<T>& roster, Index layers_done, LaneMask ov
 /// the end, nobody knows since when, and the given order has to tell. An image is also given up where the bound has
 /// grown so large that nothing can be proven of it.
 template <class T>
-void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts) {
+void Retirer<T>::retire_merged(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts) {
   const Layer& layer = plan_.layers[layers_done - 1];
   const double bound = plan_.fallback->error_bounds[layers_done - 1];
   const double cap = plan_.cap.value_or(std::numeric_limits<double>::infinity());
@@ -101,69 +102,70 @@ void Settler<T>::settle_merged(Roster<T>& roster, Index layers_done, const LaneF
   LaneMask dead = 0;
   LaneMask saturated = 0;
   LaneMask borderline = 0;
-  for_each_lane(roster.lanes, [&](Index lane) {
+  for_each_lane(lane_map.lanes, [&](Index lane) {
     const LaneMask bit = lane_bit(lane);
     const double highest = facts.highest[lane];
     if (zeros_stay && highest <= -bound) {
-      ((roster.unsure & bit) != 0 ? borderline : dead) |= bit;
+      ((lane_map.unsure & bit) != 0 ? borderline : dead) |= bit;
     } else if (caps_stay(layers_done) && (facts.at_cap & bit) != 0 && facts.lowest[lane] >= cap + bound) {
       saturated |= bit;
     } else if (positive_is_alive && highest > bound) {
-      roster.unsure &= ~bit;
+      lane_map.unsure &= ~bit;
     } else {
-      roster.unsure |= bit;
+      lane_map.unsure |= bit;
       if ((facts.zero & bit) != 0 || bound >= cap || layers_done == plan_.depth()) borderline |= bit;
     }
   });
-  alive_[layers_done - 1] += images_in(roster, roster.lanes & ~dead & ~borderline);
-  leave(roster, dead, ImageState::Kind::dead, layers_done);
-  leave(roster, saturated, ImageState::Kind::saturated, layers_done);
-  leave(roster, borderline, ImageState::Kind::borderline, layers_done);
+  alive_[layers_done - 1] += images_in(lane_map, lane_map.lanes & ~dead & ~borderline);
+  leave(lane_map, dead, ImageState::Kind::dead, layers_done);
+  leave(lane_map, saturated, ImageState::Kind::saturated, layers_done);
+  leave(lane_map, borderline, ImageState::Kind::borderline, layers_done);
 }
 
 template <class T>
-void Settler<T>::leave(Roster<T>& roster, LaneMask lanes, ImageState::Kind kind, Index layers_done) {
+void Retirer<T>::leave(LaneMap<T>& lane_map, LaneMask lanes, ImageState::Kind kind, Index layers_done) {
   if (lanes == 0) return;
-  if (kind == ImageState::Kind::saturated) saturated_[layers_done] += images_in(roster, lanes);
+  if (kind == ImageState::Kind::saturated) saturated_[layers_done] += images_in(lane_map, lanes);
   for_each_lane(lanes, [&](Index lane) {
-    const Index image = roster.images[lane];
+    const Index image = lane_map.images[lane];
     states_.states[image].kind = kind;
     if (kind == ImageState::Kind::borderline) states_.borderline_at[image] = layers_done;
   });
-  roster.leave(lanes);
+  lane_map.leave(lanes);
 }
 
 template <class T>
-void Settler<T>::settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done) {
-  if (!plan_.passes.identical || layers_done < std::max(roster.next_search, kFirstSearch)) return;
-  roster.next_search = 2 * layers_done;
-  const LaneMask searched = roster.lanes & ~roster.overflowed;
+void Retirer<T>::retire_duplicates(LaneMap<T>& lane_map, const T* tile, Index neurons, Index layers_done) {
+  if (!plan_.passes.identical || layers_done < std::max(lane_map.next_search, kFirstSearch)) return;
+  lane_map.next_search = 2 * layers_done;
+  const LaneMask searched = lane_map.lanes & ~lane_map.overflowed;
   if (std::popcount(searched) < 2) return;
   std::array<std::uint32_t, kLanes<T>> hashes{};
   kernels_.hash_lanes(tile, neurons, hashes.data());
   for_each_lane(searched, [&](Index lane) {
-    const LaneMask alike = (roster.unsure & lane_bit(lane)) != 0 ? roster.unsure : ~roster.unsure;
-    for (LaneMask before = searched & roster.lanes & alike & (lane_bit(lane) - 1); before != 0; before &= before - 1) {
+    const LaneMask alike = (lane_map.unsure & lane_bit(lane)) != 0 ? lane_map.unsure : ~lane_map.unsure;
+    for (LaneMask before = searched & lane_map.lanes & alike & (lane_bit(lane) - 1); before != 0;
+         before &= before - 1) {
       const auto owner = static_cast<Index>(std::countr_zero(before));
       if (hashes[owner] != hashes[lane] || !equal_lanes(tile, neurons, owner, lane)) continue;
-      become_copy(roster, lane, owner);
-      roster.next_search = layers_done + 1;
+      become_duplicate(lane_map, lane, owner);
+      lane_map.next_search = layers_done + 1;
       return;
     }
   });
 }
 
 template <class T>
-void Settler<T>::become_copy(Roster<T>& roster, Index lane, Index owner) {
-  const Index image = roster.images[lane];
-  const Index owner_image = roster.images[owner];
+void Retirer<T>::become_duplicate(LaneMap<T>& lane_map, Index lane, Index owner) {
+  const Index image = lane_map.images[lane];
+  const Index owner_image = lane_map.images[owner];
   states_.states[image] = {ImageState::Kind::duplicate, owner_image};
-  states_.copies[owner_image] += states_.copies[image];
-  roster.shared |= lane_bit(owner);
-  roster.leave(lane_bit(lane));
+  states_.multiplicity[owner_image] += states_.multiplicity[image];
+  lane_map.representatives |= lane_bit(owner);
+  lane_map.leave(lane_bit(lane));
 }
 
-template class Settler<float>;
-template class Settler<double>;
+template class Retirer<float>;
+template class Retirer<double>;
 
 }  // namespace spdnn::tiles

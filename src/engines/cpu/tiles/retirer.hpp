@@ -20,27 +20,27 @@ inline LaneMask lane_bit(Index lane) { return LaneMask{1} << lane; }
 
 /// Which images are in the lanes of a tile, and what is known of them.
 template <class T>
-struct Roster {
+struct LaneMap {
   std::array<Index, kLanes<T>> images{};
-  LaneMask lanes = 0;       ///< lanes with an undecided image; the others hold leftovers
-  LaneMask shared = 0;      ///< of these, the images that stand for copies as well
-  LaneMask unsure = 0;      ///< with `merge`: images that may be all zero in the given order of summation
-  LaneMask overflowed = 0;  ///< images with a sum, in this layer or before, that was not finite
-  Index next_search = 0;    ///< the layer before which to look for equal images next
-  Offset waste = 0;         ///< terms summed for empty lanes since the last move
+  LaneMask lanes = 0;            ///< lanes with an undecided image; the others hold leftovers
+  LaneMask representatives = 0;  ///< of these, the images that stand for copies as well
+  LaneMask unsure = 0;           ///< with `merge`: images that may be all zero in the given order of summation
+  LaneMask overflowed = 0;       ///< images with a sum, in this layer or before, that was not finite
+  Index next_search = 0;         ///< the layer before which to look for equal images next
+  Offset waste = 0;              ///< terms summed for empty lanes since the last move
 
-  /// Takes over the image in another roster's lane `from` into the empty lane `to`.
-  void take(Index to, Roster& other, Index from) {
+  /// Takes over the image in another lane_map's lane `from` into the empty lane `to`.
+  void take(Index to, LaneMap& other, Index from) {
     images[to] = other.images[from];
     lanes |= lane_bit(to);
-    shared |= (other.shared >> from & 1U) << to;
+    representatives |= (other.representatives >> from & 1U) << to;
     unsure |= (other.unsure >> from & 1U) << to;
     overflowed |= (other.overflowed >> from & 1U) << to;
     other.leave(lane_bit(from));
   }
   void leave(LaneMask leaving) {
     lanes &= ~leaving;
-    shared &= ~leaving;
+    representatives &= ~leaving;
     unsure &= ~leaving;
     overflowed &= ~leaving;
   }
@@ -50,7 +50,7 @@ struct Roster {
 /// thread.
 struct ImageStates {
   std::vector<ImageState> states;
-  std::vector<Index> copies;         ///< how many images each undecided image stands for, itself included
+  std::vector<Index> multiplicity;   ///< how many images each undecided image stands for, itself included
   std::vector<Index> borderline_at;  ///< with `merge`: the layers after which a borderline image was given up
 
   std::vector<Index> overflow_at;  ///< where overflow is looked for: each image's first layer with it
@@ -61,21 +61,21 @@ struct ImageStates {
 
 /// Decides, for one thread, what becomes of the images of a tile when a layer is through, and counts them.
 template <class T>
-class Settler {
+class Retirer {
  public:
-  Settler(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
+  Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
   void reset();
 
   /// What the layer that comes to `layers_done` has to watch.
   Watch watch(Index layers_done) const;
   /// Images all zero or all at the cap leave as far as the certificates allow.
-  void settle(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
+  void retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts);
   /// With `identical`, where a search is due: makes copies of all images but the first of each group with equal rows.
   /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a copy and its owner must
   /// come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where that
   /// is worthwhile. A search is followed by another soon where it found something, else after as many layers again, so
   /// that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand layers.
-  void settle_equal(Roster<T>& roster, const T* tile, Index neurons, Index layers_done);
+  void retire_duplicates(LaneMap<T>& lane_map, const T* tile, Index neurons, Index layers_done);
 
   /// Images not all zero after each layer, less those that were settled as saturated before it.
   const std::vector<std::int64_t>& alive() const { return alive_; }
@@ -84,11 +84,11 @@ class Settler {
 
  private:
   bool caps_stay(Index layers_done) const;
-  void note_overflow(Roster<T>& roster, Index layers_done, LaneMask overflowed);
-  void settle_merged(Roster<T>& roster, Index layers_done, const LaneFacts<T>& facts);
-  void leave(Roster<T>& roster, LaneMask lanes, ImageState::Kind kind, Index layers_done);
-  void become_copy(Roster<T>& roster, Index lane, Index owner);
-  std::int64_t images_in(const Roster<T>& roster, LaneMask lanes) const;
+  void note_overflow(LaneMap<T>& lane_map, Index layers_done, LaneMask overflowed);
+  void retire_merged(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts);
+  void leave(LaneMap<T>& lane_map, LaneMask lanes, ImageState::Kind kind, Index layers_done);
+  void become_duplicate(LaneMap<T>& lane_map, Index lane, Index owner);
+  std::int64_t images_in(const LaneMap<T>& lane_map, LaneMask lanes) const;
 
   const Plan& plan_;
   const Kernels<T>& kernels_;

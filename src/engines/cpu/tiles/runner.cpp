@@ -13,7 +13,9 @@ namespace {
 /// Moving lanes costs about as much per neuron as so many terms of its sum.
 constexpr Offset kMoveCost = 8;
 
-Index station_after(Index offset) { return offset == 0 ? 1 : offset + std::max<Index>(1, std::bit_floor(offset) / 4); }
+Index next_compaction_point(Index offset) {
+  return offset == 0 ? 1 : offset + std::max<Index>(1, std::bit_floor(offset) / 4);
+}
 
 template <class T>
 std::size_t tile_size(Index neurons) {
@@ -25,8 +27,8 @@ Index neurons_before(const Plan& plan, Index layer) {
 }
 
 template <class T>
-Offset empty_lanes(const Roster<T>& roster) {
-  return static_cast<Offset>(std::popcount(~roster.lanes & kAllLanes<T>));
+Offset empty_lanes(const LaneMap<T>& lane_map) {
+  return static_cast<Offset>(std::popcount(~lane_map.lanes & kAllLanes<T>));
 }
 
 template <class T>
@@ -50,27 +52,27 @@ LayerTask<T> task_of(const Plan& plan, Index layer, bool multiply_once) {
 
 }  // namespace
 
-Phase::Phase(Index first_layer, Index limit, Index stations) : first(first_layer), until(first_layer) {
-  is_station.assign(std::size_t{limit - first} + 1, false);
-  is_station[0] = true;
-  for (Index station = 0; station < stations && until < limit; ++station) {
-    until = std::min(first + station_after(until - first), limit);
-    is_station[until - first] = true;
+Phase::Phase(Index first_layer, Index limit, Index compaction_points) : first(first_layer), until(first_layer) {
+  is_compaction_point.assign(std::size_t{limit - first} + 1, false);
+  is_compaction_point[0] = true;
+  for (Index compaction_point = 0; compaction_point < compaction_points && until < limit; ++compaction_point) {
+    until = std::min(first + next_compaction_point(until - first), limit);
+    is_compaction_point[until - first] = true;
   }
 }
 
 template <class T>
-TileRunner<T>::TileRunner(Shared<T>& shared, Index stations)
-    : shared_(shared), settler_(shared.plan, shared.kernels, shared.states) {
+TileRunner<T>::TileRunner(Shared<T>& shared, Index compaction_points)
+    : shared_(shared), retirer_(shared.plan, shared.kernels, shared.states) {
   const std::size_t tile = shared.store.stride;
-  const std::size_t count = std::size_t{stations} + 2;  // and the input and output of a step
+  const std::size_t count = std::size_t{compaction_points} + 2;  // and the input and output of a step
   memory_ = HostMemory<T>(count * tile);
   for (std::size_t i = count; i-- > 0;) free_.push_back(memory_.data() + i * tile);
 }
 
 template <class T>
-std::size_t TileRunner<T>::bytes(const Plan& plan, Index stations) {
-  return ((std::size_t{stations} + 2) * plan.max_outputs() + plan.inputs()) * kLaneBytes;
+std::size_t TileRunner<T>::bytes(const Plan& plan, Index compaction_points) {
+  return ((std::size_t{compaction_points} + 2) * plan.max_outputs() + plan.inputs()) * kLaneBytes;
 }
 
 template <class T>
@@ -88,15 +90,15 @@ void TileRunner<T>::run(const Phase& phase, std::atomic<Index>& next, Index coun
   waiting_.assign(std::size_t{phase.until - phase.first} + 1, Tile{});
   for (Index i = next++; i < count; i = next++) {
     if (phase.first == 0)
-      descend(first_tile(i), 0, true);
+      run_tile(input_tile(i), 0, true);
     else
-      descend(stored_tile(shared_.store.occupied[i]), phase.first, false);
+      run_tile(stored_tile(shared_.store.occupied[i]), phase.first, false);
   }
   flush();
 }
 
 template <class T>
-auto TileRunner<T>::first_tile(Index number) -> Tile {
+auto TileRunner<T>::input_tile(Index number) -> Tile {
   const InputTiles& inputs = shared_.inputs;
   const Index first = number * kLanes<T>;
   const Index count = std::min(kLanes<T>, inputs.images().images() - first);
@@ -118,36 +120,36 @@ auto TileRunner<T>::first_tile(Index number) -> Tile {
 
 template <class T>
 auto TileRunner<T>::stored_tile(Index slot) const -> Tile {
-  Tile tile{shared_.store.rosters[slot]};
+  Tile tile{shared_.store.lane_maps[slot]};
   tile.data = shared_.store.slot(slot);
   tile.slot = slot;
   return tile;
 }
 
-/// Runs the tile's layers until its images wait, are stored or are settled. `admitted`: the tile need not ask at the
-/// station before `layer` again.
+/// Runs the tile's layers until its images wait, are stored or are settled. `compacted`: the tile need not ask at the
+/// compaction_point before `layer` again.
 template <class T>
-void TileRunner<T>::descend(Tile tile, Index layer, bool admitted) {
-  for (;; admitted = false) {
+void TileRunner<T>::run_tile(Tile tile, Index layer, bool compacted) {
+  for (;; compacted = false) {
     if (tile.lanes == 0) return release(tile);
-    if (layer == phase_->until) return emit(tile);
-    if (!admitted && phase_->is_station[layer - phase_->first] && !admit(tile, layer)) return;
+    if (layer == phase_->until) return finish_phase(tile);
+    if (!compacted && phase_->is_compaction_point[layer - phase_->first] && !compact(tile, layer)) return;
     step(tile, layer++);
   }
 }
 
-/// At a station: true when the tile goes on, false when its images wait.
+/// At a compaction_point: true when the tile goes on, false when its images wait.
 template <class T>
-bool TileRunner<T>::admit(Tile& tile, Index layer) {
+bool TileRunner<T>::compact(Tile& tile, Index layer) {
   const Index neurons = neurons_before(shared_.plan, layer);
-  settler_.settle_equal(tile, tile.data, neurons, layer);
+  retirer_.retire_duplicates(tile, tile.data, neurons, layer);
   Tile& waiting = waiting_[layer - phase_->first];
-  if (flushing_ ? waiting.lanes == 0 : !worth_waiting(tile, layer)) return true;
+  if (flushing_ ? waiting.lanes == 0 : !worth_compacting(tile, layer)) return true;
   if (waiting.lanes == 0) {
     waiting = tile;
     return false;
   }
-  fill_up(waiting, tile, neurons);
+  fill_empty_lanes(waiting, tile, neurons);
   if (waiting.lanes == kAllLanes<T>) std::swap(waiting, tile);
   if (waiting.lanes == 0) release(waiting);
   if (tile.lanes == kAllLanes<T>) return true;
@@ -157,7 +159,7 @@ bool TileRunner<T>::admit(Tile& tile, Index layer) {
 
 /// Has the tile wasted on empty lanes what a move would cost? Then it would waste about as much again.
 template <class T>
-bool TileRunner<T>::worth_waiting(const Tile& tile, Index layer) const {
+bool TileRunner<T>::worth_compacting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
   Offset waste = tile.waste;
   if (layer == phase_->first) waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
@@ -166,7 +168,7 @@ bool TileRunner<T>::worth_waiting(const Tile& tile, Index layer) const {
 
 /// Moves as many images as fit from `source` to the empty lanes of `target`.
 template <class T>
-void TileRunner<T>::fill_up(Tile& target, Tile& source, Index neurons) {
+void TileRunner<T>::fill_empty_lanes(Tile& target, Tile& source, Index neurons) {
   std::array<std::uint8_t, kLanes<T>> from{};
   std::array<std::uint8_t, kLanes<T>> to{};
   Index count = 0;
@@ -190,27 +192,27 @@ void TileRunner<T>::step(Tile& tile, Index layer) {
   task.output = free_.back();
   free_.pop_back();
   LaneFacts<T> facts;
-  shared_.kernels.layer[static_cast<std::size_t>(settler_.watch(layer + 1))](task, facts);
+  shared_.kernels.layer[static_cast<std::size_t>(retirer_.watch(layer + 1))](task, facts);
   release(tile);
   tile.data = task.output;
   tile.bits = nullptr;
   tile.waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
-  settler_.settle(tile, layer + 1, facts);
+  retirer_.retire(tile, layer + 1, facts);
 }
 
 /// At the end of the phase, where rows are kept: only full tiles are written, the others wait.
 template <class T>
-void TileRunner<T>::emit(Tile tile) {
-  if (shared_.store.rosters.empty()) return release(tile);
+void TileRunner<T>::finish_phase(Tile tile) {
+  if (shared_.store.lane_maps.empty()) return release(tile);
   const Index neurons = neurons_before(shared_.plan, phase_->until);
-  settler_.settle_equal(tile, tile.data, neurons, phase_->until);
+  retirer_.retire_duplicates(tile, tile.data, neurons, phase_->until);
   Tile& waiting = waiting_.back();
   if (tile.lanes != kAllLanes<T>) {
     if (waiting.lanes == 0) {
       waiting = tile;
       return;
     }
-    fill_up(waiting, tile, neurons);
+    fill_empty_lanes(waiting, tile, neurons);
     if (waiting.lanes != kAllLanes<T>) return release(tile);
     std::swap(waiting, tile);
     if (waiting.lanes == 0) release(waiting);
@@ -229,19 +231,19 @@ void TileRunner<T>::write(Tile& tile) {
   }
   std::memcpy(shared_.store.slot(slot), tile.data,
               tile_size<T>(neurons_before(shared_.plan, phase_->until)) * sizeof(T));
-  shared_.store.rosters[slot] = tile;
+  shared_.store.lane_maps[slot] = tile;
   stored_.push_back(slot);
   release(tile);
 }
 
 template <class T>
 void TileRunner<T>::release(Tile& tile) {
-  if (tile.slot != kNone)
+  if (tile.slot != kNoSlot)
     free_slots_.push_back(tile.slot);
   else if (tile.data != nullptr && tile.data != reinterpret_cast<T*>(input_.data()))
     free_.push_back(tile.data);
   tile.data = nullptr;
-  tile.slot = kNone;
+  tile.slot = kNoSlot;
 }
 
 /// No more tiles will come: those that wait go on, the earliest first, and take along those they meet.
@@ -253,7 +255,7 @@ void TileRunner<T>::flush() {
     while (waiting.lanes != 0) {
       const Tile tile = waiting;
       waiting = Tile{};
-      descend(tile, layer, true);
+      run_tile(tile, layer, true);
     }
   }
   if (waiting_.back().lanes != 0) write(waiting_.back());

@@ -11,18 +11,18 @@
 
 namespace spdnn::tiles {
 
-inline constexpr Index kNone = ~Index{0};
+inline constexpr Index kNoSlot = ~Index{0};
 
-/// Where undecided images stay between phases: one buffer of tiles, each slot with its roster. Made only where there
+/// Where undecided images stay between phases: one buffer of tiles, each slot with its lane_map. Made only where there
 /// are several phases, and touched only as far as images are undecided. A thread that has read a slot may write another
 /// tile into it, so one buffer is enough.
 template <class T>
 struct Store {
   HostMemory<T> memory;
-  std::size_t stride = 0;          ///< values to a slot
-  std::vector<Roster<T>> rosters;  ///< one a slot; none: rows are not kept
-  std::vector<Index> occupied;     ///< slots, in no order
-  std::atomic<Index> next_unused;  ///< slots from here on were never written since reset
+  std::size_t stride = 0;             ///< values to a slot
+  std::vector<LaneMap<T>> lane_maps;  ///< one a slot; none: rows are not kept
+  std::vector<Index> occupied;        ///< slots, in no order
+  std::atomic<Index> next_unused;     ///< slots from here on were never written since reset
   T* slot(Index number) const { return memory.data() + number * stride; }
 };
 
@@ -41,52 +41,53 @@ struct Shared {
 struct Phase {
   Index first = 0;
   Index until = 0;
-  std::vector<bool> is_station;  ///< by layer - first
+  std::vector<bool> is_compaction_point;  ///< by layer - first
 
   /// Stations lie before each of the first eight layers, then four to an octave, as images die early. The phase ends
-  /// where it would have more than `stations` of them, each of which may keep a tile.
-  Phase(Index first_layer, Index limit, Index stations);
+  /// where it would have more than `compaction_points` of them, each of which may keep a tile.
+  Phase(Index first_layer, Index limit, Index compaction_points);
 };
 
 /// One thread's way of running a phase: it takes a tile of images through all layers before it touches the next, so
 /// that activations stay in its cache and weights are read once a tile. Where images have left a tile and its empty
-/// lanes cost more than moving the others would, the tile waits at the next station until later ones fill it up.
+/// lanes cost more than moving the others would, the tile waits at the next compaction_point until later ones fill it
+/// up.
 template <class T>
 class TileRunner {
  public:
-  TileRunner(Shared<T>& shared, Index stations);
+  TileRunner(Shared<T>& shared, Index compaction_points);
   /// Makes room for the first layer's inputs of the images now loaded.
   void load();
   /// Takes inputs (tiles of images, or positions in `occupied`) from the counter until there are none below `count`.
   void run(const Phase& phase, std::atomic<Index>& next, Index count);
 
-  Settler<T>& settler() { return settler_; }
+  Retirer<T>& retirer() { return retirer_; }
   const std::vector<Index>& stored() const { return stored_; }  ///< slots written by the last run
 
   /// Bytes of one thread's tiles.
-  static std::size_t bytes(const Plan& plan, Index stations);
+  static std::size_t bytes(const Plan& plan, Index compaction_points);
 
  private:
-  struct Tile : Roster<T> {
+  struct Tile : LaneMap<T> {
     T* data = nullptr;               ///< null while the images are bits
-    Index slot = kNone;              ///< where `data` lies in the store
+    Index slot = kNoSlot;            ///< where `data` lies in the store
     const LaneMask* bits = nullptr;  ///< the images before layer 0
   };
 
-  Tile first_tile(Index number);
+  Tile input_tile(Index number);
   Tile stored_tile(Index slot) const;
-  void descend(Tile tile, Index layer, bool admitted);
-  bool admit(Tile& tile, Index layer);
-  bool worth_waiting(const Tile& tile, Index layer) const;
-  void fill_up(Tile& target, Tile& source, Index neurons);
+  void run_tile(Tile tile, Index layer, bool compacted);
+  bool compact(Tile& tile, Index layer);
+  bool worth_compacting(const Tile& tile, Index layer) const;
+  void fill_empty_lanes(Tile& target, Tile& source, Index neurons);
   void step(Tile& tile, Index layer);
-  void emit(Tile tile);
+  void finish_phase(Tile tile);
   void write(Tile& tile);
   void release(Tile& tile);
   void flush();
 
   Shared<T>& shared_;
-  Settler<T> settler_;
+  Retirer<T> retirer_;
   HostMemory<T> memory_;
   HostMemory<std::byte> input_;  ///< one tile of the first layer's inputs, as bits or as numbers
   std::vector<T*> free_;         ///< tiles of memory_ not in use
