@@ -1,7 +1,7 @@
 // The kernels of the `cascade` engine, run on the CPU: what they compute, on machines without a device too. The fp64
 // reference says what it must be; sums are exact.
 
-#include "cascade_trip.hpp"
+#include "cascade_run.hpp"
 
 namespace spdnn::cuda::cascade {
 namespace {

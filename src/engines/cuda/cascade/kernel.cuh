@@ -21,7 +21,7 @@
 // results/h200/roofline.md has the account. With nothing merged and all images alive, at 1024 neurons, ncu saw shared
 // memory 83 % busy.
 
-#include "engines/cuda/cascade/images.cuh"
+#include "engines/cuda/cascade/survivors.cuh"
 #include "engines/cuda/cascade/tables.cuh"
 
 namespace spdnn::cuda::cascade {

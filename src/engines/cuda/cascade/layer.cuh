@@ -2,7 +2,7 @@
 
 // One layer of the `cascade` engine on a set of images in shared memory; mapping and cost stand in kernel.cuh.
 
-#include "engines/cuda/cascade/set.cuh"
+#include "engines/cuda/cascade/wave.cuh"
 
 namespace spdnn::cuda::cascade {
 

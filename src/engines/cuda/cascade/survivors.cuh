@@ -2,7 +2,7 @@
 
 // How images of the `cascade` engine go from one launch to the next.
 
-#include "engines/cuda/cascade/set.cuh"
+#include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
 
 namespace spdnn::cuda::cascade {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cascade_trip.hpp"
+#include "cascade_run.hpp"
 #include "colliding_rows.hpp"
 
 namespace spdnn::cuda::cascade {
