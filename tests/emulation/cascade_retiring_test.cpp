@@ -28,14 +28,14 @@ TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
       for (Index layers = 1; layers <= plan.depth(); ++layers) {
         SCOPED_TRACE(::testing::Message() << passes << ", ordered " << ordered << ", " << layers << " layers");
         reference->advance(layers - 1, layers);
-        Trip trip(plan, images, {32, 4, 16, 2});
-        trip.run(layers);
-        ASSERT_EQ(trip.activations(layers), reference->activations());
+        CascadeRun cascade_run(plan, images, {32, 4, 16, 2});
+        cascade_run.run(layers);
+        ASSERT_EQ(cascade_run.activations(layers), reference->activations());
         if (layers < plan.depth()) continue;
         const Outcome expected = reference->outcome();
         EXPECT_LT(expected.alive[0], expected.alive[1]);
-        EXPECT_EQ(trip.categories(), expected.categories);
-        EXPECT_EQ(trip.alive(), expected.alive);
+        EXPECT_EQ(cascade_run.categories(), expected.categories);
+        EXPECT_EQ(cascade_run.alive(), expected.alive);
       }
     }
   }
@@ -48,10 +48,10 @@ TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
   const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
   reference->load(images);
   testing::run_through(*reference, plan.depth());
-  Trip trip(plan, images, {32, 4, 16, 3});
-  trip.run(plan.depth());
-  EXPECT_EQ(trip.activations(plan.depth()), reference->activations());
-  EXPECT_EQ(trip.duplicates(), 1U);  // of the row that the hash's place in the table names
+  CascadeRun cascade_run(plan, images, {32, 4, 16, 3});
+  cascade_run.run(plan.depth());
+  EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations());
+  EXPECT_EQ(cascade_run.duplicates(), 1U);  // of the row that the hash's place in the table names
 }
 
 /// Every neuron reads one input, or the neuron of its number, so often.
@@ -75,9 +75,9 @@ void check_every_layer(const Plan& plan, const ImageSet& images, const Division&
   reference->load(images);
   for (Index layers = 1; layers <= plan.depth(); ++layers) {
     reference->advance(layers - 1, layers);
-    Trip trip(plan, images, division);
-    trip.run(layers);
-    EXPECT_EQ(trip.activations(layers), reference->activations()) << layers << " layers";
+    CascadeRun cascade_run(plan, images, division);
+    cascade_run.run(layers);
+    EXPECT_EQ(cascade_run.activations(layers), reference->activations()) << layers << " layers";
   }
 }
 

@@ -31,14 +31,14 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
             SCOPED_TRACE(::testing::Message() << width << " neurons, " << count << " images, " << passes << ", "
                                               << division.columns << " columns, " << layers << " layers");
             reference->advance(layers - 1, layers);
-            Trip trip(plan, images, division);
-            trip.run(layers);
-            ASSERT_EQ(trip.activations(layers), reference->activations());
+            CascadeRun cascade_run(plan, images, division);
+            cascade_run.run(layers);
+            ASSERT_EQ(cascade_run.activations(layers), reference->activations());
             if (layers < plan.depth()) continue;
             const Outcome expected = reference->outcome();
-            EXPECT_EQ(trip.categories(), expected.categories);
-            EXPECT_EQ(trip.alive(), expected.alive);
-            duplicates += trip.duplicates();
+            EXPECT_EQ(cascade_run.categories(), expected.categories);
+            EXPECT_EQ(cascade_run.alive(), expected.alive);
+            duplicates += cascade_run.duplicates();
             live += expected.categories.size();
           }
         }
@@ -59,8 +59,8 @@ TEST(EmulatedCascade, TheTableRoundsAsTheLayerDoes) {
   const Plan plan = make_plan(network, parse_passes("dead"));
   const ImageSet images = make_images(200, 96);
   for (Index layers = 2; layers <= plan.depth(); ++layers) {
-    Trip by_table(plan, images, {32, 4, 16, 3});
-    Trip by_sums(plan, images, {32, 4, 16, 3}, Layer1::by_sums);
+    CascadeRun by_table(plan, images, {32, 4, 16, 3});
+    CascadeRun by_sums(plan, images, {32, 4, 16, 3}, Layer1::by_sums);
     by_table.run(layers);
     by_sums.run(layers);
     EXPECT_EQ(by_table.activations(layers), by_sums.activations(layers)) << layers << " layers";

@@ -264,13 +264,13 @@ void check_layer(const CascadeProgram& program, const Plan& plan, Index number) 
   ASSERT_EQ(layer.inputs, given.inputs());
   ASSERT_EQ(layer.outputs, given.outputs());
   EXPECT_EQ(layer.weight, given.weights.value);
-  EXPECT_EQ(layer.plain != 0, plan.bias_rule == BiasRule::everywhere || given.bias.max() <= 0);
-  EXPECT_EQ(layer.biases == CascadeLayer::kNone, given.bias.values.empty());
+  EXPECT_EQ(layer.bias_always != 0, plan.bias_rule == BiasRule::everywhere || given.bias.max() <= 0);
+  EXPECT_EQ(layer.biases == CascadeLayer::kUniform, given.bias.values.empty());
   Offset most = 0;
   for (Index neuron = 0; neuron < layer.outputs; ++neuron) most = std::max(most, given.weights.degree(neuron));
   EXPECT_EQ(layer.degree, number == 0 || layer.pairs > 0 ? 0 : most);
   for (Index neuron = 0; neuron < layer.outputs; ++neuron) {
-    const float bias = layer.biases == CascadeLayer::kNone ? layer.bias : program.biases.at(layer.biases + neuron);
+    const float bias = layer.biases == CascadeLayer::kUniform ? layer.bias : program.biases.at(layer.biases + neuron);
     EXPECT_EQ(bias, static_cast<float>(given.bias[neuron]));
     if (number == 0) continue;
     std::vector<Index> terms;
@@ -278,7 +278,7 @@ void check_layer(const CascadeProgram& program, const Plan& plan, Index number) 
       const std::uint32_t pair = program.terms.at(layer.terms * 4 + neuron);
       for (Index k = 0; k < layer.pairs; ++k) terms.insert(terms.end(), {pair & 0xffffU, pair >> 16U});
     } else {
-      terms.resize(layer.degrees == CascadeLayer::kNone ? layer.degree : program.degrees.at(layer.degrees + neuron));
+      terms.resize(layer.degrees == CascadeLayer::kUniform ? layer.degree : program.degrees.at(layer.degrees + neuron));
       for (Index t = 0; t < terms.size(); ++t) {
         const std::size_t chunk = layer.terms + t / 8 * std::size_t{layer.outputs} + neuron;
         terms[t] = program.terms.at(chunk * 4 + t % 8 / 2) >> t % 2 * 16 & 0xffffU;
@@ -330,8 +330,8 @@ TEST(CascadeProgram, KeepsTheTermsOfEveryNeuronInOrder) {
       check_layer(program, plan, number);
       EXPECT_EQ(program.layers[number].pairs, pairs[number]) << "layer " << number;
     }
-    EXPECT_NE(program.layers[1].degrees, CascadeLayer::kNone);
-    EXPECT_EQ(program.layers[2].degrees, CascadeLayer::kNone);
+    EXPECT_NE(program.layers[1].degrees, CascadeLayer::kUniform);
+    EXPECT_EQ(program.layers[2].degrees, CascadeLayer::kUniform);
   }
 }
 

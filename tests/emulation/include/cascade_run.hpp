@@ -25,9 +25,9 @@ struct Division {
 enum class Layer1 { as_compiled, by_sums };
 
 /// A compiled plan, and images on the way through it.
-class Trip {
+class CascadeRun {
  public:
-  Trip(const Plan& plan, const ImageSet& images, const Division& division, Layer1 layer_1 = Layer1::as_compiled)
+  CascadeRun(const Plan& plan, const ImageSet& images, const Division& division, Layer1 layer_1 = Layer1::as_compiled)
       : plan_(plan), images_(images.images()), division_(division), compiled_(compile_cascade(plan)) {
     const Index region_floats = division.columns * ((compiled_.width + 3) / 4 * 4);
     shared_bytes_ = sizeof(Shared) + std::size_t{division.regions} * region_floats * sizeof(float);
@@ -38,8 +38,8 @@ class Trip {
                 compiled_.first.sums.data(),
                 static_cast<Index>(compiled_.first.sums.size()),
                 plan.depth(),
-                plan.passes.dead ? plan.certificates.dead_from : kNever,
-                plan.passes.saturated ? plan.certificates.saturated_from : kNever,
+                plan.passes.dead ? plan.certificates.dead_from : kNoLayer,
+                plan.passes.saturated ? plan.certificates.saturated_from : kNoLayer,
                 {static_cast<float>(*plan.cap), plan.bias_rule == BiasRule::everywhere},
                 division.columns,
                 division.regions,
@@ -50,7 +50,7 @@ class Trip {
     for (auto& rows : rows_) rows.resize(std::size_t{images_} * stride_);
     for (auto& ids : ids_) ids.resize(images_);
     by_layer_at_ = images_ / 32 + 1;
-    results_.resize((by_layer_at_ + plan.depth() * sizeof(LayerCount) / sizeof(Index) + 3) / 4 * 4);
+    results_.resize((by_layer_at_ + plan.depth() * sizeof(LayerTally) / sizeof(Index) + 3) / 4 * 4);
     handed_over_.assign(results_.size(), 0xabababab);
     search_ = memory_.begin(plan, images_, &done_, &duplicates_);
   }
@@ -63,30 +63,30 @@ class Trip {
     emulation::launch((images_ + counting_.tile - 1) / counting_.tile, kCountThreads, counting_.shared_bytes(),
                       [&] { count_kernel(counting_); });
     Index next[2] = {0, 0};
-    Batch batch{};
-    batch.counts = counts_.data();
-    batch.stride = std::size_t{32} * counting_.neuron_slices;
-    batch.images = images_;
-    batch.by_layer = reinterpret_cast<LayerCount*>(results_.data() + by_layer_at_);
-    batch.counted = &counted_;
-    batch.categories = results_.data();
-    batch.until = std::min(until, division_.second);
-    batch.out = survivors(0);
-    batch.next = &next[0];
-    batch.search = search_;
-    batch.search.endings = nullptr;
-    if (until <= division_.second) batch.results = results();
-    launch(batch);
+    LaunchArgs args{};
+    args.counts = counts_.data();
+    args.stride = std::size_t{32} * counting_.neuron_slices;
+    args.images = images_;
+    args.by_layer = reinterpret_cast<LayerTally*>(results_.data() + by_layer_at_);
+    args.counted = &counted_;
+    args.categories = results_.data();
+    args.until = std::min(until, division_.second);
+    args.out = survivors(0);
+    args.next = &next[0];
+    args.search = search_;
+    args.search.endings = nullptr;
+    if (until <= division_.second) args.results = results();
+    launch(args);
     last_ = 0;
     if (until <= division_.second) return;
-    batch.in = survivors(0);
-    batch.out = survivors(1);
-    batch.first = division_.second;
-    batch.until = until;
-    batch.next = &next[1];
-    batch.search = search_;
-    batch.results = results();
-    launch(batch);
+    args.in = survivors(0);
+    args.out = survivors(1);
+    args.first = division_.second;
+    args.until = until;
+    args.next = &next[1];
+    args.search = search_;
+    args.results = results();
+    launch(args);
     last_ = 1;
   }
 
@@ -105,7 +105,7 @@ class Trip {
 
   std::vector<std::int64_t> alive() const {
     Outcome outcome;
-    add_layer_counts(reinterpret_cast<const LayerCount*>(handed_over_.data() + by_layer_at_), counted_, plan_.depth(),
+    add_layer_counts(reinterpret_cast<const LayerTally*>(handed_over_.data() + by_layer_at_), counted_, plan_.depth(),
                      outcome);
     return outcome.alive;
   }
@@ -142,10 +142,10 @@ class Trip {
             static_cast<Index>(by_layer_at_ * sizeof(Index)), &counted_, &done_};
   }
 
-  void launch(const Batch& batch) {
-    emulation::launch(kBlocks, kThreads, shared_bytes_, [&] { cascade_kernel(program_, batch); });
+  void launch(const LaunchArgs& args) {
+    emulation::launch(kBlocks, kThreads, shared_bytes_, [&] { cascade_kernel(program_, args); });
     listed_ = static_cast<std::uint32_t>(done_);
-    EXPECT_EQ(done_ >> 32U, batch.results.to != nullptr ? kBlocks : 0);
+    EXPECT_EQ(done_ >> 32U, args.results.to != nullptr ? kBlocks : 0);
   }
 
   static constexpr unsigned kBlocks = 3;
@@ -156,8 +156,8 @@ class Trip {
   CascadeProgram compiled_;
   std::size_t shared_bytes_ = 0;
   Index stride_ = 0;
-  Program program_{};
-  Counting counting_{};
+  ProgramView program_{};
+  CountingArgs counting_{};
   std::vector<std::uint8_t> counts_;
   std::vector<std::uint32_t> state_;
   std::vector<float> rows_[2];

@@ -22,7 +22,7 @@ namespace spdnn::cuda::cascade {
 inline constexpr Index kCountThreads = 256;
 
 /// CountedLayer on the device, and the images that it counts.
-struct Counting {
+struct CountingArgs {
   const Index* input_starts;
   const Index* input_values;
   const Index* class_starts;
@@ -48,7 +48,7 @@ struct Counting {
   std::size_t shared_bytes() const { return std::size_t{tile} * (4 * std::size_t{bits_pitch()} + counts_pitch()); }
 };
 
-__device__ inline void stage_bits(const Counting& c, Index first, std::uint32_t* bits) {
+__device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint32_t* bits) {
   auto* to = reinterpret_cast<std::uint64_t*>(bits);
   const Index pitch = c.image_pairs + 1;
   const Index lanes = c.image_pairs > 64 ? kCountThreads : c.image_pairs > 16 ? 64 : 16;
@@ -89,7 +89,7 @@ __device__ inline void add_words(const std::uint32_t (&words)[4], std::uint32_t 
   }
 }
 
-__device__ inline void count_words(const Counting& c, const std::uint32_t* bits, std::uint8_t* classes) {
+__device__ inline void count_words(const CountingArgs& c, const std::uint32_t* bits, std::uint8_t* classes) {
   for (Index item = threadIdx.x; item < c.class_slices * c.tile; item += kCountThreads) {
     const Index slice = item % c.class_slices;
     const Index image = item / c.class_slices;
@@ -105,7 +105,7 @@ __device__ inline void count_words(const Counting& c, const std::uint32_t* bits,
   }
 }
 
-__device__ inline void count_bits(const Counting& c, const std::uint32_t* bits, std::uint8_t* classes) {
+__device__ inline void count_bits(const CountingArgs& c, const std::uint32_t* bits, std::uint8_t* classes) {
   for (Index item = threadIdx.x; item < 32 * c.class_slices * c.tile; item += kCountThreads) {
     const Index number = item % (32 * c.class_slices);
     const Index image = item / (32 * c.class_slices);
@@ -120,7 +120,7 @@ __device__ inline void count_bits(const Counting& c, const std::uint32_t* bits, 
 }
 
 /// The counts of four classes, a byte each, that neurons 4 quad .. 4 quad + 3 read as their k-th.
-__device__ inline std::uint32_t counts_of(const Counting& c, Index k, Index quad, const std::uint8_t* counts) {
+__device__ inline std::uint32_t counts_of(const CountingArgs& c, Index k, Index quad, const std::uint8_t* counts) {
   const Index run = __ldg(c.runs + k * 8 * c.neuron_slices + quad);
   if (run != CountedLayer::kScattered) {
     const auto* words = reinterpret_cast<const std::uint32_t*>(counts) + run / 4;
@@ -133,7 +133,7 @@ __device__ inline std::uint32_t counts_of(const Counting& c, Index k, Index quad
 }
 
 /// Four neurons and two images a thread.
-__device__ inline void add_classes(const Counting& c, Index first, const std::uint8_t* classes) {
+__device__ inline void add_classes(const CountingArgs& c, Index first, const std::uint8_t* classes) {
   const Index quads = 8 * c.neuron_slices;
   const Index lanes = quads > kCountThreads / 2 ? kCountThreads : quads > 32 ? 64 : quads > 8 ? 16 : 8;
   const Index images = min(c.tile, c.images - first);
@@ -155,7 +155,7 @@ __device__ inline void add_classes(const Counting& c, Index first, const std::ui
   }
 }
 
-__global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ Counting c) {
+__global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_constant__ CountingArgs c) {
   auto* bits = dynamic_shared<std::uint32_t>();
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare

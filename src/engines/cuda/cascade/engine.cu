@@ -27,12 +27,12 @@ namespace spdnn::cuda {
 
 namespace {
 
-using cascade::Batch;
 using cascade::cascade_kernel;
 using cascade::count_kernel;
-using cascade::Counting;
-using cascade::LayerCount;
-using cascade::Program;
+using cascade::CountingArgs;
+using cascade::LaunchArgs;
+using cascade::LayerTally;
+using cascade::ProgramView;
 using cascade::Survivors;
 
 /// Floats of a region, unless one column takes more: enough for barriers to cost little, and several fit a block.
@@ -69,7 +69,7 @@ Division divide(Index width, const cudaDeviceProp& device) {
 }
 
 /// Images of a counting block, or 0 where not even the fewest fit.
-Index counting_tile(Counting counting, const cudaDeviceProp& device) {
+Index counting_tile(CountingArgs counting, const cudaDeviceProp& device) {
   for (counting.tile = 128; counting.tile > 0; counting.tile /= 2) {
     const std::size_t limit = counting.tile > 1 ? kCountingBytes : device.sharedMemPerBlockOptin;
     if (counting.shared_bytes() <= limit) return counting.tile;
@@ -92,17 +92,17 @@ struct SurvivorBuffers {
 };
 
 /// A compiled plan on the device.
-struct DeviceProgram {
+struct UploadedProgram {
   DeviceBuffer<Index> input_starts, input_values, class_starts, class_values, words, runs;
   DeviceBuffer<float> sums;
   DeviceBuffer<CascadeLayer> layers;
   DeviceBuffer<std::uint32_t> terms;
   DeviceBuffer<Index> degrees;
   DeviceBuffer<float> biases;
-  Program program{};
-  Counting counting{};
+  ProgramView program{};
+  CountingArgs counting{};
 
-  DeviceProgram(const CascadeProgram& from, const Plan& plan, const Division& division, cudaStream_t stream) {
+  UploadedProgram(const CascadeProgram& from, const Plan& plan, const Division& division, cudaStream_t stream) {
     Staging staging;
     staging.upload(input_starts, from.first.inputs.starts, stream);
     staging.upload(input_values, from.first.inputs.values, stream);
@@ -122,8 +122,8 @@ struct DeviceProgram {
                sums.data(),
                narrow<Index>(from.first.sums.size()),
                plan.depth(),
-               plan.passes.dead ? plan.certificates.dead_from : cascade::kNever,
-               plan.passes.saturated && plan.cap ? plan.certificates.saturated_from : cascade::kNever,
+               plan.passes.dead ? plan.certificates.dead_from : cascade::kNoLayer,
+               plan.passes.saturated && plan.cap ? plan.certificates.saturated_from : cascade::kNoLayer,
                activation_of(plan),
                division.columns,
                division.regions,
@@ -139,8 +139,8 @@ struct DeviceProgram {
   }
 
   /// Without its pointers.
-  static Counting counting_of(const CountedLayer& first, const Plan& plan) {
-    Counting counting{};
+  static CountingArgs counting_of(const CountedLayer& first, const Plan& plan) {
+    CountingArgs counting{};
     counting.class_slices = first.inputs.slices();
     counting.neuron_slices = first.classes.slices();
     counting.words_per_class = first.words.empty() ? 0 : narrow<Index>(first.words.size() / first.inputs.slices());
@@ -200,7 +200,7 @@ class CascadeEngine final : public Engine {
     }
     const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
     layout_.by_layer = layout_.categories + words * sizeof(std::uint32_t);
-    const std::size_t result_bytes = layout_.by_layer + plan_.depth() * sizeof(LayerCount);
+    const std::size_t result_bytes = layout_.by_layer + plan_.depth() * sizeof(LayerTally);
     layout_.search = (result_bytes + sizeof(uint4) - 1) / sizeof(uint4) * sizeof(uint4);
     layout_.bytes = layout_.search + duplicates_.cleared_bytes();
     state_.reserve(layout_.bytes, stream_);
@@ -223,7 +223,7 @@ class CascadeEngine final : public Engine {
     Outcome outcome;
     outcome.identical = host_counters().duplicates;
     outcome.categories = categories();
-    add_layer_counts(reinterpret_cast<const LayerCount*>(host_state_.data() + layout_.by_layer),
+    add_layer_counts(reinterpret_cast<const LayerTally*>(host_state_.data() + layout_.by_layer),
                      host_counters().counted, plan_.depth(), outcome);
     return outcome;
   }
@@ -252,10 +252,10 @@ class CascadeEngine final : public Engine {
  private:
   /// What the state begins with.
   struct Counters {
-    Index next[2];  ///< Batch::next, by launch
+    Index next[2];  ///< LaunchArgs::next, by launch
     Index between;  ///< survivors of the first launch
     Index left;     ///< of the last one
-    Index counted;  ///< Batch::counted
+    Index counted;  ///< LaunchArgs::counted
     unsigned long long
         listed;        ///< DuplicateSearch::listed; in the higher half, blocks of the last launch that are done
     Index duplicates;  ///< DuplicateSearch::duplicates
@@ -275,8 +275,8 @@ class CascadeEngine final : public Engine {
   Counters* counters() const { return reinterpret_cast<Counters*>(state_.data()); }
   const Counters& host_counters() const { return *reinterpret_cast<const Counters*>(host_state_.data()); }
 
-  /// May start while the kernel before it ends; see cascade::follow_on().
-  void launch(const Batch& batch) {
+  /// May start while the kernel before it ends; see cascade::await_previous_kernel().
+  void launch(const LaunchArgs& args) {
     cudaLaunchAttribute early{};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
@@ -287,49 +287,49 @@ class CascadeEngine final : public Engine {
     config.stream = stream_;
     config.attrs = &early;
     config.numAttrs = early_starts_ ? 1 : 0;
-    check(cudaLaunchKernelEx(&config, cascade_kernel, program_->program, batch));
+    check(cudaLaunchKernelEx(&config, cascade_kernel, program_->program, args));
   }
 
-  void launch_first(Batch batch) {
-    Counting counting = program_->counting;
+  void launch_first(LaunchArgs args) {
+    CountingArgs counting = program_->counting;
     counting.image_words = images_.words();
     counting.images = images_.images();
     counting.counts = counts_.data();
     counting.state = reinterpret_cast<std::uint32_t*>(state_.data());
     counting.state_words = narrow<Index>(layout_.bytes / sizeof(std::uint32_t));
-    count_kernel<<<blocks_for(batch.images, counting.tile), cascade::kCountThreads, counting.shared_bytes(), stream_>>>(
+    count_kernel<<<blocks_for(args.images, counting.tile), cascade::kCountThreads, counting.shared_bytes(), stream_>>>(
         counting);
     check_launch();
-    batch.counts = counts_.data();
-    batch.stride = std::size_t{32} * counting.neuron_slices;
-    batch.next = &counters()->next[0];
-    launch(batch);
+    args.counts = counts_.data();
+    args.stride = std::size_t{32} * counting.neuron_slices;
+    args.next = &counters()->next[0];
+    launch(args);
   }
 
   /// Layers below `until`; `left` receives who is unsettled then.
   void enqueue(Index until, const Survivors& left) {
-    Batch batch{};
-    batch.images = images_.images();
-    batch.by_layer = reinterpret_cast<LayerCount*>(state_.data() + layout_.by_layer);
-    batch.counted = &counters()->counted;
-    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
-    batch.until = std::min(until, second_);
-    batch.out = until > second_ ? between_.view(counters()->between) : left;
-    batch.search = duplicates_.view(state_.data() + layout_.search, &counters()->listed, &counters()->duplicates);
-    Ending* const endings = std::exchange(batch.search.endings, nullptr);  // what is settled first has no copies
+    LaunchArgs args{};
+    args.images = images_.images();
+    args.by_layer = reinterpret_cast<LayerTally*>(state_.data() + layout_.by_layer);
+    args.counted = &counters()->counted;
+    args.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
+    args.until = std::min(until, second_);
+    args.out = until > second_ ? between_.view(counters()->between) : left;
+    args.search = duplicates_.view(state_.data() + layout_.search, &counters()->listed, &counters()->duplicates);
+    Ending* const endings = std::exchange(args.search.endings, nullptr);  // what is settled first has no copies
     const cascade::Results results{reinterpret_cast<uint4*>(host_state_.data()),
                                    reinterpret_cast<const uint4*>(state_.data()), narrow<Index>(layout_.by_layer),
-                                   batch.counted, &counters()->listed};
-    if (until <= second_) batch.results = results;
-    if (batch.images > 0) launch_first(batch);
-    if (batch.images > 0 && until > second_) {
-      batch.results = results;
-      batch.search.endings = endings;
-      batch.in = std::exchange(batch.out, left);
-      batch.first = second_;
-      batch.until = until;
-      batch.next = &counters()->next[1];
-      launch(batch);
+                                   args.counted, &counters()->listed};
+    if (until <= second_) args.results = results;
+    if (args.images > 0) launch_first(args);
+    if (args.images > 0 && until > second_) {
+      args.results = results;
+      args.search.endings = endings;
+      args.in = std::exchange(args.out, left);
+      args.first = second_;
+      args.until = until;
+      args.next = &counters()->next[1];
+      launch(args);
     }
   }
 
@@ -349,7 +349,7 @@ class CascadeEngine final : public Engine {
 
   const Plan plan_;
   Stream stream_;
-  std::optional<DeviceProgram> program_;
+  std::optional<UploadedProgram> program_;
   std::size_t shared_bytes_ = 0;
   unsigned blocks_ = 0;
   bool early_starts_ = false;

@@ -27,72 +27,74 @@
 namespace spdnn::cuda::cascade {
 
 /// A layer's description; behind the last layer, any.
-__device__ inline CascadeLayer layer_at(const Program& program, Index number) {
+__device__ inline CascadeLayer layer_at(const ProgramView& program, Index number) {
   return program.layers[min(number, program.depth - 1)];
 }
 
 /// Has the terms of the layer behind `number` come to L1, and the description of the one behind that: where a few
 /// images are left, a layer takes little longer than the way to L2. By the last warp, the first to have nothing else to
 /// do: it copies four bytes of each sector to where nobody looks.
-__device__ inline void look_ahead(const Program& program, Index number, Shared& shared) {
+__device__ inline void prefetch_next_layer(const ProgramView& program, Index number, Shared& shared) {
   if (threadIdx.x < kThreads - 32) return;
   const CascadeLayer layer = layer_at(program, number + 1);
   const auto* terms = reinterpret_cast<const char*>(program.terms + layer.terms);
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
   const Index lane = threadIdx.x % 32;
   async_copy_wait();  // of the layer before
-  if (bytes <= kSector * kLookedAhead)
-    for (Index i = lane; i * kSector < bytes; i += 32) async_copy<4>(shared.sink + i, terms + i * kSector);
+  if (bytes <= kSector * kMostPrefetched)
+    for (Index i = lane; i * kSector < bytes; i += 32) async_copy<4>(shared.prefetched + i, terms + i * kSector);
   const auto* after = reinterpret_cast<const uint4*>(program.layers + min(number + 2, program.depth - 1));
-  if (lane < sizeof(CascadeLayer) / sizeof(uint4)) async_copy<4>(shared.sink + kLookedAhead + lane, after + lane);
+  if (lane < sizeof(CascadeLayer) / sizeof(uint4))
+    async_copy<4>(shared.prefetched + kMostPrefetched + lane, after + lane);
 }
 
 /// Says what becomes of images whose run ends behind layer `number`. By whole warps, where one of the images `ends`.
-__device__ inline void report_ends(const Program& program, const Batch& batch, Index number, Index image, bool live,
-                                   bool saturated, bool dead, bool ends) {
+__device__ inline void record_ends(const ProgramView& program, const LaunchArgs& args, Index number, Index image,
+                                   bool live, bool saturated, bool dead, bool ends) {
   const bool last = number + 1 == program.depth;
-  if (saturated || (last && ends && live)) atomicOr(batch.categories + image / 32, 1U << image % 32);
-  if (ends && batch.search.endings != nullptr)
-    end_image(batch.search, image, dead && !saturated ? number : program.depth);
+  if (saturated || (last && ends && live)) atomicOr(args.categories + image / 32, 1U << image % 32);
+  if (ends && args.search.endings != nullptr)
+    end_image(args.search, image, dead && !saturated ? number : program.depth);
   const std::uint32_t saturates = __ballot_sync(0xffffffffU, saturated);
   if (threadIdx.x % 32 == 0 && saturates != 0)
-    atomicAdd(&batch.by_layer[number].saturated, static_cast<Index>(__popc(saturates)));
+    atomicAdd(&args.by_layer[number].saturated, static_cast<Index>(__popc(saturates)));
 }
 
-/// What becomes of this thread's image, which is kNever where it has none, behind layer `number` of `outputs` neurons:
-/// returns it, or kNever once it has settled. `report`: one of the threads that have the image says so; by whole warps.
-__device__ inline Index settle_image(const Program& program, const Batch& batch, Index number, Index outputs,
+/// What becomes of this thread's image, which is kNoImage where it has none, behind layer `number` of `outputs`
+/// neurons: returns it, or kNoImage once it has settled. `report`: one of the threads that have the image says so; by
+/// whole warps.
+__device__ inline Index retire_image(const ProgramView& program, const LaunchArgs& args, Index number, Index outputs,
                                      Index image, Marks marks, bool report) {
-  const bool active = image != kNever;
+  const bool active = image != kNoImage;
   const bool live = active && marks.live != 0;
-  const bool saturated = active && marks.miss == 0 && outputs > 0 && number + 1 >= program.saturated_from;
+  const bool saturated = active && marks.below_cap == 0 && outputs > 0 && number + 1 >= program.saturated_from;
   const bool dead = active && !live && number + 1 >= program.dead_from;
   if (report) {
     const std::uint32_t lives = __ballot_sync(0xffffffffU, live);
-    if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&batch.by_layer[number].live, static_cast<Index>(__popc(lives)));
+    if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&args.by_layer[number].live, static_cast<Index>(__popc(lives)));
     const bool ends = active && (saturated || dead || number + 1 == program.depth);
-    if (__ballot_sync(0xffffffffU, ends) != 0) report_ends(program, batch, number, image, live, saturated, dead, ends);
-    if (batch.search.endings != nullptr && number < batch.search.zero_layers && active && !live && !dead)
-      mark_zero_at_layer(batch.search, image, number);
+    if (__ballot_sync(0xffffffffU, ends) != 0) record_ends(program, args, number, image, live, saturated, dead, ends);
+    if (args.search.endings != nullptr && number < args.search.zero_layers && active && !live && !dead)
+      mark_zero_at_layer(args.search, image, number);
   }
-  return saturated || dead ? kNever : image;
+  return saturated || dead ? kNoImage : image;
 }
 
-/// Settles a set's images by the marks of layer `number`, clears these, and notes what is kept. A thread a column. Ends
-/// with a barrier.
-__device__ inline void settle(const Program& program, const Batch& batch, Index number, Index outputs, Set& set,
-                              Shared& shared) {
+/// Settles a wave's images by the marks of layer `number`, clears these, and notes what is kept. A thread a column.
+/// Ends with a barrier.
+__device__ inline void retire(const ProgramView& program, const LaunchArgs& args, Index number, Index outputs,
+                              Wave& wave, Shared& shared) {
   const Index slot = threadIdx.x;
-  if (slot / 32 * 32 < set.slots()) {
-    const bool exists = slot < set.slots();
-    const Index kept = settle_image(program, batch, number, outputs, exists ? shared.image[slot] : kNever,
+  if (slot / 32 * 32 < wave.slots()) {
+    const bool exists = slot < wave.slots();
+    const Index kept = retire_image(program, args, number, outputs, exists ? shared.image[slot] : kNoImage,
                                     exists ? shared.marks[slot] : Marks{}, true);
     if (exists) {
       shared.marks[slot] = {};
       shared.image[slot] = kept;
     }
   }
-  set.kept = note_kept(set, shared);
+  wave.active = note_active(wave, shared);
 }
 
 /// Where the n-th bit that is set stands, from 0; 31 where there is none.
@@ -108,114 +110,116 @@ __device__ inline Index place_of_bit(std::uint32_t bits, Index n) {
   return place;
 }
 
-/// How the images of a set with one region and at most 32 columns are followed: by every warp, a lane a column, which
+/// How the images of a wave with one region and at most 32 columns are followed: by every warp, a lane a column, which
 /// takes one barrier a layer. Marks go to three places in turn: one is written, one read, one cleared. The last warp,
 /// which is the first to have nothing else to do, reports.
-struct Narrow {
+struct NarrowWave {
   bool on = false;
-  Index image = kNever;    ///< of this thread's lane
+  Index image = kNoImage;  ///< of this thread's lane
   std::uint32_t kept = 0;  ///< lanes whose images are unsettled
   Index marks = 0;         ///< where they go
 
-  __device__ void enter(const Set& set, const Shared& shared) {
+  __device__ void enter(const Wave& wave, const Shared& shared) {
     const Index lane = threadIdx.x % 32;
-    image = lane < set.columns() ? shared.image[lane] : kNever;
+    image = lane < wave.columns() ? shared.image[lane] : kNoImage;
     marks = 0;
     on = true;
   }
-  /// settle(), for these.
-  __device__ void settle(const Program& program, const Batch& batch, Index outputs, Set& set, Shared& shared) {
+  /// retire(), for these.
+  __device__ void retire(const ProgramView& program, const LaunchArgs& args, Index outputs, Wave& wave,
+                         Shared& shared) {
     const Index lane = threadIdx.x % 32;
-    image = settle_image(program, batch, set.layer, outputs, image, shared.marks[marks + lane],
+    image = retire_image(program, args, wave.layer, outputs, image, shared.marks[marks + lane],
                          threadIdx.x >= kThreads - 32);
-    kept = __ballot_sync(0xffffffffU, image != kNever);
-    set.kept = __popc(kept);
+    kept = __ballot_sync(0xffffffffU, image != kNoImage);
+    wave.active = __popc(kept);
     if (threadIdx.x < 32) shared.marks[(marks == 0 ? 64 : marks - 32) + lane] = {};
     marks = marks == 64 ? 0 : marks + 32;
   }
-  /// compact(), for these, behind settle(). Ends with a barrier.
-  __device__ void compact(Set& set, Index width, Memory& memory) {
-    const Index shift = shift_for(set.kept, 32);
+  /// compact(), for these, behind retire(). Ends with a barrier.
+  __device__ void compact(Wave& wave, Index width, Memory& memory) {
+    const Index shift = shift_for(wave.active, 32);
     const Index column = threadIdx.x & ((1U << shift) - 1);
     const Index from = place_of_bit(kept, column);
-    const Index old = set.region(0);
+    const Index old = wave.region(0);
     const Index region = memory.take();
-    if (column < set.kept) {
+    if (column < wave.active) {
       const float* source = memory.at(old) + from;
       float* target = memory.at(region) + column;
 #pragma unroll 4
       for (Index neuron = threadIdx.x >> shift; neuron < width; neuron += kThreads >> shift)
-        target[neuron << shift] = source[neuron << set.shift];
+        target[neuron << shift] = source[neuron << wave.shift];
     }
     image = __shfl_sync(0xffffffffU, image, static_cast<int>(from));
-    if (threadIdx.x % 32 >= set.kept) image = kNever;
-    set.shift = shift;
-    set.put(0, region);
+    if (threadIdx.x % 32 >= wave.active) image = kNoImage;
+    wave.shift = shift;
+    wave.put(0, region);
     __syncthreads();
     memory.give(old);
   }
-  /// Leaves images and marks in Shared as the other settle() does.
-  __device__ void leave(const Set& set, Shared& shared) {
+  /// Leaves images and marks in Shared as the other retire() does.
+  __device__ void leave(const Wave& wave, Shared& shared) {
     async_copy_wait();
     __syncthreads();
     if (threadIdx.x < 96) shared.marks[threadIdx.x] = {};
-    if (threadIdx.x < set.columns()) shared.image[threadIdx.x] = image;
+    if (threadIdx.x < wave.columns()) shared.image[threadIdx.x] = image;
     on = false;
     __syncthreads();
   }
 };
 
-/// Runs a set on to layer `until`, or until its images are settled. Behind settle() or load_rows().
-__device__ inline void run(const Program& program, const Batch& batch, Set& set, Memory& memory, Shared& shared) {
-  if (saves_columns(set) && set.layer < batch.until)
-    compact(set, layer_at(program, set.layer).inputs, program.columns, memory, shared);
-  Narrow narrow;
-  while (set.layer < batch.until && set.kept > 0) {
-    const CascadeLayer layer = layer_at(program, set.layer);
-    if (!narrow.on && set.groups == 1 && set.shift <= 5) narrow.enter(set, shared);
-    if (narrow.on) look_ahead(program, set.layer, shared);
-    run_layer(program, layer, narrow.marks, set, memory, shared);
+/// Runs a wave on to layer `until`, or until its images are settled. Behind retire() or load_survivors().
+__device__ inline void run(const ProgramView& program, const LaunchArgs& args, Wave& wave, Memory& memory,
+                           Shared& shared) {
+  if (saves_columns(wave) && wave.layer < args.until)
+    compact(wave, layer_at(program, wave.layer).inputs, program.columns, memory, shared);
+  NarrowWave narrow;
+  while (wave.layer < args.until && wave.active > 0) {
+    const CascadeLayer layer = layer_at(program, wave.layer);
+    if (!narrow.on && wave.groups == 1 && wave.shift <= 5) narrow.enter(wave, shared);
+    if (narrow.on) prefetch_next_layer(program, wave.layer, shared);
+    run_layer(program, layer, narrow.marks, wave, memory, shared);
     if (narrow.on)
-      narrow.settle(program, batch, layer.outputs, set, shared);
+      narrow.retire(program, args, layer.outputs, wave, shared);
     else
-      settle(program, batch, set.layer, layer.outputs, set, shared);
-    ++set.layer;
-    if (!saves_columns(set)) continue;
+      retire(program, args, wave.layer, layer.outputs, wave, shared);
+    ++wave.layer;
+    if (!saves_columns(wave)) continue;
     if (narrow.on)
-      narrow.compact(set, layer.outputs, memory);
+      narrow.compact(wave, layer.outputs, memory);
     else
-      compact(set, layer.outputs, program.columns, memory, shared);
+      compact(wave, layer.outputs, program.columns, memory, shared);
   }
-  if (narrow.on) narrow.leave(set, shared);
+  if (narrow.on) narrow.leave(wave, shared);
 }
 
 /// Images first .. first+count-1 come in behind layer 0, or behind layer 1 where this is `tabled` (even if layer 0 has
 /// settled them all), and are settled.
-__device__ inline void begin_counted(const Program& program, const Batch& batch, Index first, Index count, bool tabled,
-                                     Set& set, Memory& memory, Shared& shared) {
+__device__ inline void begin_counted(const ProgramView& program, const LaunchArgs& args, Index first, Index count,
+                                     bool tabled, Wave& wave, Memory& memory, Shared& shared) {
   CascadeLayer layer = layer_at(program, 0);
-  const Counts counts = load_counts(program, batch, layer.outputs, first, count, tabled, set, memory, shared);
-  if (!tabled) run_counts(program, layer, counts, set, memory, shared);
-  settle(program, batch, set.layer++, layer.outputs, set, shared);
+  const Counts counts = load_counts(program, args, layer.outputs, first, count, tabled, wave, memory, shared);
+  if (!tabled) run_counts(program, layer, counts, wave, memory, shared);
+  retire(program, args, wave.layer++, layer.outputs, wave, shared);
   if (!tabled) return;
   layer = layer_at(program, 1);
-  run_tabled(program, layer, counts, set, memory, shared);
-  settle(program, batch, set.layer++, layer.outputs, set, shared);
+  run_tabled(program, layer, counts, wave, memory, shared);
+  retire(program, args, wave.layer++, layer.outputs, wave, shared);
 }
 
 /// Takes the next images, at most `most`, behind the `dealt` ones that blocks begin with; returns the first of them, or
 /// what is behind the last.
-__device__ inline Index take_images(const Batch& batch, Index most, Index dealt, Index images, Shared& shared) {
+__device__ inline Index take_images(const LaunchArgs& args, Index most, Index dealt, Index images, Shared& shared) {
   __syncthreads();
   if (dealt >= images) return images;
-  if (threadIdx.x == 0) shared.next[0] = min(dealt + atomicAdd(batch.next, most), images);
+  if (threadIdx.x == 0) shared.next[0] = min(dealt + atomicAdd(args.next, most), images);
   __syncthreads();
   return shared.next[0];
 }
 
 /// A kernel may start before the one that it follows is done, where the device can do that: here it waits for it, and
 /// allows the same to the next.
-__device__ inline void follow_on() {
+__device__ inline void await_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
@@ -223,8 +227,8 @@ __device__ inline void follow_on() {
 }
 
 /// The last block of a run settles the copies and hands the results over.
-__device__ inline void finish_run(const Program& program, const Batch& batch, Shared& shared) {
-  const Results& results = batch.results;
+__device__ inline void finish_run(const ProgramView& program, const LaunchArgs& args, Shared& shared) {
+  const Results& results = args.results;
   __syncthreads();
   if (threadIdx.x == 0) {
     const unsigned long long before = add_acq_rel(results.done, 1ULL << 32U);
@@ -235,51 +239,51 @@ __device__ inline void finish_run(const Program& program, const Batch& batch, Sh
   const Index listed = shared.next[1];
   if (shared.next[0] == 0) return;
   const Index counted = __ldcg(results.counted);
-  if (listed > 0 && batch.until == program.depth) {
-    retire_duplicates(batch.search, listed, program.depth, batch.by_layer, batch.categories, nullptr);
+  if (listed > 0 && args.until == program.depth) {
+    retire_duplicates(args.search, listed, program.depth, args.by_layer, args.categories, nullptr);
     __syncthreads();
   }
-  const Index units = (results.bytes + counted * sizeof(LayerCount) + sizeof(uint4) - 1) / sizeof(uint4);
+  const Index units = (results.bytes + counted * sizeof(LayerTally) + sizeof(uint4) - 1) / sizeof(uint4);
 #pragma unroll 4
   for (Index i = threadIdx.x; i < units; i += kThreads) results.to[i] = __ldcg(results.from + i);
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
-    cascade_kernel(const __grid_constant__ Program program, const __grid_constant__ Batch batch) {
+    cascade_kernel(const __grid_constant__ ProgramView program, const __grid_constant__ LaunchArgs args) {
   Shared& shared = block_shared();
   Memory memory{program.region_floats, (1U << program.regions) - 1};
-  const bool counted = batch.first == 0;
+  const bool counted = args.first == 0;
   for (Index i = threadIdx.x; i < kSlots; i += kThreads) shared.marks[i] = {};
-  const Index width = layer_at(program, batch.first).inputs;
-  const bool tabled = counted && program.tabled != 0 && batch.until > 1;
+  const Index width = layer_at(program, args.first).inputs;
+  const bool tabled = counted && program.tabled != 0 && args.until > 1;
   if (counted) tabulate(program, layer_at(program, 0), shared);
   __syncthreads();
   if (tabled) tabulate_pairs(program, layer_at(program, 1), shared);
-  follow_on();
+  await_previous_kernel();
   __syncthreads();
 
-  const Index images = counted ? batch.images : __ldcg(batch.in.count);
+  const Index images = counted ? args.images : __ldcg(args.in.count);
   const Index room = (program.regions - 1) * program.columns;
   const Index most = min(room, (images + gridDim.x - 1) / gridDim.x);
   const Index dealt = most * gridDim.x;
   Index reached = 0;
-  for (Index first = most * blockIdx.x; first < images; first = take_images(batch, most, dealt, images, shared)) {
+  for (Index first = most * blockIdx.x; first < images; first = take_images(args, most, dealt, images, shared)) {
     const Index count = min(most, images - first);
-    Set set;
-    set.layer = batch.first;
+    Wave wave;
+    wave.layer = args.first;
     if (counted) {
-      begin_counted(program, batch, first, count, tabled, set, memory, shared);
+      begin_counted(program, args, first, count, tabled, wave, memory, shared);
     } else {
-      load_rows(program, batch, width, first, count, set, memory, shared);
+      load_survivors(program, args, width, first, count, wave, memory, shared);
     }
-    run(program, batch, set, memory, shared);
-    reached = max(reached, set.layer);
-    if (set.kept > 0 && batch.out.rows != nullptr)
-      save_rows(batch, layer_at(program, batch.until - 1).outputs, set, memory, shared);
-    memory.give_all(set);
+    run(program, args, wave, memory, shared);
+    reached = max(reached, wave.layer);
+    if (wave.active > 0 && args.out.rows != nullptr)
+      save_survivors(args, layer_at(program, args.until - 1).outputs, wave, memory, shared);
+    memory.give_all(wave);
   }
-  if (threadIdx.x == 0) atomicMax(batch.counted, min(reached + 1, program.depth));
-  if (batch.results.to != nullptr) finish_run(program, batch, shared);
+  if (threadIdx.x == 0) atomicMax(args.counted, min(reached + 1, program.depth));
+  if (args.results.to != nullptr) finish_run(program, args, shared);
 }
 
 }  // namespace spdnn::cuda::cascade

@@ -1,6 +1,6 @@
 #pragma once
 
-// One layer of the `cascade` engine on a set of images in shared memory; mapping and cost stand in kernel.cuh.
+// One layer of the `cascade` engine on a wave of images in shared memory; mapping and cost stand in kernel.cuh.
 
 #include "engines/cuda/cascade/wave.cuh"
 
@@ -57,17 +57,17 @@ struct Range {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
       if (high[v] > 0.0F) shared.marks[slot + v].live = 1;
-      if (low[v] < cap) shared.marks[slot + v].miss = 1;
+      if (low[v] < cap) shared.marks[slot + v].below_cap = 1;
     }
   }
 };
 
 /// Sums become activations. The usual case takes five instructions a value.
 template <Index V>
-__device__ void activate(const Program& program, const CascadeLayer& layer, float bias, Columns<V>& sums,
+__device__ void activate(const ProgramView& program, const CascadeLayer& layer, float bias, Columns<V>& sums,
                          Range<V>& range) {
   const float cap = program.activation.cap;
-  if (layer.plain != 0) {
+  if (layer.bias_always != 0) {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
       sums.at[v] += bias;
@@ -113,14 +113,14 @@ struct Terms {
 
 /// Chunks are read from L2 four at a time, the official degree.
 template <Index V>
-__device__ Columns<V> sum_terms(const Program& program, const CascadeLayer& layer, Index neuron, const float* rows,
+__device__ Columns<V> sum_terms(const ProgramView& program, const CascadeLayer& layer, Index neuron, const float* rows,
                                 Index shift) {
   Columns<V> sums{};
   Terms<V> terms;
   const Index row_bytes = sizeof(float) << shift;
   const uint4* next = program.terms + layer.terms + neuron;
   const Index degree =
-      layer.degrees == CascadeLayer::kNone ? layer.degree : __ldg(program.degrees + layer.degrees + neuron);
+      layer.degrees == CascadeLayer::kUniform ? layer.degree : __ldg(program.degrees + layer.degrees + neuron);
   Index left = degree / 8;
   for (; left >= 4; left -= 4) {
     uint4 chunks[4];
@@ -146,12 +146,12 @@ __device__ Columns<V> sum_terms(const Program& program, const CascadeLayer& laye
 
 /// What the threads that share a neuron's terms have in common, and this one of them.
 template <Index V>
-struct Place {
+struct Mapping {
   Index column;  ///< first of V
   Index neuron;  ///< first, and every `step`-th
   Index step;
 
-  __device__ explicit Place(Index shift) {
+  __device__ explicit Mapping(Index shift) {
     const Index lanes = shift - (V == 4 ? 2 : V == 2 ? 1 : 0);
     column = (threadIdx.x & ((1U << lanes) - 1)) * V;
     neuron = threadIdx.x >> lanes;
@@ -160,9 +160,10 @@ struct Place {
 };
 
 template <Index V>
-__device__ void finish(const Program& program, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
+__device__ void finish(const ProgramView& program, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
                        Index shift, Range<V>& range) {
-  const float bias = layer.biases == CascadeLayer::kNone ? layer.bias : __ldg(program.biases + layer.biases + neuron);
+  const float bias =
+      layer.biases == CascadeLayer::kUniform ? layer.bias : __ldg(program.biases + layer.biases + neuron);
   activate(program, layer, bias, sums, range);
   sums.write(to + (neuron << shift));
 }
@@ -170,29 +171,29 @@ __device__ void finish(const Program& program, const CascadeLayer& layer, Index 
 /// Sums of a, b, a, b, ...: both are read once. Several neurons at a time, as each sum is a chain of additions, and the
 /// numbers of the next ones' inputs ahead.
 template <Index V>
-__device__ void run_pairs(const Program& program, const CascadeLayer& layer, const float* from, float* to, Index shift,
-                          Range<V>& range) {
+__device__ void run_pairs(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
+                          Index shift, Range<V>& range) {
   constexpr Index kNeurons = 8 / V;
-  const Place<V> place(shift);
+  const Mapping<V> mapping(shift);
   const Index row_bytes = sizeof(float) << shift;
   const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
   std::uint32_t next[kNeurons];
   const auto look_up = [&](Index neuron) {
 #pragma unroll
     for (Index k = 0; k < kNeurons; ++k)
-      next[k] = neuron + k * place.step < layer.outputs ? __ldg(pairs + neuron + k * place.step) : 0;
+      next[k] = neuron + k * mapping.step < layer.outputs ? __ldg(pairs + neuron + k * mapping.step) : 0;
   };
-  look_up(place.neuron);
-  for (Index neuron = place.neuron; neuron < layer.outputs; neuron += kNeurons * place.step) {
+  look_up(mapping.neuron);
+  for (Index neuron = mapping.neuron; neuron < layer.outputs; neuron += kNeurons * mapping.step) {
     Columns<V> a[kNeurons];
     Columns<V> b[kNeurons];
     Columns<V> sums[kNeurons] = {};
 #pragma unroll
     for (Index k = 0; k < kNeurons; ++k) {
-      a[k] = Columns<V>::read(in_row(from + place.column, next[k] & 0xffffU, row_bytes));
-      b[k] = Columns<V>::read(in_row(from + place.column, next[k] >> 16U, row_bytes));
+      a[k] = Columns<V>::read(in_row(from + mapping.column, next[k] & 0xffffU, row_bytes));
+      b[k] = Columns<V>::read(in_row(from + mapping.column, next[k] >> 16U, row_bytes));
     }
-    look_up(neuron + kNeurons * place.step);
+    look_up(neuron + kNeurons * mapping.step);
 #pragma unroll 4
     for (Index pair = 0; pair < layer.pairs; ++pair) {
 #pragma unroll
@@ -202,31 +203,31 @@ __device__ void run_pairs(const Program& program, const CascadeLayer& layer, con
     }
 #pragma unroll
     for (Index k = 0; k < kNeurons; ++k)
-      if (neuron + k * place.step < layer.outputs)
-        finish(program, layer, neuron + k * place.step, sums[k], to + place.column, shift, range);
+      if (neuron + k * mapping.step < layer.outputs)
+        finish(program, layer, neuron + k * mapping.step, sums[k], to + mapping.column, shift, range);
   }
 }
 
 /// A layer on the columns of one region; marks go to `slot` and behind.
 template <Index V>
-__device__ void run_columns(const Program& program, const CascadeLayer& layer, const float* from, float* to,
+__device__ void run_columns(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
                             Index shift, Index slot, Shared& shared) {
-  const Place<V> place(shift);
-  if (place.neuron >= layer.outputs) return;
+  const Mapping<V> mapping(shift);
+  if (mapping.neuron >= layer.outputs) return;
   Range<V> range;
   if (layer.pairs > 0) {
     run_pairs<V>(program, layer, from, to, shift, range);
   } else {
-    for (Index neuron = place.neuron; neuron < layer.outputs; neuron += place.step) {
-      Columns<V> sums = sum_terms<V>(program, layer, neuron, from + place.column, shift);
-      finish(program, layer, neuron, sums, to + place.column, shift, range);
+    for (Index neuron = mapping.neuron; neuron < layer.outputs; neuron += mapping.step) {
+      Columns<V> sums = sum_terms<V>(program, layer, neuron, from + mapping.column, shift);
+      finish(program, layer, neuron, sums, to + mapping.column, shift, range);
     }
   }
-  range.mark(slot + place.column, program.activation.cap, shared);
+  range.mark(slot + mapping.column, program.activation.cap, shared);
 }
 
 /// The same; a thread takes four columns where there are as many.
-__device__ inline void run_region(const Program& program, const CascadeLayer& layer, const float* from, float* to,
+__device__ inline void run_region(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
                                   Index shift, Index slot, Shared& shared) {
   if (shift >= 2)
     run_columns<4>(program, layer, from, to, shift, slot, shared);
@@ -236,17 +237,17 @@ __device__ inline void run_region(const Program& program, const CascadeLayer& la
     run_columns<1>(program, layer, from, to, shift, slot, shared);
 }
 
-/// A layer on all images of a set: each region's outputs go to a free one. Marks go to `marks` and behind. Ends with a
+/// A layer on all images of a wave: each region's outputs go to a free one. Marks go to `marks` and behind. Ends with a
 /// barrier.
-__device__ inline void run_layer(const Program& program, const CascadeLayer& layer, Index marks, Set& set,
+__device__ inline void run_layer(const ProgramView& program, const CascadeLayer& layer, Index marks, Wave& wave,
                                  Memory& memory, Shared& shared) {
-  for (Index g = 0; g < set.groups; ++g) {
+  for (Index g = 0; g < wave.groups; ++g) {
     const Index region = memory.take();
-    run_region(program, layer, memory.at(set.region(g)), memory.at(region), set.shift, marks + (g << set.shift),
+    run_region(program, layer, memory.at(wave.region(g)), memory.at(region), wave.shift, marks + (g << wave.shift),
                shared);
     __syncthreads();
-    memory.give(set.region(g));
-    set.put(g, region);
+    memory.give(wave.region(g));
+    wave.put(g, region);
   }
 }
 

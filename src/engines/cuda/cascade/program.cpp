@@ -15,6 +15,7 @@ namespace spdnn {
 namespace {
 
 constexpr Index kSlice = 32;
+constexpr Index kNoClass = 0xffffffff;
 constexpr Index kChunk = 8;  ///< terms of 16 bits in 16 bytes
 
 SlicedLists slice_up(const std::vector<std::vector<Index>>& lists, Index padding) {
@@ -74,7 +75,7 @@ CountedLayer count_classes(const CsrMatrix& weights) {
   const CsrMatrix columns = transpose(weights);
   std::map<std::vector<Index>, Index> number_of;
   std::vector<std::vector<Index>> inputs;
-  std::vector<Index> class_of(weights.cols, CascadeLayer::kNone);
+  std::vector<Index> class_of(weights.cols, kNoClass);
   for (Index input = 0; input < weights.cols; ++input) {
     const auto column = columns.row(input);
     if (column.empty()) continue;
@@ -155,7 +156,7 @@ CompiledLayer compile_layer(const Plan& plan, Index number) {
   to.layer.outputs = from.outputs();
   to.layer.weight = from.weights.value;
   to.layer.bias = static_cast<float>(from.bias.uniform);
-  to.layer.plain = plan.bias_rule == BiasRule::everywhere || from.bias.max() <= 0 ? 1 : 0;
+  to.layer.bias_always = plan.bias_rule == BiasRule::everywhere || from.bias.max() <= 0 ? 1 : 0;
   if (!from.bias.values.empty())
     for (const double bias : from.bias.values) to.biases.push_back(static_cast<float>(bias));
   if (number > 0) write_terms(from.weights, to);
@@ -164,7 +165,7 @@ CompiledLayer compile_layer(const Plan& plan, Index number) {
 
 template <class T>
 Index append(std::vector<T>& all, const std::vector<T>& part) {
-  if (part.empty()) return CascadeLayer::kNone;
+  if (part.empty()) return CascadeLayer::kUniform;
   const Index begin = narrow<Index>(all.size());
   all.insert(all.end(), part.begin(), part.end());
   return begin;
@@ -174,8 +175,8 @@ bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
   if (program.layers.size() < 2 || program.first.sums.size() > kTabled || plan.cap.value_or(1.0) <= 0) return false;
   const CascadeLayer& first = program.layers[0];
   const CascadeLayer& second = program.layers[1];
-  return first.biases == CascadeLayer::kNone && first.plain != 0 && first.outputs % 4 == 0 && second.pairs > 0 &&
-         second.biases == CascadeLayer::kNone;
+  return first.biases == CascadeLayer::kUniform && first.bias_always != 0 && first.outputs % 4 == 0 &&
+         second.pairs > 0 && second.biases == CascadeLayer::kUniform;
 }
 
 }  // namespace

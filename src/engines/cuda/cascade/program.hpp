@@ -42,16 +42,16 @@ struct CountedLayer {
 struct alignas(16) CascadeLayer {
   Index inputs = 0;
   Index outputs = 0;
-  float weight = 0.0F;  ///< of every edge
-  float bias = 0.0F;    ///< of every neuron, where `biases` is kNone
-  Index pairs = 0;      ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has a and b of each neuron
-  Index degree = 0;     ///< of every neuron where `degrees` is kNone, otherwise the highest
-  Index degrees = 0;    ///< where the layer's degrees begin, by neuron
-  Index biases = 0;     ///< likewise, its biases
-  Index plain = 0;      ///< the bias may be added to every sum: none is above 0, or the rule says so
+  float weight = 0.0F;    ///< of every edge
+  float bias = 0.0F;      ///< of every neuron, where `biases` is kUniform
+  Index pairs = 0;        ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has a and b of each neuron
+  Index degree = 0;       ///< of every neuron where `degrees` is kUniform, otherwise the highest
+  Index degrees = 0;      ///< where the layer's degrees begin, by neuron
+  Index biases = 0;       ///< likewise, its biases
+  Index bias_always = 0;  ///< the bias may be added to every sum: none is above 0, or the rule says so
   std::uint64_t terms = 0;  ///< where its terms begin, in 16-byte units
 
-  static constexpr Index kNone = 0xffffffff;
+  static constexpr Index kUniform = 0xffffffff;
 };
 
 /// A plan as the `cascade` engine runs it (src/engines/cuda/cascade/kernel.cuh).

@@ -13,74 +13,74 @@ inline constexpr Index kEpoch = 1;
 
 /// Finds out whether this thread's image, of row `row` if it `exists`, is a copy, and lists it. By whole warps whose
 /// threads' rows follow one another.
-__device__ inline bool becomes_copy(const Batch& batch, Index width, Index row, bool exists, std::uint32_t hash,
+__device__ inline bool is_duplicate(const LaunchArgs& args, Index width, Index row, bool exists, std::uint32_t hash,
                                     Index image) {
-  const Survivors& in = batch.in;
+  const Survivors& in = args.in;
   const Index lane = threadIdx.x % 32;
-  const Index other = exists ? candidate_for(batch.search, kSide, kEpoch, row, hash) : row;
+  const Index other = exists ? candidate_for(args.search, kSide, kEpoch, row, hash) : row;
   const std::uint32_t candidates = __ballot_sync(0xffffffffU, other != row);
   if (candidates == 0) return false;
-  const unsigned long long entries = take_entries(batch.search, candidates);
+  const unsigned long long entries = take_entries(args.search, candidates);
   const Index owner = other != row ? __ldcg(in.images + other) : kNoImage;
   const std::uint32_t differing = differing_rows(
       in.rows, in.stride, width, row - lane, candidates,
       [&](Index i) { return __shfl_sync(0xffffffffU, other, static_cast<int>(i)); }, lane, 32);
   const std::uint32_t copies = candidates & ~__reduce_or_sync(0xffffffffU, differing);
-  list_duplicates(batch.search, entries, candidates, copies, image, owner, batch.first,
-                  &batch.by_layer[batch.first].duplicates);
+  list_duplicates(args.search, entries, candidates, copies, image, owner, args.first,
+                  &args.by_layer[args.first].duplicates);
   return (copies >> lane & 1U) != 0;
 }
 
 /// Survivors first .. first+count-1 of an earlier launch come in; with the pass `identical`, copies of others do not
 /// count as kept. A thread takes four neurons of an image at a time. Ends with a barrier.
-__device__ inline void load_rows(const Program& program, const Batch& batch, Index width, Index first, Index count,
-                                 Set& set, Memory& memory, Shared& shared) {
-  const Survivors& in = batch.in;
+__device__ inline void load_survivors(const ProgramView& program, const LaunchArgs& args, Index width, Index first,
+                                      Index count, Wave& wave, Memory& memory, Shared& shared) {
+  const Survivors& in = args.in;
   const bool exists = threadIdx.x < count;
   const Index row = first + threadIdx.x;
-  const bool searching = batch.search.list != nullptr;
-  Index image = exists ? __ldcg(in.images + row) : kNever;
-  const std::uint32_t hash = searching && exists ? __ldcg(batch.search.hashes[kSide] + row) : 0;
-  set.shift = shift_for(count, program.columns);
-  const Index column = threadIdx.x & (set.columns() - 1);
-  for (; set.slots() < count; ++set.groups) {
-    const Index slot = set.slots() + column;
+  const bool searching = args.search.list != nullptr;
+  Index image = exists ? __ldcg(in.images + row) : kNoImage;
+  const std::uint32_t hash = searching && exists ? __ldcg(args.search.hashes[kSide] + row) : 0;
+  wave.shift = shift_for(count, program.columns);
+  const Index column = threadIdx.x & (wave.columns() - 1);
+  for (; wave.slots() < count; ++wave.groups) {
+    const Index slot = wave.slots() + column;
     const Index region = memory.take();
-    set.put(set.groups, region);
+    wave.put(wave.groups, region);
     const auto* row = reinterpret_cast<const float4*>(in.rows + (std::size_t{first} + slot) * in.stride);
     float* to = memory.at(region) + column;
 #pragma unroll 4
-    for (Index neuron = threadIdx.x >> set.shift << 2; neuron < width; neuron += kThreads >> set.shift << 2) {
+    for (Index neuron = threadIdx.x >> wave.shift << 2; neuron < width; neuron += kThreads >> wave.shift << 2) {
       const float4 four = slot < count ? __ldcg(row + neuron / 4) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
       const float y[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
       for (Index k = 0; k < 4; ++k)
-        if (neuron + k < width) to[(neuron + k) << set.shift] = y[k];
+        if (neuron + k < width) to[(neuron + k) << wave.shift] = y[k];
     }
   }
-  if (searching && becomes_copy(batch, width, row, exists, hash, image)) image = kNever;
-  if (threadIdx.x < set.slots()) shared.image[threadIdx.x] = image;
-  set.kept = note_kept(set, shared);
+  if (searching && is_duplicate(args, width, row, exists, hash, image)) image = kNoImage;
+  if (threadIdx.x < wave.slots()) shared.image[threadIdx.x] = image;
+  wave.active = note_active(wave, shared);
 }
 
-/// A set's images leave. Four threads an image, so that a warp's reads are of several banks. Begins with a barrier:
-/// note_kept() of the layer before may still be read.
-__device__ inline void save_rows(const Batch& batch, Index width, const Set& set, const Memory& memory,
-                                 Shared& shared) {
+/// A wave's images leave. Four threads an image, so that a warp's reads are of several banks. Begins with a barrier:
+/// note_active() of the layer before may still be read.
+__device__ inline void save_survivors(const LaunchArgs& args, Index width, const Wave& wave, const Memory& memory,
+                                      Shared& shared) {
   constexpr Index kTogether = 4;
-  const Survivors& out = batch.out;
-  const bool offered = batch.search.list != nullptr && batch.first == 0;
+  const Survivors& out = args.out;
+  const bool offered = args.search.list != nullptr && args.first == 0;
   __syncthreads();
-  if (threadIdx.x == 0) shared.next[1] = atomicAdd(out.count, set.kept);
-  note_kept(set, shared);
-  list_kept(set, shared);
+  if (threadIdx.x == 0) shared.next[1] = atomicAdd(out.count, wave.active);
+  note_active(wave, shared);
+  list_active(wave, shared);
   const Index place = shared.next[1];
-  if (threadIdx.x < set.kept) out.images[place + threadIdx.x] = shared.image[shared.order[threadIdx.x]];
-  for (Index first = 0; first < set.kept; first += kThreads / kTogether) {
+  if (threadIdx.x < wave.active) out.images[place + threadIdx.x] = shared.image[shared.order[threadIdx.x]];
+  for (Index first = 0; first < wave.active; first += kThreads / kTogether) {
     const Index i = first + threadIdx.x / kTogether;
-    const bool exists = i < set.kept;
+    const bool exists = i < wave.active;
     const Index slot = shared.order[exists ? i : 0];
-    const float* from = memory.at(set.region(slot >> set.shift)) + (slot & (set.columns() - 1));
+    const float* from = memory.at(wave.region(slot >> wave.shift)) + (slot & (wave.columns() - 1));
     float* row = out.rows + std::size_t{place + i} * out.stride;
     std::uint32_t sum = 0;
 #pragma unroll 4
@@ -89,7 +89,7 @@ __device__ inline void save_rows(const Batch& batch, Index width, const Set& set
 #pragma unroll
       for (Index k = 0; k < 4; ++k) {
         const bool within = neuron + k < width;
-        y[k] = within ? from[(neuron + k) << set.shift] : 0.0F;
+        y[k] = within ? from[(neuron + k) << wave.shift] : 0.0F;
         sum += within ? row_hash_share(neuron + k, y[k]) : 0;
       }
       __stcg(reinterpret_cast<float4*>(row + neuron), make_float4(y[0], y[1], y[2], y[3]));
@@ -97,7 +97,7 @@ __device__ inline void save_rows(const Batch& batch, Index width, const Set& set
     if (!offered) continue;
 #pragma unroll
     for (Index step = 1; step < kTogether; step *= 2) sum += __shfl_xor_sync(0xffffffffU, sum, static_cast<int>(step));
-    if (exists && threadIdx.x % kTogether == 0) offer_row(batch.search, kSide, kEpoch, place + i, row_hash(sum));
+    if (exists && threadIdx.x % kTogether == 0) offer_row(args.search, kSide, kEpoch, place + i, row_hash(sum));
   }
 }
 

@@ -4,7 +4,7 @@
 // the sums of layer 1 are a, b, a, b, ... they depend on two counts, and a table has what the layer makes of each two,
 // summed as the layer would, term by term.
 //
-// A set's counts are in shared memory as its activations are later, a row for each neuron, but as bytes: those of four
+// A wave's counts are in shared memory as its activations are later, a row for each neuron, but as bytes: those of four
 // of its regions take one region of memory.
 
 #include "engines/cuda/cascade/layer.cuh"
@@ -13,16 +13,16 @@ namespace spdnn::cuda::cascade {
 
 /// What layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have one bias,
 /// otherwise Z.
-__device__ inline void tabulate(const Program& program, const CascadeLayer& layer, Shared& shared) {
+__device__ inline void tabulate(const ProgramView& program, const CascadeLayer& layer, Shared& shared) {
   for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) {
     const float z = program.sums[i];
-    const bool with_bias = layer.biases == CascadeLayer::kNone && (layer.plain != 0 || z != 0.0F);
+    const bool with_bias = layer.biases == CascadeLayer::kUniform && (layer.bias_always != 0 || z != 0.0F);
     shared.sums[i] = with_bias ? z + layer.bias : z;
   }
 }
 
 /// What layer 1 makes of each two counts. After tabulate() and a barrier.
-__device__ inline void tabulate_pairs(const Program& program, const CascadeLayer& layer, Shared& shared) {
+__device__ inline void tabulate_pairs(const ProgramView& program, const CascadeLayer& layer, Shared& shared) {
   const auto activation = [&](Index count) { return fminf(fmaxf(shared.sums[count], 0.0F), program.activation.cap); };
   for (Index i = threadIdx.x; i < program.sum_count * program.sum_count; i += kThreads) {
     const Index first = i / program.sum_count;
@@ -35,9 +35,9 @@ __device__ inline void tabulate_pairs(const Program& program, const CascadeLayer
   }
 }
 
-/// Where a set's counts are.
+/// Where a wave's counts are.
 struct Counts {
-  Index first;   ///< region of memory with those of the set's first four regions
+  Index first;   ///< region of memory with those of the wave's first four regions
   Index second;  ///< with the others'
 
   __device__ Index region(Index group) const { return group < 4 ? first : second; }
@@ -65,27 +65,27 @@ struct Extremes {
 /// Images first .. first+count-1 come in as counts. A thread takes 16 neurons of an image, of four regions at a time,
 /// as they come from far. Where layer 1 has a table, the images are marked as layer 0 leaves them: the sum grows or
 /// falls with the count. Ends with a barrier.
-__device__ inline Counts load_counts(const Program& program, const Batch& batch, Index outputs, Index first,
-                                     Index count, bool tabled, Set& set, Memory& memory, Shared& shared) {
+__device__ inline Counts load_counts(const ProgramView& program, const LaunchArgs& args, Index outputs, Index first,
+                                     Index count, bool tabled, Wave& wave, Memory& memory, Shared& shared) {
   constexpr Index kAhead = 4;
-  set.shift = shift_for(count, program.columns);
-  set.groups = (count + set.columns() - 1) >> set.shift;
+  wave.shift = shift_for(count, program.columns);
+  wave.groups = (count + wave.columns() - 1) >> wave.shift;
   Counts counts{memory.take(), 0};
-  if (set.groups > 4) counts.second = memory.take();
-  const Index column = threadIdx.x & (set.columns() - 1);
-  const Index neuron = (threadIdx.x >> set.shift) * 16;
-  for (Index g = 0; g < set.groups; g += kAhead) {
+  if (wave.groups > 4) counts.second = memory.take();
+  const Index column = threadIdx.x & (wave.columns() - 1);
+  const Index neuron = (threadIdx.x >> wave.shift) * 16;
+  for (Index g = 0; g < wave.groups; g += kAhead) {
     uint4 sixteen[kAhead] = {};
 #pragma unroll
     for (Index k = 0; k < kAhead; ++k) {
-      const Index slot = ((g + k) << set.shift) + column;
+      const Index slot = ((g + k) << wave.shift) + column;
       if (slot < count && neuron < outputs)
-        sixteen[k] = __ldcs(reinterpret_cast<const uint4*>(batch.counts + (first + slot) * batch.stride + neuron));
+        sixteen[k] = __ldcs(reinterpret_cast<const uint4*>(args.counts + (first + slot) * args.stride + neuron));
     }
 #pragma unroll
     for (Index k = 0; k < kAhead; ++k) {
-      if (g + k >= set.groups || neuron >= outputs) break;
-      std::uint8_t* to = counts.at(memory, g + k) + (neuron << set.shift) + column;
+      if (g + k >= wave.groups || neuron >= outputs) break;
+      std::uint8_t* to = counts.at(memory, g + k) + (neuron << wave.shift) + column;
       const std::uint32_t words[4] = {sixteen[k].x, sixteen[k].y, sixteen[k].z, sixteen[k].w};
       Extremes extremes;
 #pragma unroll
@@ -93,45 +93,45 @@ __device__ inline Counts load_counts(const Program& program, const Batch& batch,
         if (neuron + 4 * q >= outputs) break;
         extremes.add(words[q]);
 #pragma unroll
-        for (Index j = 0; j < 4; ++j) to[(4 * q + j) << set.shift] = static_cast<std::uint8_t>(words[q] >> (8 * j));
+        for (Index j = 0; j < 4; ++j) to[(4 * q + j) << wave.shift] = static_cast<std::uint8_t>(words[q] >> (8 * j));
       }
       if (!tabled) continue;
       Range<1> range;
       range.add(0, shared.sums[extremes.highest()]);
       range.add(0, shared.sums[extremes.lowest()]);
-      range.mark(((g + k) << set.shift) + column, program.activation.cap, shared);
+      range.mark(((g + k) << wave.shift) + column, program.activation.cap, shared);
     }
   }
-  if (threadIdx.x < set.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNever;
+  if (threadIdx.x < wave.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNoImage;
   __syncthreads();
   return counts;
 }
 
-/// Makes each of a set's regions from its counts: compute(counts, region, first slot). Ends with a barrier.
+/// Makes each of a wave's regions from its counts: compute(counts, region, first slot). Ends with a barrier.
 template <class Compute>
-__device__ void from_counts(const Counts& counts, Set& set, Memory& memory, Compute compute) {
-  for (Index g = 0; g < set.groups; ++g) {
+__device__ void from_counts(const Counts& counts, Wave& wave, Memory& memory, Compute compute) {
+  for (Index g = 0; g < wave.groups; ++g) {
     const Index region = memory.take();
-    compute(counts.at(memory, g), memory.at(region), g << set.shift);
-    set.put(g, region);
-    if (g % 4 != 3 && g + 1 < set.groups) continue;
+    compute(counts.at(memory, g), memory.at(region), g << wave.shift);
+    wave.put(g, region);
+    if (g % 4 != 3 && g + 1 < wave.groups) continue;
     __syncthreads();
     memory.give(counts.region(g));
   }
 }
 
-/// Layer 0 on a set, where layer 1 has no table. Ends with a barrier.
-__device__ inline void run_counts(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
-                                  Memory& memory, Shared& shared) {
-  const Index column = threadIdx.x & (set.columns() - 1);
-  const Index begin = threadIdx.x >> set.shift;
-  from_counts(counts, set, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+/// Layer 0 on a wave, where layer 1 has no table. Ends with a barrier.
+__device__ inline void run_counts(const ProgramView& program, const CascadeLayer& layer, const Counts& counts,
+                                  Wave& wave, Memory& memory, Shared& shared) {
+  const Index column = threadIdx.x & (wave.columns() - 1);
+  const Index begin = threadIdx.x >> wave.shift;
+  from_counts(counts, wave, memory, [&](const std::uint8_t* from, float* to, Index slot) {
     Range<1> range;
 #pragma unroll 4
-    for (Index neuron = begin; neuron < layer.outputs; neuron += kThreads >> set.shift) {
-      const Index at = (neuron << set.shift) + column;
+    for (Index neuron = begin; neuron < layer.outputs; neuron += kThreads >> wave.shift) {
+      const Index at = (neuron << wave.shift) + column;
       Columns<1> sum{{shared.sums[from[at]]}};
-      if (layer.biases == CascadeLayer::kNone) {
+      if (layer.biases == CascadeLayer::kUniform) {
         range.add(0, sum.at[0]);
         sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), program.activation.cap);
       } else {
@@ -151,20 +151,20 @@ __device__ std::uint32_t read_counts(const std::uint8_t* from) {
   return *from;
 }
 
-/// Layer 1 on a set, by its table. Ends with a barrier.
+/// Layer 1 on a wave, by its table. Ends with a barrier.
 template <Index V>
-__device__ void run_tabled(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
+__device__ void run_tabled(const ProgramView& program, const CascadeLayer& layer, const Counts& counts, Wave& wave,
                            Memory& memory, Shared& shared) {
-  const Place<V> place(set.shift);
+  const Mapping<V> mapping(wave.shift);
   const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
-  from_counts(counts, set, memory, [&](const std::uint8_t* from, float* to, Index slot) {
-    if (place.neuron >= layer.outputs) return;
+  from_counts(counts, wave, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+    if (mapping.neuron >= layer.outputs) return;
     Range<V> range;
 #pragma unroll 4
-    for (Index neuron = place.neuron; neuron < layer.outputs; neuron += place.step) {
+    for (Index neuron = mapping.neuron; neuron < layer.outputs; neuron += mapping.step) {
       const std::uint32_t pair = __ldg(pairs + neuron);
-      const std::uint32_t a = read_counts<V>(from + ((pair & 0xffffU) << set.shift) + place.column);
-      const std::uint32_t b = read_counts<V>(from + (pair >> 16U << set.shift) + place.column);
+      const std::uint32_t a = read_counts<V>(from + ((pair & 0xffffU) << wave.shift) + mapping.column);
+      const std::uint32_t b = read_counts<V>(from + (pair >> 16U << wave.shift) + mapping.column);
       const std::uint32_t even = (a & 0x00ff00ffU) * kTablePitch + (b & 0x00ff00ffU);
       const std::uint32_t odd = (a >> 8U & 0x00ff00ffU) * kTablePitch + (b >> 8U & 0x00ff00ffU);
       Columns<V> columns;
@@ -173,19 +173,19 @@ __device__ void run_tabled(const Program& program, const CascadeLayer& layer, co
         columns.at[v] = shared.of_pairs[(v % 2 == 0 ? even : odd) >> (v / 2 * 16) & 0xffffU];
         range.add(v, columns.at[v]);
       }
-      columns.write(to + (neuron << set.shift) + place.column);
+      columns.write(to + (neuron << wave.shift) + mapping.column);
     }
-    range.mark(slot + place.column, program.activation.cap, shared);
+    range.mark(slot + mapping.column, program.activation.cap, shared);
   });
 }
-__device__ inline void run_tabled(const Program& program, const CascadeLayer& layer, const Counts& counts, Set& set,
-                                  Memory& memory, Shared& shared) {
-  if (set.shift >= 2)
-    run_tabled<4>(program, layer, counts, set, memory, shared);
-  else if (set.shift == 1)
-    run_tabled<2>(program, layer, counts, set, memory, shared);
+__device__ inline void run_tabled(const ProgramView& program, const CascadeLayer& layer, const Counts& counts,
+                                  Wave& wave, Memory& memory, Shared& shared) {
+  if (wave.shift >= 2)
+    run_tabled<4>(program, layer, counts, wave, memory, shared);
+  else if (wave.shift == 1)
+    run_tabled<2>(program, layer, counts, wave, memory, shared);
   else
-    run_tabled<1>(program, layer, counts, set, memory, shared);
+    run_tabled<1>(program, layer, counts, wave, memory, shared);
 }
 
 }  // namespace spdnn::cuda::cascade

@@ -14,16 +14,16 @@
 namespace spdnn::cuda::cascade {
 
 inline constexpr Index kThreads = 512;
-inline constexpr Index kMostRegions = 8;    ///< their numbers have four bits in Set::regions
+inline constexpr Index kMostRegions = 8;    ///< their numbers have four bits in Wave::regions
 inline constexpr Index kMostColumns = 128;  ///< of a region
-inline constexpr Index kSlots = kThreads;   ///< columns of a set: a thread a column
-inline constexpr Index kNever = 0xffffffff;
-inline constexpr Index kSector = 32;         ///< bytes that L1 reads at once
-inline constexpr Index kLookedAhead = 1024;  ///< sectors of a layer's terms that are brought to L1 at most
-inline constexpr Index kTablePitch = 37;     ///< of Shared::of_pairs: counts a and b are in bank 5 a + b
+inline constexpr Index kSlots = kThreads;   ///< columns of a wave: a thread a column
+inline constexpr Index kNoLayer = 0xffffffff;
+inline constexpr Index kSector = 32;            ///< bytes that L1 reads at once
+inline constexpr Index kMostPrefetched = 1024;  ///< sectors of a layer's terms that are brought to L1 at most
+inline constexpr Index kTablePitch = 37;        ///< of Shared::of_pairs: counts a and b are in bank 5 a + b
 
 /// The plan on the device; see CascadeProgram for the arrays.
-struct Program {
+struct ProgramView {
   const CascadeLayer* layers;
   const uint4* terms;
   const Index* degrees;
@@ -31,7 +31,7 @@ struct Program {
   const float* sums;  ///< of layer 0, by count
   Index sum_count;
   Index depth;
-  Index dead_from;       ///< kNever where the pass is off
+  Index dead_from;       ///< kNoLayer where the pass is off
   Index saturated_from;  ///< likewise
   Activation activation;
   Index columns;  ///< of a region, a power of two
@@ -40,7 +40,7 @@ struct Program {
   Index tabled;  ///< CascadeProgram::tabled
 };
 
-struct LayerCount {
+struct LayerTally {
   Index live;        ///< images not all zero among the unsettled
   Index saturated;   ///< of these, retired at the cap
   Index duplicates;  ///< change from the layer before: duplicates of images that are not all zero
@@ -59,13 +59,13 @@ struct Results {
   uint4* to;  ///< null: another launch follows
   const uint4* from;
   Index bytes;               ///< of what stands before the counts by layer, of which only those that are counted follow
-  const Index* counted;      ///< Batch::counted
+  const Index* counted;      ///< LaunchArgs::counted
   unsigned long long* done;  ///< blocks that are done in the higher half; in the lower one, DuplicateSearch::listed
 };
 
 /// What a launch runs: layers `first` and on, below `until`. Images come from `counts` where it begins with layer 0,
 /// otherwise from `in`; those that are unsettled in the end go to `out`.
-struct Batch {
+struct LaunchArgs {
   const std::uint8_t* counts;  ///< of layer 0's terms that are 1, by image and neuron
   std::size_t stride;          ///< of an image's counts
   Index images;                ///< that have counts
@@ -74,7 +74,7 @@ struct Batch {
   Index first;
   Index until;
   Index* next;  ///< images taken behind those that blocks begin with
-  LayerCount* by_layer;
+  LayerTally* by_layer;
   Index* counted;             ///< layers whose counts may not be 0
   std::uint32_t* categories;  ///< a bit an image
   Results results;
@@ -83,9 +83,9 @@ struct Batch {
 
 /// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for
 /// each neuron. Columns without an image, or whose image has settled, are computed along until compact() drops them.
-struct Set {
+struct Wave {
   Index layer = 0;            ///< next to run
-  Index kept = 0;             ///< unsettled images
+  Index active = 0;           ///< images not retired
   Index shift = 0;            ///< a region has 2^shift columns
   Index groups = 0;           ///< regions
   std::uint32_t regions = 0;  ///< their numbers, four bits each
@@ -100,25 +100,25 @@ struct Set {
 
 /// What a layer's activations show of an image.
 struct alignas(2) Marks {
-  std::uint8_t live;  ///< one is above 0
-  std::uint8_t miss;  ///< one is below the cap
+  std::uint8_t live;       ///< one is above 0
+  std::uint8_t below_cap;  ///< one is below the cap
 };
 
 /// Variables that a block shares.
 struct alignas(16) Shared {
-  Index image[kSlots];  ///< by column; kNever: none
+  Index image[kSlots];  ///< by column; kNoImage: none
   Marks marks[kSlots];
-  std::uint16_t order[kSlots];      ///< columns with unsettled images
-  std::uint32_t kept[kSlots / 32];  ///< a bit a column
+  std::uint16_t order[kSlots];        ///< columns with unsettled images
+  std::uint32_t active[kSlots / 32];  ///< a bit a column
   float sums[kMostCounted + 1];
   float of_pairs[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
-  std::uint32_t sink[kLookedAhead + 4];                 ///< of copies made for the sake of L1
+  std::uint32_t prefetched[kMostPrefetched + 4];        ///< of copies made for the sake of L1
   Index next[4];  ///< image that the block takes next, where its images go; and to make the size a multiple of 16
 };
 
 __device__ inline Shared& block_shared() { return *dynamic_shared<Shared>(); }
 static_assert(sizeof(Shared) % 16 == 0);
-static_assert(kSlots / 32 <= 32, "a lane a word of Shared::kept");
+static_assert(kSlots / 32 <= 32, "a lane a word of Shared::active");
 
 /// Smallest shift so that 2^shift columns hold so many images, or those of a region.
 __device__ inline Index shift_for(Index images, Index columns) {
@@ -140,51 +140,51 @@ struct Memory {
     return region;
   }
   __device__ void give(Index region) { free |= 1U << region; }
-  __device__ void give_all(Set& set) {
-    for (Index g = 0; g < set.groups; ++g) give(set.region(g));
-    set.groups = set.kept = 0;
+  __device__ void give_all(Wave& wave) {
+    for (Index g = 0; g < wave.groups; ++g) give(wave.region(g));
+    wave.groups = wave.active = 0;
   }
 };
 
 /// Notes which columns have unsettled images; returns their number. Ends with a barrier.
-__device__ inline Index note_kept(const Set& set, Shared& shared) {
-  if (threadIdx.x / 32 * 32 < set.slots()) {
-    const bool kept = threadIdx.x < set.slots() && shared.image[threadIdx.x] != kNever;
+__device__ inline Index note_active(const Wave& wave, Shared& shared) {
+  if (threadIdx.x / 32 * 32 < wave.slots()) {
+    const bool kept = threadIdx.x < wave.slots() && shared.image[threadIdx.x] != kNoImage;
     const std::uint32_t mask = __ballot_sync(0xffffffffU, kept);
-    if (threadIdx.x % 32 == 0) shared.kept[threadIdx.x / 32] = mask;
+    if (threadIdx.x % 32 == 0) shared.active[threadIdx.x / 32] = mask;
   }
   __syncthreads();
   const Index word = threadIdx.x % 32;
-  return __reduce_add_sync(0xffffffffU, word * 32 < set.slots() ? __popc(shared.kept[word]) : 0);
+  return __reduce_add_sync(0xffffffffU, word * 32 < wave.slots() ? __popc(shared.active[word]) : 0);
 }
 
-/// Lists the unsettled images' columns in Shared::order. After note_kept(); ends with a barrier.
-__device__ inline void list_kept(const Set& set, Shared& shared) {
+/// Lists the unsettled images' columns in Shared::order. After note_active(); ends with a barrier.
+__device__ inline void list_active(const Wave& wave, Shared& shared) {
   const Index word = threadIdx.x / 32;
   const Index lane = threadIdx.x % 32;
-  if (word * 32 < set.slots()) {
-    const Index before = __reduce_add_sync(0xffffffffU, lane < word ? __popc(shared.kept[lane]) : 0);
-    const std::uint32_t kept = shared.kept[word];
+  if (word * 32 < wave.slots()) {
+    const Index before = __reduce_add_sync(0xffffffffU, lane < word ? __popc(shared.active[lane]) : 0);
+    const std::uint32_t kept = shared.active[word];
     if ((kept >> lane & 1U) != 0)
       shared.order[before + __popc(kept & ((1U << lane) - 1))] = static_cast<std::uint16_t>(threadIdx.x);
   }
   __syncthreads();
 }
 
-/// Whether the unsettled images of a set need fewer columns than it has.
-__device__ inline bool saves_columns(const Set& set) {
-  return set.kept > 0 && (set.groups > 1 ? set.kept + set.columns() : 2 * set.kept) <= set.slots();
+/// Whether the unsettled images of a wave need fewer columns than it has.
+__device__ inline bool saves_columns(const Wave& wave) {
+  return wave.active > 0 && (wave.groups > 1 ? wave.active + wave.columns() : 2 * wave.active) <= wave.slots();
 }
 
-/// Moves the unsettled images of a set together. `width`: of the rows. After note_kept().
-__device__ inline void compact(Set& set, Index width, Index most_columns, Memory& memory, Shared& shared) {
-  const Index shift = shift_for(set.kept, most_columns);
-  const Index groups = (set.kept + (1U << shift) - 1) >> shift;
-  list_kept(set, shared);
-  const Index image = threadIdx.x < set.kept ? shared.image[shared.order[threadIdx.x]] : kNever;
+/// Moves the unsettled images of a wave together. `width`: of the rows. After note_active().
+__device__ inline void compact(Wave& wave, Index width, Index most_columns, Memory& memory, Shared& shared) {
+  const Index shift = shift_for(wave.active, most_columns);
+  const Index groups = (wave.active + (1U << shift) - 1) >> shift;
+  list_active(wave, shared);
+  const Index image = threadIdx.x < wave.active ? shared.image[shared.order[threadIdx.x]] : kNoImage;
   __syncthreads();
   if (threadIdx.x < groups << shift) shared.image[threadIdx.x] = image;
-  Set to = set;
+  Wave to = wave;
   to.shift = shift;
   to.groups = groups;
   Index consumed = 0;
@@ -192,20 +192,20 @@ __device__ inline void compact(Set& set, Index width, Index most_columns, Memory
     const Index region = memory.take();
     to.put(g, region);
     const Index slot = (g << shift) + (threadIdx.x & (to.columns() - 1));
-    if (slot < set.kept) {
+    if (slot < wave.active) {
       const Index from = shared.order[slot];
-      const float* source = memory.at(set.region(from >> set.shift)) + (from & (set.columns() - 1));
+      const float* source = memory.at(wave.region(from >> wave.shift)) + (from & (wave.columns() - 1));
       float* target = memory.at(region) + (slot & (to.columns() - 1));
 #pragma unroll 4
       for (Index neuron = threadIdx.x >> shift; neuron < width; neuron += kThreads >> shift)
-        target[neuron << shift] = source[neuron << set.shift];
+        target[neuron << shift] = source[neuron << wave.shift];
     }
     __syncthreads();
     const Index next = (g + 1) << shift;
-    const Index until = next < set.kept ? shared.order[next] >> set.shift : set.groups;
-    for (; consumed < until; ++consumed) memory.give(set.region(consumed));
+    const Index until = next < wave.active ? shared.order[next] >> wave.shift : wave.groups;
+    for (; consumed < until; ++consumed) memory.give(wave.region(consumed));
   }
-  set = to;
+  wave = to;
 }
 
 }  // namespace spdnn::cuda::cascade
