@@ -7,7 +7,7 @@ EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -na
 EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(EMULATED_OBJECTS))
 # A jump from one fiber's stack to another's, which _FORTIFY_SOURCE reports, is no mistake.
 EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
-EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-conversion -Wno-shadow -Wno-pedantic
+EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
 GPU_TESTS        := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS      := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)

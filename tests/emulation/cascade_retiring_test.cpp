@@ -102,7 +102,7 @@ TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
   for (const Index degree : {32U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
   network.cap = 1.5;
   const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_TRUE(compile_cascade(plan).tabled);
+  ASSERT_TRUE(compile_cascade(plan).has_pair_table);
   ASSERT_LE(plan.certificates.dead_from, 1U);
   ASSERT_LE(plan.certificates.saturated_from, 1U);
 

@@ -106,7 +106,7 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   const Network network = make_network(shape, random);
   const ImageSet images = make_images(shape, random);
   if (shape.name == "full_tables") {
-    ASSERT_TRUE(compile_cascade(make_plan(network, {})).tabled);
+    ASSERT_TRUE(compile_cascade(make_plan(network, {})).has_pair_table);
   }
   for (const char* passes : {"none", "dead", "all", "saturated", "twins,dead,saturated"}) {
     SCOPED_TRACE(passes);

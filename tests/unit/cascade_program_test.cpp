@@ -264,7 +264,7 @@ void check_layer(const CascadeProgram& program, const Plan& plan, Index number) 
   ASSERT_EQ(layer.inputs, given.inputs());
   ASSERT_EQ(layer.outputs, given.outputs());
   EXPECT_EQ(layer.weight, given.weights.value);
-  EXPECT_EQ(layer.bias_always != 0, plan.bias_rule == BiasRule::everywhere || given.bias.max() <= 0);
+  EXPECT_EQ(layer.bias_always, plan.bias_rule == BiasRule::everywhere || given.bias.max() <= 0);
   EXPECT_EQ(layer.biases == CascadeLayer::kUniform, given.bias.values.empty());
   Offset most = 0;
   for (Index neuron = 0; neuron < layer.outputs; ++neuron) most = std::max(most, given.weights.degree(neuron));
@@ -358,7 +358,7 @@ TEST(CascadeProgram, TabulatesLayerOneWhereTwoCountsSayIt) {
     plan.cap = 32;
     return plan;
   };
-  const auto tabled = [](const Plan& plan) { return compile_cascade(plan).tabled; };
+  const auto tabled = [](const Plan& plan) { return compile_cascade(plan).has_pair_table; };
   const Plan plan = plan_with(20, 32);
   EXPECT_TRUE(tabled(plan));
   EXPECT_FALSE(tabled(plan_with(20, 33)));  // more counts than the table has

@@ -6,6 +6,7 @@
 
 #include "engines/cuda/cascade/count.cuh"
 #include "engines/cuda/cascade/kernel.cuh"
+#include "engines/cuda/cascade/setup.hpp"
 #include "engines/cuda/retire/outcome.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
@@ -18,162 +19,108 @@ namespace spdnn::cuda::cascade {
 struct Division {
   Index columns;
   Index regions;
-  Index tile;    ///< images of a counting block
+  Index tile;    ///< images per counting block
   Index second;  ///< the second launch's first layer
 };
 
 enum class Layer1 { as_compiled, by_sums };
 
-/// A compiled plan, and images on the way through it.
+/// A compiled plan, and images that it is run on as the engine runs them.
 class CascadeRun {
  public:
   CascadeRun(const Plan& plan, const ImageSet& images, const Division& division, Layer1 layer_1 = Layer1::as_compiled)
-      : plan_(plan), images_(images.images()), division_(division), compiled_(compile_cascade(plan)) {
-    const Index region_floats = division.columns * ((compiled_.width + 3) / 4 * 4);
-    shared_bytes_ = sizeof(Shared) + std::size_t{division.regions} * region_floats * sizeof(float);
-    program_ = {compiled_.layers.data(),
-                reinterpret_cast<const uint4*>(compiled_.terms.data()),
-                compiled_.degrees.data(),
-                compiled_.biases.data(),
-                compiled_.first.sums.data(),
-                static_cast<Index>(compiled_.first.sums.size()),
-                plan.depth(),
-                plan.passes.dead ? plan.certificates.dead_from : kNoLayer,
-                plan.passes.saturated ? plan.certificates.saturated_from : kNoLayer,
-                {static_cast<float>(*plan.cap), plan.bias_rule == BiasRule::everywhere},
-                division.columns,
-                division.regions,
-                region_floats,
-                compiled_.tabled && layer_1 == Layer1::as_compiled ? Index{1} : Index{0}};
-    begin_counting(images.bits());
-    stride_ = (compiled_.width + 3) / 4 * 4;
+      : plan_(plan),
+        images_(images.images()),
+        second_(division.second),
+        compiled_(compile_cascade(plan)),
+        stride_(padded_width(compiled_.width)),
+        shared_{.columns = division.columns, .regions = division.regions, .region_floats = division.columns * stride_},
+        view_(view_of(compiled_, plan, shared_)),
+        counting_(counting_of(compiled_.first, plan)),
+        layout_(images_, plan.depth(), 0),
+        state_(layout_.bytes),
+        handed_over_(layout_.search_at, std::byte{0xab}) {
+    if (layer_1 == Layer1::by_sums) view_.has_pair_table = false;
+    counts_.resize(images_ * count_stride());
+    counting_.tile = division.tile;
+    counting_.image_words = images.bits().words.data();
+    counting_.images = images_;
+    counting_.counts = counts_.data();
+    counting_.state = reinterpret_cast<std::uint32_t*>(state_.data());
+    counting_.state_words = static_cast<Index>(layout_.bytes / sizeof(std::uint32_t));
     for (auto& rows : rows_) rows.resize(std::size_t{images_} * stride_);
     for (auto& ids : ids_) ids.resize(images_);
-    by_layer_at_ = images_ / 32 + 1;
-    results_.resize((by_layer_at_ + plan.depth() * sizeof(LayerTally) / sizeof(Index) + 3) / 4 * 4);
-    handed_over_.assign(results_.size(), 0xabababab);
-    search_ = memory_.begin(plan, images_, &done_, &duplicates_);
+    Counters& counters = layout_.counters(state_.data());
+    search_ = memory_.begin(plan, images_, &counters.listed, &counters.duplicates);
   }
 
   /// From the inputs on.
   void run(Index until) {
-    state_.assign(1, 0);
-    counting_.state = state_.data();
-    counting_.state_words = 1;
     emulation::launch((images_ + counting_.tile - 1) / counting_.tile, kCountThreads, counting_.shared_bytes(),
                       [&] { count_kernel(counting_); });
-    Index next[2] = {0, 0};
-    LaunchArgs args{};
-    args.counts = counts_.data();
-    args.stride = std::size_t{32} * counting_.neuron_slices;
-    args.images = images_;
-    args.by_layer = reinterpret_cast<LayerTally*>(results_.data() + by_layer_at_);
-    args.counted = &counted_;
-    args.categories = results_.data();
-    args.until = std::min(until, division_.second);
-    args.out = survivors(0);
-    args.next = &next[0];
-    args.search = search_;
-    args.search.endings = nullptr;
-    if (until <= division_.second) args.results = results();
-    launch(args);
-    last_ = 0;
-    if (until <= division_.second) return;
-    args.in = survivors(0);
-    args.out = survivors(1);
-    args.first = division_.second;
-    args.until = until;
-    args.next = &next[1];
-    args.search = search_;
-    args.results = results();
-    launch(args);
-    last_ = 1;
+    const RunMemory memory{.state = state_.data(),
+                           .layout = layout_,
+                           .results = reinterpret_cast<uint4*>(handed_over_.data()),
+                           .counts = counts_.data(),
+                           .count_stride = count_stride(),
+                           .between = survivors(0),
+                           .search = search_};
+    for (const LaunchArgs& args : launches_of(memory, images_, second_, until, survivors(1))) {
+      emulation::launch(kBlocks, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
+      const unsigned long long done = layout_.counters(state_.data()).listed >> 32U;
+      EXPECT_EQ(done, args.results.to != nullptr ? kBlocks : 0);
+    }
   }
 
-  std::vector<double> activations(Index layers) const {
+  std::vector<double> activations(Index layers) {
     const Index width = plan_.layers[layers - 1].outputs();
     std::vector<double> all(std::size_t{images_} * width, 0.0);
     const auto row = [&](Index image) { return all.begin() + std::ptrdiff_t{image} * width; };
     for (const Index image : categories()) std::fill_n(row(image), width, *plan_.cap);
-    const float* from = rows_[last_].data();
-    for (Index i = 0; i < left_[last_]; ++i, from += stride_) std::copy_n(from, width, row(ids_[last_][i]));
-    memory_.fill(listed_, width, all);
+    const float* from = rows_[1].data();
+    for (Index i = 0; i < counters().left; ++i, from += stride_) std::copy_n(from, width, row(ids_[1][i]));
+    memory_.fill(static_cast<std::uint32_t>(counters().listed), width, all);
     return all;
   }
 
-  Categories categories() const { return images_of(handed_over_.data(), images_); }
+  Categories categories() { return images_of(layout_.categories(handed_over_.data()), images_); }
 
-  std::vector<std::int64_t> alive() const {
+  std::vector<std::int64_t> alive() {
     Outcome outcome;
-    add_layer_counts(reinterpret_cast<const LayerTally*>(handed_over_.data() + by_layer_at_), counted_, plan_.depth(),
-                     outcome);
+    add_layer_counts(layout_.tallies(handed_over_.data()), counters().counted, plan_.depth(), outcome);
     return outcome.alive;
   }
 
-  Index duplicates() const { return duplicates_; }
+  Index duplicates() { return counters().duplicates; }
 
  private:
-  void begin_counting(const BitMatrix& bits) {
-    const CountedLayer& first = compiled_.first;
-    counting_.input_starts = first.inputs.starts.data();
-    counting_.input_values = first.inputs.values.data();
-    counting_.class_starts = first.classes.starts.data();
-    counting_.class_values = first.classes.values.data();
-    counting_.runs = first.runs.data();
-    counting_.words = first.words.empty() ? nullptr : first.words.data();
-    counting_.class_slices = first.inputs.slices();
-    counting_.neuron_slices = first.classes.slices();
-    if (!first.words.empty())
-      counting_.words_per_class = static_cast<Index>(first.words.size() / first.inputs.slices());
-    const Index quads = 8 * counting_.neuron_slices;
-    if (quads > 0) counting_.runs_per_neuron = static_cast<Index>(first.runs.size() / quads);
-    counting_.image_pairs = (plan_.inputs() + 63) / 64;
-    counting_.tile = division_.tile;
-    counting_.image_words = bits.words.data();
-    counting_.images = images_;
-    counts_.resize(std::size_t{images_} * 32 * counting_.neuron_slices);
-    counting_.counts = counts_.data();
-  }
-
-  Survivors survivors(std::size_t side) { return {rows_[side].data(), stride_, ids_[side].data(), &left_[side]}; }
-
-  Results results() {
-    return {reinterpret_cast<uint4*>(handed_over_.data()), reinterpret_cast<const uint4*>(results_.data()),
-            static_cast<Index>(by_layer_at_ * sizeof(Index)), &counted_, &done_};
-  }
-
-  void launch(const LaunchArgs& args) {
-    emulation::launch(kBlocks, kThreads, shared_bytes_, [&] { cascade_kernel(program_, args); });
-    listed_ = static_cast<std::uint32_t>(done_);
-    EXPECT_EQ(done_ >> 32U, args.results.to != nullptr ? kBlocks : 0);
+  /// As the host sees them.
+  const Counters& counters() { return layout_.counters(handed_over_.data()); }
+  std::size_t count_stride() const { return std::size_t{32} * counting_.neuron_slices; }
+  Survivors survivors(std::size_t side) {
+    return {.rows = rows_[side].data(), .stride = stride_, .images = ids_[side].data(), .count = nullptr};
   }
 
   static constexpr unsigned kBlocks = 3;
 
   const Plan& plan_;
   Index images_;
-  Division division_;
+  Index second_;
   CascadeProgram compiled_;
-  std::size_t shared_bytes_ = 0;
-  Index stride_ = 0;
-  ProgramView program_{};
-  CountingArgs counting_{};
+  Index stride_;
+  SharedLayout shared_;
+  ProgramView view_;
+  CountingArgs counting_;
+  StateLayout layout_;
+  std::vector<std::byte> state_;
+  std::vector<std::byte> handed_over_;  ///< the state's first part, as the last launch copied it
   std::vector<std::uint8_t> counts_;
-  std::vector<std::uint32_t> state_;
   std::vector<float> rows_[2];
   std::vector<Index> ids_[2];
-  Index left_[2] = {0, 0};
-  std::size_t last_ = 0;
-  std::vector<std::uint32_t> results_;  ///< categories, and what is counted by layer
-  std::size_t by_layer_at_ = 0;
-  std::vector<std::uint32_t> handed_over_;
-  Index counted_ = 0;
   DuplicateSearch search_{};
   SearchMemory memory_;
-  unsigned long long done_ = 0;
-  std::uint32_t listed_ = 0;
-  Index duplicates_ = 0;
 };
+
 /// Layers of one weight; from the second on sums of a, b, a, b, ... up to layer `alternating`. `ordered`: neighbours of
 /// the first layer read neighbouring inputs, which are counted by whole words then.
 inline Network make_network(Index inputs, Index width, Index depth, Index alternating, bool ordered,

@@ -1,53 +1,24 @@
 #pragma once
 
-// Layer 0 of the `cascade` engine on images of bits: how many of a neuron's terms are 1, a byte a neuron, by image.
+// count_kernel: layer 0 on images of bits. It counts how many of a neuron's terms are 1: one byte per image and neuron.
 //
-// Mapping. A block stages the bits of a tile of images in shared memory, counts its classes of inputs (CountedLayer) a
-// byte each, and adds up each neuron's classes. Where classes fill words, a thread counts the 32 classes of a slice at
-// once, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so that some
-// read while others count.
-// Bound: device memory by its traffic, one read of the bits and one write of the counts, of which it reaches 19 to 46 %
-// on an H200; in fact instructions (ncu: issue slots 80 % busy at 65536 neurons).
+// Mapping. A block stages the bits of a tile of images in shared memory, counts its classes of inputs (CountedLayer),
+// one byte per class, and adds up each neuron's classes. Where classes fill words, a thread counts the 32 classes of a
+// slice at once, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so
+// that some read while others count.
+// Bound: device memory by its traffic, one read of the bits and one write of the counts; in fact instructions.
+// results/h200/roofline.md has measurements.
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
-#include "engines/cuda/cascade/program.hpp"
-#include "engines/cuda/layers/layer.hpp"
+#include "engines/cuda/cascade/types.hpp"
 #include "engines/cuda/runtime/block.cuh"
 
 namespace spdnn::cuda::cascade {
 
-inline constexpr Index kCountThreads = 256;
-
-/// CountedLayer on the device, and the images that it counts.
-struct CountingArgs {
-  const Index* input_starts;
-  const Index* input_values;
-  const Index* class_starts;
-  const Index* class_values;
-  const Index* runs;
-  Index runs_per_neuron;
-  const Index* words;     ///< null where classes do not fill words
-  Index words_per_class;  ///< a multiple of four
-  Index class_slices;
-  Index neuron_slices;
-  Index tile;  ///< images of a block
-  const std::uint64_t* image_words;
-  Index image_pairs;  ///< 64-bit words of an image
-  Index images;
-  std::uint8_t* counts;  ///< images x 32 neuron_slices
-  std::uint32_t* state;  ///< what the run adds to, set to 0
-  Index state_words;
-
-  /// In shared memory, in 32-bit words: an image's bits with a pair of zeros behind them, ...
-  SPDNN_HOST_DEVICE Index bits_pitch() const { return 2 * image_pairs + 2; }
-  /// ... and in bytes, its counts of classes, with zeros behind them.
-  SPDNN_HOST_DEVICE Index counts_pitch() const { return 32 * class_slices + 16; }
-  std::size_t shared_bytes() const { return std::size_t{tile} * (4 * std::size_t{bits_pitch()} + counts_pitch()); }
-};
-
+/// Copies the bits of a tile's images to shared memory, zeros after them.
 __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint32_t* bits) {
   auto* to = reinterpret_cast<std::uint64_t*>(bits);
   const Index pitch = c.image_pairs + 1;
@@ -61,7 +32,7 @@ __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint3
   for (Index i = threadIdx.x; i < c.tile; i += kCountThreads) to[i * pitch + c.image_pairs] = 0;
 }
 
-/// 32 counts of five bits become bytes: a product puts the four bits of a plane into four bytes.
+/// Stores 32 counts of five bits as bytes: one multiplication spreads four bits of a plane over four bytes.
 __device__ inline void store_planes(const std::uint32_t (&planes)[5], std::uint8_t* to) {
 #pragma unroll
   for (Index q = 0; q < 8; ++q) {
@@ -72,7 +43,7 @@ __device__ inline void store_planes(const std::uint32_t (&planes)[5], std::uint8
   }
 }
 
-/// Adds four words to the bit planes of 32 counts.
+/// Adds four words to the bit planes of 32 counts: carry-save addition.
 __device__ inline void add_words(const std::uint32_t (&words)[4], std::uint32_t (&planes)[5]) {
   const auto majority = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) { return (a & b) | (c & (a | b)); };
   const std::uint32_t first = majority(planes[0], words[0], words[1]);
@@ -89,6 +60,7 @@ __device__ inline void add_words(const std::uint32_t (&words)[4], std::uint32_t 
   }
 }
 
+/// Counts the classes of a slice at once: each class's k-th input is its bit of one word.
 __device__ inline void count_words(const CountingArgs& c, const std::uint32_t* bits, std::uint8_t* classes) {
   for (Index item = threadIdx.x; item < c.class_slices * c.tile; item += kCountThreads) {
     const Index slice = item % c.class_slices;
@@ -105,6 +77,7 @@ __device__ inline void count_words(const CountingArgs& c, const std::uint32_t* b
   }
 }
 
+/// Counts the classes one by one: one class of one image per thread.
 __device__ inline void count_bits(const CountingArgs& c, const std::uint32_t* bits, std::uint8_t* classes) {
   for (Index item = threadIdx.x; item < 32 * c.class_slices * c.tile; item += kCountThreads) {
     const Index number = item % (32 * c.class_slices);
@@ -119,7 +92,7 @@ __device__ inline void count_bits(const CountingArgs& c, const std::uint32_t* bi
   }
 }
 
-/// The counts of four classes, a byte each, that neurons 4 quad .. 4 quad + 3 read as their k-th.
+/// The counts, one byte each, of the four classes that neurons 4 quad .. 4 quad + 3 read as their k-th.
 __device__ inline std::uint32_t counts_of(const CountingArgs& c, Index k, Index quad, const std::uint8_t* counts) {
   const Index run = __ldg(c.runs + k * 8 * c.neuron_slices + quad);
   if (run != CountedLayer::kScattered) {
@@ -132,7 +105,7 @@ __device__ inline std::uint32_t counts_of(const CountingArgs& c, Index k, Index 
          static_cast<std::uint32_t>(counts[four.w]) << 24U;
 }
 
-/// Four neurons and two images a thread.
+/// Adds up each neuron's classes: a thread takes four neurons of two images.
 __device__ inline void add_classes(const CountingArgs& c, Index first, const std::uint8_t* classes) {
   const Index quads = 8 * c.neuron_slices;
   const Index lanes = quads > kCountThreads / 2 ? kCountThreads : quads > 32 ? 64 : quads > 8 ? 16 : 8;

@@ -1,6 +1,12 @@
 #pragma once
 
-// One layer of the `cascade` engine on a wave of images in shared memory; mapping and cost stand in kernel.cuh.
+// One layer on a wave of images in shared memory.
+//
+// Mapping. A thread computes a neuron for up to four neighbouring columns of a region; threads of a warp share the
+// neuron's terms, which come from L2. A layer goes region by region, each into the free one, which leaves its own free
+// for the next.
+// Cost per term and image: a shared memory read of 4 bytes and an FMA; where the sums of a layer are a, b, a, b, ...,
+// two reads for the whole sum.
 
 #include "engines/cuda/cascade/wave.cuh"
 
@@ -53,21 +59,21 @@ struct Range {
     low[v] = fminf(low[v], sum);
   }
   /// Marks what a layer's activations show of the columns from `slot` on.
-  __device__ void mark(Index slot, float cap, Shared& shared) const {
+  __device__ void mark(BlockContext& block, Index slot) const {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
-      if (high[v] > 0.0F) shared.marks[slot + v].live = 1;
-      if (low[v] < cap) shared.marks[slot + v].below_cap = 1;
+      if (high[v] > 0.0F) block.shared.marks[slot + v].live = 1;
+      if (low[v] < block.program.activation.cap) block.shared.marks[slot + v].below_cap = 1;
     }
   }
 };
 
-/// Sums become activations. The usual case takes five instructions a value.
+/// Turns sums into activations. The usual case takes five instructions per value.
 template <Index V>
-__device__ void activate(const ProgramView& program, const CascadeLayer& layer, float bias, Columns<V>& sums,
+__device__ void activate(const BlockContext& block, const CascadeLayer& layer, float bias, Columns<V>& sums,
                          Range<V>& range) {
-  const float cap = program.activation.cap;
-  if (layer.bias_always != 0) {
+  const float cap = block.program.activation.cap;
+  if (layer.bias_always) {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
       sums.at[v] += bias;
@@ -85,12 +91,12 @@ __device__ void activate(const ProgramView& program, const CascadeLayer& layer, 
   }
 }
 
-/// Where this thread's columns of a row are; `rows`: of row 0. A multiplication and addition in one instruction.
+/// This thread's columns of a row, given those of row 0: the address takes one multiply-add.
 __device__ inline const float* in_row(const float* rows, Index row, Index row_bytes) {
   return reinterpret_cast<const float*>(reinterpret_cast<const char*>(rows) + row * row_bytes);
 }
 
-/// The activations that eight terms name, or the first `count` of them.
+/// The activations that eight terms of 16 bits name, or the first `count` of them.
 template <Index V>
 struct Terms {
   Columns<V> at[8];
@@ -103,7 +109,7 @@ struct Terms {
       if (t < count) at[t] = Columns<V>::read(in_row(rows, input, row_bytes));
     }
   }
-  /// In order.
+  /// Adds them in order.
   __device__ void add_to(Columns<V>& sums, float weight, Index count = 8) const {
 #pragma unroll
     for (Index t = 0; t < 8; ++t)
@@ -111,16 +117,16 @@ struct Terms {
   }
 };
 
-/// Chunks are read from L2 four at a time, the official degree.
+/// The sum of a neuron's terms, in order. Chunks of eight are read four at a time: 32 terms, the official degree.
 template <Index V>
-__device__ Columns<V> sum_terms(const ProgramView& program, const CascadeLayer& layer, Index neuron, const float* rows,
+__device__ Columns<V> sum_terms(const BlockContext& block, const CascadeLayer& layer, Index neuron, const float* rows,
                                 Index shift) {
   Columns<V> sums{};
   Terms<V> terms;
   const Index row_bytes = sizeof(float) << shift;
-  const uint4* next = program.terms + layer.terms + neuron;
+  const uint4* next = block.program.terms + layer.terms + neuron;
   const Index degree =
-      layer.degrees == CascadeLayer::kUniform ? layer.degree : __ldg(program.degrees + layer.degrees + neuron);
+      layer.degrees == CascadeLayer::kUniform ? layer.degree : __ldg(block.program.degrees + layer.degrees + neuron);
   Index left = degree / 8;
   for (; left >= 4; left -= 4) {
     uint4 chunks[4];
@@ -144,7 +150,7 @@ __device__ Columns<V> sum_terms(const ProgramView& program, const CascadeLayer& 
   return sums;
 }
 
-/// What the threads that share a neuron's terms have in common, and this one of them.
+/// Which columns and neurons of a region this thread computes.
 template <Index V>
 struct Mapping {
   Index column;  ///< first of V
@@ -159,24 +165,25 @@ struct Mapping {
   }
 };
 
+/// Adds the bias, activates, writes and notes the extremes of V columns of a neuron.
 template <Index V>
-__device__ void finish(const ProgramView& program, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
+__device__ void finish(const BlockContext& block, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
                        Index shift, Range<V>& range) {
   const float bias =
-      layer.biases == CascadeLayer::kUniform ? layer.bias : __ldg(program.biases + layer.biases + neuron);
-  activate(program, layer, bias, sums, range);
+      layer.biases == CascadeLayer::kUniform ? layer.bias : __ldg(block.program.biases + layer.biases + neuron);
+  activate(block, layer, bias, sums, range);
   sums.write(to + (neuron << shift));
 }
 
-/// Sums of a, b, a, b, ...: both are read once. Several neurons at a time, as each sum is a chain of additions, and the
-/// numbers of the next ones' inputs ahead.
+/// Sums of a, b, a, b, ...: both are read once. A thread works on several neurons at a time, as each sum is a chain of
+/// additions, and reads the next neurons' inputs' numbers ahead.
 template <Index V>
-__device__ void run_pairs(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
+__device__ void run_pairs(const BlockContext& block, const CascadeLayer& layer, const float* from, float* to,
                           Index shift, Range<V>& range) {
   constexpr Index kNeurons = 8 / V;
   const Mapping<V> mapping(shift);
   const Index row_bytes = sizeof(float) << shift;
-  const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(block.program.terms + layer.terms);
   std::uint32_t next[kNeurons];
   const auto look_up = [&](Index neuron) {
 #pragma unroll
@@ -204,49 +211,48 @@ __device__ void run_pairs(const ProgramView& program, const CascadeLayer& layer,
 #pragma unroll
     for (Index k = 0; k < kNeurons; ++k)
       if (neuron + k * mapping.step < layer.outputs)
-        finish(program, layer, neuron + k * mapping.step, sums[k], to + mapping.column, shift, range);
+        finish(block, layer, neuron + k * mapping.step, sums[k], to + mapping.column, shift, range);
   }
 }
 
-/// A layer on the columns of one region; marks go to `slot` and behind.
+/// A layer on the columns of one region; marks go to `slot` and the slots after it.
 template <Index V>
-__device__ void run_columns(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
-                            Index shift, Index slot, Shared& shared) {
+__device__ void run_columns(BlockContext& block, const CascadeLayer& layer, const float* from, float* to, Index shift,
+                            Index slot) {
   const Mapping<V> mapping(shift);
   if (mapping.neuron >= layer.outputs) return;
   Range<V> range;
   if (layer.pairs > 0) {
-    run_pairs<V>(program, layer, from, to, shift, range);
+    run_pairs<V>(block, layer, from, to, shift, range);
   } else {
     for (Index neuron = mapping.neuron; neuron < layer.outputs; neuron += mapping.step) {
-      Columns<V> sums = sum_terms<V>(program, layer, neuron, from + mapping.column, shift);
-      finish(program, layer, neuron, sums, to + mapping.column, shift, range);
+      Columns<V> sums = sum_terms<V>(block, layer, neuron, from + mapping.column, shift);
+      finish(block, layer, neuron, sums, to + mapping.column, shift, range);
     }
   }
-  range.mark(slot + mapping.column, program.activation.cap, shared);
+  range.mark(block, slot + mapping.column);
 }
 
-/// The same; a thread takes four columns where there are as many.
-__device__ inline void run_region(const ProgramView& program, const CascadeLayer& layer, const float* from, float* to,
-                                  Index shift, Index slot, Shared& shared) {
+/// The same, with four columns per thread where there are as many.
+__device__ inline void run_region(BlockContext& block, const CascadeLayer& layer, const float* from, float* to,
+                                  Index shift, Index slot) {
   if (shift >= 2)
-    run_columns<4>(program, layer, from, to, shift, slot, shared);
+    run_columns<4>(block, layer, from, to, shift, slot);
   else if (shift == 1)
-    run_columns<2>(program, layer, from, to, shift, slot, shared);
+    run_columns<2>(block, layer, from, to, shift, slot);
   else
-    run_columns<1>(program, layer, from, to, shift, slot, shared);
+    run_columns<1>(block, layer, from, to, shift, slot);
 }
 
-/// A layer on all images of a wave: each region's outputs go to a free one. Marks go to `marks` and behind. Ends with a
-/// barrier.
-__device__ inline void run_layer(const ProgramView& program, const CascadeLayer& layer, Index marks, Wave& wave,
-                                 Memory& memory, Shared& shared) {
+/// A layer on all images of a wave: each region's outputs go to a free one. Marks go to `marks` and the slots after it.
+/// Ends with a barrier.
+__device__ inline void run_layer(BlockContext& block, const CascadeLayer& layer, Index marks, Wave& wave) {
   for (Index g = 0; g < wave.groups; ++g) {
-    const Index region = memory.take();
-    run_region(program, layer, memory.at(wave.region(g)), memory.at(region), wave.shift, marks + (g << wave.shift),
-               shared);
+    const Index region = block.memory.take();
+    run_region(block, layer, block.memory.at(wave.region(g)), block.memory.at(region), wave.shift,
+               marks + (g << wave.shift));
     __syncthreads();
-    memory.give(wave.region(g));
+    block.memory.give(wave.region(g));
     wave.put(g, region);
   }
 }

@@ -156,7 +156,7 @@ CompiledLayer compile_layer(const Plan& plan, Index number) {
   to.layer.outputs = from.outputs();
   to.layer.weight = from.weights.value;
   to.layer.bias = static_cast<float>(from.bias.uniform);
-  to.layer.bias_always = plan.bias_rule == BiasRule::everywhere || from.bias.max() <= 0 ? 1 : 0;
+  to.layer.bias_always = plan.bias_rule == BiasRule::everywhere || from.bias.max() <= 0;
   if (!from.bias.values.empty())
     for (const double bias : from.bias.values) to.biases.push_back(static_cast<float>(bias));
   if (number > 0) write_terms(from.weights, to);
@@ -175,8 +175,8 @@ bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
   if (program.layers.size() < 2 || program.first.sums.size() > kTabled || plan.cap.value_or(1.0) <= 0) return false;
   const CascadeLayer& first = program.layers[0];
   const CascadeLayer& second = program.layers[1];
-  return first.biases == CascadeLayer::kUniform && first.bias_always != 0 && first.outputs % 4 == 0 &&
-         second.pairs > 0 && second.biases == CascadeLayer::kUniform;
+  return first.biases == CascadeLayer::kUniform && first.bias_always && first.outputs % 4 == 0 && second.pairs > 0 &&
+         second.biases == CascadeLayer::kUniform;
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ CascadeProgram compile_cascade(const Plan& plan) {
     program.layers.push_back(part.layer);
     part = {};
   }
-  program.tabled = can_tabulate(program, plan);
+  program.has_pair_table = can_tabulate(program, plan);
   return program;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// A plan compiled for `cascade`, on the host: what its kernels read of the layers.
+
 #include <cstdint>
 #include <vector>
 
@@ -7,8 +9,12 @@
 
 namespace spdnn {
 
-/// Lists of numbers of equal length within each slice of 32 lists, padded with a number of their own: list i has its
-/// k-th number at values[starts[i / 32] + 32 k + i % 32] (SELL-32).
+inline constexpr Index kTabled = 33;          ///< counts that have a place in the table of layer 1: up to 32 terms
+inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
+inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte
+
+/// Lists of numbers in slices of 32 lists (SELL-32). The lists of a slice are padded to equal length with a number that
+/// stands for nothing: list i has its k-th number at values[starts[i / 32] + 32 k + i % 32].
 struct SlicedLists {
   std::vector<Index> starts;  ///< by slice, and the end
   std::vector<Index> values;
@@ -16,10 +22,9 @@ struct SlicedLists {
   Index slices() const { return static_cast<Index>(starts.size() - 1); }
 };
 
-/// How layer 0 is computed on images of bits. With one weight for all edges the sum of a neuron depends on nothing but
-/// the number of its terms that are 1, whatever rounding does: every such term adds the weight, the others add zero.
-/// So neurons are counted in integers, and inputs that the same neurons read in the same way (a *class*) are counted
-/// once for all of them.
+/// How layer 0 is computed on images of bits. With one weight for all edges, a neuron's sum depends only on how many of
+/// its terms are 1, whatever rounding does: each of these adds the weight, the others add zero. So neurons are counted
+/// in integers, and inputs that the same neurons read equally often (a *class*) are counted once for all of them.
 struct CountedLayer {
   SlicedLists inputs;   ///< of each class; padded with the number of inputs, where a bit of zero must stand
   SlicedLists classes;  ///< of each neuron, repeated as often as it reads them; padded with the number of classes
@@ -28,37 +33,37 @@ struct CountedLayer {
   /// kMostWords inputs: that word, by k and slice, padded with the number of words of an image to a multiple of four.
   /// Otherwise empty.
   std::vector<Index> words;
-  /// By k and four neighbouring neurons: the k-th class of the first of them where those of the others are the next
+  /// By k and four neighbouring neurons: the k-th class of the first neuron, where those of the others are the next
   /// ones; 32 times the slices of `inputs`, where zeros must stand, if none of the four has so many classes; otherwise
   /// kScattered, and `classes` has them.
   std::vector<Index> runs;
-  std::vector<float> sums;  ///< of so many terms that are 1, in fp32
+  std::vector<float> sums;  ///< the sum in fp32, by the number of terms that are 1
 
   static constexpr Index kScattered = 0xffffffff;
   static constexpr Index kMostWords = 31;
 };
 
-/// A layer of the `cascade` engine's program, read by its blocks. Terms stand in the plan's order.
+/// A layer as blocks read it. Terms stand in the plan's order.
 struct alignas(16) CascadeLayer {
   Index inputs = 0;
   Index outputs = 0;
-  float weight = 0.0F;    ///< of every edge
-  float bias = 0.0F;      ///< of every neuron, where `biases` is kUniform
-  Index pairs = 0;        ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has a and b of each neuron
-  Index degree = 0;       ///< of every neuron where `degrees` is kUniform, otherwise the highest
-  Index degrees = 0;      ///< where the layer's degrees begin, by neuron
-  Index biases = 0;       ///< likewise, its biases
-  Index bias_always = 0;  ///< the bias may be added to every sum: none is above 0, or the rule says so
-  std::uint64_t terms = 0;  ///< where its terms begin, in 16-byte units
+  float weight = 0.0F;  ///< of every edge
+  float bias = 0.0F;    ///< of every neuron, where `biases` is kUniform
+  Index pairs = 0;      ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has each neuron's a and b
+  Index degree = 0;     ///< of every neuron where `degrees` is kUniform, otherwise the highest
+  Index degrees = 0;    ///< where the layer's degrees begin, by neuron
+  Index biases = 0;     ///< where its biases begin, by neuron
+  bool bias_always = false;  ///< the bias may be added to every sum: none is above 0, or the rule says so
+  std::uint64_t terms = 0;   ///< where its terms begin, in units of 16 bytes
 
   static constexpr Index kUniform = 0xffffffff;
 };
 
-/// A plan as the `cascade` engine runs it (src/engines/cuda/cascade/kernel.cuh).
+/// A plan as cascade_kernel runs it.
 struct CascadeProgram {
   CountedLayer first;
   std::vector<CascadeLayer> layers;
-  /// Where a layer alternates: 32 bits a neuron, a | b << 16. Otherwise chunks of eight terms of 16 bits, 16 bytes in
+  /// Where a layer alternates: 32 bits per neuron, a | b << 16. Otherwise chunks of eight terms of 16 bits, 16 bytes in
   /// all: neuron j has its k-th chunk at terms + k * outputs + j.
   std::vector<std::uint32_t> terms;
   std::vector<Index> degrees;
@@ -67,13 +72,8 @@ struct CascadeProgram {
   /// What layer 1 makes of an image can be looked up by two counts of layer 0: its sums alternate, each of the two
   /// layers has one bias for all neurons, that of layer 0 may be added to every sum, counts are below kTabled and come
   /// in whole words, and the cap is above 0.
-  bool tabled = false;
+  bool has_pair_table = false;
 };
-
-inline constexpr Index kTabled = 33;  ///< that many counts, of up to 32 terms, are tabulated
-
-inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
-inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte
 
 /// Compiles a plan. UsageError where the engine does not take it: no layers, a merged plan, edges of different weight
 /// in a layer, more than kMostCounted terms in layer 0, a layer wider than kCascadeWidth. O(edges), parallel over
@@ -81,7 +81,7 @@ inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0:
 CascadeProgram compile_cascade(const Plan& plan);
 /// The checks alone.
 void check_cascade(const Plan& plan);
-/// What the program takes at most, in bytes. O(neurons).
+/// The most bytes that the program takes. O(neurons).
 std::size_t most_cascade_bytes(const Plan& plan);
 
 }  // namespace spdnn

@@ -1,54 +1,54 @@
 #pragma once
 
-// How images of the `cascade` engine go from one launch to the next.
+// How images go from the first launch to the second, through device memory. The pass `identical` looks for duplicates
+// on this way: save_survivors() offers each row, load_survivors() drops those that equal another.
 
 #include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// The search for copies is the only one of a run.
+/// A run has one search for duplicates.
 inline constexpr Index kSide = 0;
 inline constexpr Index kEpoch = 1;
 
-/// Finds out whether this thread's image, of row `row` if it `exists`, is a copy, and lists it. By whole warps whose
+/// Whether this thread's image, of row `row` if it `exists`, equals another; lists it if so. By whole warps whose
 /// threads' rows follow one another.
-__device__ inline bool is_duplicate(const LaunchArgs& args, Index width, Index row, bool exists, std::uint32_t hash,
+__device__ inline bool is_duplicate(const BlockContext& block, Index width, Index row, bool exists, std::uint32_t hash,
                                     Index image) {
-  const Survivors& in = args.in;
+  const Survivors& in = block.args.in;
   const Index lane = threadIdx.x % 32;
-  const Index other = exists ? candidate_for(args.search, kSide, kEpoch, row, hash) : row;
+  const Index other = exists ? candidate_for(block.args.search, kSide, kEpoch, row, hash) : row;
   const std::uint32_t candidates = __ballot_sync(0xffffffffU, other != row);
   if (candidates == 0) return false;
-  const unsigned long long entries = take_entries(args.search, candidates);
+  const unsigned long long entries = take_entries(block.args.search, candidates);
   const Index owner = other != row ? __ldcg(in.images + other) : kNoImage;
   const std::uint32_t differing = differing_rows(
       in.rows, in.stride, width, row - lane, candidates,
       [&](Index i) { return __shfl_sync(0xffffffffU, other, static_cast<int>(i)); }, lane, 32);
-  const std::uint32_t copies = candidates & ~__reduce_or_sync(0xffffffffU, differing);
-  list_duplicates(args.search, entries, candidates, copies, image, owner, args.first,
-                  &args.by_layer[args.first].duplicates);
-  return (copies >> lane & 1U) != 0;
+  const std::uint32_t duplicates = candidates & ~__reduce_or_sync(0xffffffffU, differing);
+  list_duplicates(block.args.search, entries, candidates, duplicates, image, owner, block.args.first,
+                  &block.args.tallies[block.args.first].duplicates);
+  return (duplicates >> lane & 1U) != 0;
 }
 
-/// Survivors first .. first+count-1 of an earlier launch come in; with the pass `identical`, copies of others do not
-/// count as kept. A thread takes four neurons of an image at a time. Ends with a barrier.
-__device__ inline void load_survivors(const ProgramView& program, const LaunchArgs& args, Index width, Index first,
-                                      Index count, Wave& wave, Memory& memory, Shared& shared) {
-  const Survivors& in = args.in;
+/// Loads the survivors first .. first+count-1 of the launch before; duplicates of others are not active. A thread takes
+/// four neurons of an image at a time. Ends with a barrier.
+__device__ inline void load_survivors(BlockContext& block, Index width, Index first, Index count, Wave& wave) {
+  const Survivors& in = block.args.in;
   const bool exists = threadIdx.x < count;
   const Index row = first + threadIdx.x;
-  const bool searching = args.search.list != nullptr;
+  const bool searching = block.args.search.list != nullptr;
   Index image = exists ? __ldcg(in.images + row) : kNoImage;
-  const std::uint32_t hash = searching && exists ? __ldcg(args.search.hashes[kSide] + row) : 0;
-  wave.shift = shift_for(count, program.columns);
+  const std::uint32_t hash = searching && exists ? __ldcg(block.args.search.hashes[kSide] + row) : 0;
+  wave.shift = shift_for(count, block.program.columns);
   const Index column = threadIdx.x & (wave.columns() - 1);
   for (; wave.slots() < count; ++wave.groups) {
     const Index slot = wave.slots() + column;
-    const Index region = memory.take();
+    const Index region = block.memory.take();
     wave.put(wave.groups, region);
     const auto* row = reinterpret_cast<const float4*>(in.rows + (std::size_t{first} + slot) * in.stride);
-    float* to = memory.at(region) + column;
+    float* to = block.memory.at(region) + column;
 #pragma unroll 4
     for (Index neuron = threadIdx.x >> wave.shift << 2; neuron < width; neuron += kThreads >> wave.shift << 2) {
       const float4 four = slot < count ? __ldcg(row + neuron / 4) : make_float4(0.0F, 0.0F, 0.0F, 0.0F);
@@ -58,29 +58,28 @@ __device__ inline void load_survivors(const ProgramView& program, const LaunchAr
         if (neuron + k < width) to[(neuron + k) << wave.shift] = y[k];
     }
   }
-  if (searching && is_duplicate(args, width, row, exists, hash, image)) image = kNoImage;
-  if (threadIdx.x < wave.slots()) shared.image[threadIdx.x] = image;
-  wave.active = note_active(wave, shared);
+  if (searching && is_duplicate(block, width, row, exists, hash, image)) image = kNoImage;
+  if (threadIdx.x < wave.slots()) block.shared.image[threadIdx.x] = image;
+  wave.active = note_active(wave, block.shared);
 }
 
-/// A wave's images leave. Four threads an image, so that a warp's reads are of several banks. Begins with a barrier:
-/// note_active() of the layer before may still be read.
-__device__ inline void save_survivors(const LaunchArgs& args, Index width, const Wave& wave, const Memory& memory,
-                                      Shared& shared) {
+/// Writes a wave's active images for the next launch. Four threads per image, so that a warp's reads are of several
+/// banks. Begins with a barrier: other threads may still read what note_active() wrote after the last layer.
+__device__ inline void save_survivors(BlockContext& block, Index width, const Wave& wave) {
   constexpr Index kTogether = 4;
-  const Survivors& out = args.out;
-  const bool offered = args.search.list != nullptr && args.first == 0;
+  const Survivors& out = block.args.out;
+  const bool offered = block.args.search.list != nullptr && block.args.first == 0;
   __syncthreads();
-  if (threadIdx.x == 0) shared.next[1] = atomicAdd(out.count, wave.active);
-  note_active(wave, shared);
-  list_active(wave, shared);
-  const Index place = shared.next[1];
-  if (threadIdx.x < wave.active) out.images[place + threadIdx.x] = shared.image[shared.order[threadIdx.x]];
+  if (threadIdx.x == 0) block.shared.next[1] = atomicAdd(out.count, wave.active);
+  note_active(wave, block.shared);
+  list_active(wave, block.shared);
+  const Index place = block.shared.next[1];
+  if (threadIdx.x < wave.active) out.images[place + threadIdx.x] = block.shared.image[block.shared.order[threadIdx.x]];
   for (Index first = 0; first < wave.active; first += kThreads / kTogether) {
     const Index i = first + threadIdx.x / kTogether;
     const bool exists = i < wave.active;
-    const Index slot = shared.order[exists ? i : 0];
-    const float* from = memory.at(wave.region(slot >> wave.shift)) + (slot & (wave.columns() - 1));
+    const Index slot = block.shared.order[exists ? i : 0];
+    const float* from = block.memory.at(wave.region(slot >> wave.shift)) + (slot & (wave.columns() - 1));
     float* row = out.rows + std::size_t{place + i} * out.stride;
     std::uint32_t sum = 0;
 #pragma unroll 4
@@ -97,7 +96,7 @@ __device__ inline void save_survivors(const LaunchArgs& args, Index width, const
     if (!offered) continue;
 #pragma unroll
     for (Index step = 1; step < kTogether; step *= 2) sum += __shfl_xor_sync(0xffffffffU, sum, static_cast<int>(step));
-    if (exists && threadIdx.x % kTogether == 0) offer_row(args.search, kSide, kEpoch, place + i, row_hash(sum));
+    if (exists && threadIdx.x % kTogether == 0) offer_row(block.args.search, kSide, kEpoch, place + i, row_hash(sum));
   }
 }
 

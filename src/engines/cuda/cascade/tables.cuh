@@ -1,37 +1,39 @@
 #pragma once
 
-// Layers 0 and 1 of the `cascade` engine, from counts. Behind layer 0 an activation depends on its count alone; where
-// the sums of layer 1 are a, b, a, b, ... they depend on two counts, and a table has what the layer makes of each two,
-// summed as the layer would, term by term.
+// Layers 0 and 1, from the counts that count_kernel wrote. After layer 0 an activation is a function of one integer
+// count. Where the sums of layer 1 are a, b, a, b, ..., they depend on two counts: a table has what the layer makes of
+// each pair of counts, added term by term in the layer's own order.
 //
-// A wave's counts are in shared memory as its activations are later, a row for each neuron, but as bytes: those of four
-// of its regions take one region of memory.
+// A wave's counts lie in shared memory as its activations do later, one row for each neuron, but as bytes: the counts
+// of four of its regions take one region of memory.
 
 #include "engines/cuda/cascade/layer.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// What layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have one bias,
-/// otherwise Z.
-__device__ inline void tabulate(const ProgramView& program, const CascadeLayer& layer, Shared& shared) {
-  for (Index i = threadIdx.x; i < program.sum_count; i += kThreads) {
-    const float z = program.sums[i];
-    const bool with_bias = layer.biases == CascadeLayer::kUniform && (layer.bias_always != 0 || z != 0.0F);
-    shared.sums[i] = with_bias ? z + layer.bias : z;
+/// Tabulates what layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have
+/// one bias, otherwise Z.
+__device__ inline void tabulate(BlockContext& block, const CascadeLayer& layer) {
+  for (Index i = threadIdx.x; i < block.program.sum_count; i += kThreads) {
+    const float z = block.program.sums[i];
+    const bool with_bias = layer.biases == CascadeLayer::kUniform && (layer.bias_always || z != 0.0F);
+    block.shared.sums[i] = with_bias ? z + layer.bias : z;
   }
 }
 
-/// What layer 1 makes of each two counts. After tabulate() and a barrier.
-__device__ inline void tabulate_pairs(const ProgramView& program, const CascadeLayer& layer, Shared& shared) {
-  const auto activation = [&](Index count) { return fminf(fmaxf(shared.sums[count], 0.0F), program.activation.cap); };
-  for (Index i = threadIdx.x; i < program.sum_count * program.sum_count; i += kThreads) {
-    const Index first = i / program.sum_count;
-    const Index second = i % program.sum_count;
+/// Tabulates what layer 1 makes of each pair of counts. After tabulate() and a barrier.
+__device__ inline void tabulate_pairs(BlockContext& block, const CascadeLayer& layer) {
+  const auto activation = [&](Index count) {
+    return fminf(fmaxf(block.shared.sums[count], 0.0F), block.program.activation.cap);
+  };
+  for (Index i = threadIdx.x; i < block.program.sum_count * block.program.sum_count; i += kThreads) {
+    const Index first = i / block.program.sum_count;
+    const Index second = i % block.program.sum_count;
     const float a = activation(first);
     const float b = activation(second);
     float z = 0.0F;
     for (Index pair = 0; pair < layer.pairs; ++pair) z = fmaf(b, layer.weight, fmaf(a, layer.weight, z));
-    shared.of_pairs[first * kTablePitch + second] = program.activation(z, layer.bias);
+    block.shared.pair_table[first * kTablePitch + second] = block.program.activation(z, layer.bias);
   }
 }
 
@@ -62,16 +64,16 @@ struct Extremes {
   __device__ Index lowest() const { return min(least & 0xffffU, least >> 16U); }
 };
 
-/// Images first .. first+count-1 come in as counts. A thread takes 16 neurons of an image, of four regions at a time,
-/// as they come from far. Where layer 1 has a table, the images are marked as layer 0 leaves them: the sum grows or
-/// falls with the count. Ends with a barrier.
-__device__ inline Counts load_counts(const ProgramView& program, const LaunchArgs& args, Index outputs, Index first,
-                                     Index count, bool tabled, Wave& wave, Memory& memory, Shared& shared) {
+/// Loads the counts of images first .. first+count-1. A thread takes 16 neurons of an image, of four regions at a time,
+/// to have enough reads of device memory under way. Where layer 1 has a table, this marks the images as layer 0 leaves
+/// them: a sum of one weight rises or falls with its count, so the extreme counts tell. Ends with a barrier.
+__device__ inline Counts load_counts(BlockContext& block, Index outputs, Index first, Index count, bool tabled,
+                                     Wave& wave) {
   constexpr Index kAhead = 4;
-  wave.shift = shift_for(count, program.columns);
+  wave.shift = shift_for(count, block.program.columns);
   wave.groups = (count + wave.columns() - 1) >> wave.shift;
-  Counts counts{memory.take(), 0};
-  if (wave.groups > 4) counts.second = memory.take();
+  Counts counts{block.memory.take(), 0};
+  if (wave.groups > 4) counts.second = block.memory.take();
   const Index column = threadIdx.x & (wave.columns() - 1);
   const Index neuron = (threadIdx.x >> wave.shift) * 16;
   for (Index g = 0; g < wave.groups; g += kAhead) {
@@ -80,12 +82,13 @@ __device__ inline Counts load_counts(const ProgramView& program, const LaunchArg
     for (Index k = 0; k < kAhead; ++k) {
       const Index slot = ((g + k) << wave.shift) + column;
       if (slot < count && neuron < outputs)
-        sixteen[k] = __ldcs(reinterpret_cast<const uint4*>(args.counts + (first + slot) * args.stride + neuron));
+        sixteen[k] =
+            __ldcs(reinterpret_cast<const uint4*>(block.args.counts + (first + slot) * block.args.stride + neuron));
     }
 #pragma unroll
     for (Index k = 0; k < kAhead; ++k) {
       if (g + k >= wave.groups || neuron >= outputs) break;
-      std::uint8_t* to = counts.at(memory, g + k) + (neuron << wave.shift) + column;
+      std::uint8_t* to = counts.at(block.memory, g + k) + (neuron << wave.shift) + column;
       const std::uint32_t words[4] = {sixteen[k].x, sixteen[k].y, sixteen[k].z, sixteen[k].w};
       Extremes extremes;
 #pragma unroll
@@ -97,49 +100,49 @@ __device__ inline Counts load_counts(const ProgramView& program, const LaunchArg
       }
       if (!tabled) continue;
       Range<1> range;
-      range.add(0, shared.sums[extremes.highest()]);
-      range.add(0, shared.sums[extremes.lowest()]);
-      range.mark(((g + k) << wave.shift) + column, program.activation.cap, shared);
+      range.add(0, block.shared.sums[extremes.highest()]);
+      range.add(0, block.shared.sums[extremes.lowest()]);
+      range.mark(block, ((g + k) << wave.shift) + column);
     }
   }
-  if (threadIdx.x < wave.slots()) shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNoImage;
+  if (threadIdx.x < wave.slots())
+    block.shared.image[threadIdx.x] = threadIdx.x < count ? first + threadIdx.x : kNoImage;
   __syncthreads();
   return counts;
 }
 
 /// Makes each of a wave's regions from its counts: compute(counts, region, first slot). Ends with a barrier.
 template <class Compute>
-__device__ void from_counts(const Counts& counts, Wave& wave, Memory& memory, Compute compute) {
+__device__ void from_counts(BlockContext& block, const Counts& counts, Wave& wave, Compute compute) {
   for (Index g = 0; g < wave.groups; ++g) {
-    const Index region = memory.take();
-    compute(counts.at(memory, g), memory.at(region), g << wave.shift);
+    const Index region = block.memory.take();
+    compute(counts.at(block.memory, g), block.memory.at(region), g << wave.shift);
     wave.put(g, region);
     if (g % 4 != 3 && g + 1 < wave.groups) continue;
     __syncthreads();
-    memory.give(counts.region(g));
+    block.memory.give(counts.region(g));
   }
 }
 
 /// Layer 0 on a wave, where layer 1 has no table. Ends with a barrier.
-__device__ inline void run_counts(const ProgramView& program, const CascadeLayer& layer, const Counts& counts,
-                                  Wave& wave, Memory& memory, Shared& shared) {
+__device__ inline void run_counts(BlockContext& block, const CascadeLayer& layer, const Counts& counts, Wave& wave) {
   const Index column = threadIdx.x & (wave.columns() - 1);
   const Index begin = threadIdx.x >> wave.shift;
-  from_counts(counts, wave, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+  from_counts(block, counts, wave, [&](const std::uint8_t* from, float* to, Index slot) {
     Range<1> range;
 #pragma unroll 4
     for (Index neuron = begin; neuron < layer.outputs; neuron += kThreads >> wave.shift) {
       const Index at = (neuron << wave.shift) + column;
-      Columns<1> sum{{shared.sums[from[at]]}};
+      Columns<1> sum{{block.shared.sums[from[at]]}};
       if (layer.biases == CascadeLayer::kUniform) {
         range.add(0, sum.at[0]);
-        sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), program.activation.cap);
+        sum.at[0] = fminf(fmaxf(sum.at[0], 0.0F), block.program.activation.cap);
       } else {
-        activate(program, layer, __ldg(program.biases + layer.biases + neuron), sum, range);
+        activate(block, layer, __ldg(block.program.biases + layer.biases + neuron), sum, range);
       }
       sum.write(to + at);
     }
-    range.mark(slot + column, program.activation.cap, shared);
+    range.mark(block, slot + column);
   });
 }
 
@@ -153,11 +156,10 @@ __device__ std::uint32_t read_counts(const std::uint8_t* from) {
 
 /// Layer 1 on a wave, by its table. Ends with a barrier.
 template <Index V>
-__device__ void run_tabled(const ProgramView& program, const CascadeLayer& layer, const Counts& counts, Wave& wave,
-                           Memory& memory, Shared& shared) {
+__device__ void run_tabled(BlockContext& block, const CascadeLayer& layer, const Counts& counts, Wave& wave) {
   const Mapping<V> mapping(wave.shift);
-  const auto* pairs = reinterpret_cast<const std::uint32_t*>(program.terms + layer.terms);
-  from_counts(counts, wave, memory, [&](const std::uint8_t* from, float* to, Index slot) {
+  const auto* pairs = reinterpret_cast<const std::uint32_t*>(block.program.terms + layer.terms);
+  from_counts(block, counts, wave, [&](const std::uint8_t* from, float* to, Index slot) {
     if (mapping.neuron >= layer.outputs) return;
     Range<V> range;
 #pragma unroll 4
@@ -170,22 +172,21 @@ __device__ void run_tabled(const ProgramView& program, const CascadeLayer& layer
       Columns<V> columns;
 #pragma unroll
       for (Index v = 0; v < V; ++v) {
-        columns.at[v] = shared.of_pairs[(v % 2 == 0 ? even : odd) >> (v / 2 * 16) & 0xffffU];
+        columns.at[v] = block.shared.pair_table[(v % 2 == 0 ? even : odd) >> (v / 2 * 16) & 0xffffU];
         range.add(v, columns.at[v]);
       }
       columns.write(to + (neuron << wave.shift) + mapping.column);
     }
-    range.mark(slot + mapping.column, program.activation.cap, shared);
+    range.mark(block, slot + mapping.column);
   });
 }
-__device__ inline void run_tabled(const ProgramView& program, const CascadeLayer& layer, const Counts& counts,
-                                  Wave& wave, Memory& memory, Shared& shared) {
+__device__ inline void run_tabled(BlockContext& block, const CascadeLayer& layer, const Counts& counts, Wave& wave) {
   if (wave.shift >= 2)
-    run_tabled<4>(program, layer, counts, wave, memory, shared);
+    run_tabled<4>(block, layer, counts, wave);
   else if (wave.shift == 1)
-    run_tabled<2>(program, layer, counts, wave, memory, shared);
+    run_tabled<2>(block, layer, counts, wave);
   else
-    run_tabled<1>(program, layer, counts, wave, memory, shared);
+    run_tabled<1>(block, layer, counts, wave);
 }
 
 }  // namespace spdnn::cuda::cascade

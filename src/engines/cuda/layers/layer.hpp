@@ -2,13 +2,8 @@
 
 #include <cstdint>
 
+#include "engines/cuda/layers/activation.hpp"
 #include "spdnn/types.hpp"
-
-#ifdef __CUDACC__
-#define SPDNN_HOST_DEVICE __host__ __device__
-#else
-#define SPDNN_HOST_DEVICE
-#endif
 
 namespace spdnn::cuda {
 
@@ -36,18 +31,5 @@ struct DeviceLayer {
 /// How activations are held densely: one row per image with its neurons side by side, or one row per neuron with its
 /// images side by side.
 enum class Layout { by_image, by_neuron };
-
-/// What follows the product, the same for all layers of a plan: Y = min(cap, max(0, Z + bias)).
-struct Activation {
-  float cap = 0.0F;         ///< +infinity where the network has none
-  bool everywhere = false;  ///< the bias is added to zeros too (BiasRule::everywhere)
-  bool watched = false;     ///< sums that are not finite are to be noted (EngineOptions::may_overflow)
-
-  SPDNN_HOST_DEVICE float operator()(float z, float bias) const {
-    if (everywhere || z != 0.0F) z += bias;
-    z = z > 0.0F ? z : 0.0F;
-    return z < cap ? z : cap;
-  }
-};
 
 }  // namespace spdnn::cuda

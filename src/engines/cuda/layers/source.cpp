@@ -1,8 +1,6 @@
 #include "engines/cuda/layers/source.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -29,20 +27,6 @@ PlanBytes plan_bytes(const Plan& plan, LayerFormat format) {
 }
 
 }  // namespace
-
-Activation activation_of(const Plan& plan, bool watched) {
-  Activation activation;
-  activation.watched = watched;
-  activation.cap = plan.cap ? static_cast<float>(*plan.cap) : std::numeric_limits<float>::infinity();
-  activation.everywhere = plan.bias_rule == BiasRule::everywhere;
-  return activation;
-}
-
-float error_bound_of(const Plan& plan, Index number) {
-  if (!plan.passes.merge) return 0.0F;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return std::nextafter(static_cast<float>(plan.fallback->error_bounds.at(number)), kInfinity);
-}
 
 bool LayerSource::fits(const Plan& plan, LayerFormat format, const EngineOptions& options) {
   return plan_bytes(plan, format).all <= memory_budget(options) / 2;

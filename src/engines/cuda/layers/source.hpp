@@ -12,10 +12,6 @@
 
 namespace spdnn::cuda {
 
-Activation activation_of(const Plan& plan, bool watched = false);
-/// The plan's error bound of what comes out of layer `number`, rounded up; 0 without `merge`.
-float error_bound_of(const Plan& plan, Index number);
-
 /// The plan's layers on the device. Where they fit into half of the memory budget they are all resident from
 /// construction on; otherwise they are streamed through two buffers, the copy of the next layer overlapping the work on
 /// this one. Engines that go layer by layer need not know which.

@@ -192,7 +192,7 @@ class SpmmEngine final : public Engine {
   void run_layer(Index number) {
     width_ = plan_.layers[number].outputs();
     if (rows_.rows() == 0) return;
-    const float bound = plan_.passes.merge ? static_cast<float>(plan_.fallback->error_bounds.at(number)) : 0.0F;
+    const float bound = error_bound_of(plan_, number);
     const DeviceLayer layer = layers_.layer(number);
     check(cudaMemsetAsync(flags_.data(), 0,
                           std::size_t{tiles_for(rows_.rows())} * Config::kTile * sizeof(std::uint32_t), stream_));

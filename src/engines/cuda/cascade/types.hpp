@@ -1,0 +1,132 @@
+#pragma once
+
+// What the host and the kernels of `cascade` tell each other: the arguments of both kernels, and a block's variables in
+// shared memory. Nothing in here needs CUDA.
+
+#include <cstdint>
+
+#include "engines/cuda/cascade/program.hpp"
+#include "engines/cuda/layers/activation.hpp"
+#include "engines/cuda/retire/duplicate_search.hpp"
+
+struct uint4;  // of CUDA
+
+namespace spdnn::cuda::cascade {
+
+inline constexpr Index kCountThreads = 256;  ///< of a block of count_kernel
+inline constexpr Index kThreads = 512;       ///< of a block of cascade_kernel
+inline constexpr Index kMostRegions = 8;     ///< their numbers have four bits in Wave::regions
+inline constexpr Index kMostColumns = 128;   ///< of a region
+inline constexpr Index kSlots = kThreads;    ///< columns of a wave: one thread per column
+inline constexpr Index kNoLayer = 0xffffffff;
+inline constexpr Index kMostPrefetched = 1024;  ///< sectors of a layer's terms that are brought to L1 at most
+inline constexpr Index kTablePitch = 37;        ///< of Shared::pair_table: counts a and b are in bank 5 a + b
+
+/// The arguments of count_kernel: CountedLayer on the device, and the images that it counts.
+struct CountingArgs {
+  const Index* input_starts;
+  const Index* input_values;
+  const Index* class_starts;
+  const Index* class_values;
+  const Index* runs;
+  Index runs_per_neuron;
+  const Index* words;     ///< null where classes do not fill words
+  Index words_per_class;  ///< a multiple of four
+  Index class_slices;
+  Index neuron_slices;
+  Index tile;  ///< images per block
+  const std::uint64_t* image_words;
+  Index image_pairs;  ///< 64-bit words per image
+  Index images;
+  std::uint8_t* counts;  ///< images x 32 neuron_slices
+  std::uint32_t* state;  ///< what the run adds to, set to 0
+  Index state_words;
+
+  /// The pitch of an image's bits in shared memory, in 32-bit words: a pair of zeros follows them.
+  SPDNN_HOST_DEVICE Index bits_pitch() const { return 2 * image_pairs + 2; }
+  /// The pitch of an image's counts of classes in shared memory, in bytes: zeros follow them.
+  SPDNN_HOST_DEVICE Index counts_pitch() const { return 32 * class_slices + 16; }
+  std::size_t shared_bytes() const { return std::size_t{tile} * (4 * std::size_t{bits_pitch()} + counts_pitch()); }
+};
+
+/// The plan as cascade_kernel takes it; CascadeProgram describes the arrays.
+struct ProgramView {
+  const CascadeLayer* layers;
+  const uint4* terms;
+  const Index* degrees;
+  const float* biases;
+  const float* sums;  ///< of layer 0, by count
+  Index sum_count;
+  Index depth;
+  Index dead_from;       ///< kNoLayer where the pass is off
+  Index saturated_from;  ///< likewise
+  Activation activation;
+  Index columns;  ///< of a region, a power of two
+  Index regions;
+  Index region_floats;
+  bool has_pair_table;  ///< CascadeProgram::has_pair_table
+};
+
+/// What the kernels count in one layer.
+struct LayerTally {
+  Index live;        ///< active images that are not all zero
+  Index saturated;   ///< of these, retired at the cap
+  Index duplicates;  ///< change from the layer before: duplicates of images that are not all zero
+};
+
+/// Images between two launches, in any order.
+struct Survivors {
+  float* rows;   ///< activations, `stride` floats per image; null: nobody reads them
+  Index stride;  ///< a multiple of four
+  Index* images;
+  Index* count;
+};
+
+/// Where a run's results go: to page-locked memory of the host, which saves a copy after the last launch.
+struct Results {
+  uint4* to;  ///< null: another launch follows
+  const uint4* from;
+  Index bytes;               ///< of what precedes the tallies, of which only those of counted layers follow
+  const Index* counted;      ///< LaunchArgs::counted
+  unsigned long long* done;  ///< finished blocks in the higher half; in the lower one, DuplicateSearch::listed
+};
+
+/// What one launch of cascade_kernel runs: layers first .. until-1. Images come from `counts` where it begins with
+/// layer 0, otherwise from `in`; those that are still active in the end go to `out`.
+struct LaunchArgs {
+  const std::uint8_t* counts;  ///< of layer 0's terms that are 1, by image and neuron
+  std::size_t stride;          ///< bytes of an image's counts
+  Index images;                ///< with counts
+  Survivors in;
+  Survivors out;
+  Index first;
+  Index until;
+  Index* next;  ///< images taken after those that blocks begin with
+  LayerTally* tallies;
+  Index* counted;             ///< layers from here on have tallies of 0
+  std::uint32_t* categories;  ///< one bit per image
+  Results results;
+  DuplicateSearch search;  ///< among the images that come from `in`, as offered when they went there
+};
+
+/// What a layer's activations show of an image.
+struct alignas(2) Marks {
+  std::uint8_t live;       ///< one is above 0
+  std::uint8_t below_cap;  ///< one is below the cap
+};
+
+/// Variables that the threads of a block share. The regions follow in shared memory.
+struct alignas(16) Shared {
+  Index image[kSlots];  ///< by column; kNoImage: none
+  Marks marks[kSlots];
+  std::uint16_t order[kSlots];                            ///< columns with active images
+  std::uint32_t active[kSlots / 32];                      ///< one bit per column
+  float sums[kMostCounted + 1];                           ///< what layer 0 makes of each count
+  float pair_table[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
+  std::uint32_t prefetched[kMostPrefetched + 4];          ///< written for the sake of L1 alone, never read
+  Index next[4];  ///< the image that the block takes next, where its images go; two more make the size a multiple of 16
+};
+static_assert(sizeof(Shared) % 16 == 0);
+static_assert(kSlots / 32 <= 32, "one lane per word of Shared::active");
+
+}  // namespace spdnn::cuda::cascade

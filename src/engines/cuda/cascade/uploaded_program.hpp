@@ -1,0 +1,44 @@
+#pragma once
+
+#include <type_traits>
+
+#include "engines/cuda/cascade/setup.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
+#include "engines/cuda/runtime/staging.hpp"
+
+namespace spdnn::cuda::cascade {
+
+/// A compiled plan on the device, and the kernels' arguments as far as it decides them.
+class UploadedProgram {
+ public:
+  UploadedProgram(const CascadeProgram& from, const Plan& plan, const SharedLayout& layout, cudaStream_t stream)
+      : view(view_of(from, plan, layout)), counting(counting_of(from.first, plan)) {
+    Staging staging;
+    const auto put = [&](auto& buffer, const auto& values, auto& pointer) {
+      staging.upload(buffer, values, stream);
+      pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(buffer.data());
+    };
+    put(input_starts_, from.first.inputs.starts, counting.input_starts);
+    put(input_values_, from.first.inputs.values, counting.input_values);
+    put(class_starts_, from.first.classes.starts, counting.class_starts);
+    put(class_values_, from.first.classes.values, counting.class_values);
+    put(words_, from.first.words, counting.words);
+    put(runs_, from.first.runs, counting.runs);
+    put(sums_, from.first.sums, view.sums);
+    put(layers_, from.layers, view.layers);
+    put(terms_, from.terms, view.terms);
+    put(degrees_, from.degrees, view.degrees);
+    put(biases_, from.biases, view.biases);
+  }
+
+  ProgramView view;
+  CountingArgs counting;
+
+ private:
+  DeviceBuffer<Index> input_starts_, input_values_, class_starts_, class_values_, words_, runs_, degrees_;
+  DeviceBuffer<float> sums_, biases_;
+  DeviceBuffer<CascadeLayer> layers_;
+  DeviceBuffer<std::uint32_t> terms_;
+};
+
+}  // namespace spdnn::cuda::cascade

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "spdnn/plan.hpp"
+
+#ifdef __CUDACC__
+#define SPDNN_HOST_DEVICE __host__ __device__
+#else
+#define SPDNN_HOST_DEVICE
+#endif
+
+namespace spdnn::cuda {
+
+/// What follows the product, the same for all layers of a plan: Y = min(cap, max(0, Z + bias)).
+struct Activation {
+  float cap = 0.0F;         ///< +infinity where the network has none
+  bool everywhere = false;  ///< the bias is added to zeros too (BiasRule::everywhere)
+  bool watched = false;     ///< sums that are not finite are to be noted (EngineOptions::may_overflow)
+
+  SPDNN_HOST_DEVICE float operator()(float z, float bias) const {
+    if (everywhere || z != 0.0F) z += bias;
+    z = z > 0.0F ? z : 0.0F;
+    return z < cap ? z : cap;
+  }
+};
+
+Activation activation_of(const Plan& plan, bool watched = false);
+
+/// The plan's error bound of what layer `number` computes, rounded up to the next float; 0 without the pass `merge`.
+/// Every engine that decides by the bound in fp32 takes it from here: rounded down, it would prove too much.
+float error_bound_of(const Plan& plan, Index number);
+
+}  // namespace spdnn::cuda
