@@ -47,7 +47,7 @@ class MergedRetirement : public ::testing::Test {
     return plan;
   }
 
-  /// Settles after a layer with these rows in the lanes, the others being well alive.
+  /// Retires images after a layer with these rows in the lanes, the others being well alive.
   void retire(Index layers_done, std::initializer_list<Row> rows) {
     LaneFacts<float> facts{};
     Index lane = 0;

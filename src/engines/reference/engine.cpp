@@ -45,7 +45,7 @@ class ReferenceEngine final : public Engine {
       for (Offset k = images_.offsets[image]; k < images_.offsets[image + 1]; ++k)
         rows_[image][images_.indices[k]] += images_.entry_value(k);
     }
-    if (plan_.passes.dead && plan_.certificates.dead_from == 0) settle_dead();
+    if (plan_.passes.dead && plan_.certificates.dead_from == 0) retire_dead();
   }
 
   Index advance(Index first, Index until) override {
@@ -88,7 +88,7 @@ class ReferenceEngine final : public Engine {
     return std::all_of(rows_[image].begin(), rows_[image].end(), [&](double y) { return y == value; });
   }
 
-  void settle_dead() {
+  void retire_dead() {
     for (Index image = 0; image < images_.rows; ++image)
       if (states_[image].kind == ImageState::Kind::undecided && all_equal(image, 0.0))
         states_[image].kind = ImageState::Kind::dead;
@@ -104,13 +104,13 @@ class ReferenceEngine final : public Engine {
     });
     width_ = plan_.layers[number].outputs();
 
-    if (plan_.passes.dead && number + 1 >= plan_.certificates.dead_from) settle_dead();
+    if (plan_.passes.dead && number + 1 >= plan_.certificates.dead_from) retire_dead();
     if (plan_.passes.saturated && number + 1 >= plan_.certificates.saturated_from) {
       for (Index image = 0; image < images_.rows; ++image)
         if (states_[image].kind == ImageState::Kind::undecided && width_ > 0 && all_equal(image, *plan_.cap))
           states_[image].kind = ImageState::Kind::saturated;
     }
-    if (plan_.passes.identical) settle_identical();
+    if (plan_.passes.identical) retire_duplicates();
     count_alive(number);
   }
 
@@ -131,7 +131,7 @@ class ReferenceEngine final : public Engine {
     rows_[image] = std::move(next);
   }
 
-  void settle_identical() {
+  void retire_duplicates() {
     std::map<std::vector<double>, Index> owners;
     for (Index image = 0; image < images_.rows; ++image) {
       if (states_[image].kind != ImageState::Kind::undecided || overflow_at_[image] != kNoOverflow) continue;
@@ -153,7 +153,7 @@ class ReferenceEngine final : public Engine {
   const Plan& plan_;
   int threads_;
   CsrMatrix images_;
-  std::vector<std::vector<double>> rows_;  ///< one a loaded image; of settled images, whatever they held last
+  std::vector<std::vector<double>> rows_;  ///< one per loaded image; retired images keep what they held last
   std::vector<ImageState> states_;
   std::vector<Index> overflow_at_;  ///< by image, the first layer with a sum that is not finite
   std::vector<std::int64_t> alive_;

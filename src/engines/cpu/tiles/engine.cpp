@@ -1,6 +1,5 @@
-// cpu_openmp: tiles of images, a row of lanes to a neuron; each thread takes a tile through all layers before the next
-// (runner.hpp), with the kernels of the best instruction set at hand (kernels.hpp). Wins whenever there are a
-// few dozen images to a thread; below that, lanes and threads stay empty.
+// cpu_openmp: tiles of images, one row of lanes per neuron. Each thread takes a tile through all layers before the next
+// (runner.hpp), with the kernels of the best instruction set of this processor (kernels.hpp). README.md has the whole.
 
 #include "engines/cpu/tiles/engine.hpp"
 
@@ -23,7 +22,7 @@ using namespace tiles;  // NOLINT(google-build-using-namespace): this file is th
 
 constexpr Index kMostCompactionPoints = 40;                    ///< a phase of 2048 layers
 constexpr Index kFewestCompactionPoints = 4;                   ///< a phase of 4 layers
-constexpr std::size_t kWaitingBytes = std::size_t{32} << 20U;  ///< of tiles that one thread keeps waiting
+constexpr std::size_t kWaitingBytes = std::size_t{32} << 20U;  ///< of tiles that wait, per thread
 
 /// As many as the plan's depth has use for, within the memory that they may take.
 Index compaction_point_count(const Plan& plan) {
@@ -37,7 +36,7 @@ Index compaction_point_count(const Plan& plan) {
 
 bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), compaction_point_count(plan)).until < plan.depth(); }
 
-/// Threads write full tiles but for one each.
+/// Threads write full tiles, except for one tile each.
 template <class T>
 std::size_t slot_count(Index images, int threads) {
   return std::size_t{images} / kLanes<T> + 1 + static_cast<std::size_t>(threads);
@@ -177,7 +176,7 @@ class OpenmpEngine final : public Engine {
   Shared<T> shared_;
   int threads_;
   bool may_overflow_;
-  std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one a thread
+  std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one per thread
   Index layers_done_ = 0;
 };
 

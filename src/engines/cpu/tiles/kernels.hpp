@@ -9,7 +9,7 @@
 
 namespace spdnn::tiles {
 
-// The arithmetic of cpu_openmp, compiled once per instruction set (tile_kernels_*.cpp) and chosen at run time.
+// The arithmetic of cpu_openmp, compiled once per instruction set (kernels_*.cpp) and chosen at run time.
 //
 // A tile holds a few images, neuron by neuron: tile[neuron * kLanes + lane] is one neuron's activation in the image of
 // that lane. An output neuron is the sum of its inputs' rows of lanes, added one after another in the order of the plan
@@ -19,12 +19,11 @@ namespace spdnn::tiles {
 // What a sum is: ((w1*y1 + w2*y2) + w3*y3) + ..., in the precision of the tile, without fused multiply-add, whether the
 // weights are stored one by one or as one repeated value. A repeated weight that is a power of two, as the official
 // 1/16, is multiplied only once, with the sum of the inputs, where that is the same bit for bit (common_factor.hpp).
-// (For other weights it would not be the same and no closer to the exact sum: over random sums of 32 terms, the root
-// mean square errors are 1.644e-7 and 1.645e-7.) IEEE rules hold: sums that overflow become infinite, infinity less
-// infinity NaN, and a NaN counts as a non-zero.
+// For other weights it would not be the same, and no closer to the exact sum. IEEE rules hold: sums that overflow
+// become infinite, infinity less infinity NaN, and a NaN counts as a non-zero.
 
-/// Bytes of a row of lanes: two cache lines, two AVX-512 registers. Measured on Zen 4, ns per 64-byte addition at
-/// widths 64, 1024, 16384: with 1 line 0.63, 0.66, 0.88; 2 lines 0.38, 0.47, 0.71; 4 lines 0.32, 0.53, 1.00.
+/// Bytes per row of lanes: two cache lines, two AVX-512 registers. One line costs more per addition at any width, four
+/// lines more in layers that leave L2.
 inline constexpr std::size_t kLaneBytes = 128;
 /// Images in a tile: 32 in fp32, 16 in fp64.
 template <class T>
@@ -94,7 +93,7 @@ struct Kernels {
   /// Copies lanes from[0], from[1], ... of a tile to lanes to[0], to[1], ... of another, whose other lanes stay.
   void (*move_lanes)(const T* source, T* target, Index neurons, const std::uint8_t* from, const std::uint8_t* to,
                      Index count);
-  /// Turns the first `squares` of a strip into the masks of their neurons (kSide * kMasks to a square). Spoils the
+  /// Turns the first `squares` of a strip into the masks of their neurons (kSide * kMasks per square). Spoils the
   /// strip.
   void (*transpose)(Strip& strip, Index squares, LaneMask* masks);
   /// A hash of each lane's bits: equal lanes have equal hashes, and the converse is for the caller to check.

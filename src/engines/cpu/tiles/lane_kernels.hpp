@@ -29,7 +29,7 @@ void move_lanes(const T* source, T* target, Index neurons, const std::uint8_t* f
   struct Move {
     std::size_t source;
     std::size_t target;
-    Bits<T> permutation;  ///< of the target's register (first) and the source's (behind it)
+    Bits<T> permutation;  ///< of the target's register (first) and the source's (after it)
   };
   Move moves[kVectors * kVectors];
   Move* move_of[kVectors][kVectors] = {};
@@ -54,7 +54,7 @@ void move_lanes(const T* source, T* target, Index neurons, const std::uint8_t* f
 #endif
 
 using Words = Patterns<float>;
-constexpr std::size_t kWordVectors = kSquares / kPerVector<float>;  ///< registers to a row of a strip
+constexpr std::size_t kWordVectors = kSquares / kPerVector<float>;  ///< registers per row of a strip
 
 /// One step of a transposition: swaps blocks of kStep x kStep bits across the diagonals of blocks twice as large, in
 /// all squares of a strip.

@@ -15,7 +15,7 @@ constexpr std::size_t kVectorBytes = 32;
 #else
 constexpr std::size_t kVectorBytes = 16;
 #endif
-constexpr std::size_t kVectors = kLaneBytes / kVectorBytes;  ///< registers to a row of lanes
+constexpr std::size_t kVectors = kLaneBytes / kVectorBytes;  ///< registers per row of lanes
 
 template <class T>
 struct VectorTypes {

@@ -23,13 +23,13 @@ template <class T>
 struct LaneMap {
   std::array<Index, kLanes<T>> images{};
   LaneMask lanes = 0;            ///< lanes with an undecided image; the others hold leftovers
-  LaneMask representatives = 0;  ///< of these, the images that stand for copies as well
+  LaneMask representatives = 0;  ///< of these, the images that stand for duplicates as well
   LaneMask unsure = 0;           ///< with `merge`: images that may be all zero in the given order of summation
   LaneMask overflowed = 0;       ///< images with a sum, in this layer or before, that was not finite
   Index next_search = 0;         ///< the layer before which to look for equal images next
   Offset waste = 0;              ///< terms summed for empty lanes since the last move
 
-  /// Takes over the image in another lane_map's lane `from` into the empty lane `to`.
+  /// Takes over the image in lane `from` of another map into the empty lane `to`.
   void take(Index to, LaneMap& other, Index from) {
     images[to] = other.images[from];
     lanes |= lane_bit(to);
@@ -56,7 +56,7 @@ struct ImageStates {
   std::vector<Index> overflow_at;  ///< where overflow is looked for: each image's first layer with it
 
   void reset(Index images, bool merge, bool may_overflow = false);
-  Index owner_of(Index image) const;  ///< the image at the end of the chain of copies
+  Index owner_of(Index image) const;  ///< the image at the end of the chain of duplicates
 };
 
 /// Decides, for one thread, what becomes of the images of a tile when a layer is through, and counts them.
@@ -66,20 +66,21 @@ class Retirer {
   Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
   void reset();
 
-  /// What the layer that comes to `layers_done` has to watch.
+  /// What the next layer has to watch, with which `layers_done` are done.
   Watch watch(Index layers_done) const;
-  /// Images all zero or all at the cap leave as far as the certificates allow.
+  /// Retires images that are all zero or all at the cap, as far as the certificates allow.
   void retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts);
-  /// With `identical`, where a search is due: makes copies of all images but the first of each group with equal rows.
-  /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a copy and its owner must
-  /// come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where that
-  /// is worthwhile. A search is followed by another soon where it found something, else after as many layers again, so
-  /// that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand layers.
+  /// With `identical`, where a search is due: makes all images but the first of each group with equal rows duplicates.
+  /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a duplicate and its owner
+  /// must come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where
+  /// that is worthwhile. A search is followed by another soon where it found something, else after as many layers
+  /// again, so that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand
+  /// layers.
   void retire_duplicates(LaneMap<T>& lane_map, const T* tile, Index neurons, Index layers_done);
 
-  /// Images not all zero after each layer, less those that were settled as saturated before it.
+  /// Images not all zero after each layer, less those that retired as saturated before it.
   const std::vector<std::int64_t>& alive() const { return alive_; }
-  /// Images settled as saturated, by layers done.
+  /// Images retired as saturated, by layers done.
   const std::vector<std::int64_t>& saturated() const { return saturated_; }
 
  private:

@@ -10,7 +10,7 @@ namespace spdnn::tiles {
 
 namespace {
 
-/// Moving lanes costs about as much per neuron as so many terms of its sum.
+/// What moving lanes costs per neuron, in terms of its sum.
 constexpr Offset kMoveCost = 8;
 
 Index next_compaction_point(Index offset) {
@@ -126,7 +126,7 @@ auto TileRunner<T>::stored_tile(Index slot) const -> Tile {
   return tile;
 }
 
-/// Runs the tile's layers until its images wait, are stored or are settled. `compacted`: the tile need not ask at the
+/// Runs the tile's layers until its images wait, are stored or have retired. `compacted`: the tile need not stop at the
 /// compaction_point before `layer` again.
 template <class T>
 void TileRunner<T>::run_tile(Tile tile, Index layer, bool compacted) {
@@ -138,7 +138,7 @@ void TileRunner<T>::run_tile(Tile tile, Index layer, bool compacted) {
   }
 }
 
-/// At a compaction_point: true when the tile goes on, false when its images wait.
+/// At a compaction point: returns true when the tile goes on, false when its images wait.
 template <class T>
 bool TileRunner<T>::compact(Tile& tile, Index layer) {
   const Index neurons = neurons_before(shared_.plan, layer);

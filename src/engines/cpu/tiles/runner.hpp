@@ -13,14 +13,14 @@ namespace spdnn::tiles {
 
 inline constexpr Index kNoSlot = ~Index{0};
 
-/// Where undecided images stay between phases: one buffer of tiles, each slot with its lane_map. Made only where there
+/// Where undecided images stay between phases: one buffer of tiles, a lane map for each slot. Made only where there
 /// are several phases, and touched only as far as images are undecided. A thread that has read a slot may write another
 /// tile into it, so one buffer is enough.
 template <class T>
 struct Store {
   HostMemory<T> memory;
-  std::size_t stride = 0;             ///< values to a slot
-  std::vector<LaneMap<T>> lane_maps;  ///< one a slot; none: rows are not kept
+  std::size_t stride = 0;             ///< values per slot
+  std::vector<LaneMap<T>> lane_maps;  ///< one per slot; empty where rows are not kept
   std::vector<Index> occupied;        ///< slots, in no order
   std::atomic<Index> next_unused;     ///< slots from here on were never written since reset
   T* slot(Index number) const { return memory.data() + number * stride; }
@@ -44,14 +44,14 @@ struct Phase {
   std::vector<bool> is_compaction_point;  ///< by layer - first
 
   /// Stations lie before each of the first eight layers, then four to an octave, as images die early. The phase ends
-  /// where it would have more than `compaction_points` of them, each of which may keep a tile.
+  /// where it would have more than `compaction_points` of them, at each of which a tile may wait.
   Phase(Index first_layer, Index limit, Index compaction_points);
 };
 
 /// One thread's way of running a phase: it takes a tile of images through all layers before it touches the next, so
 /// that activations stay in its cache and weights are read once a tile. Where images have left a tile and its empty
-/// lanes cost more than moving the others would, the tile waits at the next compaction_point until later ones fill it
-/// up.
+/// lanes cost more than moving the others would, the tile waits at the next compaction point until later tiles fill
+/// it.
 template <class T>
 class TileRunner {
  public:

@@ -146,7 +146,7 @@ __device__ inline void run_counts(BlockContext& block, const CascadeLayer& layer
   });
 }
 
-/// The counts of V neighbouring columns, a byte each.
+/// The counts of V neighbouring columns, one byte each.
 template <Index V>
 __device__ std::uint32_t read_counts(const std::uint8_t* from) {
   if constexpr (V == 4) return *reinterpret_cast<const std::uint32_t*>(from);

@@ -2,10 +2,10 @@
 //
 // fp32 throughout, so that it competes on the same arithmetic: the default mode keeps TF32 and emulation off. Each
 // layer's weights are expanded into one dense matrix just before its product: that writes inputs x outputs x 4 bytes,
-// against 2 x images operations for each of them, some per cent of the time at a few thousand images and nothing at
-// 60000, and it lets every network run whose largest layer fits.
+// against 2 x images operations for each of them, which is little at a few thousand images, and it lets every network
+// run whose largest layer fits.
 //
-// Bound by fp32 arithmetic: 2 x inputs x outputs x images operations a layer whatever the sparsity.
+// Bound: fp32 arithmetic, 2 x inputs x outputs x images operations per layer whatever the sparsity.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ using namespace cuda;  // NOLINT(google-build-using-namespace): this file is par
 
 constexpr unsigned kBlock = 256;
 
-/// One warp an output neuron. Adds, because inputs may repeat.
+/// One warp per output neuron. It adds, because inputs may repeat.
 __global__ void expand_weights(DeviceLayer layer, float* dense) {
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
   if (row >= layer.outputs) return;

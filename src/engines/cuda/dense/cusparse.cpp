@@ -6,7 +6,8 @@
 // cusparseSpMM_preprocess is not used: it would need a workspace per layer of its own. Every algorithm adds a row's
 // terms in an order of its own, so different choices may differ in the last bit.
 //
-// Moves at least 8 bytes per edge and column tile, and 8 bytes per activation; activation() costs 8 more.
+// Cost: at least 8 bytes per edge and column tile, and 8 bytes per activation; activate() costs 8 more. Bound: memory
+// bandwidth.
 
 #include <algorithm>
 #include <array>

@@ -42,7 +42,7 @@ void DenseEngine::reset() {
   flag_rows(product_->layout(), y_.data(), images_.images(), width_, activation_.cap, rows_.flags(), stream_);
   rows_.retire(0);
   if (rows_.may_retire(0)) drop_retired();
-  check(cudaStreamSynchronize(stream_));  // what follows is timed
+  check(cudaStreamSynchronize(stream_));  // trials begin with an idle device
 }
 
 Index DenseEngine::advance(Index first, Index until) {
@@ -68,20 +68,17 @@ void DenseEngine::run_layer(Index number) {
 
 void DenseEngine::retire_duplicates() {
   const Layout layout = product_->layout();
-  hash_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().hashes(), stream_);
-  rows_.find_duplicates();
-  compare_images(layout, y_.data(), rows_.rows(), width_, rows_.identical().heads(), stream_);
-  rows_.retire_duplicates();
+  const Index rows = rows_.rows();
+  rows_.retire_duplicates([&](std::uint64_t* hashes) { hash_images(layout, y_.data(), rows, width_, hashes, stream_); },
+                          [&](Index* heads) { compare_images(layout, y_.data(), rows, width_, heads, stream_); });
 }
 
 void DenseEngine::drop_retired() {
-  const Index before = rows_.rows();
-  if (before == 0) return;
-  const Index kept = rows_.kept_rows();
-  if (kept > 0 && before - kept <= before / 16) return;
-  gather_images(product_->layout(), y_.data(), before, rows_.kept(), kept, width_, z_.data(), stream_);
+  const std::optional<Index> kept = rows_.rows_worth_moving();
+  if (!kept) return;
+  gather_images(product_->layout(), y_.data(), rows_.rows(), rows_.kept(), *kept, width_, z_.data(), stream_);
   std::swap(y_, z_);
-  rows_.compact(kept);
+  rows_.compact(*kept);
 }
 
 std::vector<double> DenseEngine::activations() {

@@ -18,7 +18,7 @@ class DenseProduct {
   DenseProduct& operator=(const DenseProduct&) = delete;
 
   /// Called once, before the first run, with a layer and `images` expanded images in the layout that layout() names:
-  /// may try what is fastest and settle on it, the layout included. `y` and `z` may be overwritten.
+  /// may try what is fastest and keep that, the layout included. `y` and `z` may be overwritten.
   virtual void tune(const DeviceLayer& layer, Index images, float* y, float* z) = 0;
   virtual Layout layout() const = 0;
   /// Enqueues z = y * weights, z and y dense in layout(), for `images` >= 1 images and a layer with edges.
@@ -27,7 +27,7 @@ class DenseProduct {
 
 /// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are retired on the
 /// device; when more than a sixteenth of the rows are retired the rest move together, for which the host reads one
-/// number a layer (the libraries take the number of images from the host). Without these passes nothing is read back.
+/// number per layer (the libraries take the number of images from the host). Without these passes nothing is read back.
 class DenseEngine final : public Engine {
  public:
   using MakeProduct = std::unique_ptr<DenseProduct> (*)(const Plan& plan, cudaStream_t stream);

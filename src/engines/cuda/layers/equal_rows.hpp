@@ -32,7 +32,7 @@ class IdenticalRows {
   void reserve(Index rows, cudaStream_t stream);
 
   std::uint64_t* hashes() const { return hashes_[0].data(); }  ///< device: one a row, written by the engine
-  /// Device, behind find_heads(): the first row of the same hash. The engine puts a row's own number where the two
+  /// Device, after find_heads(): the first row of the same hash. The engine puts a row's own number where the two
   /// turn out to differ.
   Index* heads() const { return heads_.data(); }
   /// Sorts: some 40 bytes a row, enqueued.

@@ -1,8 +1,8 @@
 // Input images: upload, and expansion into dense activations.
 //
-// Bits by image: one block an image, one thread a neuron, each word read by 64 threads from L1. Bits by neuron: one
-// thread a word of an image, so that neighbouring threads write neighbouring images. CSR: zeros, then one warp an image
-// adds its entries atomically, as neurons may repeat.
+// Bits by image: one block per image, one thread per neuron, each word read by 64 threads from L1. Bits by neuron: one
+// thread per word of an image, so that neighbouring threads write neighbouring images. CSR: zeros, to which one warp
+// per image adds its entries atomically, as neurons may repeat.
 
 #include <algorithm>
 

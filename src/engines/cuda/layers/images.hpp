@@ -28,7 +28,7 @@ class DeviceImages {
   /// Writes images first .. first+count-1 densely, `count` of them in the given layout. Costs the writing.
   void expand(Layout layout, Index first, Index count, float* to, cudaStream_t stream) const;
 
-  /// What a batch takes, its form not yet known: two bytes a neuron, which holds bits, and CSR with values up to a
+  /// What a batch takes, its form not yet known: two bytes per neuron, which holds bits, and CSR with values up to a
   /// quarter of non-zeros.
   static std::size_t device_bytes(const Plan& plan, Index images) {
     return std::size_t{images} * (2 * std::size_t{plan.inputs()} + sizeof(Offset));

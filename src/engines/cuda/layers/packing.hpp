@@ -11,7 +11,7 @@ namespace spdnn::cuda {
 
 /// How a layer is wanted on the device.
 struct LayerFormat {
-  bool indices16 = false;  ///< two bytes an index where a layer has at most 65536 inputs
+  bool indices16 = false;  ///< two bytes per index where a layer has at most 65536 inputs
   bool values = false;     ///< a value for each edge even where all are the same (the vendor's libraries need it)
   bool biases64 = false;   ///< biases of neurons in the fp64 in which they are given: not for DeviceLayer::biases
 };
@@ -36,7 +36,7 @@ DeviceLayer view(const Layer& layer, const LayerLayout& layout, const std::byte*
 /// Writes a layer's block to host memory, on this thread.
 void pack(const Layer& layer, const LayerLayout& layout, std::byte* block);
 
-/// Writes the blocks of layers behind one another to device memory: all host threads pack staging buffers full, however
+/// Writes the blocks of layers one after another to device memory: all host threads pack staging buffers full, however
 /// the layers' bounds lie. Returns when the last is enqueued.
 void upload_blocks(std::span<const Layer> layers, LayerFormat format, std::byte* device, Staging& staging,
                    cudaStream_t stream);

@@ -2,13 +2,13 @@
 //
 // Layers come in chunks through two slots, each with a stream, a chunk's memory and its hashes. While the device works
 // on the chunk in one, the host threads fill page-locked buffers with the next for the other.
-// Mapping: a warp a row, once for its hash and once to compare it with the first row of the same hash, which
+// Mapping: one warp per row, once for its hash and once to compare it with the first row of the same hash, which
 // IdenticalRows finds by sorting the hashes of the chunk; the lanes take every 32nd term. Hashes are seeded by the
 // layer's number: rows of different layers meet as seldom as other unlike ones.
-// Cost: the way to the device, 2 B an edge (4 where a layer has over 65536 inputs, 4 more with values) and 4 to 12 B a
-// row, is the bound: some 50 GB/s of PCIe 5 or, with few cores, the 10 GB/s of each that pack. Beside it, each edge is
-// read three times from device memory, some 40 B a row are sorted, and 4 B a row come back.
-// A row with most of a chunk's edges is one warp's work: such a chunk takes several times as long.
+// Cost: 2 bytes per edge (4 where a layer has over 65536 inputs, 4 more with values) and 4 to 12 bytes per row go to
+// the device; each edge is read three times from device memory, some 40 bytes per row are sorted, and 4 bytes per row
+// come back. Bound: PCIe or, with few cores, packing. A row with most of a chunk's edges is one warp's work: such a
+// chunk takes several times as long.
 
 #include <algorithm>
 #include <array>

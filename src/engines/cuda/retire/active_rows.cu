@@ -222,6 +222,13 @@ Index ActiveRows::kept_rows() {
   return host_count_[0];
 }
 
+std::optional<Index> ActiveRows::rows_worth_moving() {
+  if (rows_ == 0) return std::nullopt;
+  const Index kept = kept_rows();
+  if (kept > 0 && rows_ - kept <= rows_ / 16) return std::nullopt;
+  return kept;
+}
+
 void ActiveRows::compact(Index rows) {
   const std::size_t other = 1 - current_;
   compact_kernel<<<std::max(1U, blocks_for(rows, kBlock)), kBlock, 0, stream_>>>(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engines/cuda/layers/equal_rows.hpp"
@@ -65,11 +66,21 @@ class ActiveRows {
   void find_duplicates() { identical_.find_heads(rows_, stream_); }
   /// Rows equal to their head become its duplicates; lists the rows to keep anew.
   void retire_duplicates();
+  /// All of that: `hash` writes the rows' hashes, `compare` compares each row with its head.
+  template <class Hash, class Compare>
+  void retire_duplicates(Hash hash, Compare compare) {
+    hash(identical_.hashes());
+    find_duplicates();
+    compare(identical_.heads());
+    retire_duplicates();
+  }
 
   const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
   const Index* kept_count() const { return counts_.data() + 1; }  ///< device
   /// The number of rows to keep, known to the host: waits for the stream.
   Index kept_rows();
+  /// The same where moving them together is worthwhile: when more than a sixteenth of the rows have retired, or all.
+  std::optional<Index> rows_worth_moving();
   /// The kept rows have become rows 0, 1, ...; `rows` is what the host knows of their number, an upper bound.
   void compact(Index rows);
 

@@ -11,7 +11,7 @@ namespace spdnn::cuda {
 
 namespace {
 
-/// One core copies at some 6 GB/s, PCIe takes nine times that.
+/// PCIe takes several times what one core copies.
 void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kWorthAThread = std::size_t{1} << 19U;
   const std::size_t parts = std::clamp<std::size_t>(bytes / kWorthAThread, 1, static_cast<std::size_t>(host_threads()));

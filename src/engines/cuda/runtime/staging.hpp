@@ -17,9 +17,8 @@ namespace spdnn::cuda {
 /// and lent to one Staging after another.
 class Staging {
  public:
-  /// 160 us on PCIe 5, against some 10 us that the threads take to start on a piece and the host to see it copied. Four
-  /// of them, so that the way stays full when one takes longer to fill: measured with 16 threads, from memory or the
-  /// page cache, 33 GB/s with two and 51 GB/s with four; page-locked memory at once takes 55 GB/s.
+  /// Large enough that copying a piece takes many times as long as starting the threads on it and seeing it copied.
+  /// Four pieces keep the way to the device full when one of them takes longer to fill; with two it is not.
   static constexpr std::size_t kPieceBytes = std::size_t{8} << 20U;
   static constexpr std::size_t kPieceCount = 4;
 

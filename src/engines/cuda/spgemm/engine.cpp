@@ -91,7 +91,7 @@ void SpgemmEngine::reset() {
   store_images(images_, y_.rows(), rows_.flags(), stream_);
   rows_.retire(0);
   if (rows_.may_retire(0)) drop_retired();
-  check(cudaStreamSynchronize(stream_));  // what follows is timed
+  check(cudaStreamSynchronize(stream_));  // trials begin with an idle device
 }
 
 Index SpgemmEngine::advance(Index first, Index until) {
@@ -187,10 +187,8 @@ bool SpgemmEngine::run_chunk(Index first, Index count, Index number, const Devic
 }
 
 void SpgemmEngine::retire_duplicates() {
-  hash_rows(y_.rows(), rows_.rows(), rows_.identical().hashes(), stream_);
-  rows_.find_duplicates();
-  compare_rows(y_.rows(), rows_.rows(), rows_.identical().heads(), stream_);
-  rows_.retire_duplicates();
+  rows_.retire_duplicates([&](std::uint64_t* hashes) { hash_rows(y_.rows(), rows_.rows(), hashes, stream_); },
+                          [&](Index* heads) { compare_rows(y_.rows(), rows_.rows(), heads, stream_); });
 }
 
 /// Offsets of `count` rows of `target` from `first` on, from counts_, on the device and in next_offsets_. Waits.
@@ -203,18 +201,17 @@ void SpgemmEngine::scan_into(Activations& target, Index first, Index count, Offs
   check(cudaStreamSynchronize(stream_));
 }
 
-/// With the filter, moves the rows still undecided together once more than a sixteenth of them are settled.
+/// With the filter, moves the rows still undecided together once more than a sixteenth of them have retired.
 void SpgemmEngine::drop_retired() {
-  const Index before = rows_.rows();
-  if (!policy_.filter || before == 0) return;
-  const Index kept = rows_.kept_rows();
-  if (kept > 0 && before - kept <= before / 16) return;
-  count_kept(y_.offsets.data(), rows_.kept(), kept, counts_.data(), stream_);
-  scan_into(next_, 0, kept, 0);
-  gather_rows(y_.rows(), rows_.kept(), kept, next_.rows(), stream_);
+  if (!policy_.filter) return;
+  const std::optional<Index> kept = rows_.rows_worth_moving();
+  if (!kept) return;
+  count_kept(y_.offsets.data(), rows_.kept(), *kept, counts_.data(), stream_);
+  scan_into(next_, 0, *kept, 0);
+  gather_rows(y_.rows(), rows_.kept(), *kept, next_.rows(), stream_);
   std::swap(y_, next_);
   std::swap(offsets_, next_offsets_);
-  rows_.compact(kept);
+  rows_.compact(*kept);
 }
 
 SparseActivation SpgemmEngine::activation(Index number, const DeviceLayer& weights) const {

@@ -1,5 +1,6 @@
-// Activations in CSR. One warp a row, lanes over its entries: 8 bytes an entry read, 8 written, coalesced. Where
-// entries are dropped a ballot gives each kept one its place. Bound by memory bandwidth and small beside the product.
+// Activations in CSR. Mapping: one warp per row, lanes over its entries. Where entries are dropped, a ballot gives each
+// kept one its place. Cost: 8 bytes per entry read, 8 written, coalesced. Bound: memory bandwidth; small beside the
+// product.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -5,7 +5,7 @@
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/layers/layer.hpp"
 
-/// Kernels on activations held in CSR, one warp a row. Launches only.
+/// Kernels on activations held in CSR, one warp per row. Launches only.
 namespace spdnn::cuda {
 
 /// Rows in CSR. Offsets are 64-bit in the engine's activations and 32-bit in what cuSPARSE reads and writes.

@@ -33,8 +33,11 @@ class DeviceWork {
     for (const Layer& layer : plan.layers) {
       const WorkList list = share_out(layer.weights);
       starts.emplace_back(items.size(), cuts.size());
-      works_.push_back({nullptr, list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()), nullptr,
-                        narrow<Index>(list.cuts.size()), list.pieces});
+      works_.push_back({.items = nullptr,
+                        .item_count = list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()),
+                        .cuts = nullptr,
+                        .cut_count = narrow<Index>(list.cuts.size()),
+                        .pieces = list.pieces});
       by_row_.push_back(list.items.empty());
       items.insert(items.end(), list.items.begin(), list.items.end());
       cuts.insert(cuts.end(), list.cuts.begin(), list.cuts.end());
@@ -151,7 +154,7 @@ class SpmmEngine final : public Engine {
   float* y() const { return buffers_[side_].data(); }
   float* other() const { return buffers_[1 - side_].data(); }
 
-  /// Threads of kernels that read each activation once: one an image and share of the neurons.
+  /// Threads of kernels that read each activation once: one per image and share of the neurons.
   dim3 shares(Index images) const {
     return {blocks_for(images, Config::kThreads), std::min(std::max(width_, 1U), 64U)};
   }
@@ -214,29 +217,31 @@ class SpmmEngine final : public Engine {
   }
 
   void retire_duplicates() {
-    const dim3 grid = shares(rows_.rows());
-    std::uint64_t* const hashes = rows_.identical().hashes();
-    check(cudaMemsetAsync(hashes, 0, std::size_t{rows_.rows()} * sizeof(*hashes), stream_));
-    spmm::hash_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_,
-                                                              reinterpret_cast<unsigned long long*>(hashes));
-    check_launch();
-    rows_.find_duplicates();
-    spmm::compare_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows_.rows(), width_, rows_.identical().heads());
-    check_launch();
-    rows_.retire_duplicates();
+    const Index rows = rows_.rows();
+    const dim3 grid = shares(rows);
+    rows_.retire_duplicates(
+        [&](std::uint64_t* hashes) {
+          check(cudaMemsetAsync(hashes, 0, std::size_t{rows} * sizeof(*hashes), stream_));
+          spmm::hash_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows, width_,
+                                                                    reinterpret_cast<unsigned long long*>(hashes));
+          check_launch();
+        },
+        [&](Index* heads) {
+          spmm::compare_kernel<<<grid, Config::kThreads, 0, stream_>>>(y(), rows, width_, heads);
+          check_launch();
+        });
   }
 
   void drop_retired() {
-    const Index before = rows_.rows();
-    const Index kept = rows_.kept_rows();
-    if (kept > 0 && before - kept <= before / 16) return;
-    if (kept > 0 && width_ > 0) {
-      const dim3 grid(tiles_for(kept), std::min(width_, 1024U));
-      spmm::gather_kernel<<<grid, Config::kTile, 0, stream_>>>(y(), rows_.kept(), kept, width_, other());
+    const std::optional<Index> kept = rows_.rows_worth_moving();
+    if (!kept) return;
+    if (*kept > 0 && width_ > 0) {
+      const dim3 grid(tiles_for(*kept), std::min(width_, 1024U));
+      spmm::gather_kernel<<<grid, Config::kTile, 0, stream_>>>(y(), rows_.kept(), *kept, width_, other());
       check_launch();
       side_ = 1 - side_;
     }
-    rows_.compact(kept);
+    rows_.compact(*kept);
   }
 
   const Plan plan_;

@@ -1,16 +1,15 @@
 #pragma once
 
-// The kernels of spmm_rows and spmm_merge: activations by tiles of 128 images, each tile neuron by neuron.
+// The kernels of spmm_rows and spmm_merge, on activations in tiles of 128 images, each tile neuron by neuron.
 //
-// Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile; a thread on 4 images. A term
-// is one gather of 512 contiguous bytes by the warp, 16 a thread; 32 terms' indices are read at once, one a thread, and
-// handed round. Blocks of one tile run together, so that its activations (512 bytes a neuron) are read from L2.
-// Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of that for index and weight. Bound: L2 bandwidth and
-// the latency of gathers from it. ncu on an H200, official networks with all images alive: L2 busy 53 to 55 % for
-// spmm_merge (1024 and 16384 neurons), 17 to 33 % for spmm_rows, device memory at most 11 %, issue slots 20 to 43 %.
+// Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
+// term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read at once, one
+// per thread, and handed round. Blocks of one tile run together, so that its activations (512 bytes per neuron) are
+// read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of that for index and weight. Bound: L2
+// bandwidth and the latency of gathers from it; results/h200/structure_free.md has measurements.
 //
 // Bias, cap and the images' flags are applied before the sums are written. Retired images are dropped at a growing
-// distance of layers (resident's phases do the same): only there the host waits, for one number.
+// distance of layers, as the phases of `resident` do: only there the host waits, for one number.
 
 #include <cuda_runtime_api.h>
 
@@ -26,12 +25,12 @@ namespace spdnn::cuda::spmm {
 
 struct Config {
   static constexpr Index kTile = 128;        ///< images
-  static constexpr unsigned kThreads = 256;  ///< a block; 8 items
-  static constexpr Index kInFlight = 8;      ///< gathers a thread issues before it adds
+  static constexpr unsigned kThreads = 256;  ///< per block, for 8 items
+  static constexpr Index kInFlight = 8;      ///< gathers that a thread issues before it adds
   /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
 
-  static_assert(kTile == 4 * kWarp, "four images a thread");
+  static_assert(kTile == 4 * kWarp, "four images per thread");
   static_assert(kWarp % kInFlight == 0 && kThreads % kWarp == 0);
 };
 
@@ -84,7 +83,7 @@ __device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Of
   return sum;
 }
 
-/// Bits are added to the flags of four neighbouring images; what is there already costs a read only.
+/// Adds bits to the flags of four neighbouring images; where they are set already, this costs a read only.
 __device__ inline void raise(std::uint32_t* flags, const std::uint32_t (&bits)[4]) {
   const uint4 seen = __ldcg(reinterpret_cast<const uint4*>(flags));
   const std::uint32_t have[4] = {seen.x, seen.y, seen.z, seen.w};
@@ -107,7 +106,7 @@ __device__ void finish(const Step& step, Index neuron, float4 sum, std::size_t t
   raise(flags + image, bits);
 }
 
-/// Sums of pieces: by tile of this launch, then by piece.
+/// One warp per item and tile. Sums of pieces are written by tile of this launch, then by piece.
 template <class Step>
 __global__ void __launch_bounds__(Config::kThreads)
     spmm_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, const float* from, float* to,
@@ -130,7 +129,7 @@ __global__ void __launch_bounds__(Config::kThreads)
     finish(step, row, sum_terms(layer, y, layer.offset(row), layer.offset(row + 1)), tile, to, flags);
 }
 
-/// Adds the pieces of cut rows: a warp a row and tile.
+/// Adds the pieces of cut rows: one warp per row and tile.
 template <class Step>
 __global__ void __launch_bounds__(Config::kThreads)
     join_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, Index first_tile,
@@ -144,7 +143,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   finish(step, cut.row, sum, std::size_t{first_tile} + blockIdx.y, to, flags);
 }
 
-/// A thread a word of an image: tiles from bits. Images that do not exist are zeros.
+/// Expands bits into tiles: one thread per word of an image. Images that do not exist become zeros.
 __global__ void expand_bits_kernel(const std::uint64_t* words, std::size_t words_per_row, Index images, Index neurons,
                                    float* to) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -156,7 +155,7 @@ __global__ void expand_bits_kernel(const std::uint64_t* words, std::size_t words
   }
 }
 
-/// A warp an image: CSR entries into tiles of zeros. An image's neurons may repeat.
+/// Adds CSR entries to tiles of zeros: one warp per image, whose neurons may repeat.
 __global__ void expand_sparse_kernel(const Offset* offsets, const Index* indices, const float* values, float value,
                                      Index images, Index neurons, float* to) {
   const std::size_t image = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
@@ -165,7 +164,7 @@ __global__ void expand_sparse_kernel(const Offset* offsets, const Index* indices
     atomicAdd(to + place(image, indices[k], neurons), values != nullptr ? values[k] : value);
 }
 
-/// Flags of the inputs: a thread an image and share of the neurons.
+/// Flags of the inputs: one thread per image and share of the neurons.
 __global__ void flag_kernel(const float* y, Index images, Index neurons, float cap, std::uint32_t* flags) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= images) return;
@@ -178,7 +177,7 @@ __global__ void flag_kernel(const float* y, Index images, Index neurons, float c
   atomicOr(flags + image, bits);
 }
 
-/// hashes(i) += those of a share of image i's neurons: a thread an image and share.
+/// hashes(i) += those of a share of image i's neurons: one thread per image and share.
 __global__ void hash_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= images) return;

@@ -1,6 +1,6 @@
 // spmm_merge: equal shares of rows and terms for each warp, whatever the lengths of the sums: short ones are bundled,
 // long ones cut. A cut sum is the sum of its pieces' sums, in order: the same on every run and in every plan, but not
-// bit for bit what spmm_rows gets. The kernel and its cost are in engine.cu. For skewed degrees.
+// bit for bit what spmm_rows gets. kernels.cuh has the kernels and their cost. For skewed degrees.
 
 #include "engines/cuda/spmm/engine.hpp"
 
@@ -8,7 +8,7 @@ namespace spdnn {
 
 namespace {
 
-/// Rows and terms a warp: some microseconds of work, long enough to hide the start, short enough for an even end.
+/// Rows and terms per warp: some microseconds of work, long enough to hide the start, short enough for an even end.
 constexpr Index kShare = 256;
 
 WorkList share_out(const CsrMatrix& weights) { return equal_shares(weights, kShare); }

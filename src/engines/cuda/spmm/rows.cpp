@@ -1,6 +1,6 @@
-// spmm_rows: one warp a neuron and tile of 128 images, the longest sums first. Adds in the plan's order. The kernel and
-// its cost are in engine.cu. Takes any network; the choice where activations do not fit shared memory and no sum
-// is much longer than the others: a warp adds up its neuron alone.
+// spmm_rows: one warp per neuron and tile of 128 images, the longest sums first. It adds in the plan's order.
+// kernels.cuh has the kernel and its cost. It takes any network, and is the choice where activations do not fit shared
+// memory and no sum is much longer than the others: a warp adds up its neuron alone.
 
 #include "engines/cuda/spmm/engine.hpp"
 

@@ -30,7 +30,7 @@ struct WorkList {
   Index pieces = 0;
 };
 
-/// One row an item, longest first, so that no long row is begun last. (Gale et al., SC20: row swizzle.)
+/// One row per item, longest first, so that no long row is begun last. (Gale et al., SC20: row swizzle.)
 WorkList rows_by_length(const CsrMatrix& weights);
 
 /// Items of about `share` rows and terms together, in the matrix's order: short rows share an item, rows of more than
