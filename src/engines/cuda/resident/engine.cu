@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/engine.hpp"
-#include "engines/cuda/resident/program.cuh"
 #include "engines/cuda/retire/offered_duplicates.hpp"
 #include "engines/cuda/retire/outcome.hpp"
 #include "engines/cuda/runtime/buffer.hpp"

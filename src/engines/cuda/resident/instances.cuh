@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/kernel.cuh"
-#include "engines/cuda/resident/program.cuh"
 
 namespace spdnn::cuda::resident {
 

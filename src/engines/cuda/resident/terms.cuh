@@ -2,7 +2,7 @@
 
 // How threads of the `resident` engine read terms and add them up; mapping and cost stand in kernel.cuh.
 
-#include "engines/cuda/resident/types.cuh"
+#include "engines/cuda/resident/phase.cuh"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/block.cuh"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engines/cuda/resident/engine.hpp"
-#include "engines/cuda/resident/types.cuh"
+#include "engines/cuda/resident/phase.cuh"
 #include "engines/cuda/runtime/buffer.hpp"
 
 namespace spdnn::cuda::resident {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "engines/cuda/layers/source.hpp"
-#include "engines/cuda/resident/program.cuh"
+#include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/runtime/staging.hpp"
 #include "spdnn/error.hpp"
 
