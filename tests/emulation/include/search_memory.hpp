@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "engines/cuda/retire/duplicate_search.hpp"
@@ -15,24 +14,22 @@ class SearchMemory {
   /// Empty where the plan is without the pass `identical`.
   DuplicateSearch begin(const Plan& plan, Index images, unsigned long long* listed, Index* duplicates) {
     if (!plan.passes.identical) return {};
-    const Index mask = std::bit_ceil(images) - 1;
-    const Index words = images / 32 + 1;
-    const Index zero_layers = plan.passes.dead ? std::max(plan.certificates.dead_from, 1U) - 1 : plan.depth();
-    for (auto& table : tables_) table.assign(2 * std::size_t{mask} + 2, 0);
+    const DuplicateSearchSizes sizes(plan, images);
+    for (auto& table : tables_) table.assign(sizes.table_entries(), 0);
     for (auto& hashes : hashes_) hashes.assign(images, 0);
     list_.resize(images);
     endings_.resize(images);
-    zero_at_.assign(std::size_t{zero_layers} * words, 0);
-    return {{tables_[0].data(), tables_[1].data()},
-            {hashes_[0].data(), hashes_[1].data()},
-            mask,
-            list_.data(),
-            listed,
-            duplicates,
-            endings_.data(),
-            zero_at_.data(),
-            zero_layers,
-            words};
+    zero_at_.assign(sizes.zero_entries(), 0);
+    return {.tables = {tables_[0].data(), tables_[1].data()},
+            .hashes = {hashes_[0].data(), hashes_[1].data()},
+            .row_mask = sizes.row_mask,
+            .list = list_.data(),
+            .listed = listed,
+            .duplicates = duplicates,
+            .endings = endings_.data(),
+            .zero_at = zero_at_.data(),
+            .zero_layers = sizes.zero_layers,
+            .zero_words = sizes.zero_words};
   }
 
   /// The rows of the images in the first `entries` of the list become their owners', among all images' rows.

@@ -1,5 +1,5 @@
-// Images are retired here. One thread a row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes a
-// row and layer: nothing beside the activations.
+// Images are retired here. One thread per row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes
+// per row and layer: nothing beside the activations.
 
 #include <thrust/iterator/counting_iterator.h>
 
@@ -144,8 +144,15 @@ std::vector<T> read_back(const DeviceBuffer<T>& from, std::size_t count, cudaStr
 }  // namespace
 
 RowState ActiveRows::state() const {
-  return {flags(),     images(),       weights_[current_].data(), states_.data(), keep_.data(),
-          row_count(), unsure_.data(), overflow_at_.data(),       rows_};
+  return {.flags = flags(),
+          .images = images(),
+          .weights = weights_[current_].data(),
+          .states = states_.data(),
+          .keep = keep_.data(),
+          .row_count = row_count(),
+          .unsure = unsure_.data(),
+          .overflow_at = overflow_at_.data(),
+          .rows = rows_};
 }
 
 ActiveRows::ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream)

@@ -51,14 +51,14 @@ class ActiveRows {
   Index rows() const { return rows_; }
   const Index* row_count() const { return counts_.data(); }         ///< device
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
-  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one a row, kLives | kMayLive | ...
+  std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one per row, kLives | kMayLive | ...
 
   /// Retires the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
   void retire(Index layers_done);
   /// Whether retire(layers_done) can retire anything: otherwise all rows are kept and nothing is listed.
   bool may_retire(Index layers_done) const;
 
-  /// Behind every fourth layer: finding duplicates costs about as much as a layer.
+  /// After every fourth layer: finding duplicates costs about as much as a layer.
   bool looks_for_duplicates(Index layers_done) const {
     return plan_.passes.identical && layers_done > 0 && layers_done % 4 == 0;
   }

@@ -1,31 +1,15 @@
 #include "engines/cuda/retire/offered_duplicates.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 namespace spdnn::cuda {
-
-namespace {
-
-std::uint32_t row_mask_for(Index images) { return std::bit_ceil(std::max(images, Index{1})) - 1; }
-
-/// Behind layers zero_layers and on, rows of zeros are retired at once.
-Index zero_layers_of(const Plan& plan) {
-  return plan.passes.dead ? std::max(plan.certificates.dead_from, 1U) - 1 : plan.depth();
-}
-
-Index zero_words_for(Index images) { return images / 32 + 1; }
-
-}  // namespace
 
 void DuplicateBuffers::reserve(const Plan& plan, Index images, Index sides, cudaStream_t stream) {
   on_ = plan.passes.identical;
   if (!on_) return;
   sides_ = sides;
-  row_mask_ = row_mask_for(images);
-  zero_layers_ = zero_layers_of(plan);
-  zero_words_ = zero_words_for(images);
+  sizes_ = DuplicateSearchSizes(plan, images);
   for (Index side = 0; side < sides; ++side) hashes_[side].reserve(images, stream);
   list_.reserve(std::max(images, Index{1}), stream);
   endings_.reserve(images, stream);
@@ -33,13 +17,19 @@ void DuplicateBuffers::reserve(const Plan& plan, Index images, Index sides, cuda
 
 DuplicateSearch DuplicateBuffers::view(std::byte* cleared, unsigned long long* listed, Index* duplicates) const {
   if (!on_) return {};
-  auto* const table = reinterpret_cast<unsigned long long*>(cleared);
-  auto* const other = reinterpret_cast<unsigned long long*>(cleared + (sides_ - 1) * table_bytes());
-  return {{table, other},  {hashes_[0].data(), hashes_[sides_ - 1].data()},
-          row_mask_,       list_.data(),
-          listed,          duplicates,
-          endings_.data(), reinterpret_cast<std::uint32_t*>(cleared + sides_ * table_bytes()),
-          zero_layers_,    zero_words_};
+  const auto table = [&](Index side) {
+    return reinterpret_cast<unsigned long long*>(cleared + side * sizes_.table_bytes());
+  };
+  return {.tables = {table(0), table(sides_ - 1)},
+          .hashes = {hashes_[0].data(), hashes_[sides_ - 1].data()},
+          .row_mask = sizes_.row_mask,
+          .list = list_.data(),
+          .listed = listed,
+          .duplicates = duplicates,
+          .endings = endings_.data(),
+          .zero_at = reinterpret_cast<std::uint32_t*>(table(sides_)),
+          .zero_layers = sizes_.zero_layers,
+          .zero_words = sizes_.zero_words};
 }
 
 void DuplicateBuffers::fill(Index entries, Index width, std::vector<double>& rows, cudaStream_t stream) const {
@@ -58,9 +48,9 @@ void DuplicateBuffers::fill(Index entries, Index width, std::vector<double>& row
 
 std::size_t DuplicateBuffers::device_bytes(const Plan& plan, Index images, Index sides) {
   if (!plan.passes.identical) return 0;
-  const std::size_t row_bytes = sizeof(std::uint32_t) + 4 * sizeof(unsigned long long);
-  const std::size_t zero_at = std::size_t{zero_layers_of(plan)} * zero_words_for(images) * sizeof(std::uint32_t);
-  return sides * (images + std::size_t{1}) * row_bytes + images * (sizeof(Duplicate) + sizeof(Ending)) + zero_at;
+  const DuplicateSearchSizes sizes(plan, images);
+  return sides * (images * sizeof(std::uint32_t) + sizes.table_bytes()) +
+         images * (sizeof(Duplicate) + sizeof(Ending)) + sizes.zero_bytes();
 }
 
 }  // namespace spdnn::cuda

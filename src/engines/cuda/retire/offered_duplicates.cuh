@@ -7,8 +7,8 @@
 // takes the row's key, unless it has a larger one. When the next launch reads the row, an entry with the key of another
 // row of equal hash bits makes that one its *candidate*, with which it is compared in full. The row of the largest key
 // finds itself: so a row that others become duplicates of is never a duplicate, and of equal rows one remains. Rows
-// whose entry belongs to rows of another hash are not looked at this time. Common cost: a multiplication or two an
-// activation that is written, an atomic a row, and two dependent reads from L2 a row that is read.
+// whose entry belongs to rows of another hash are not looked at this time. Cost: one or two multiplications per
+// activation that is written, one atomic per row, and two dependent reads from L2 per row that is read.
 //
 // In the end the last block goes through the list of duplicates: each becomes what its owner has become, and counts as
 // alive as long as its owner does.
@@ -131,7 +131,7 @@ __device__ inline void end_image(const DuplicateSearch& search, Index image, Ind
   search.endings[image] = {image, layer};
 }
 
-/// Notes that an image is all zero behind `layer` and is not retired.
+/// Notes that an image is all zero after `layer` and is not retired.
 __device__ inline void mark_zero_at_layer(const DuplicateSearch& search, Index image, Index layer) {
   set_bit(search.zero_at + std::size_t{layer} * search.zero_words, image);
 }

@@ -1,8 +1,8 @@
 // Bias, ReLU, cap, flags and moving of densely held images. All are bound by memory bandwidth: each activation is read
 // once and written once.
 //
-// By image: one block an image, threads over its neurons; flags by a block-wide OR.
-// By neuron: one thread an image, kNeuronsPerThread neurons a thread, so that a warp touches 128 contiguous bytes per
+// By image: one block per image, its threads over the neurons; flags by a block-wide OR.
+// By neuron: one thread per image and kNeuronsPerThread neurons, so that a warp touches 128 contiguous bytes per
 // neuron; flags by one atomic OR per thread.
 
 #include <algorithm>
