@@ -8,9 +8,9 @@
 namespace spdnn {
 
 /// How one thread block of the `resident` engine handles a tile of images. The tile's activations are rows of shared
-/// memory, one a *slot*: `images` activations of `activation_bytes` (4: fp32, 2: fp16 storage). A warp works on a
-/// *bundle* of neurons at a time, `lanes()` threads a neuron, each thread keeping the sums of `lane_images` images;
-/// after `rounds` bundles a warp its share of the layer is done.
+/// memory, called *slots*: `images` activations of `activation_bytes` each (4: fp32, 2: fp16 storage). A warp works on
+/// a *bundle* of neurons at a time, with `lanes()` threads per neuron, each of which keeps the sums of `lane_images`
+/// images. Every warp has at most `rounds` bundles per layer.
 struct TileShape {
   Index images = 32;       ///< a power of two, at most 32
   Index lane_images = 16;  ///< a power of two, at most images
@@ -24,39 +24,39 @@ struct TileShape {
   constexpr Index warps() const { return threads / 32; }
   /// The widest layer that the threads can hold.
   constexpr Index capacity() const { return warps() * rounds * bundle(); }
-  /// Slots in the 128 bytes that shared memory delivers at a time. Neighbouring neurons of a bundle, so many at a time
-  /// (a *group*), read in the same cycle, and are served in it where their slots differ modulo this number.
+  /// Slots in the 128 bytes that shared memory delivers per cycle. A *group* is this many neighbouring neurons of a
+  /// bundle: their reads issue in one cycle, and are free of bank conflicts if their slots differ modulo this number.
   constexpr Index bank_groups() const { return 128 / slot_bytes(); }
-  /// Pieces of a split round: each is a bundle of as many times fewer neurons, whose sums take as many times more
-  /// threads; 1: there are no split rounds. Halves, which wait packed, are not divided.
+  /// Pieces of a split round: each has this many times fewer neurons than a bundle, and this many times more threads
+  /// per neuron. 1: there are no split rounds. Halves, which wait packed, are not divided.
   constexpr Index pieces() const { return activation_bytes == 4 ? (lane_images < 4 ? lane_images : 4) : 1; }
 };
 
-/// Terms of a sum that one thread reads from the stream at a time, and those that it adds at least.
+/// Terms per chunk: one 16-byte load. Half a chunk is the smallest unit of work.
 inline constexpr Index kChunkTerms = 8;
 inline constexpr Index kHalfTerms = kChunkTerms / 2;
 inline constexpr std::uint16_t kNoReplica = 0xffff;
 inline constexpr Index kMaxRounds = 32;
-inline constexpr Index kMostPieces = 4;  ///< of a split round; so many numbers each has in `splits`
+inline constexpr Index kMostPieces = 4;  ///< of a split round: the numbers per round in `splits`
 
 /// What a warp does in a round: a kind, and a number in the other bits.
 namespace round_kind {
 inline constexpr Index kMask = 0xc0000000;
 /// A bundle. The number: half chunks of its longest sum.
 inline constexpr Index kWhole = 0;
-/// An *alternating* bundle. All its sums are a, b, a, b, ... for two inputs of their own (a, a, ... too), as twins make
-/// many; its one chunk names them, and they are read once. The number: pairs.
+/// An *alternating* bundle: each of its sums is a, b, a, b, ... for two inputs of its own, which may be equal. Twins
+/// make many such sums. The bundle's one chunk names the two inputs, and they are read once. The number: pairs.
 inline constexpr Index kAlternating = 0x40000000;
-/// A *split* round, a warp's first: pieces() small bundles one after another, so that the longest sums do not keep a
-/// warp when all others are done.
+/// A *split* round, always a warp's first: pieces() small bundles one after another, with more threads per neuron, so
+/// that the warp with the longest sums does not outlast the others.
 inline constexpr Index kSplit = 0x80000000;
 inline constexpr Index kIdle = 0xc0000000;  ///< the warp has no bundle in that round
 }  // namespace round_kind
 
-/// What the blocks execute. Every neuron's terms stand in the plan's order; between them may stand terms that name a
-/// slot of zeros, which change no sum: they make rows of a bundle equally long and keep reads of a group apart in
-/// shared memory. Where room is left, inputs have a second slot of another bank group, so that few such terms are
-/// needed.
+/// What the blocks execute. Every neuron's terms stand in the plan's order. Terms that name a slot of zeros may stand
+/// between them; these change no sum. They make the sums of a bundle equally long and keep the reads of a group free of
+/// bank conflicts. Where there is room, inputs have a *replica*, a second slot in another bank group, so that fewer
+/// such terms are needed.
 struct ResidentLayout {
   TileShape shape;
   bool values = false;     ///< every term has its weight in the chunk stream; otherwise a layer has one weight
@@ -66,14 +66,14 @@ struct ResidentLayout {
   Index slots = 0;
 
   /// For each chunk of a bundle, in 16-byte units: bundle() x 8 slots of 16 bits and then, with `values`, bundle() x 4
-  /// floats and bundle() x 4 floats. A piece of a split round likewise, with fewer neurons.
+  /// floats and bundle() x 4 floats. Pieces of split rounds are alike, with fewer neurons.
   std::vector<std::uint32_t> chunk_stream;
   std::vector<Offset> starts;  ///< by layer and warp: where its chunks begin in the chunk stream, in 16-byte units;
                                ///< a warp's chunks of one layer are followed by those of the next
   std::vector<Index> rounds;   ///< by layer, warp, kMaxRounds: see round_kind
   std::vector<Index> splits;   ///< by layer, warp, kMostPieces: chunks of a split round's pieces
   std::vector<std::uint32_t> targets;   ///< by layer, warp, round, neuron (piece by piece): slot, replica's slot << 16
-  std::vector<float> biases;            ///< likewise; empty where all layers have one bias
+  std::vector<float> biases;            ///< in the same places; empty where all layers have one bias
   std::vector<std::uint16_t> replicas;  ///< by layer and input (`width` a layer): the second slot, or kNoReplica
   Index width = 0;
 
@@ -88,7 +88,7 @@ struct ResidentLayout {
 /// Whether layer 0 can read bits: its inputs, and a row of zeros where terms must be padded, have 16-bit numbers.
 bool takes_bits(const Plan& plan);
 
-/// Slots that a plan needs at least: one a stored neuron (inputs too, unless they are read as bits) and the zeros.
+/// Slots that a plan needs at least: one per stored neuron (and per input, unless inputs are read as bits), and zeros.
 Index needed_slots(const Plan& plan, const TileShape& shape, bool from_bits);
 
 /// Lays the plan out for at most `slots` slots. O(edges) with a factor of some ten nanoseconds; parallel over layers.

@@ -46,7 +46,7 @@ class Assignment {
                 piece(i));
     for (Warp& warp : warps_)
       while (!warp.split.empty() && warp.split.size() < shape.pieces())
-        add_piece(warp, GroupRange(warp.split.back()));  // once more: it is written twice
+        add_piece(warp, GroupRange(warp.split.back()));  // repeated: the same outputs are written twice
     balance_schedulers();
   }
 
@@ -73,7 +73,7 @@ class Assignment {
     return best;
   }
 
-  /// Gives warps their places in the block. Each of a multiprocessor's schedulers, which have every kSchedulers-th
+  /// Gives warps their numbers in the block. Each of a multiprocessor's schedulers, which have every kSchedulers-th
   /// warp, gets as much of what shared memory delivers as the others, so they need like loads.
   void balance_schedulers() {
     constexpr std::size_t kSchedulers = 4;

@@ -19,7 +19,8 @@ struct Term {
 using Terms = std::vector<Term>;  ///< of one neuron, padded
 
 /// Orders the reads of a group so that no two in the same step meet in a bank group, unless they read the same slot. In
-/// each step the rows furthest behind choose first; a row may be moved to its other slot to make room for another.
+/// each step the rows with most terms left choose first; a row may be moved to its other slot to make room for another
+/// (an augmenting path of a bipartite matching of rows and bank groups).
 class GroupScheduler {
  public:
   GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> replicas)
