@@ -13,7 +13,7 @@ endif
 
 # The host half of an engine, which knows nothing of CUDA, is compiled and tested without it too.
 HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/program.cpp cascade/setup.cpp layers/activation.cpp layers/library_plan.cpp \
-	$(addprefix resident/,bundles.cpp layout.cpp rounds.cpp) retire/duplicate_search.cpp spmm/work_items.cpp)
+	$(addprefix resident/,bundles.cpp layout.cpp rounds.cpp view.cpp) retire/duplicate_search.cpp spmm/work_items.cpp)
 CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cuda/*' \( -name '*.cpp' -o -name '*.cu' \))))
 
 CUDA_CPPFLAGS := -DSPDNN_WITH_CUDA -isystem $(CUDA)/include

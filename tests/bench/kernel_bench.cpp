@@ -76,9 +76,9 @@ Candidate variant_named(const std::string& name) {
 
 #ifdef SPDNN_WITH_CUDA
 Candidate resident_shape(std::size_t i) {
-  const auto& [tile, blocks] = cuda::resident_shapes()[i];
-  return {fmt::format("resident[{}] {}x{} t{} r{} b{}", i, tile.images, tile.lane_images, tile.threads, tile.rounds,
-                      blocks),
+  const cuda::ResidentShape shape = cuda::resident_shapes()[i];
+  return {fmt::format("resident[{}] {}x{} t{} r{} b{}", i, shape.tile.images, shape.tile.lane_images,
+                      shape.tile.threads, shape.tile.rounds, shape.blocks),
           [i](const Plan& p, const EngineOptions& o) { return cuda::make_resident(p, o, i); }};
 }
 

@@ -17,11 +17,11 @@ TEST(EmulatedResident, EqualHashesAreNotTrusted) {
   const Plan plan = make_plan(CountingNetwork::make(12), parse_passes("identical"));
   const ImageSet images = CountingNetwork::images({one, other, one, other});
   for (const bool by_layer : {true, false}) {
-    check_shape<float, 32, 16, 256, 2, 2>(plan, images, 4, by_layer, seen);
-    check_shape<float, 2, 2, 1024, 16, 2>(plan, images, 4, by_layer, seen);
+    check_shape<kFp32Shapes.all[2]>(plan, images, 4, by_layer, seen);
+    check_shape<kFp32Shapes.all[7]>(plan, images, 4, by_layer, seen);
   }
-  EXPECT_EQ(seen.runs, 4);
-  EXPECT_EQ(seen.duplicates, 4U);  // of the row that the hash's place in the table names, in each run
+  EXPECT_EQ(seen.runs, 6);
+  EXPECT_EQ(seen.duplicates, 6U);  // of the row that the hash's place in the table names, in each run
 }
 
 /// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
@@ -36,8 +36,8 @@ TEST(EmulatedResident, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   ASSERT_EQ(plan.certificates.dead_from, 2U);
   const ImageSet images = testing::bit_images(dice, 40, 60, 0.1);
   for (const bool by_layer : {true, false}) {
-    check_shape<float, 32, 16, 128, 1, 2>(plan, images, 3, by_layer, seen);
-    check_shape<float, 4, 4, 512, 16, 2, true>(plan, images, 3, by_layer, seen);
+    check_shape<kFp32Shapes.all[0]>(plan, images, 3, by_layer, seen);
+    check_shape<kFp32Shapes.all[6]>(plan, images, 3, by_layer, seen);
   }
   EXPECT_GE(seen.runs, 4);
 }
@@ -59,8 +59,8 @@ TEST(EmulatedResident, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) 
   for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
   rows[1].emplace_back(3, 1.0F);
   const ImageSet images{ImageSet{testing::make_matrix(kWidth, rows, true)}.to_bits()};
-  check_shape<float, 32, 16, 128, 1, 2>(plan, images, 1, true, seen);
-  check_shape<float, 4, 4, 512, 16, 2, true>(plan, images, 1, true, seen);
+  check_shape<kFp32Shapes.all[0]>(plan, images, 1, true, seen);
+  check_shape<kFp32Shapes.all[6]>(plan, images, 1, true, seen);
   EXPECT_GE(seen.runs, 2);
 }
 
@@ -87,9 +87,9 @@ TEST(EmulatedResident, ALongSumBelowTheCapKeepsAnImageFromBeingSaturated) {
   const ImageSet images{
       ImageSet{testing::make_matrix(kWidth, {{{0, 1.0F}}, {{0, 1.0F}, {30, 1.0F}}, {{30, 1.0F}}}, true)}.to_bits()};
   for (const bool by_layer : {true, false}) {
-    check_shape<float, 32, 16, 512, 4, 1, true>(plan, images, 3, by_layer, seen);
-    check_shape<float, 8, 8, 512, 8, 1, true>(plan, images, 3, by_layer, seen);
-    check_shape<float, 2, 2, 1024, 16, 2, true>(plan, images, 3, by_layer, seen);
+    check_shape<kFp32Shapes.all[3]>(plan, images, 3, by_layer, seen);
+    check_shape<kFp32Shapes.all[5]>(plan, images, 3, by_layer, seen);
+    check_shape<kFp32Shapes.all[7]>(plan, images, 3, by_layer, seen);
   }
   EXPECT_GT(seen.uneven, 4);
 }
@@ -157,7 +157,7 @@ TEST(EmulatedResident, MergedPlansSettleImagesOnlyBeyondTheirBounds) {
       SCOPED_TRACE(::testing::Message() << depth << " layers, bound " << bound);
       const Plan plan = merged_plan(dice, kWidth, depth, bound);
       const ImageSet images = testing::bit_images(dice, 90, kWidth, 0.4);
-      const auto ends = check_ends<Config<float, 32, 16, 128, 1, 1, 2, true, false>>(plan, images);
+      const auto ends = check_ends<Config<kFp32Shapes.all[0], LayoutKind{.values = true}>>(plan, images);
       for (std::size_t i = 0; i < 3; ++i) seen[i] += ends[i];
     }
   }

@@ -9,24 +9,9 @@ namespace {
 
 using testing::Dice;
 
-/// Those of resident/fp32.cu.
-void check_fp32(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
-  check_shape<float, 32, 16, 128, 1, 2>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 32, 16, 512, 4, 1, true>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 16, 8, 512, 8, 1, true>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 8, 8, 512, 8, 1, true>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 4, 4, 512, 16, 2, true>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 2, 2, 1024, 16, 2, true>(plan, images, least_layers, by_layer, seen);
-  check_shape<float, 8, 8, 64, 1, 4>(plan, images, least_layers, by_layer, seen);
-}
-
-/// One of each kind in resident/fp16.cu.
-void check_fp16(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
-  check_shape<__half, 32, 16, 256, 2, 2>(plan, images, least_layers, by_layer, seen);
-  check_shape<__half, 16, 16, 512, 8, 1>(plan, images, least_layers, by_layer, seen);
-  check_shape<__half, 4, 4, 1024, 16, 2>(plan, images, least_layers, by_layer, seen);
-}
+/// Small enough that there are more tiles than blocks for few images.
+constexpr ResidentShape kSmallTiles{.tile = {.images = 8, .lane_images = 8, .threads = 64, .rounds = 2},
+                                    .chunks_ahead = 2};
 
 TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
   Seen seen;
@@ -37,8 +22,8 @@ TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
       const Network network = testing::skewed_network(dice, width, width, uniform, own_biases);
       const ImageSet images = testing::bit_images(dice, 35, width, 0.1);
       const Plan plan = make_plan(network, parse_passes("dead"));
-      check_fp32(plan, images, 1, true, seen);
-      if (width < 100) check_fp32(plan, images, 3, false, seen);
+      check_shapes<kFp32Shapes, 0, 2, 3, 4, 5, 6, 7, 8>(plan, images, 1, true, seen);
+      if (width < 100) check_shapes<kFp32Shapes, 0, 2, 3, 4, 5, 6, 7, 8>(plan, images, 3, false, seen);
     }
   }
   EXPECT_GT(seen.runs, 45);
@@ -53,8 +38,8 @@ TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
   for (const double bias : {-0.25, -0.5, -0.5})
     network.layers.push_back(testing::skewed_layer(dice, 150, 150, 20, true, bias));
   network.cap = 2.0;
-  check_fp16(make_plan(network, parse_passes("dead,saturated")), testing::bit_images(dice, 35, 150, 0.1), 1, true,
-             seen);
+  check_shapes<kFp16Shapes, 0, 3, 5>(make_plan(network, parse_passes("dead,saturated")),
+                                     testing::bit_images(dice, 35, 150, 0.1), 1, true, seen);
   EXPECT_EQ(seen.runs, 3);
 }
 
@@ -84,8 +69,8 @@ TEST(EmulatedResident, DuplicatesAreFoundAndEndAsTheirOwnersDo) {
       SCOPED_TRACE(passes);
       const Plan plan = make_plan(network, parse_passes(passes));
       for (const bool by_layer : {true, false}) {
-        check_shape<float, 32, 16, 128, 1, 2>(plan, images, 4, by_layer, seen);
-        check_shape<float, 8, 8, 64, 2, 2>(plan, images, 4, by_layer, seen);
+        check_shape<kFp32Shapes.all[0]>(plan, images, 4, by_layer, seen);
+        check_shape<kSmallTiles>(plan, images, 4, by_layer, seen);
       }
     }
   }

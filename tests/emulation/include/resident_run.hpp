@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engines/cuda/resident/kernel.cuh"
+#include "engines/cuda/resident/view.hpp"
 #include "engines/cuda/retire/outcome.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
@@ -14,7 +15,6 @@
 namespace spdnn::cuda::resident {
 
 inline constexpr std::size_t kSharedBytes = std::size_t{226} << 10U;
-inline constexpr Index kSpareSlots = 3;
 inline constexpr unsigned kBlocks = 3;
 
 /// A plan laid out for a shape, and images on the way through it.
@@ -24,41 +24,20 @@ class Run {
   static bool takes(const Plan& plan) {
     bool values = false;
     for (const Layer& layer : plan.layers) values = values || !layer.weights.uniform();
-    return values == C::kValues && plan.max_width() <= C::kShape.capacity() &&
-           needed_slots(plan, C::kShape, true) <= most_slots();
+    return values == C::kValues && fits_tile(plan, C::kShape, kSharedBytes, true);
   }
 
   Run(const Plan& plan, const ImageSet& images, Index least_layers)
       : plan_(plan),
         images_(images.images()),
         least_layers_(least_layers),
-        layout_(lay_out(plan, C::kShape, slots_for(plan), true, C::kUneven)) {
-    const bool everywhere = plan.bias_rule == BiasRule::everywhere;
-    for (Index k = 0; k < plan.depth(); ++k) {
-      const Layer& layer = plan.layers[k];
-      stride_ = std::max(stride_, (layer.outputs() + 3) / 4 * 4);
-      infos_.push_back({layer.inputs(), layer.outputs(), layer.weights.value, static_cast<float>(layer.bias.uniform),
-                        plan.passes.merge ? static_cast<float>(plan.fallback->error_bounds[k]) : 0.0F,
-                        everywhere || layer.bias.max() <= 0});
-    }
-    chunk_stream_ = layout_.chunk_stream;
-    chunk_stream_.resize(chunk_stream_.size() + 16 * std::size_t{layout_.chunk_units()});
-    view_ = {reinterpret_cast<const uint4*>(chunk_stream_.data()),
-             layout_.starts.data(),
-             layout_.rounds.data(),
-             layout_.splits.data(),
-             layout_.targets.data(),
-             layout_.biases.empty() ? nullptr : layout_.biases.data(),
-             layout_.replicas.data(),
-             infos_.data(),
-             plan.depth(),
-             layout_.width,
-             layout_.zero_slot,
-             layout_.slots,
-             {static_cast<float>(*plan.cap), everywhere},
-             plan.passes.dead ? plan.certificates.dead_from : kPassOff,
-             plan.passes.saturated ? plan.certificates.saturated_from : kPassOff,
-             plan.passes.merge};
+        layout_(lay_out(plan, C::kShape, slots_for(plan, C::kShape, kSharedBytes, true), true, C::kUneven)),
+        stride_(row_stride(plan)),
+        infos_(layer_infos(plan)) {
+    EXPECT_LE(tile_bytes(plan, layout_), kSharedBytes);
+    layout_.chunk_stream.resize(layout_.chunk_stream.size() + spare_chunk_words(layout_));
+    view_ = view_of(plan, layout_);
+    view_.layers = infos_.data();
     control_.images = images_;
     control_.epoch = 1;
     begin_batch(images.bits());
@@ -68,7 +47,7 @@ class Run {
   const ResidentLayout& layout() const { return layout_; }
 
   void advance(Index first, Index until) {
-    const LaunchWindow window{until, 0, kPassOff, least_layers_};
+    const LaunchWindow window{.until = until, .least_layers = least_layers_};
     for (Index layer = first; layer < until; layer += shortest_phase(layer, least_layers_))
       emulation::launch(kBlocks, C::kThreads, kSharedBytes, [&] { resident_kernel<C>(view_, batch_, window); });
   }
@@ -96,14 +75,6 @@ class Run {
   Index duplicates() const { return control_.duplicates; }
 
  private:
-  static constexpr Index most_slots() {
-    return static_cast<Index>(kSharedBytes / C::kShape.slot_bytes()) - kSpareSlots;
-  }
-  static Index slots_for(const Plan& plan) {
-    const Index needed = needed_slots(plan, C::kShape, true);
-    return C::kShape.bank_groups() == 1 ? needed : std::min(most_slots(), 2 * (needed + C::kShape.bank_groups()));
-  }
-
   void begin_batch(const BitMatrix& bits) {
     counts_.resize(plan_.depth());
     categories_.resize(images_ / 32 + 1);
@@ -131,9 +102,8 @@ class Run {
   Index images_;
   Index least_layers_;
   ResidentLayout layout_;
-  Index stride_ = 0;
+  Index stride_;
   std::vector<LayerInfo> infos_;
-  std::vector<std::uint32_t> chunk_stream_;
   LayoutView view_{};
   Control control_{};
   BatchView batch_{};
@@ -167,7 +137,7 @@ void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by
   for (Index layer = 0; layer < plan.depth(); layer += step) {
     run.advance(layer, layer + step);
     for (Index k = layer; k < layer + step; ++k) reference->advance(k, k + 1);
-    ASSERT_EQ(run.activations(), reference->activations()) << "behind layer " << layer + step;
+    ASSERT_EQ(run.activations(), reference->activations()) << "after layer " << layer + step;
   }
   const Outcome expected = reference->outcome();
   EXPECT_EQ(run.categories(), expected.categories);
@@ -177,14 +147,21 @@ void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by
   seen.duplicates += run.duplicates();
 }
 
-template <class Stored, Index M, Index V, Index Threads, Index Rounds, Index Ahead, bool Uneven = false>
+/// With every kind of layout that the shape has kernels for.
+template <ResidentShape kShape>
 void check_shape(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
-  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, false>>(plan, images, least_layers, by_layer, seen);
-  check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, false>>(plan, images, least_layers, by_layer, seen);
-  if constexpr (Uneven) {
-    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, false, true>>(plan, images, least_layers, by_layer, seen);
-    check<Config<Stored, M, V, Threads, Rounds, 1, Ahead, true, true>>(plan, images, least_layers, by_layer, seen);
+  check<Config<kShape, LayoutKind{}>>(plan, images, least_layers, by_layer, seen);
+  check<Config<kShape, LayoutKind{.values = true}>>(plan, images, least_layers, by_layer, seen);
+  if constexpr (kShape.also_uneven) {
+    check<Config<kShape, LayoutKind{.uneven = true}>>(plan, images, least_layers, by_layer, seen);
+    check<Config<kShape, LayoutKind{.values = true, .uneven = true}>>(plan, images, least_layers, by_layer, seen);
   }
+}
+
+/// With every shape of a table whose number is named.
+template <const auto& kTable, std::size_t... kNumbers>
+void check_shapes(const Plan& plan, const ImageSet& images, Index least_layers, bool by_layer, Seen& seen) {
+  (check_shape<kTable.all[kNumbers]>(plan, images, least_layers, by_layer, seen), ...);
 }
 
 }  // namespace spdnn::cuda::resident

@@ -6,16 +6,17 @@
 #include <span>
 #include <vector>
 
-#include "engines/cuda/resident/engine.hpp"
-#include "engines/cuda/resident/phase.cuh"
+#include "engines/cuda/resident/shapes.hpp"
+#include "engines/cuda/resident/view.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
+#include "spdnn/engine.hpp"
 
 namespace spdnn::cuda::resident {
 
 using Kernel = void (*)(LayoutView, BatchView, LaunchWindow);
 
 struct Kernels {
-  Kernel uniform = nullptr;  ///< one weight a layer
+  Kernel uniform = nullptr;  ///< every layer has one weight
   Kernel values = nullptr;   ///< every term has its own
 };
 
@@ -23,11 +24,10 @@ struct Kernels {
 struct Instance {
   ResidentShape shape;
   Kernels even;
-  Kernels uneven;         ///< for layouts that are; null where there are none
-  std::size_t bit_bytes;  ///< of a row of input bits
+  Kernels uneven;  ///< for uneven layouts; null where there are none
 };
 
-/// First the `large` shapes, of which a plan takes the first that fits; behind them small tiles.
+/// First the shapes of `large` tiles, of which a plan takes the first that fits; then those of small ones.
 struct Shapes {
   std::span<const Instance> all;
   std::size_t large;
@@ -38,10 +38,10 @@ inline Shapes shapes_for(Precision precision) { return precision == Precision::f
 
 /// Whether a plan's activations, and with `from_bits` its images as bits, fit the shape's tiles on the device.
 bool fits_as(const Plan& plan, const Instance& instance, const cudaDeviceProp& device, bool from_bits);
-/// The shape of the large tiles; null where no shape fits.
+/// The shape of large tiles that the plan takes; null where none fits.
 const Instance* choose_large_tiles(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device,
                                    bool from_bits);
-/// For what few images are left: tiles of fewer images, so that all multiprocessors have work. Null where none fits.
+/// The shape of small tiles for when few images are left, so that all multiprocessors have work. Null where none fits.
 const Instance* choose_small_tiles(const Plan& plan, const Shapes& shapes, const Instance& large,
                                    const cudaDeviceProp& device, bool from_bits);
 

@@ -1,11 +1,10 @@
 // resident: a tile of images stays in shared memory through many layers. The kernel, its mapping and its cost are in
-// kernel.cuh, the order in which it reads in engines/cuda/resident/layout.hpp; here are the engine and its choices.
+// kernel.cuh, the order in which it reads is in layout.hpp; here are the engine and its choices.
 //
-// A run is a handful of launches that the device itself divides into phases; the host waits once, for the outcome.
+// A run is a handful of launches that the device itself divides into phases. The host waits once, for the outcome.
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/engine.hpp"
+#include "engines/cuda/resident/run_state.hpp"
 #include "engines/cuda/retire/offered_duplicates.hpp"
 #include "engines/cuda/retire/outcome.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
@@ -27,11 +27,10 @@ namespace spdnn::cuda {
 namespace {
 
 using resident::BatchView;
-using resident::Control;
 using resident::DeviceLayout;
 using resident::Instance;
 using resident::LaunchWindow;
-using resident::LayerCounters;
+using resident::row_stride;
 using resident::Shapes;
 
 UsageError too_wide(const Plan& plan, const std::string& what) {
@@ -42,7 +41,7 @@ UsageError too_wide(const Plan& plan, const std::string& what) {
 constexpr double kLargestHalf = 65504;
 
 /// With fp16 storage. A cap that a half holds exactly makes sure that no activation overflows, and that a row at the
-/// cap is stored as such: its sums are the fp32 sums of the certificate behind which saturated images are retired,
+/// cap is stored as such: its sums are the fp32 sums of the certificate from which on saturated images are retired,
 /// whose proof is for the cap as it is. Rows of zeros are stored as zeros. Biases are fp32.
 void check_storage(const Plan& plan, Precision precision) {
   if (precision != Precision::fp16) return;
@@ -59,9 +58,6 @@ void check_storage(const ImageSet& images, Precision precision) {
   const bool fit = rows.uniform() ? fits(rows.value) : std::all_of(rows.values.begin(), rows.values.end(), fits);
   if (!fit) throw UsageError("resident: the images have values beyond 65504, which fp16 does not hold");
 }
-
-/// Row lengths are whole 16-byte units.
-Index row_stride(const Plan& plan) { return (plan.max_outputs() + 3) / 4 * 4; }
 
 class ResidentEngine final : public Engine {
  public:
@@ -91,28 +87,12 @@ class ResidentEngine final : public Engine {
     images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
     const Index smallest = small_ ? small_->tile().images : large_->tile().images;
     const std::size_t tiles = std::size_t{images_.images()} / smallest + 1;
-    const std::size_t words = (std::size_t{images_.images()} + 31) / 32;
     const std::size_t rows = (std::size_t{images_.images()} + kWarp) * row_stride(plan_);
     for (DeviceBuffer<float>& buffer : rows_) buffer.reserve(rows, stream_);
     for (DeviceBuffer<Index>& buffer : ids_) buffer.reserve(images_.images(), stream_);
-    // Control and results behind one another, so that one copy starts a trial and one ends it.
-    layout_ = {};
-    layout_.counts = sizeof(Control) + sizeof(Control) % 8;
-    layout_.categories = layout_.counts + plan_.depth() * sizeof(LayerCounters);
-    layout_.borderline = layout_.categories + words * sizeof(std::uint32_t);
-    layout_.result_bytes = layout_.borderline + words * sizeof(std::uint32_t);
-    layout_.progress = layout_.result_bytes;
-    layout_.retired = layout_.progress + tiles * sizeof(Index);
-    layout_.bytes = layout_.retired + tiles * sizeof(std::uint32_t);
-    state_.reserve(layout_.bytes, stream_);
+    state_.reserve(images_.images(), tiles, plan_.depth(), stream_);
     duplicates_.reserve(plan_, images_.images(), 2, stream_);
     search_.reserve(duplicates_.cleared_bytes(), stream_);
-    host_state_ = PinnedBuffer<std::byte>(layout_.bytes);
-    start_state_ = PinnedBuffer<std::byte>(layout_.bytes);
-    std::fill_n(start_state_.data(), layout_.bytes, std::byte{0});
-    Control& start = *reinterpret_cast<Control*>(start_state_.data());
-    start.images = images_.images();
-    start.epoch = 1;
     choose_least_phase();
     record();
     reset();
@@ -121,7 +101,7 @@ class ResidentEngine final : public Engine {
   void reset() override {
     if (duplicates_.cleared_bytes() > 0)
       check(cudaMemsetAsync(search_.data(), 0, duplicates_.cleared_bytes(), stream_));
-    check(cudaMemcpyAsync(state_.data(), start_state_.data(), layout_.bytes, cudaMemcpyHostToDevice, stream_));
+    state_.begin(stream_);
   }
 
   Index advance(Index first, Index until) override {
@@ -135,20 +115,19 @@ class ResidentEngine final : public Engine {
   Outcome outcome() override {
     check(cudaStreamSynchronize(stream_));
     Outcome outcome;
-    outcome.identical = host_control().duplicates;
-    outcome.categories = images_at(layout_.categories);
-    outcome.borderline = images_at(layout_.borderline);
-    add_layer_counts(reinterpret_cast<const LayerCounters*>(host_state_.data() + layout_.counts), plan_.depth(),
-                     plan_.depth(), outcome);
+    outcome.identical = state_.control().duplicates;
+    outcome.categories = state_.categories();
+    outcome.borderline = state_.borderline();
+    add_layer_counts(state_.counts(), plan_.depth(), plan_.depth(), outcome);
     // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
     if (plan_.passes.merge) outcome.alive.assign(plan_.depth(), -1);
     return outcome;
   }
 
   std::vector<double> activations() override {
-    copy_results();
+    state_.fetch(stream_);
     const Outcome retired = outcome();
-    const Control& control = host_control();
+    const resident::Control& control = state_.control();
     const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     if (plan_.cap)
@@ -166,10 +145,6 @@ class ResidentEngine final : public Engine {
   }
 
  private:
-  struct StateLayout {  ///< offsets in bytes
-    std::size_t counts = 0, categories = 0, borderline = 0, result_bytes = 0, progress = 0, retired = 0, bytes = 0;
-  };
-
   const Instance* pick(bool from_bits) const {
     const cudaDeviceProp& device = device_properties(device_);
     if (forced_ == nullptr) return choose_large_tiles(plan_, resident::shapes_for(precision_), device, from_bits);
@@ -189,7 +164,7 @@ class ResidentEngine final : public Engine {
   /// As many launches as the device may want phases; those that it does not want return at once.
   void enqueue(Index first, Index until) {
     const BatchView batch = batch_view();
-    LaunchWindow window{until, 0, std::numeric_limits<Index>::max(), least_layers_};
+    LaunchWindow window{.until = until, .least_layers = least_layers_};
     LaunchWindow small_window = window;
     if (small_) {
       small_window.most_images = small_tile_images_;
@@ -199,11 +174,7 @@ class ResidentEngine final : public Engine {
       large_->launch(batch, window, stream_);
       if (small_) small_->launch(batch, small_window, stream_);
     }
-    if (until == plan_.depth()) copy_results();
-  }
-
-  void copy_results() {
-    check(cudaMemcpyAsync(host_state_.data(), state_.data(), layout_.result_bytes, cudaMemcpyDeviceToHost, stream_));
+    if (until == plan_.depth()) state_.fetch(stream_);
   }
 
   /// A whole run as one graph.
@@ -234,12 +205,7 @@ class ResidentEngine final : public Engine {
 
   BatchView batch_view() const {
     BatchView batch{};
-    batch.control = reinterpret_cast<Control*>(state_.data());
-    batch.counts = reinterpret_cast<LayerCounters*>(state_.data() + layout_.counts);
-    batch.categories = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.categories);
-    batch.borderline = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.borderline);
-    batch.progress = reinterpret_cast<Index*>(state_.data() + layout_.progress);
-    batch.retired = reinterpret_cast<std::uint32_t*>(state_.data() + layout_.retired);
+    state_.attach(batch);
     for (std::size_t side = 0; side < 2; ++side) {
       batch.rows[side] = rows_[side].data();
       batch.ids[side] = ids_[side].data();
@@ -253,12 +219,6 @@ class ResidentEngine final : public Engine {
     batch.value = images_.value();
     batch.search = duplicates_.view(search_.data(), &batch.control->listed, &batch.control->duplicates);
     return batch;
-  }
-
-  const Control& host_control() const { return *reinterpret_cast<const Control*>(host_state_.data()); }
-
-  std::vector<Index> images_at(std::size_t offset) const {
-    return images_of(reinterpret_cast<const std::uint32_t*>(host_state_.data() + offset), images_.images());
   }
 
   template <class T>
@@ -283,12 +243,9 @@ class ResidentEngine final : public Engine {
   DeviceImages images_;
   DeviceBuffer<float> rows_[2];
   DeviceBuffer<Index> ids_[2];
-  DeviceBuffer<std::byte> state_;
+  resident::RunState state_;
   DuplicateBuffers duplicates_;
   DeviceBuffer<std::byte> search_;  ///< what the pass `identical` begins with as zeros
-  StateLayout layout_;
-  PinnedBuffer<std::byte> start_state_;  ///< what a trial begins with
-  PinnedBuffer<std::byte> host_state_;
 };
 
 }  // namespace
@@ -327,8 +284,9 @@ std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& option
         choose_large_tiles(plan, shapes, device, false) == nullptr)
       throw cuda::too_wide(plan, "a layer");
   }
-  // Rows twice; the layout of the plan: at most twice its terms, two bytes a term, six with values.
-  const std::size_t rows = 2 * (std::size_t{images} + 32) * (cuda::row_stride(plan) * sizeof(float) + sizeof(Index));
+  // Rows twice; the layout of the plan: at most twice its terms, two bytes per term, six with values.
+  const std::size_t rows =
+      2 * (std::size_t{images} + 32) * (cuda::resident::row_stride(plan) * sizeof(float) + sizeof(Index));
   const bool values =
       std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();

@@ -3,18 +3,12 @@
 #include <memory>
 #include <vector>
 
-#include "engines/cuda/resident/layout.hpp"
+#include "engines/cuda/resident/shapes.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn::cuda {
 
-/// A tile shape that the `resident` engine is compiled for, and how many such blocks share a multiprocessor.
-struct ResidentShape {
-  TileShape tile;
-  Index blocks;
-};
-
-/// All of them, in the order of preference: the first that fits a plan is taken.
+/// The shapes that the engine is compiled for, in the order of preference: the first that fits a plan is taken.
 std::vector<ResidentShape> resident_shapes(Precision precision = Precision::fp32);
 /// Whether a plan's activations fit the tiles of a shape, by its number among those of the precision of `options`, on
 /// the device of `options`.

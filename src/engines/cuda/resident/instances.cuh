@@ -1,24 +1,33 @@
 #pragma once
 
+#include <array>
+#include <utility>
+
 #include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/kernel.cuh"
 
 namespace spdnn::cuda::resident {
 
-/// The kernels of a shape; those for uneven layouts where `Uneven`. Each takes a compiler several seconds: a source
-/// file a way of storing activations.
-template <class Stored, Index M, Index V, Index Threads, Index Rounds, Index Blocks, Index Ahead, bool Uneven = false>
+/// The kernels of a shape. Each takes a compiler several seconds, so there is one source file per way of storing
+/// activations.
+template <ResidentShape kShape>
 constexpr Instance instance() {
-  using Uniform = Config<Stored, M, V, Threads, Rounds, Blocks, Ahead, false, false>;
-  using Values = Config<Stored, M, V, Threads, Rounds, Blocks, Ahead, true, false>;
-  Instance made{{Uniform::kShape, Blocks},
-                {resident_kernel<Uniform>, resident_kernel<Values>},
-                {},
-                sizeof(typename Uniform::Bits)};
-  if constexpr (Uneven)
-    made.uneven = {resident_kernel<Config<Stored, M, V, Threads, Rounds, Blocks, Ahead, false, true>>,
-                   resident_kernel<Config<Stored, M, V, Threads, Rounds, Blocks, Ahead, true, true>>};
+  Instance made{.shape = kShape,
+                .even = {.uniform = resident_kernel<Config<kShape, LayoutKind{}>>,
+                         .values = resident_kernel<Config<kShape, LayoutKind{.values = true}>>},
+                .uneven = {}};
+  if constexpr (kShape.also_uneven)
+    made.uneven = {.uniform = resident_kernel<Config<kShape, LayoutKind{.uneven = true}>>,
+                   .values = resident_kernel<Config<kShape, LayoutKind{.values = true, .uneven = true}>>};
   return made;
 }
+
+/// The kernels of all shapes of a table.
+template <const auto& kTable, std::size_t... kNumbers>
+constexpr std::array<Instance, sizeof...(kNumbers)> instances(std::index_sequence<kNumbers...>) {
+  return {instance<kTable.all[kNumbers]>()...};
+}
+template <const auto& kTable>
+inline constexpr auto kInstances = instances<kTable>(std::make_index_sequence<kTable.all.size()>());
 
 }  // namespace spdnn::cuda::resident

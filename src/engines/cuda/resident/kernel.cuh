@@ -1,40 +1,30 @@
 #pragma once
 
-// The kernel of the `resident` engine: a block keeps a tile of images in shared memory through many layers.
+// The kernel of the `resident` engine: a block keeps a tile of images in shared memory through many layers. README.md
+// beside this file has the figure.
 //
-// Mapping. A block runs a tile of M images, its activations rows of M floats or halves (slots) in shared memory. A warp
-// works on a bundle of neurons, M/V threads a neuron, each with the sums of V images in registers. For every term a
-// thread reads its V images' activations in the term's row with 16-byte loads. Threads that read in the same cycle read
-// different parts of their rows (Lane::part), and where a row is shorter than the 128 bytes that shared memory delivers
-// per cycle the layout (layout.hpp) keeps the rows apart: no bank conflicts. A layer's outputs stay in
-// registers until all its inputs are read, so one buffer suffices. Terms come from a stream in L2, 16 bytes (8 slots) a
-// load, read ahead so that latency is hidden; with weights of their own another 32 bytes. A term costs a thread 4 V
-// bytes of shared memory traffic (2 V with halves) and 2 (6) bytes from the stream.
+// Mapping. A block runs a tile of M images. Their activations are rows of M floats or halves (slots) in shared memory.
+// A warp works on a bundle of neurons, M/V threads per neuron, each thread with the sums of V images in registers. For
+// every term a thread reads its V images' activations from the term's slot, 16 bytes per load. Threads that read in the
+// same cycle read different parts of their slots (Lane::part), and where a slot is shorter than the 128 bytes that
+// shared memory delivers per cycle the layout keeps the slots in different bank groups: there are no bank conflicts. A
+// layer's outputs stay in registers until all its inputs are read, so that one buffer suffices. Terms come from the
+// chunk stream in L2, eight slots per 16-byte load, and are read ahead to hide the latency.
 //
-// Uneven sums. A bundle is padded to its longest sum, and the warp that has the longest of all would outlast the
-// others: layouts may have split rounds (split.cuh) and half chunks, for which there are kernels of their own,
-// so that even layouts do not pay for them in registers.
+// Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; in long ones every block has
+// an equal share, and two blocks may share a tile (Share). After the phase a tile's active images are appended to the
+// next phase's tiles, which compacts them. The device itself decides how long a phase is: short while images retire,
+// long otherwise. The host reads nothing before the end. With the pass `identical`, duplicates are found where a longer
+// phase begins (offered_duplicates.cuh).
 //
-// Halves (fp16 storage, storage.cuh). The same bytes hold twice the images. A thread turns what it reads into
-// floats, one more instruction an image and term, and sums up as ever; it rounds what is finished, and outputs wait
-// packed. So neither the shape nor the phase nor the tile of an image shows in its activations.
+// Halves are turned into floats when they are read, and outputs are rounded when they are finished. Activations are
+// therefore independent of the tile shape, the phase and the tile that an image is in.
 //
-// Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; long ones are dealt out so
-// that blocks finish together, two of them sharing a tile where need be. Behind the phase a tile's active images are
-// appended to the next phase's tiles: that is the compaction. The device itself decides how long a phase is: short
-// while images leave, long otherwise; nothing is read by the host before the end. With the pass `identical`, images
-// that are duplicates of others leave where a longer phase begins (retire/offered_duplicates.cuh).
-//
-// Bound: shared memory bandwidth, 128 B/clk/SM; floor for N neurons, 32 terms, all images alive: 128 N bytes per image
-// and layer. On an H200 random networks of 1024 neurons reach 84 % of it (78 % with weights of their own), of 4096
-// neurons 64 %, where rows of 8 images need padding, and of 16384 neurons 40 %, where a tile has two images and reads
-// of 8 bytes take as long as others; with degrees by a power law 66, 44 and 30 %. ncu, the longest phases (1024, 4096,
-// 16384 neurons): the pipe of shared memory and L1 busy 92, 89 and 85 % of the time, with shared memory alone 88, 81
-// and 72 %; issue slots 46 %; L2 5, 13 and 15 %. What is lost at 1024 is the end of layers, which all warps of the one
-// block reach together, and the moving of tiles. At 16384 neurons with weights of their own the streams take 7 to 8
-// TB/s from L2. With halves the floor is 64 N bytes, and the two instructions an image and term take as long to issue:
-// a floor of its own. results/h200/structure_free.md has the times, and what was tried.
+// Cost per term: a thread moves 4 V bytes of shared memory (2 V with halves) and 2 bytes of the chunk stream, 6 where
+// every term has its own weight. Bound: shared memory bandwidth, 128 bytes per cycle and multiprocessor; with 32 terms
+// per neuron, 128 bytes per neuron, image and layer. Measured share of it: results/h200/structure_free.md.
 
+#include "engines/cuda/resident/layer.cuh"
 #include "engines/cuda/resident/tiles.cuh"
 #include "engines/cuda/runtime/block.cuh"
 
@@ -75,13 +65,14 @@ inline __device__ bool finish_phase(const Phase& phase, Control& control) {
 /// Retires the tile's images by the flags of a layer just done, which the block has OR-ed together; returns those
 /// retired now. `image` is the image of row threadIdx.x.
 template <class C>
-__device__ std::uint32_t retire(const LayoutView& layout, const BatchView& batch, Index layer, Index image,
-                                std::uint32_t active, std::uint32_t live, std::uint32_t miss) {
+__device__ std::uint32_t retire(const Block<C>& block, Index layer, Index image, std::uint32_t active, Flags seen) {
+  const auto& [layout, batch, phase, scratch, rows] = block;
+  const std::uint32_t live = seen.live;
   std::uint32_t saturated = 0;
   std::uint32_t dead = 0;
   if (layer + 1 >= layout.dead_from && layout.dead_from != kPassOff) dead = active & ~live;
   if (layer + 1 >= layout.saturated_from && layout.saturated_from != kPassOff && layout.layers[layer].outputs > 0)
-    saturated = active & ~miss;
+    saturated = active & ~seen.miss;
   if (threadIdx.x == 0) {
     if ((active & live) != 0)
       atomicAdd(&batch.counts[layer].live, static_cast<unsigned long long>(__popc(active & live)));
@@ -101,7 +92,7 @@ __device__ std::uint32_t retire(const LayoutView& layout, const BatchView& batch
 /// What a block knows of the tile at hand.
 struct Tile {
   Index image;            ///< of row threadIdx.x
-  std::uint32_t retired;  ///< a bit a row; rows that do not exist count as retired
+  std::uint32_t retired;  ///< one bit per row; rows that do not exist count as retired
   std::uint32_t live;     ///< after the last layer
 };
 
@@ -120,36 +111,39 @@ __device__ inline void fetch_info(const LayoutView& layout, Index layer, LayerIn
 
 /// Runs a tile, already in shared memory, through layers first .. last-1 or until all its images are retired.
 template <class C>
-__device__ void run_tile(const LayoutView& layout, const BatchView& batch, Index first, Index last,
-                         typename C::Stored* rows, Scratch& scratch, Tile& tile) {
+__device__ void run_tile(const Block<C>& block, Index first, Index last, Tile& tile) {
+  const auto& [layout, batch, phase, scratch, rows] = block;
   const Lane<C> lane;
   Reader<C> reader(layout, first, lane);
   Index words = read_words<C>(layout, first, lane);
   for (Index layer = first; layer < last && ~tile.retired != 0; ++layer) {
-    const std::size_t place = std::size_t{layer} * C::kWarps + lane.warp;
     const Index parity = layer % 2;
     const Index next = layer + 1 < last ? layer + 1 : layer;
     const Index next_words = read_words<C>(layout, next, lane);
     fetch_info(layout, next, scratch.info[1 - parity]);
     const bool bits = layer == 0 && batch.bits != nullptr;
     typename C::Outputs out[C::kRounds];
-    const bool watch_cap = layout.saturated_from != kPassOff && layer + 1 >= layout.saturated_from;
-    const LayerInfo info = scratch.info[parity];
     Flags& seen = scratch.seen[parity];
-    const Flags flags = bits
-                            ? run_layer<C, true>(layout, info, watch_cap, place, words, rows, lane, reader, seen, out)
-                            : run_layer<C, false>(layout, info, watch_cap, place, words, rows, lane, reader, seen, out);
-    const Targets<C> targets(layout, place, lane);
+    const LayerRun<C> run{.layout = layout,
+                          .info = scratch.info[parity],
+                          .watch_cap = layout.saturated_from != kPassOff && layer + 1 >= layout.saturated_from,
+                          .place = std::size_t{layer} * C::kWarps + lane.warp,
+                          .rows = rows,
+                          .lane = lane,
+                          .seen = seen};
+    const Flags flags =
+        bits ? run_layer<C, true>(run, words, reader, out) : run_layer<C, false>(run, words, reader, out);
+    const Targets<C> targets(run);
     Flags{lane.spread(flags.live), lane.spread(flags.miss)}.raise(seen);
     async_copy_wait();
     __syncthreads();
-    write_layer<C>(layout, place, rows, lane, targets, words, out);
+    write_layer<C>(run, targets, words, out, rows);
     if (bits) clear_zero_slots<C>(layout, rows);
     if (threadIdx.x == 0) scratch.seen[1 - parity] = {};
     words = next_words;
     __syncthreads();
     tile.live = seen.live;
-    tile.retired |= retire<C>(layout, batch, layer, tile.image, ~tile.retired, tile.live, seen.miss);
+    tile.retired |= retire<C>(block, layer, tile.image, ~tile.retired, Flags{tile.live, seen.miss});
   }
 }
 
@@ -190,12 +184,11 @@ __device__ __noinline__ void find_duplicates(const LayoutView& layout, const Bat
   if (threadIdx.x == 0) scratch.retired |= duplicates;
 }
 
-/// Takes the block's next item and brings its tile into shared memory, unless nothing is left to do for it. False:
-/// there is none.
+/// Takes the block's next item, number `number` of its share, and brings its tile into shared memory, unless nothing is
+/// left to do for it. False: there is none.
 template <class C>
-__device__ bool take_tile(const LayoutView& layout, const BatchView& batch, const LaunchWindow& window,
-                          const Phase& phase, typename C::Stored* rows, Scratch& scratch, Index number, Tile& tile,
-                          Item& item) {
+__device__ bool take_tile(const Block<C>& block, const LaunchWindow& window, Index number, Tile& tile, Item& item) {
+  const auto& [layout, batch, phase, scratch, rows] = block;
   if (threadIdx.x == 0) {
     if (!phase.equal_shares) number = atomicAdd(&batch.control->next_item, 1U);
     Item next{number, phase.first, phase.last};
@@ -220,7 +213,7 @@ __device__ bool take_tile(const LayoutView& layout, const BatchView& batch, cons
   if (threadIdx.x < C::kImages && row < phase.images)
     tile.image = phase.first == 0 ? static_cast<Index>(row) : __ldcg(batch.ids[phase.side] + row);
   const bool searching = item.begin == phase.first && is_searched(batch, phase.first, window);
-  if (~scratch.retired != 0) load_tile<C>(layout, batch, phase, item.tile, item.begin, rows);
+  if (~scratch.retired != 0) load_tile<C>(block, item.tile, item.begin);
   if (searching) find_duplicates<C>(layout, batch, scratch);
   __syncthreads();
   tile.retired = scratch.retired;
@@ -237,13 +230,14 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
   const Phase phase = read_phase<C>(batch.control, window);
   if (phase.first >= window.until || phase.images < window.least_images || phase.images > window.most_images) return;
   if (threadIdx.x == 0) scratch.phase = phase;
+  const Block<C> block{.layout = layout, .batch = batch, .phase = phase, .scratch = scratch, .rows = rows};
   Tile tile;
   Item item;
-  for (Index number = 0; take_tile<C>(layout, batch, window, phase, rows, scratch, number, tile, item); ++number) {
-    run_tile<C>(layout, batch, item.begin, item.end, rows, scratch, tile);
+  for (Index number = 0; take_tile<C>(block, window, number, tile, item); ++number) {
+    run_tile<C>(block, item.begin, item.end, tile);
     const std::uint32_t kept = ~tile.retired;
     if (item.end < phase.last) {
-      if (kept != 0) save_segment<C>(batch, phase, item.tile, layout.layers[item.end].inputs, rows);
+      if (kept != 0) save_segment<C>(block, item.tile, layout.layers[item.end].inputs);
       if (threadIdx.x == 0) batch.retired[item.tile] = tile.retired;
       publish(batch.progress + item.tile, phase.epoch);
     } else if (kept != 0) {
@@ -252,7 +246,7 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
       if (batch.search.list != nullptr && phase.last == layout.depth && threadIdx.x < C::kImages &&
           (kept >> threadIdx.x & 1U) != 0)
         end_image(batch.search, tile.image, layout.depth);
-      append_images<C>(batch, phase, layout.layers[phase.last - 1].outputs, tile.image, kept, scratch, rows);
+      append_images<C>(block, layout.layers[phase.last - 1].outputs, tile.image, kept);
       if (phase.last < layout.depth && is_searched(batch, phase.last, window))
         offer_rows<C>(batch, phase, layout.layers[phase.last - 1].outputs, kept, scratch, rows);
     }

@@ -2,10 +2,10 @@
 
 // Split rounds of the `resident` engine: the longest sums of a layer, a few neurons at a time.
 //
-// Mapping. kPieces times as many threads work on a neuron as in a whole bundle, each on as many times fewer images; a
-// warp's reads still fill what shared memory delivers in a cycle, with as many rows as there are bank groups. Its
-// registers being free so early in a layer, a thread has as many reads under way as a thread with a whole bundle, so
-// that the warp gets its share of shared memory beside the others.
+// Mapping. kPieces times as many threads work on a neuron as in a whole bundle, each on as many times fewer images. A
+// warp's reads still fill the 128 bytes that shared memory delivers per cycle, with one slot of every bank group. A
+// split round comes first in a layer, when registers are free: a thread has as many reads in flight as one with a whole
+// bundle, so that the warp gets its share of the bandwidth.
 
 #include "engines/cuda/resident/terms.cuh"
 
@@ -15,7 +15,7 @@ namespace spdnn::cuda::resident {
 template <class C>
 struct PieceLane {
   static constexpr Index kImages = C::kLaneImages / C::kPieces;
-  static constexpr Index kLanes = C::kImages / kImages;  ///< threads a neuron
+  static constexpr Index kLanes = C::kImages / kImages;  ///< threads per neuron
   static constexpr Index kNeurons = 32 / kLanes;
   using Wide = WideOf<float, kImages>;
 
@@ -98,50 +98,47 @@ __device__ void sum_piece(Index chunks, float common, const typename C::Stored* 
 
 __device__ inline bool is_split(Index word) { return (word & round_kind::kMask) == round_kind::kSplit; }
 
-/// A split round: `out` receives this thread's activations, piece by piece, `seen` the block's flags. `place` and `at`:
-/// of the warp in the layer, and of the round.
+/// A split round: `out` receives this thread's activations, piece by piece. `at`: of the round.
 template <class C>
-__device__ void run_split(const LayoutView& layout, const LayerInfo& info, bool watch_cap, std::size_t place,
-                          std::size_t at, const typename C::Stored* tile, const Lane<C>& lane, Reader<C>& reader,
-                          Flags& seen, float (&out)[C::kLaneImages]) {
+__device__ void run_split(const LayerRun<C>& run, std::size_t at, Reader<C>& reader, float (&out)[C::kLaneImages]) {
   using Place = PieceLane<C>;
   static_assert(C::kPieces <= kMostPieces);
   const Place mine;
-  const Index chunks = __ldg(layout.splits + place * kMostPieces + lane.lane % kMostPieces);
+  const Index chunks = __ldg(run.layout.splits + run.place * kMostPieces + run.lane.lane % kMostPieces);
   PieceReader<C> pieces(reader.position(), mine);
   float biases[C::kPieces];
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     const std::size_t neuron = at + piece * Place::kNeurons + mine.neuron;
-    biases[piece] = layout.biases != nullptr ? __ldg(layout.biases + neuron) : info.bias;
+    biases[piece] = run.layout.biases != nullptr ? __ldg(run.layout.biases + neuron) : run.info.bias;
   }
   Flags tiles{};
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     float sums[Place::kImages] = {};
-    sum_piece<C>(__shfl_sync(0xffffffffU, chunks, piece), info.weight, tile, mine, pieces, sums);
+    sum_piece<C>(__shfl_sync(0xffffffffU, chunks, piece), run.info.weight, run.rows, mine, pieces, sums);
     Flags flags{};
-    activate<C>(layout, info, watch_cap, biases[piece], flags, sums);
+    activate<C>(run, biases[piece], flags, sums);
     tiles.live |= flags.live << (mine.part * Place::kImages);
     tiles.miss |= flags.miss << (mine.part * Place::kImages);
 #pragma unroll
     for (Index i = 0; i < Place::kImages; ++i) out[piece * Place::kImages + i] = sums[i];
   }
-  tiles.raise(seen);
-  reader.read_ahead(pieces.position(), lane);
+  tiles.raise(run.seen);
+  reader.read_ahead(pieces.position(), run.lane);
 }
 
 /// Its outputs take their places.
 template <class C>
-__device__ void write_split(const LayoutView& layout, std::size_t at, typename C::Stored* tile,
-                            const float (&out)[C::kLaneImages]) {
+__device__ void write_split(const LayerRun<C>& run, std::size_t at, const float (&out)[C::kLaneImages],
+                            typename C::Stored* tile) {
   using Place = PieceLane<C>;
   const Place place;
   auto* rows = reinterpret_cast<typename Place::Wide*>(tile);
   std::uint32_t targets[C::kPieces];
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece)
-    targets[piece] = __ldg(layout.targets + at + piece * Place::kNeurons + place.neuron);
+    targets[piece] = __ldg(run.layout.targets + at + piece * Place::kNeurons + place.neuron);
 #pragma unroll
   for (Index piece = 0; piece < C::kPieces; ++piece) {
     const auto y = pack<typename Place::Wide>(out + piece * Place::kImages);

@@ -20,7 +20,7 @@ struct Lane {
   Index offset;  ///< of part(0), in bytes
 
   __device__ Lane() {
-    // 128 bytes a cycle: 8 threads of 16 bytes. Of their neurons, bank_groups() are kept apart by the layout.
+    // 128 bytes per cycle: 8 threads of 16 bytes. Of their neurons, the layout keeps bank_groups() apart.
     constexpr Index kTogether = 128 / sizeof(typename C::Wide) / C::kLanes;
     const Index turn = neuron % kTogether / C::kShape.bank_groups();
     offset = (turn * C::kLanes + lane % C::kLanes) * kPartBytes;
@@ -41,9 +41,21 @@ struct Lane {
   }
 };
 
-/// Begins a full layer a little behind other warps: four begin together, one of each scheduler. Otherwise all would
-/// come to the ends of their rounds together, and shared memory would be idle while they turn sums into activations.
-/// Where several blocks share a multiprocessor these do that for one another, and uneven sums do it by themselves.
+/// What the functions of one layer share.
+template <class C>
+struct LayerRun {
+  const LayoutView& layout;
+  LayerInfo info;
+  bool watch_cap;     ///< Flags::miss is asked for
+  std::size_t place;  ///< of the layer and this warp in the layout's tables
+  const typename C::Stored* rows;
+  const Lane<C>& lane;
+  Flags& seen;  ///< the block's: split rounds raise theirs themselves
+};
+
+/// Delays the beginning of a full layer: four warps begin together, one of each scheduler, and the next four a little
+/// later. Otherwise all would reach the ends of their rounds together, and shared memory would be idle while they turn
+/// sums into activations. Several blocks on a multiprocessor are out of step by themselves, and so are uneven sums.
 /// `words`: of round `lane`, see round_kind.
 template <class C>
 __device__ void stagger(Index words) {
@@ -69,7 +81,7 @@ struct Chunk {
       weights[1] = fetch(reinterpret_cast<const float4*>(at) + 2 * neurons + neuron);
     }
   }
-  /// Past L1, as nobody reads them again: 1 to 5 % faster so, but slower in uneven kernels.
+  /// Past L1, as nobody reads them again; in uneven kernels, ordinary loads are faster.
   template <class T>
   __device__ static T fetch(const T* from) {
     if constexpr (C::kUneven)
@@ -97,14 +109,16 @@ struct Reader {
   static constexpr Index kUnits = C::kBundle * (C::kValues ? 3 : 1);
 
   __device__ Reader(const LayoutView& layout, Index layer, const Lane<C>& lane) {
-    read_ahead(layout.chunk_stream + __ldg(layout.starts + std::size_t{layer} * C::kWarps + lane.warp), lane);
+    read_ahead(reinterpret_cast<const uint4*>(layout.chunk_stream) +
+                   __ldg(layout.starts + std::size_t{layer} * C::kWarps + lane.warp),
+               lane);
   }
   __device__ void read_ahead(const uint4* from, const Lane<C>& lane) {
     at = from;
 #pragma unroll
     for (Index i = 0; i < C::kAhead; ++i, at += kUnits) ahead[i].read(at, lane.neuron);
   }
-  /// Of the next chunk.
+  /// Where the next chunk begins.
   __device__ const uint4* position() const { return at - C::kAhead * kUnits; }
   /// Reads on past the layer's end, where the next layer's chunks are: the stream is longer than its chunks by kAhead.
   __device__ Chunk<C> next(const Lane<C>& lane) {
@@ -117,8 +131,8 @@ struct Reader {
   }
 };
 
-/// The place `offset` bytes behind the beginning of a row: one multiplication and addition. Where the compiler knew
-/// that offset is a multiple of 16 it would factor that out and need two instructions.
+/// The place `offset` bytes after the beginning of a slot: one multiplication and addition. Lane hides from the
+/// compiler that offset is a multiple of 16: it would factor that out and need two instructions.
 template <class C>
 __device__ Index row_at(Index slot, Index offset) {
   return slot * C::kShape.slot_bytes() + offset;
@@ -129,7 +143,7 @@ __device__ Wide read_at(const Stored* tile, Index bytes) {
   return *reinterpret_cast<const Wide*>(reinterpret_cast<const char*>(tile) + bytes);
 }
 
-/// Adds kTerms terms, in order. With kBits the tile holds a word of bits a row, one an image.
+/// Adds kTerms terms, in order. With kBits the tile holds one word of bits per input, one bit per image.
 template <class C, bool kBits, Index kTerms>
 __device__ void add_terms(const typename C::Stored* tile, const Chunk<C>& chunk, float common, const Lane<C>& lane,
                           float (&sums)[C::kLaneImages]) {
@@ -157,7 +171,7 @@ __device__ void add_terms(const typename C::Stored* tile, const Chunk<C>& chunk,
   }
 }
 
-/// Adds the first two terms of a chunk `pairs` times in turn; they are read once.
+/// Adds the first two terms of a chunk alternately, `pairs` times each; they are read once.
 template <class C>
 __device__ void add_alternating(const typename C::Stored* tile, const Chunk<C>& chunk, Index pairs, float weight,
                                 const Lane<C>& lane, float (&sums)[C::kLaneImages]) {
@@ -181,18 +195,18 @@ __device__ void add_alternating(const typename C::Stored* tile, const Chunk<C>& 
   }
 }
 
-/// Sums become activations. The usual case takes five or six instructions a neuron and image. Live is what is not zero
-/// once stored; a miss is what was below the cap before it was rounded: an image that only rounding brings to the cap
-/// is kept, not retired.
+/// Sums become activations. The usual case takes five or six instructions per neuron and image. Live is what is not
+/// zero once stored; a miss is what was below the cap before it was rounded: an image that only rounding brings to the
+/// cap is kept, not retired.
 template <class C, Index kImages>
-__device__ void activate(const LayoutView& layout, const LayerInfo& info, bool watch_cap, float bias, Flags& flags,
-                         float (&sums)[kImages]) {
+__device__ void activate(const LayerRun<C>& run, float bias, Flags& flags, float (&sums)[kImages]) {
   constexpr float kZero = kStoredAsZero<typename C::Stored>;
-  const float cap = layout.activation.cap;
+  const LayerInfo& info = run.info;
+  const float cap = run.layout.activation.cap;
   if (info.plain) {
 #pragma unroll
     for (Index i = 0; i < kImages; ++i) sums[i] += bias;
-    if (watch_cap) {
+    if (run.watch_cap) {
 #pragma unroll
       for (Index i = 0; i < kImages; ++i) flags.miss |= sums[i] >= cap + info.bound ? 0U : 1U << i;
     }
@@ -205,7 +219,7 @@ __device__ void activate(const LayoutView& layout, const LayerInfo& info, bool w
   }
 #pragma unroll
   for (Index i = 0; i < kImages; ++i) {
-    float y = layout.activation(sums[i], bias);
+    float y = run.layout.activation(sums[i], bias);
     if constexpr (kZero > 0.0F) y = y <= kZero ? 0.0F : y;
     const std::uint32_t seen = flags_of(y, sums[i] + bias, cap, info.bound);
     flags.live |= (seen & kMayLive) != 0 ? 1U << i : 0U;

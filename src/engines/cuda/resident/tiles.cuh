@@ -3,7 +3,7 @@
 // How tiles of the `resident` engine come into shared memory (from bits, CSR, rows by image, or another block) and how
 // they leave it.
 
-#include "engines/cuda/resident/layer.cuh"
+#include "engines/cuda/resident/phase.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
 
 namespace spdnn::cuda::resident {
@@ -30,8 +30,8 @@ __device__ inline std::uint32_t transposed(std::uint32_t word) {
 /// Tile from input bits: 32 images' words become 32 inputs' words, kBatch at a time, neighbours in memory. Rows of
 /// images that do not exist are 0.
 template <class C>
-__device__ void load_bits(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
-                          typename C::Stored* tile) {
+__device__ void load_bits(const Block<C>& block, Index tile_number) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
   constexpr Index kBatch = 4;
   const Index lane = threadIdx.x % 32;
@@ -59,10 +59,10 @@ __device__ void load_bits(const LayoutView& layout, const BatchView& batch, cons
   if (threadIdx.x == 0) rows[inputs] = 0;
 }
 
-/// Tile from input rows in CSR. Entries of a neuron named twice add up.
+/// Tile from input rows in CSR. Entries of a neuron that is named twice add up.
 template <class C>
-__device__ void load_sparse(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
-                            typename C::Stored* tile) {
+__device__ void load_sparse(const Block<C>& block, Index tile_number) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   for (Index i = threadIdx.x; i < layout.slots * C::kImages; i += C::kThreads)
     tile[i] = to_stored<typename C::Stored>(0.0F);
   __syncthreads();
@@ -79,10 +79,11 @@ __device__ void load_sparse(const LayoutView& layout, const BatchView& batch, co
   }
 }
 
-/// Tile from rows by image, 4 neurons a thread, neighbours 8 of the same row; kBatch times as many are under way.
+/// Tile from rows by image. A thread reads 4 neurons at a time, two neighbouring threads 8 of the same row, and has
+/// kBatch reads in flight.
 template <class C>
-__device__ void load_rows(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
-                          typename C::Stored* tile) {
+__device__ void load_rows(const Block<C>& block, Index tile_number) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   constexpr Index kBatch = C::kThreads * C::kBlocks > 512 ? 4 : 8;
   static_assert(C::kThreads % (2 * C::kImages) == 0);
   const Index width = layout.layers[phase.first].inputs;
@@ -120,8 +121,8 @@ __device__ void load_rows(const LayoutView& layout, const BatchView& batch, cons
 
 /// Tile as the block with its first layers left it.
 template <class C>
-__device__ void load_segment(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
-                             Index layer, typename C::Stored* tile) {
+__device__ void load_segment(const Block<C>& block, Index tile_number, Index layer) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   const std::uint16_t* replicas = layout.replicas + std::size_t{layer} * layout.width;
   const auto* from = reinterpret_cast<const typename C::Wide*>(batch.rows[phase.side] +
                                                                std::size_t{tile_number} * C::kImages * batch.stride);
@@ -137,8 +138,8 @@ __device__ void load_segment(const LayoutView& layout, const BatchView& batch, c
 }
 
 template <class C>
-__device__ void save_segment(const BatchView& batch, const Phase& phase, Index tile_number, Index width,
-                             const typename C::Stored* tile) {
+__device__ void save_segment(const Block<C>& block, Index tile_number, Index width) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   auto* to = reinterpret_cast<typename C::Wide*>(batch.rows[phase.side] +
                                                  std::size_t{tile_number} * C::kImages * batch.stride);
   const auto* rows = reinterpret_cast<const typename C::Wide*>(tile);
@@ -147,8 +148,8 @@ __device__ void save_segment(const BatchView& batch, const Phase& phase, Index t
 
 /// The tile's active images go to the next phase's rows, in whatever order tiles come.
 template <class C>
-__device__ void append_images(const BatchView& batch, const Phase& phase, Index width, Index image, std::uint32_t kept,
-                              Scratch& scratch, const typename C::Stored* tile) {
+__device__ void append_images(const Block<C>& block, Index width, Index image, std::uint32_t kept) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   if (threadIdx.x == 0) scratch.place = atomicAdd(&batch.control->appended, static_cast<Index>(__popc(kept)));
   __syncthreads();
   const auto row_of = [&](Index m) { return scratch.place + __popc(kept & ((1U << m) - 1)); };
@@ -187,18 +188,18 @@ __device__ __noinline__ void offer_rows(const BatchView& batch, const Phase phas
 }
 
 template <class C>
-__device__ void load_tile(const LayoutView& layout, const BatchView& batch, const Phase& phase, Index tile_number,
-                          Index layer, typename C::Stored* tile) {
+__device__ void load_tile(const Block<C>& block, Index tile_number, Index layer) {
+  const auto& [layout, batch, phase, scratch, tile] = block;
   if (layer == 0 && batch.bits != nullptr) {
-    load_bits<C>(layout, batch, phase, tile_number, tile);
+    load_bits<C>(block, tile_number);
     return;
   }
   if (layer == 0)
-    load_sparse<C>(layout, batch, phase, tile_number, tile);
+    load_sparse<C>(block, tile_number);
   else if (layer == phase.first)
-    load_rows<C>(layout, batch, phase, tile_number, tile);
+    load_rows<C>(block, tile_number);
   else
-    load_segment<C>(layout, batch, phase, tile_number, layer, tile);
+    load_segment<C>(block, tile_number, layer);
   clear_zero_slots<C>(layout, tile);
 }
 
