@@ -153,7 +153,7 @@ TEST(EmulatedResident, MergedPlansSettleImagesOnlyBeyondTheirBounds) {
   Dice dice(21);
   std::array<std::size_t, 3> seen{};
   for (const Index depth : {1U, 2U, 4U}) {
-    for (const double bound : {0.125, 0.375}) {
+    for (const double bound : {0.12, 0.37}) {  // between the sums, as kernels round bounds up
       SCOPED_TRACE(::testing::Message() << depth << " layers, bound " << bound);
       const Plan plan = merged_plan(dice, kWidth, depth, bound);
       const ImageSet images = testing::bit_images(dice, 90, kWidth, 0.4);
