@@ -9,7 +9,6 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
-#include "engines/overflow.hpp"
 #include "inference/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
@@ -156,11 +155,12 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, DeviceSt
 }
 
 /// What --variant, --device and --precision ask for, for this plan.
-EngineChoice choose(const po::variables_map& values, const Plan& plan, const ImageSet& images) {
+EngineChoice choose(const po::variables_map& values, const Plan& given, const ImageSet& images) {
+  const RunPlan run = plan_for(given, images, Precision::fp32);
   const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
   return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
-                       text_of(values, "precision"), plan,
-                       {images.images(), bits, may_overflow(plan, images, Precision::fp32)});
+                       text_of(values, "precision"), *run.plan,
+                       {images.images(), bits, run.may_overflow});
 }
 
 /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
@@ -195,11 +195,9 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
   report.cap = plan.cap;
   report.images = images.images();
   report.edges = plan.provenance.given_edges;
-  report.stored_edges = plan.edges();
   report.variant = choice.variant->name;
   report.why = choice.why;
   report.device = choice.variant->device;
-  report.passes = plan.passes;
   report.notes = plan.provenance.notes;
   report.precision = options.engine.precision;
   report.trials = options.trials;
@@ -207,6 +205,8 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
 }
 
 void take_over(RunResult result, Report& report) {
+  report.stored_edges = result.plan->edges();
+  report.passes = result.plan->passes;
   report.batch = result.batch;
   report.seconds.upload = result.upload_seconds;
   report.seconds.upload_images = result.load_seconds;

@@ -166,15 +166,23 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOpti
   return (images - 1) / rounds + 1;
 }
 
+RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision) {
+  const Plan& in_order = plan.fallback ? *plan.fallback->in_order : plan;
+  RunPlan chosen{&plan, may_overflow(in_order, images, precision), {}};
+  if (plan.fallback) chosen.why = reason_to_run_in_order(images, chosen.may_overflow);
+  if (!chosen.why.empty()) chosen.plan = &in_order;
+  return chosen;
+}
+
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
   check(variant, plan, images, options);
   return with_memory_for(variant.name, "cannot run", [&] {
-    RunOptions settled = options;
-    settled.engine.may_overflow =
-        may_overflow(plan.fallback ? *plan.fallback->in_order : plan, images, options.engine.precision);
-    const std::string reason = plan.passes.merge ? reason_to_run_in_order(images, settled.engine.may_overflow) : "";
-    RunResult result = Runner(variant, reason.empty() ? plan : *plan.fallback->in_order, images, settled).run();
-    if (!reason.empty()) result.notes.push_back("merge stands aside in this run: " + reason);
+    const RunPlan chosen = plan_for(plan, images, options.engine.precision);
+    RunOptions informed = options;
+    informed.engine.may_overflow = chosen.may_overflow;
+    RunResult result = Runner(variant, *chosen.plan, images, informed).run();
+    result.plan = chosen.plan;
+    if (!chosen.why.empty()) result.notes.push_back("merge stands aside in this run: " + chosen.why);
     return result;
   });
 }

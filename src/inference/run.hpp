@@ -17,6 +17,7 @@ struct RunOptions {
 };
 
 struct RunResult {
+  const Plan* plan = nullptr;         ///< the one that ran, see plan_for(); lives as long as the one that was given
   Outcome outcome;                    ///< of all images; every trial gave the same (std::logic_error otherwise)
   std::vector<double> infer_seconds;  ///< one per trial, summed over batches
   double upload_seconds = 0;          ///< engine construction and load()
@@ -29,6 +30,17 @@ struct RunResult {
 /// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device, made
 /// as small as needs no more rounds. DeviceError where not even one image fits.
 Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
+
+/// What run() makes of a plan.
+struct RunPlan {
+  const Plan* plan = nullptr;  ///< the plan itself, or the one that it falls back on
+  bool may_overflow = false;   ///< a sum of these images may exceed the largest number of the precision
+  std::string why;             ///< why `merge` stands aside in this run; empty where it does not
+};
+
+/// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, told or
+/// estimated for a run goes by this plan.
+RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).

@@ -87,8 +87,10 @@ setup() {
   printf '1\t1\t1e38\n' >bright.tsv
   for images in ones bright; do
     "$SPDNN" infer --network twins --neurons 1,2,1 --bias=-0.25 --cap none --inputs $images.tsv --variant cpu_openmp \
-      --reduce twins,merge >$images.txt
+      --reduce twins,merge --json $images.json >$images.txt
   done
+  jq -e '.passes == "twins,merge" and .stored_edges == 2' ones.json
+  jq -e '.passes == "twins" and .stored_edges == 3' bright.json  # of the plan that ran
   run cat bright.txt
   [[ "$output" == *"merge stands aside in this run: an image has a value outside 0..1"* ]]
   run cat ones.txt

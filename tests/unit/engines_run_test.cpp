@@ -164,7 +164,10 @@ TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
   const auto borderline = [&](float value, bool uniform) {
     testing::Rows rows(5);
     for (Index i = 0; i < 5; ++i) rows[i].emplace_back(i, uniform || i == 3 ? value : 1.0F);
-    return run(openmp, merged, {testing::make_matrix(40, rows, uniform)}, options_of(1)).outcome.borderline.size();
+    const RunResult result = run(openmp, merged, {testing::make_matrix(40, rows, uniform)}, options_of(1));
+    EXPECT_EQ(result.plan->passes.merge, result.notes.empty());
+    EXPECT_EQ(result.plan, result.notes.empty() ? &merged : merged.fallback->in_order.get());
+    return result.outcome.borderline.size();
   };
   for (const bool uniform : {false, true}) {
     for (const float inside : {0.5F, 1.0F}) EXPECT_EQ(borderline(inside, uniform), 5U) << inside;
