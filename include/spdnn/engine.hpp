@@ -46,7 +46,7 @@ struct Overflow {
 /// Everything known once the last layer is through.
 struct Outcome {
   Categories categories;  ///< 0-based within the loaded images
-  /// Images not all-zero after each layer, those in `borderline` left out; -1 where the engine did not count.
+  /// Images not all-zero after each layer, those in `borderline` left out; empty where the engine does not count them.
   std::vector<std::int64_t> alive;
   /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
   /// engine happens to compare, and may differ from run to run.
@@ -56,7 +56,15 @@ struct Outcome {
   std::vector<Overflow> overflow = {};  ///< ascending by image; noted where EngineOptions::may_overflow asks for it
 };
 
-/// One plan resident on one device. Use: construct, then per batch load(), then per trial reset(), advance() until it
+/// What is known of the images before they are loaded.
+struct BatchInfo {
+  Index images = 0;     ///< loaded at a time: what memory is told for
+  bool binary = false;  ///< no value but 0 and 1
+  bool bits = false;    ///< held as bits (binary, then)
+};
+BatchInfo batch_info(const ImageSet& images);
+
+/// One plan resident on one device. Use: make, then per batch load(), then per trial reset(), advance() until it
 /// returns plan.depth(), outcome(). The loop, the timers and the progress bar are outside, once, for all variants.
 class Engine {
  public:
@@ -65,36 +73,68 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Makes a batch of images resident in the engine's own form, in place of the earlier one.
+  /// Makes a batch of images resident in the engine's own form, in place of the earlier one, and takes what memory its
+  /// run needs. The engine is then before layer 0, as after reset(). Images that the plan and the BatchInfo did not
+  /// announce are an error of the caller's; the ImageSet may go away afterwards. Timed as upload.
   virtual void load(const ImageSet& images) = 0;
-  /// Back before layer 0 with every loaded image undecided. Cheap: no image is converted or copied again.
+  /// Back before layer 0 with every loaded image undecided. Timed with the layers, as most engines expand the resident
+  /// images into activations again: one pass over images x neurons at most. May return before a device has done it.
   virtual void reset() = 0;
-  /// Runs layers first, first+1, ... below `until`, at least one; returns the next layer to run. An engine may fuse
-  /// layers, and may return plan.depth() early once every image is retired (never when until < depth).
-  /// Asynchronous on a device.
+  /// Takes layers first, first+1, ... below `until` on, at least one, and returns the next layer to ask for, at most
+  /// `until`. `first` is what the call before returned, 0 after load() and reset(). An engine may fuse layers; on a
+  /// device it may return before they are computed, and put them off to a later call that asks for more.
   virtual Index advance(Index first, Index until) = 0;
-  /// Waits for the device; valid after advance() returned plan.depth().
+  /// Waits for the device; valid after advance() returned plan.depth(), and until the next load() or reset().
   virtual Outcome outcome() = 0;
-  /// Tests and --verify: every loaded image's stored activations after the last advanced layer, row-major
-  /// images x stored neurons, retired images filled in (zeros, cap, the twin's row).
+};
+
+/// An engine that can be looked into between layers, for tests.
+class InspectableEngine : public Engine {
+ public:
+  /// Every loaded image's stored activations after the last advanced layer, row-major images x stored neurons, retired
+  /// images filled in (zeros, cap, the row of the image that they duplicate). An engine may compute the layers again
+  /// for it; the run can go on afterwards.
   virtual std::vector<double> activations() = 0;
 };
 
-/// A row of src/engines/variants.def.
+/// How much a variant is worth where others take the plan too.
+enum class Preference {
+  last_resort,  ///< taken where no other runs
+  preferred,    ///< the first of these in variants.def is taken
+};
+
+/// What a variant says of a plan, a batch and options, without making an engine. Cheap next to a run.
+struct Support {
+  std::string why_not = {};  ///< a sentence that says what is in the way; empty where the variant takes them
+  Preference preference = Preference::preferred;
+  /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan and images, at most; on a device,
+  /// the plan's copy there included.
+  std::size_t working_bytes = 0;
+
+  bool takes() const { return why_not.empty(); }
+};
+
+/// A line of src/engines/variants.def.
 struct Variant {
   std::string_view name;
   Device device;
   std::string_view description;
   std::vector<Precision> precisions;  ///< supported; the first is the default
-  std::unique_ptr<Engine> (*make)(const Plan&, const EngineOptions&);
-  /// Bytes of host (CPU) or device (CUDA) memory the engine takes besides plan and images, for a batch of `images`;
-  /// on a device, the plan's copy there included. UsageError where the variant does not take the plan.
-  std::size_t (*working_bytes)(const Plan&, const EngineOptions&, Index images);
+  /// May be asked for any of the precisions, whether or not there is a device.
+  Support (*support)(const Plan&, const BatchInfo&, const EngineOptions&);
+  /// For what support() takes. The engine keeps the plan alive.
+  std::unique_ptr<Engine> (*make)(std::shared_ptr<const Plan>, const BatchInfo&, const EngineOptions&);
 };
 
 /// The variants of this build, in the order of variants.def.
 const std::vector<Variant>& variants();
 /// Throws UsageError naming the choices, or the build option that a known but absent variant needs.
 const Variant& find_variant(std::string_view name);
+
+/// What the variant says, the precision included.
+Support support_of(const Variant& variant, const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
+/// An engine of the variant. UsageError where it does not support what is asked for.
+std::unique_ptr<Engine> make_engine(const Variant& variant, std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                                    const EngineOptions& options);
 
 }  // namespace spdnn

@@ -30,6 +30,7 @@ struct ImageSet {
   Index neurons() const;
   Offset nonzeros() const;     ///< O(1) for CSR; one pass for bits
   Index empty_images() const;  ///< images without a non-zero; one pass
+  bool binary() const;         ///< no value but 0 and 1; one pass for CSR with a value per entry
   float max_value() const;     ///< 0 for an empty set
   std::size_t bytes() const;
   bool is_bits() const { return std::holds_alternative<BitMatrix>(data); }

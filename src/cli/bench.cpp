@@ -9,6 +9,7 @@
 #include "core/build_info.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
+#include "engines/reference/engine.hpp"
 #include "inference/layer_bench.hpp"
 #include "io/files.hpp"
 #include "io/outputs.hpp"
@@ -56,7 +57,7 @@ std::vector<const Variant*> chosen_variants(const std::string& text) {
     return chosen;
   }
   for (const Variant& variant : spdnn::variants())
-    if (variant.name != "cpu_reference" && why_unusable(variant.device).empty()) chosen.push_back(&variant);
+    if (&variant != &oracle() && why_unusable(variant.device).empty()) chosen.push_back(&variant);
   return chosen;
 }
 

@@ -37,10 +37,13 @@ std::vector<Variant> usable_variants(const std::string& device, const std::optio
 }  // namespace
 
 EngineChoice choose_engine(const std::string& variant, const std::string& device,
-                           const std::optional<std::string>& precision, const Plan& plan, const BatchShape& batch) {
+                           const std::optional<std::string>& precision, const Plan& plan, const BatchInfo& batch,
+                           EngineOptions options) {
   check_device_name(device);
   if (variant == "auto") {
-    const VariantChoice choice = choose_variant(plan, batch, usable_variants(device, precision));
+    for (const Precision one : {Precision::fp16, Precision::fp32, Precision::fp64})
+      if (precision && to_string(one) == *precision) options.precision = one;
+    const VariantChoice choice = choose_variant(plan, batch, options, usable_variants(device, precision));
     return {&find_variant(choice.name), choice.why};
   }
   const Variant& named = find_variant(variant);

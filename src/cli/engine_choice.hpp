@@ -16,7 +16,8 @@ struct EngineChoice {
 /// The variant for --variant NAME|auto and --device auto|cpu|cuda. UsageError where they contradict each other.
 /// `auto` looks among the variants that compute in `precision`, where one is named.
 EngineChoice choose_engine(const std::string& variant, const std::string& device,
-                           const std::optional<std::string>& precision, const Plan& plan, const BatchShape& batch);
+                           const std::optional<std::string>& precision, const Plan& plan, const BatchInfo& batch,
+                           EngineOptions options);
 
 /// For `option`, which asks for CUDA: UsageError in a program without CUDA, DeviceError where there is no usable
 /// device.

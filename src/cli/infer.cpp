@@ -155,12 +155,11 @@ Prepared prepare(const po::variables_map& values, const Passes& passes, DeviceSt
 }
 
 /// What --variant, --device and --precision ask for, for this plan.
-EngineChoice choose(const po::variables_map& values, const Plan& given, const ImageSet& images) {
-  const RunPlan run = plan_for(given, images, Precision::fp32);
-  const bool bits = images.is_bits() || (images.sparse().uniform() && images.sparse().value == 1.0F);
+EngineChoice choose(const po::variables_map& values, const Plan& plan, const ImageSet& images, EngineOptions options) {
+  const RunPlan run = plan_for(plan, images, Precision::fp32);
+  options.may_overflow = run.may_overflow;
   return choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
-                       text_of(values, "precision"), *run.plan,
-                       {images.images(), bits, run.may_overflow});
+                       text_of(values, "precision"), *run.plan, batch_info(images), options);
 }
 
 /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
@@ -173,7 +172,7 @@ std::string why_unofficial(const Prepared& prepared) {
 ComparedRun compare_with_dead(const Prepared& prepared, const po::variables_map& values, RunOptions options,
                               const Outcome& outcome) {
   const Plan plan = make_plan(prepared.given->network, parse_passes("dead"));
-  const Variant& variant = *choose(values, plan, prepared.images).variant;
+  const Variant& variant = *choose(values, plan, prepared.images, options.engine).variant;
   options.engine.precision = precision_for(variant, values);
   const RunResult result = run(variant, plan, prepared.images, options);
   return {std::string(variant.name), plan.passes, spread(result.infer_seconds),
@@ -244,7 +243,7 @@ int infer(const Arguments& arguments) {
   report.seconds.start = start.seconds();
   const Plan& plan = prepared.plan;
   const ImageSet& images = prepared.images;
-  const EngineChoice choice = choose(values, plan, images);
+  const EngineChoice choice = choose(values, plan, images, options.engine);
   options.engine.precision = precision_for(*choice.variant, values);
   describe(plan, images, choice, options, report);
   if (prepared.plan_was_stored) report.notes.emplace_back("the plan was stored with the network");

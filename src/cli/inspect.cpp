@@ -95,7 +95,7 @@ int inspect(const Arguments& arguments) {
   const GivenNetwork given = load_network(values);
   const Plan plan = make_plan(given.network, passes, find_twins);
   const EngineChoice choice = choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
-                                            std::nullopt, plan, {images});
+                                            std::nullopt, plan, {images, true, true}, options);
   options.precision = choice.variant->precisions.front();
 
   print_layers(describe(given.network, plan));

@@ -57,8 +57,9 @@ MemoryEstimate estimate_memory(const std::string& path, const Network& network, 
     estimate.shared += bytes_shared(plan.layers[k], network.layers[k]);
   estimate.plan = plan.bytes() - estimate.shared;
   estimate.images = (std::size_t{network.inputs()} + 63) / 64 * 8 * images;
-  estimate.batch = automatic_batch(variant, plan, options, images);
-  estimate.engine = variant.working_bytes(plan, options, estimate.batch);
+  BatchInfo batch{images, true, true};
+  estimate.batch = batch.images = automatic_batch(variant, plan, batch, options);
+  estimate.engine = support_of(variant, plan, batch, options).working_bytes;
   estimate.device = variant.device;
   return estimate;
 }

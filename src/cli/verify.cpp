@@ -8,6 +8,7 @@
 
 #include "cli/options.hpp"
 #include "data/official/problems.hpp"
+#include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
 #include "io/files.hpp"
 #include "plan/planner.hpp"
@@ -39,7 +40,7 @@ std::vector<Index> choose_sample(const Categories& categories, Index images, Ind
 
 /// cpu_reference on the network as given, leaving out only images that are all zero.
 Categories recompute(const Network& network, const ImageSet& images) {
-  const Variant& reference = find_variant("cpu_reference");
+  const Variant& reference = oracle();
   RunOptions options;
   options.engine.precision = reference.precisions.front();
   return run(reference, make_plan(network, parse_passes("dead")), images, options).outcome.categories;

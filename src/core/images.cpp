@@ -30,6 +30,8 @@ Index ImageSet::images() const {
 Index ImageSet::neurons() const {
   return std::visit([](const auto& d) { return d.cols; }, data);
 }
+bool ImageSet::binary() const { return is_bits() || all_ones(sparse()); }
+
 std::size_t ImageSet::bytes() const { return is_bits() ? bits().words.bytes() : sparse().bytes(); }
 
 Offset ImageSet::nonzeros() const {

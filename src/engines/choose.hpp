@@ -12,16 +12,10 @@ struct VariantChoice {
   std::string why;  ///< one sentence for people
 };
 
-/// What is known of the images before they are loaded.
-struct BatchShape {
-  Index images = 0;
-  bool bits = true;           ///< they are zeros and ones
-  bool may_overflow = false;  ///< a sum of fp32 may exceed its largest number
-};
-
 /// The variant for `--variant auto`, out of those that can run here (the caller leaves out variants whose device is
-/// absent): the first of them that is no oracle, so the order of variants.def says what is preferred; `cascade` only
-/// where twins have narrowed the layers and images leave. Throws UsageError where none of them can run the plan.
-VariantChoice choose_variant(const Plan& plan, const BatchShape& batch, std::span<const Variant> usable);
+/// absent): the first that supports the run and calls itself preferred, else the first that supports it. Variants that
+/// do not compute in options.precision are asked for their own. Throws UsageError where none of them supports the run.
+VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
+                             std::span<const Variant> usable);
 
 }  // namespace spdnn

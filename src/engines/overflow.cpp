@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "plan/magnitudes.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -21,12 +20,12 @@ bool may_overflow(const Plan& plan, const ImageSet& images, Precision precision)
   return !stays_below(planning::RowBounds::rough) && !stays_below(planning::RowBounds::exact);
 }
 
-void require_no_overflow(const EngineOptions& options, std::string_view variant) {
-  if (options.may_overflow)
-    throw UsageError(
-        fmt::format("{}: a sum may exceed {}'s largest number, which it would not notice; expected smaller "
-                    "weights, biases or images, or a cap; spmm_rows takes any",
-                    variant, to_string(options.precision)));
+std::string reason_not_to_watch(const EngineOptions& options, std::string_view variant) {
+  if (!options.may_overflow) return {};
+  return fmt::format(
+      "{}: a sum may exceed {}'s largest number, which it would not notice; expected smaller "
+      "weights, biases or images, or a cap; spmm_rows takes any",
+      variant, to_string(options.precision));
 }
 
 std::vector<Overflow> collect_overflow(std::span<const ImageState> states, std::span<const Index> first_layers) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace spdnn {
 /// Whether a sum of these images may overflow in some order of summation.
 bool may_overflow(const Plan& plan, const ImageSet& images, Precision precision);
 
-/// For engines that cannot note overflow: UsageError where they would have to.
-void require_no_overflow(const EngineOptions& options, std::string_view variant);
+/// For engines that cannot note overflow: why they refuse, where they would have to; otherwise empty.
+std::string reason_not_to_watch(const EngineOptions& options, std::string_view variant);
 
 inline constexpr Index kNoOverflow = kMaxIndex;  ///< layer of an image whose sums are all finite
 

@@ -1,8 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "engines/variant_lines.hpp"
 #include "spdnn/error.hpp"
 
 #ifdef SPDNN_WITH_CUDA
@@ -14,9 +16,7 @@
 namespace spdnn {
 
 // variants.def is read three times: for the declarations, for the list, and for the names that other builds have.
-#define SPDNN_VARIANT(name, device, description, ...)                                  \
-  std::unique_ptr<Engine> make_##name(const Plan& plan, const EngineOptions& options); \
-  std::size_t working_bytes_##name(const Plan& plan, const EngineOptions& options, Index images);
+#define SPDNN_VARIANT(name, device, description, ...) SPDNN_DECLARE_VARIANT(name)
 #include "engines/variants.def"
 #undef SPDNN_VARIANT
 
@@ -35,8 +35,7 @@ std::string_view to_string(Device device) { return device == Device::cpu ? "cpu"
 
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
-#define SPDNN_VARIANT(name, device, description, ...) \
-  {#name, Device::device, description, {__VA_ARGS__}, make_##name, working_bytes_##name},
+#define SPDNN_VARIANT SPDNN_LIST_VARIANT
 #include "engines/variants.def"
 #undef SPDNN_VARIANT
   };
@@ -69,6 +68,21 @@ const Variant& find_variant(std::string_view name) {
   std::string message = "'" + std::string(name) + "' is no variant of this build; expected one of";
   for (const Variant& variant : all) message += " " + std::string(variant.name);
   throw UsageError(message);
+}
+
+BatchInfo batch_info(const ImageSet& images) { return {images.images(), images.binary(), images.is_bits()}; }
+
+Support support_of(const Variant& variant, const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  if (std::find(variant.precisions.begin(), variant.precisions.end(), options.precision) == variant.precisions.end())
+    return {.why_not = fmt::format("{} does not compute in {}", variant.name, to_string(options.precision))};
+  return variant.support(plan, batch, options);
+}
+
+std::unique_ptr<Engine> make_engine(const Variant& variant, std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                                    const EngineOptions& options) {
+  const Support support = support_of(variant, *plan, batch, options);
+  if (!support.takes()) throw UsageError(support.why_not);
+  return variant.make(std::move(plan), batch, options);
 }
 
 }  // namespace spdnn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -50,8 +51,9 @@ LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const L
                         const EngineOptions& options) {
   const Plan& plan = problem.plan;
   LayerTiming timing;
-  timing.images = automatic_batch(variant, plan, options, problem.images.images());
-  const auto engine = variant.make(plan, options);
+  BatchInfo batch = batch_info(problem.images);
+  batch.images = timing.images = automatic_batch(variant, plan, batch, options);
+  const auto engine = make_engine(variant, std::make_shared<const Plan>(plan), batch, options);
   engine->load(problem.images.slice(0, timing.images));
   std::vector<double> samples;
   const Stopwatch all;

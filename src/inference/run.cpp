@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -31,19 +32,10 @@ std::string reason_to_run_in_order(const ImageSet& images, bool may_overflow) {
   return may_overflow ? "a sum may overflow" : "";
 }
 
-void check(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
-  const Precision precision = options.engine.precision;
-  if (std::find(variant.precisions.begin(), variant.precisions.end(), precision) == variant.precisions.end())
-    throw UsageError(fmt::format("{} does not compute in {}", variant.name, to_string(precision)));
+void check(const Plan& plan, const ImageSet& images) {
   if (plan.depth() > 0 && images.neurons() != plan.inputs())
     throw DataError(
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), plan.inputs()));
-}
-
-/// Bytes for a batch: with `merge`, all of its images may have to be run again.
-std::size_t batch_bytes(const Variant& variant, const Plan& plan, const EngineOptions& options, Index batch) {
-  const std::size_t bytes = variant.working_bytes(plan, options, batch);
-  return plan.fallback ? bytes + variant.working_bytes(*plan.fallback->in_order, options, batch) : bytes;
 }
 
 /// Puts the outcome of images first, first+1, ... after those of the images before.
@@ -53,10 +45,8 @@ void append(Outcome& all, const Outcome& part, Index first) {
   for (const Overflow& overflow : part.overflow) all.overflow.push_back({first + overflow.image, overflow.layer});
   all.saturated += part.saturated;
   all.identical += part.identical;
-  for (std::size_t layer = 0; layer < all.alive.size(); ++layer) {
-    const bool counted = all.alive[layer] >= 0 && part.alive[layer] >= 0;
-    all.alive[layer] = counted ? all.alive[layer] + part.alive[layer] : -1;
-  }
+  if (part.alive.empty()) all.alive.clear();
+  for (std::size_t layer = 0; layer < all.alive.size(); ++layer) all.alive[layer] += part.alive[layer];
 }
 
 /// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
@@ -75,13 +65,15 @@ class Runner {
  public:
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
       : plan_(plan), images_(images), options_(options) {
+    BatchInfo batch = batch_info(images);
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
-                                       : automatic_batch(variant, plan, options.engine, images.images());
+                                       : automatic_batch(variant, plan, batch, options.engine);
+    batch.images = result_.batch;
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
     result_.outcome.alive.assign(plan.depth(), 0);
     const Stopwatch upload;
-    engine_ = variant.make(plan, options.engine);
-    if (plan.fallback) in_order_ = variant.make(*plan.fallback->in_order, options.engine);
+    engine_ = make_engine(variant, std::make_shared<const Plan>(plan), batch, options.engine);
+    if (plan.fallback) in_order_ = make_engine(variant, plan.fallback->in_order, batch, options.engine);
     result_.upload_seconds = upload.seconds();
   }
 
@@ -91,10 +83,6 @@ class Runner {
     Progress progress(options_.progress, "infer", rounds * static_cast<Offset>(options_.trials) * plan_.depth());
     for (Index first = 0; first < images; first += std::min(result_.batch, images - first))
       run_batch(first, std::min(result_.batch, images - first), progress);
-    // Where no engine counted: the images alive after the last layer are the categories.
-    Outcome& outcome = result_.outcome;
-    if (!outcome.alive.empty() && outcome.alive.back() < 0)
-      outcome.alive.back() = static_cast<std::int64_t>(outcome.categories.size());
     return std::move(result_);
   }
 
@@ -150,9 +138,18 @@ class Runner {
 
 }  // namespace
 
-Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images) {
+std::size_t batch_bytes(const Variant& variant, const Plan& plan, const BatchInfo& batch,
+                        const EngineOptions& options) {
+  const Support support = support_of(variant, plan, batch, options);
+  if (!support.takes()) throw UsageError(support.why_not);
+  return support.working_bytes + (plan.fallback ? batch_bytes(variant, *plan.fallback->in_order, batch, options) : 0);
+}
+
+Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo& all, const EngineOptions& options) {
+  const Index images = all.images;
   const std::size_t budget = memory_budget(variant.device, options);
-  const auto fits = [&](Index batch) { return batch_bytes(variant, plan, options, batch) <= budget; };
+  const auto bytes = [&](Index batch) { return batch_bytes(variant, plan, {batch, all.binary, all.bits}, options); };
+  const auto fits = [&](Index batch) { return bytes(batch) <= budget; };
   if (fits(images)) return images;
   Index most = 0;
   for (Index too_many = images; too_many - most > 1;) {
@@ -161,7 +158,7 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOpti
   }
   if (most == 0)
     throw DeviceError(fmt::format("{} needs {} for a single image, but {} are available", variant.name,
-                                  bytes_text(batch_bytes(variant, plan, options, 1)), bytes_text(budget)));
+                                  bytes_text(bytes(1)), bytes_text(budget)));
   const Index rounds = (images - 1) / most + 1;
   return (images - 1) / rounds + 1;
 }
@@ -175,7 +172,7 @@ RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision) 
 }
 
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
-  check(variant, plan, images, options);
+  check(plan, images);
   return with_memory_for(variant.name, "cannot run", [&] {
     const RunPlan chosen = plan_for(plan, images, options.engine.precision);
     RunOptions informed = options;

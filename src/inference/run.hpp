@@ -27,9 +27,13 @@ struct RunResult {
   std::vector<std::string> notes;  ///< on this run, besides the plan's
 };
 
-/// The largest batch, at most `images`, whose working set fits the memory that is free on the variant's device, made
-/// as small as needs no more rounds. DeviceError where not even one image fits.
-Index automatic_batch(const Variant& variant, const Plan& plan, const EngineOptions& options, Index images);
+/// The largest batch, at most `all.images`, whose working set fits the memory that is free on the variant's device,
+/// made as small as needs no more rounds. DeviceError where not even one image fits, UsageError where the variant does
+/// not support the run.
+Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo& all, const EngineOptions& options);
+/// What an engine for batches of `batch.images` takes, see Support::working_bytes: with `merge`, all of them may have
+/// to be run again. UsageError where the variant does not support the run.
+std::size_t batch_bytes(const Variant& variant, const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
 
 /// What run() makes of a plan.
 struct RunPlan {

@@ -18,8 +18,8 @@
 #include "cli/options.hpp"
 #include "core/stopwatch.hpp"
 #include "plan/planner.hpp"
-#include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"
+#include "support/engines.hpp"
 #include "varied_network.hpp"
 
 #ifdef SPDNN_WITH_CUDA
@@ -61,7 +61,7 @@ Problem make_problem(const po::variables_map& values) {
 
 struct Candidate {
   std::string name;
-  std::function<std::unique_ptr<Engine>(const Plan&, const EngineOptions&)> make;
+  testing::MakeEngine make;
   bench::Products products = bench::Products::fused;
   bool in_order = true;  ///< the engine adds terms in the plan's order: its bits are known
 };
@@ -79,7 +79,9 @@ Candidate resident_shape(std::size_t i) {
   const cuda::ResidentShape shape = cuda::resident_shapes()[i];
   return {fmt::format("resident[{}] {}x{} t{} r{} b{}", i, shape.tile.images, shape.tile.lane_images,
                       shape.tile.threads, shape.tile.rounds, shape.blocks),
-          [i](const Plan& p, const EngineOptions& o) { return cuda::make_resident(p, o, i); }};
+          [i](std::shared_ptr<const Plan> p, const BatchInfo& batch, const EngineOptions& o) {
+            return cuda::make_resident(std::move(p), batch, o, i);
+          }};
 }
 
 std::vector<Candidate> all_shapes(const Plan& plan, const EngineOptions& options) {
@@ -134,7 +136,7 @@ struct Expected {
 Expected expect(const Plan& plan, const ImageSet& images, Index count) {
   Expected expected;
   expected.images = images.slice(0, std::min(count, images.images()));
-  const auto reference = find_variant("cpu_reference").make(plan, {Precision::fp64});
+  const auto reference = testing::oracle_engine(plan);
   reference->load(expected.images);
   expected.categories = run_once(*reference, plan.depth()).categories;
   expected.exact = reference->activations();
@@ -158,7 +160,7 @@ struct Check {
 };
 
 /// Another order of summation may err ten times as much as the given one; below 1e-5 nothing is read into it.
-Check check(Engine& engine, const Candidate& candidate, const Expected& expected, Index depth) {
+Check check(InspectableEngine& engine, const Candidate& candidate, const Expected& expected, Index depth) {
   engine.load(expected.images);
   const Outcome outcome = run_once(engine, depth);
   const std::vector<double> got = engine.activations();
@@ -182,7 +184,7 @@ bool bench_engine(const Candidate& candidate, const Plan& plan, const Problem& p
                   int trials) {
   const double images = problem.images.images();
   const Stopwatch set_up;
-  const auto engine = candidate.make(plan, {});
+  const auto engine = testing::engine_by(candidate.make, plan, problem.images, {});
   const Check checked = check(*engine, candidate, expected, plan.depth());
   engine->load(problem.images);
   const double upload = set_up.seconds();

@@ -23,7 +23,7 @@ TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
     for (const char* passes : {"dead", "dead,identical"}) {
       const Plan plan = make_plan(network, parse_passes(passes));
       ASSERT_EQ(plan.certificates.dead_from, 2U);
-      const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+      const auto reference = testing::oracle_engine(plan);
       reference->load(images);
       for (Index layers = 1; layers <= plan.depth(); ++layers) {
         SCOPED_TRACE(::testing::Message() << passes << ", ordered " << ordered << ", " << layers << " layers");
@@ -45,7 +45,7 @@ TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
   const auto [one, other] = CountingNetwork::colliding();
   const Plan plan = make_plan(CountingNetwork::make(6), parse_passes("identical"));
   const ImageSet images = CountingNetwork::images({one, other, one, other});
-  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  const auto reference = testing::oracle_engine(plan);
   reference->load(images);
   testing::run_through(*reference, plan.depth());
   CascadeRun cascade_run(plan, images, {32, 4, 16, 3});
@@ -71,7 +71,7 @@ Layer own_input_layer(Index width, Index degree) {
 
 /// Compares a plan's activations with the reference's after every layer.
 void check_every_layer(const Plan& plan, const ImageSet& images, const Division& division) {
-  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  const auto reference = testing::oracle_engine(plan);
   reference->load(images);
   for (Index layers = 1; layers <= plan.depth(); ++layers) {
     reference->advance(layers - 1, layers);

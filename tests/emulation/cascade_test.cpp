@@ -23,7 +23,7 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
       const ImageSet images = make_images(count, inputs);
       for (const char* passes : {"none", "dead", "all", "identical"}) {
         const Plan plan = make_plan(network, parse_passes(passes));
-        const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+        const auto reference = testing::oracle_engine(plan);
         reference->load(images);
         for (const Division& division : {Division{32, 4, 16, 3}, Division{16, 8, 64, 2}}) {
           reference->reset();

@@ -8,7 +8,7 @@
 #include "engines/cuda/cascade/program.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
-#include "spdnn/error.hpp"
+#include "support/engines.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -98,7 +98,7 @@ Network make_network(const Shape& shape, std::mt19937& random) {
 }
 
 class CascadeTest : public OnDevice {};
-class CascadeShapes : public OnDevice, public testing::WithParamInterface<Shape> {};
+class CascadeShapes : public OnDevice, public ::testing::WithParamInterface<Shape> {};
 
 TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   const Shape& shape = GetParam();
@@ -111,8 +111,8 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   for (const char* passes : {"none", "dead", "all", "saturated", "twins,dead,saturated"}) {
     SCOPED_TRACE(passes);
     const Plan plan = make_plan(network, parse_passes(passes));
-    const auto engine = find_variant("cascade").make(plan, {});
-    const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+    const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+    const auto reference = testing::oracle_engine(plan);
     engine->load(images);
     reference->load(images);
     reference->reset();
@@ -137,7 +137,7 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, CascadeShapes, testing::ValuesIn(shapes()),
+INSTANTIATE_TEST_SUITE_P(, CascadeShapes, ::testing::ValuesIn(shapes()),
                          [](const auto& test) { return test.param.name; });
 
 TEST_F(CascadeTest, ImagesSettleOneAfterAnother) {
@@ -146,8 +146,9 @@ TEST_F(CascadeTest, ImagesSettleOneAfterAnother) {
       *std::find_if(all.begin(), all.end(), [](const Shape& one) { return one.name == "alternating"; });
   std::mt19937 random(shape.images);
   const Plan plan = make_plan(make_network(shape, random), parse_passes("dead,saturated"));
-  const auto engine = find_variant("cascade").make(plan, {});
-  engine->load(make_images(shape, random));
+  const ImageSet images = make_images(shape, random);
+  const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+  engine->load(images);
   engine->reset();
   engine->advance(0, plan.depth());
   const Outcome outcome = engine->outcome();
@@ -159,18 +160,23 @@ TEST_F(CascadeTest, RefusesWhatItIsNotMadeFor) {
   const Shape shape{"refused", 10, 300, {20, 20}, 8, 8};
   std::mt19937 random(6);
   Network network = make_network(shape, random);
-  const auto engine = find_variant("cascade").make(make_plan(network, {}), {});
-  EXPECT_THROW(find_variant("cascade").make(make_plan(network, parse_passes("twins,merge")), {}), UsageError);
-  CsrMatrix halves = make_images(shape, random).to_csr();
+  const ImageSet images = make_images(shape, random);
+  const auto refuses = [&](const Plan& plan, const ImageSet& batch) {
+    return !support_of(find_variant("cascade"), plan, batch_info(batch), {}).takes();
+  };
+  EXPECT_FALSE(refuses(make_plan(network, {}), images));
+  EXPECT_FALSE(refuses(make_plan(network, {}), ImageSet{images.to_csr()}));
+  EXPECT_TRUE(refuses(make_plan(network, parse_passes("twins,merge")), images));
+  CsrMatrix halves = images.to_csr();
   halves.value = 0.5F;
-  EXPECT_THROW(engine->load(ImageSet{halves}), UsageError);
+  EXPECT_TRUE(refuses(make_plan(network, {}), ImageSet{halves}));
 
   network.layers[1].weights.values = Array<float>(std::vector<float>(network.layers[1].weights.entries(), 0.5F));
-  EXPECT_THROW(find_variant("cascade").make(make_plan(network, {}), {}), UsageError);
+  EXPECT_TRUE(refuses(make_plan(network, {}), images));
   const Shape heavy{"heavy", 10, 300, {20}, 256, 256};
-  EXPECT_THROW(find_variant("cascade").make(make_plan(make_network(heavy, random), {}), {}), UsageError);
+  EXPECT_TRUE(refuses(make_plan(make_network(heavy, random), {}), images));
   const Shape wide{"wide", 10, 300, {kCascadeWidth + 1}, 2, 2};
-  EXPECT_THROW(find_variant("cascade").make(make_plan(make_network(wide, random), {}), {}), UsageError);
+  EXPECT_TRUE(refuses(make_plan(make_network(wide, random), {}), images));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 // Weights and inputs are small multiples of 1/4 or 1/8, biases of 1/16, so that the sums of three layers are exact in
 // fp32: whatever the order of summation, activations must be equal to the last bit.
 
+#include <iostream>
 #include <random>
+#include <set>
 
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
-#include "spdnn/error.hpp"
+#include "support/engines.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -136,7 +138,7 @@ struct Trace {
   Outcome outcome;
 };
 
-Trace trace_of(Engine& engine, const Plan& plan) {
+Trace trace_of(InspectableEngine& engine, const Plan& plan) {
   engine.reset();
   Trace trace;
   for (Index k = 0; k < plan.depth(); ++k) {
@@ -148,7 +150,7 @@ Trace trace_of(Engine& engine, const Plan& plan) {
 }
 
 Trace trace_of(const Variant& variant, const Plan& plan, const ImageSet& images, const EngineOptions& options) {
-  const auto engine = variant.make(plan, options);
+  const auto engine = testing::engine_for(variant, plan, images, options);
   engine->load(images);
   return trace_of(*engine, plan);
 }
@@ -157,20 +159,7 @@ void expect_same(const Trace& found, const Trace& expected) {
   for (std::size_t k = 0; k < expected.layers.size(); ++k)
     ASSERT_EQ(found.layers[k], expected.layers[k]) << "activations behind layer " << k + 1;
   EXPECT_EQ(found.outcome.categories, expected.outcome.categories);
-  const std::vector<std::int64_t> uncounted(expected.layers.size(), -1);
-  if (found.outcome.alive != uncounted) {
-    EXPECT_EQ(found.outcome.alive, expected.outcome.alive);
-  }
-}
-
-/// A variant that is made for certain plans and images only refuses others; cascade_test.cpp has those that it takes.
-bool takes(const Variant& variant, const Case& one, const EngineOptions& options) {
-  try {
-    variant.make(make_plan(one.network, {}), options)->load(one.images);
-    return true;
-  } catch (const UsageError&) {
-    return false;
-  }
+  EXPECT_EQ(found.outcome.alive, expected.outcome.alive);
 }
 
 class EnginesTest : public OnDevice {
@@ -181,11 +170,20 @@ class EnginesTest : public OnDevice {
       for (const Variant& variant : variants()) {
         if (variant.device != Device::cuda) continue;
         SCOPED_TRACE(one.name + ", " + std::string(variant.name));
-        EngineOptions options;
-        options.precision = Precision::fp32;
-        if (variant.name != "cascade" || takes(variant, one, options)) check_run(one, variant, options);
+        const EngineOptions options;
+        const Support support = support_of(variant, make_plan(one.network, {}), batch_info(one.images), options);
+        if (support.takes())
+          check_run(one, variant, options);
+        else
+          refused_.insert(one.name + ": " + support.why_not);
       }
   }
+
+  void TearDown() override {
+    for (const std::string& refused : refused_) std::cout << "*** not run: " << refused << '\n';
+  }
+
+  std::set<std::string> refused_;
 };
 
 TEST_F(EnginesTest, EveryVariantAgreesWithTheReferenceAfterEveryLayer) {
@@ -214,8 +212,8 @@ TEST_F(EnginesTest, LittleMemoryChangesNothing) {
 TEST_F(EnginesTest, TrialsAndBatchesFollowOneAnother) {
   for_each_run([](const Case& one, const Variant& variant, const EngineOptions& options) {
     const Plan plan = make_plan(one.network, parse_passes("all"));
-    const auto engine = variant.make(plan, options);
-    const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+    const auto engine = testing::engine_for(variant, plan, one.images, options);
+    const auto reference = testing::oracle_engine(plan);
     const Index images = one.images.images();
     for (const Index count : {images, (images + 1) / 2, Index{1}, images}) {
       const ImageSet batch = one.images.slice(images - count, count);
@@ -233,8 +231,11 @@ TEST_F(EnginesTest, TrialsAndBatchesFollowOneAnother) {
 TEST_F(EnginesTest, WorkingMemoryIsStatedAndGrowsWithTheBatch) {
   for_each_run([](const Case& one, const Variant& variant, const EngineOptions& options) {
     const Plan plan = make_plan(one.network, {});
-    EXPECT_GT(variant.working_bytes(plan, options, 1), 0U);
-    EXPECT_GE(variant.working_bytes(plan, options, 1000), variant.working_bytes(plan, options, 10));
+    const auto bytes = [&](Index images) {
+      return support_of(variant, plan, {images, one.images.binary(), one.images.is_bits()}, options).working_bytes;
+    };
+    EXPECT_GT(bytes(1), 0U);
+    EXPECT_GE(bytes(1000), bytes(10));
   });
 }
 

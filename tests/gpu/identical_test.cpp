@@ -108,14 +108,14 @@ std::vector<Configuration> configurations() {
 
 class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std::size_t> {
  protected:
-  std::unique_ptr<Engine> make(const Plan& plan) const {
-    return configuration_.variant->make(plan, {.precision = configuration_.precision});
+  EngineOptions options() const { return {.precision = configuration_.precision}; }
+  std::unique_ptr<InspectableEngine> make(const Plan& plan, const ImageSet& images) const {
+    return testing::engine_for(*configuration_.variant, plan, images, options());
   }
-  bool is(std::string_view name) const { return configuration_.variant->name == name; }
 
   Outcome run_all(const Network& network, std::string_view passes, const ImageSet& images) const {
     const Plan plan = testing::unreduced_plan(network, parse_passes(passes));
-    const auto engine = make(plan);
+    const auto engine = make(plan, images);
     engine->load(images);
     (void)testing::run_through(*engine, plan.depth());
     return testing::run_through(*engine, plan.depth());  // what one run leaves does not disturb the next
@@ -126,9 +126,7 @@ class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std:
     const testing::Truth truth = testing::oracle(c);
     for (const std::string_view passes :
          {"identical", "dead,identical", "saturated,identical", "dead,saturated,identical"})
-      EXPECT_EQ(testing::difference(truth, c, configuration_.variant->make, parse_passes(passes),
-                                    {.precision = configuration_.precision}, 0.0),
-                "")
+      EXPECT_EQ(testing::difference(truth, c, configuration_.variant->make, parse_passes(passes), options(), 0.0), "")
           << passes;
   }
 
@@ -153,7 +151,7 @@ TEST_P(IdenticalTest, FindsMostCopies) {
 }
 
 TEST_P(IdenticalTest, ManyImages) {
-  const Index count = is("resident") || is("cascade") ? 70000 : 5000;
+  constexpr Index count = 70000;
   const ImageSet images = mixed_images(count);
   const Outcome expected = run_all(make_network(), "none", images);
   for (const std::string_view passes : {"identical", "dead,saturated,identical"}) {
@@ -191,18 +189,19 @@ TEST_P(IdenticalTest, FewImages) {
 
 /// Images whose fate the bounds of `merge` leave open are borderline, and so are their copies.
 TEST_P(IdenticalTest, GoesWithMerge) {
-  if (is("cascade") || configuration_.precision == Precision::fp16) return;  // neither takes merged plans
   const ImageSet images = mixed_images(600);
   const Categories expected = run_all(make_network(), "none", images).categories;
   const Plan plan = make_plan(make_network(), parse_passes("twins,unused,merge,saturated,dead,identical"));
   ASSERT_TRUE(plan.passes.merge && plan.passes.identical);
+  const Support support = support_of(*configuration_.variant, plan, batch_info(images), options());
+  if (!support.takes()) GTEST_SKIP() << support.why_not;
   const RunResult found = run(*configuration_.variant, plan, images, {});
   EXPECT_EQ(found.outcome.categories, expected);
   EXPECT_GT(found.outcome.identical, 0);
   const Plan without = make_plan(make_network(), parse_passes("twins,unused,merge,saturated,dead"));
-  const auto plain = make(without);
+  const auto plain = make(without, images);
   plain->load(images);
-  const auto engine = make(plan);
+  const auto engine = make(plan, images);
   engine->load(images);
   EXPECT_EQ(testing::run_through(*engine, kDepth).borderline, testing::run_through(*plain, kDepth).borderline);
 }

@@ -9,7 +9,7 @@
 namespace spdnn::cuda {
 
 /// A test that needs a device: skipped, with the reason, where there is none.
-class OnDevice : public testing::Test {
+class OnDevice : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why_not;

@@ -89,7 +89,9 @@ class ResidentFp16Test : public OnDevice {
     for (std::size_t shape = 0; shape < resident_shapes(Precision::fp16).size(); ++shape) {
       if (!fits(plan, shape, kFp16)) continue;
       SCOPED_TRACE("shape " + std::to_string(shape));
-      check_engine([shape](const Plan& p, const EngineOptions& o) { return make_resident(p, o, shape); });
+      check_engine([shape](std::shared_ptr<const Plan> p, const BatchInfo& batch, const EngineOptions& o) {
+        return make_resident(std::move(p), batch, o, shape);
+      });
     }
   }
 };
@@ -129,7 +131,7 @@ testing::Case exact_case(Index width, Index images, bool uniform, bool values) {
 }
 
 /// After each layer, and the outcome.
-Truth trace_of(Engine& engine, Index depth, const ImageSet& images) {
+Truth trace_of(InspectableEngine& engine, Index depth, const ImageSet& images) {
   engine.load(images);
   Truth trace;
   for (Index layer = 0; layer < depth; ++layer) {
@@ -149,10 +151,11 @@ TEST_F(ResidentFp16Test, AgreesWithFp32WhereHalvesHoldEverything) {
                      (values ? ", values" : ", bits"));
         const testing::Case c = exact_case(width, kImages, uniform, values);
         const Plan plan = testing::unreduced_plan(c.network, parse_passes("dead,saturated"));
-        const Truth fp32 = trace_of(*find_variant("resident").make(plan, {}), plan.depth(), c.images);
+        const Truth fp32 =
+            trace_of(*testing::engine_for(find_variant("resident"), plan, c.images), plan.depth(), c.images);
         EXPECT_FALSE(fp32.outcome.categories.empty());
         for_each_shape(plan, [&](const testing::MakeEngine& make) {
-          const auto engine = make(plan, kFp16);
+          const auto engine = testing::engine_by(make, plan, c.images, kFp16);
           const Truth fp16 = trace_of(*engine, plan.depth(), c.images);
           for (Index k = 0; k < plan.depth(); ++k)
             ASSERT_EQ(fp16.activations[k], fp32.activations[k]) << "behind layer " << k + 1;
@@ -175,34 +178,36 @@ TEST_F(ResidentFp16Test, DiffersFromFp32WhereHalvesRound) {
   EXPECT_EQ(computed(c, unrounded).outcome.categories, Categories{0});
   const Plan plan = testing::unreduced_plan(network, parse_passes("dead"));
   const Variant& resident = find_variant("resident");
-  EXPECT_EQ(trace_of(*resident.make(plan, {}), 2, c.images).outcome.categories, Categories{0});
+  EXPECT_EQ(trace_of(*testing::engine_for(resident, plan, c.images), 2, c.images).outcome.categories, Categories{0});
   for_each_shape(plan, [&](const testing::MakeEngine& make) {
-    EXPECT_EQ(trace_of(*make(plan, kFp16), 2, c.images).outcome.categories, Categories{1});
+    EXPECT_EQ(trace_of(*testing::engine_by(make, plan, c.images, kFp16), 2, c.images).outcome.categories,
+              Categories{1});
   });
 }
 
 TEST_F(ResidentFp16Test, RefusesImagesThatHalvesDoNotHold) {
   const Network network = testing::network_of({testing::make_layer(1, {{{0, 1.0F}}}, 0.0)});
-  const auto engine = find_variant("resident").make(testing::unreduced_plan(network), kFp16);
-  EXPECT_NO_THROW(engine->load({testing::make_matrix(1, {{{0, 65504.0F}}})}));
+  const ImageSet large{testing::make_matrix(1, {{{0, 65504.0F}}})};
+  const auto engine = testing::engine_for(find_variant("resident"), testing::unreduced_plan(network), large, kFp16);
+  EXPECT_NO_THROW(engine->load(large));
   EXPECT_THROW(engine->load({testing::make_matrix(1, {{{0, -65536.0F}}})}), UsageError);
 }
 
 TEST(ResidentFp16, RefusesPlansThatHalvesDoNotHold) {
-  const auto stated = [](const Plan& plan, Precision precision) {
-    return find_variant("resident").working_bytes(plan, {.precision = precision}, 1);
+  const auto takes = [](const Plan& plan, Precision precision) {
+    return support_of(find_variant("resident"), plan, {}, {.precision = precision}).takes();
   };
   Plan plan = testing::unreduced_plan(testing::network_of({testing::make_layer(1, {{{0, 1.0F}}}, 0.0)}));
-  EXPECT_NO_THROW(stated(plan, Precision::fp16));
+  EXPECT_TRUE(takes(plan, Precision::fp16));
   for (const std::optional<double> cap : {std::optional<double>(), std::optional(0.1), std::optional(65536.0)}) {
     plan.cap = cap;
-    EXPECT_THROW(stated(plan, Precision::fp16), UsageError);
-    EXPECT_NO_THROW(stated(plan, Precision::fp32));
+    EXPECT_FALSE(takes(plan, Precision::fp16));
+    EXPECT_TRUE(takes(plan, Precision::fp32));
   }
   plan.cap = 65504;
-  EXPECT_NO_THROW(stated(plan, Precision::fp16));
+  EXPECT_TRUE(takes(plan, Precision::fp16));
   plan.passes.merge = true;
-  EXPECT_THROW(stated(plan, Precision::fp16), UsageError);
+  EXPECT_FALSE(takes(plan, Precision::fp16));
 }
 
 /// What the tests above compare with must tell fp16 from fp32.

@@ -27,7 +27,7 @@ TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
     const bool own_biases = uniform == (width % 1000 == 0);
     const Plan plan = make_plan(skewed_network(width, uniform, own_biases, dice), parse_passes("dead"));
     const ImageSet images = testing::bit_images(dice, kImages, width, 0.1);
-    const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+    const auto reference = testing::oracle_engine(plan);
     reference->load(images);
     std::vector<std::vector<double>> expected;
     for (Index k = 0; k < plan.depth(); ++k) {
@@ -39,7 +39,8 @@ TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
       if (!fits(plan, shape, {})) continue;
       ++fitting;
       SCOPED_TRACE(std::string(uniform ? "one weight" : "weights") + ", shape " + std::to_string(shape));
-      const auto engine = make_resident(plan, {}, shape);
+      const auto engine =
+          testing::inspectable(make_resident(std::make_shared<const Plan>(plan), batch_info(images), {}, shape));
       engine->load(images);
       for (Index k = 0; k < plan.depth(); ++k) {
         engine->advance(k, k + 1);

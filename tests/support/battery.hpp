@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "spdnn/engine.hpp"
+#include "support/engines.hpp"
 #include "support/networks.hpp"
 
 namespace spdnn::testing {
-
-/// The variants that take any network; `cascade` has tests of its own, tests/gpu/cascade_test.cpp.
-inline std::vector<std::reference_wrapper<const Variant>> general_variants() {
-  std::vector<std::reference_wrapper<const Variant>> general;
-  for (const Variant& variant : variants())
-    if (variant.name != "cascade") general.emplace_back(variant);
-  return general;
-}
 
 /// A small network with images on which an engine may go wrong.
 struct Case {
@@ -177,7 +170,7 @@ struct Truth {
 
 inline Truth oracle(const Case& c) {
   const Plan plan = unreduced_plan(c.network);
-  const auto engine = find_variant("cpu_reference").make(plan, {Precision::fp64, 1});
+  const auto engine = oracle_engine(plan, 1);
   engine->load(c.images);
   Truth truth;
   for (Index layer = 0; layer < plan.depth(); ++layer) {
@@ -188,21 +181,12 @@ inline Truth oracle(const Case& c) {
   return truth;
 }
 
-using MakeEngine = std::function<std::unique_ptr<Engine>(const Plan&, const EngineOptions&)>;
-
-/// Runs one trial in one go.
-inline Outcome run_through(Engine& engine, Index depth) {
-  engine.reset();
-  for (Index layer = 0; layer < depth;) layer = engine.advance(layer, depth);
-  return engine.outcome();
-}
-
 /// The first place where the engine's activations or outcome leave the oracle's, running layer by layer; or "".
 /// Deviations up to tolerance * (1 + magnitude) are rounding.
 inline std::string difference(const Truth& truth, const Case& c, const MakeEngine& make, const Passes& passes,
                               const EngineOptions& options, double tolerance) {
   const Plan plan = unreduced_plan(c.network, passes);
-  const auto engine = make(plan, options);
+  const auto engine = engine_by(make, plan, c.images, options);
   engine->load(c.images);
   for (Index layer = 0; layer < plan.depth(); ++layer) {
     const std::string where = "layer " + std::to_string(layer + 1);
@@ -217,11 +201,35 @@ inline std::string difference(const Truth& truth, const Case& c, const MakeEngin
   }
   for (const Outcome& outcome : {engine->outcome(), run_through(*engine, plan.depth())}) {
     if (outcome.categories != truth.outcome.categories) return "categories differ";
+    if (outcome.alive.size() != truth.outcome.alive.size()) return "the images alive are not counted";
     for (std::size_t layer = 0; layer < outcome.alive.size(); ++layer)
-      if (outcome.alive[layer] >= 0 && outcome.alive[layer] != truth.outcome.alive[layer])
+      if (outcome.alive[layer] != truth.outcome.alive[layer])
         return "layer " + std::to_string(layer + 1) + ": the number of images alive differs";
   }
   return "";
+}
+
+/// What became of the cases for one variant: what a variant refuses is counted and named, never passed over.
+struct BatteryCount {
+  int taken = 0;
+  std::vector<std::string> refused;  ///< case and reason
+};
+
+/// Calls check(case) for each case that the variant supports.
+inline BatteryCount run_battery(const Variant& variant, Precision precision, const std::vector<Case>& cases,
+                                const std::function<void(const Case&)>& check) {
+  BatteryCount count;
+  for (const Case& c : cases) {
+    const Support support =
+        support_of(variant, unreduced_plan(c.network), batch_info(c.images), {.precision = precision});
+    if (support.takes()) {
+      ++count.taken;
+      check(c);
+    } else {
+      count.refused.push_back(c.name + ": " + support.why_not);
+    }
+  }
+  return count;
 }
 
 }  // namespace spdnn::testing

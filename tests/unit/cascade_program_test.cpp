@@ -337,17 +337,23 @@ TEST(CascadeProgram, KeepsTheTermsOfEveryNeuronInOrder) {
 
 /// Both checks refuse the plan, naming `what`.
 void expect_refused(const Plan& plan, const std::string& what) {
-  for (const bool compiled : {false, true}) {
-    try {
-      if (compiled)
-        compile_cascade(plan);
-      else
-        check_cascade(plan);
-      ADD_FAILURE() << "not refused: " << what;
-    } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-    }
-  }
+  EXPECT_NE(reason_against_cascade(plan).find(what), std::string::npos) << reason_against_cascade(plan);
+  EXPECT_THROW(compile_cascade(plan), UsageError);
+}
+
+TEST(CascadeProgram, IsPreferredWhereItIsMadeFor) {
+  std::mt19937 random(5);
+  const auto preference = [&](Index width, const char* passes) {
+    Plan plan = plan_of({make_layer(8192, random_rows(width, 8192, 2, 2, random)),
+                         make_layer(width, random_rows(width, width, 2, 2, random))});
+    plan.passes = parse_passes(passes);
+    return cascade_preference(plan);
+  };
+  EXPECT_EQ(preference(2048, "dead,saturated"), Preference::preferred);
+  EXPECT_EQ(preference(1024, "dead"), Preference::preferred) << "so narrow a tail is no matter";
+  EXPECT_EQ(preference(1025, "dead"), Preference::last_resort) << "many images stay to the end";
+  EXPECT_EQ(preference(2049, "dead,saturated"), Preference::last_resort) << "not narrow";
+  EXPECT_EQ(preference(1024, "saturated"), Preference::last_resort) << "no image leaves";
 }
 
 TEST(CascadeProgram, TabulatesLayerOneWhereTwoCountsSayIt) {

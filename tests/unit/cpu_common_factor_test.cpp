@@ -40,7 +40,8 @@ ImageSet bits() {
 
 std::vector<std::vector<double>> trace(const Network& network, const ImageSet& images, Precision precision) {
   const Plan plan = testing::unreduced_plan(network);
-  const auto engine = find_variant("cpu_openmp").make(plan, {.precision = precision, .threads = 1});
+  const auto engine =
+      testing::engine_for(find_variant("cpu_openmp"), plan, images, {.precision = precision, .threads = 1});
   engine->load(images);
   std::vector<std::vector<double>> layers;
   for (Index k = 0; k < plan.depth(); ++k) {

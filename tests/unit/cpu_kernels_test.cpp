@@ -14,7 +14,8 @@ namespace {
 
 std::vector<double> activations_on(std::size_t instruction_set, const testing::Case& c, Precision precision) {
   const Plan plan = testing::unreduced_plan(c.network, parse_passes("dead,saturated,identical"));
-  const auto engine = make_cpu_openmp(plan, {.precision = precision, .threads = 1}, instruction_set);
+  const auto engine = testing::inspectable(
+      make_cpu_openmp(std::make_shared<const Plan>(plan), {.precision = precision, .threads = 1}, instruction_set));
   engine->load(c.images);
   testing::run_through(*engine, plan.depth());
   return engine->activations();
@@ -90,10 +91,10 @@ TEST(CpuKernels, EqualHashesAreNotTrusted) {
   for (int layer = 0; layer < 12; ++layer)  // nothing changes
     network.layers.push_back(testing::make_layer(2, {{{0, 1.0F}}, {{1, 1.0F}}}, 0));
   const Plan plan = testing::unreduced_plan(network, parse_passes("identical"));
-  const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
-  engine->load({testing::make_matrix(
-      2,
-      {{{0, rows[0][0]}, {1, rows[0][1]}}, {{0, rows[1][0]}, {1, rows[1][1]}}, {{0, rows[0][0]}, {1, rows[0][1]}}})});
+  const ImageSet images{testing::make_matrix(
+      2, {{{0, rows[0][0]}, {1, rows[0][1]}}, {{0, rows[1][0]}, {1, rows[1][1]}}, {{0, rows[0][0]}, {1, rows[0][1]}}})};
+  const auto engine = testing::engine_for(find_variant("cpu_openmp"), plan, images, {.threads = 1});
+  engine->load(images);
   EXPECT_EQ(testing::run_through(*engine, plan.depth()).identical, 1);  // the third is the first again
   EXPECT_EQ(engine->activations(),
             (std::vector<double>{rows[0][0], rows[0][1], rows[1][0], rows[1][1], rows[0][0], rows[0][1]}));
@@ -111,8 +112,9 @@ double sum_of(const std::vector<float>& values, float weight, bool uniform) {
   Network network = testing::network_of({testing::make_layer(terms, row, 0, uniform)});
   network.cap.reset();
   const Plan plan = testing::unreduced_plan(network);
-  const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
-  engine->load({testing::make_matrix(terms, image)});
+  const ImageSet images{testing::make_matrix(terms, image)};
+  const auto engine = testing::engine_for(find_variant("cpu_openmp"), plan, images, {.threads = 1});
+  engine->load(images);
   testing::run_through(*engine, 1);
   return engine->activations().front();
 }
@@ -145,7 +147,7 @@ TEST(CpuKernels, BitsOfVeryLongRowsAreAllCounted) {
       for (auto& image : lit) image.emplace_back(input, 1.0F);
     const ImageSet images{ImageSet{testing::make_matrix(kInputs, lit, true)}.to_bits()};
     const Plan plan = testing::unreduced_plan(network);
-    const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
+    const auto engine = testing::engine_for(find_variant("cpu_openmp"), plan, images, {.threads = 1});
     engine->load(images);
     testing::run_through(*engine, 1);
     EXPECT_EQ(engine->activations(), std::vector<double>(kImages, terms * 0x1p-6)) << terms << " terms";
@@ -158,8 +160,9 @@ TEST(CpuKernels, OverflowFollowsIeee) {
       2, {{{0, huge}, {1, huge}}, {{0, huge}, {1, huge}, {0, -huge}, {1, -huge}, {0, -huge}}}, 0)});
   network.cap.reset();
   const Plan plan = testing::unreduced_plan(network, parse_passes("dead"));
-  const auto engine = find_variant("cpu_openmp").make(plan, {.threads = 1});
-  engine->load({testing::make_matrix(2, {{{0, 1.0F}, {1, 1.0F}}})});
+  const ImageSet images{testing::make_matrix(2, {{{0, 1.0F}, {1, 1.0F}}})};
+  const auto engine = testing::engine_for(find_variant("cpu_openmp"), plan, images, {.threads = 1});
+  engine->load(images);
   EXPECT_EQ(testing::run_through(*engine, 1).categories, Categories{0});
   EXPECT_TRUE(std::isinf(engine->activations().front()));
 }

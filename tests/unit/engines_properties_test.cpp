@@ -21,7 +21,7 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
  public:
   static std::vector<Configuration> configurations() {
     std::vector<Configuration> all;
-    for (const Variant& variant : testing::general_variants())
+    for (const Variant& variant : variants())
       for (const Precision precision : variant.precisions) all.push_back({&variant, precision});
     return all;
   }
@@ -33,17 +33,20 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
     try {
+      const Support support = support_of(*configuration_.variant, plan(), batch_info(images_), options());
+      if (!support.takes()) GTEST_SKIP() << support.why_not;
       make(plan());
     } catch (const DeviceError& error) {
       GTEST_SKIP() << error.what();
     }
   }
-  std::unique_ptr<Engine> make(const Plan& plan, int threads = 2) const {
-    return configuration_.variant->make(plan, {.precision = configuration_.precision, .threads = threads});
+  EngineOptions options(int threads = 2) const { return {.precision = configuration_.precision, .threads = threads}; }
+  std::unique_ptr<InspectableEngine> make(const Plan& plan, int threads = 2) const {
+    return testing::engine_for(*configuration_.variant, plan, images_, options(threads));
   }
   RunResult run_batches(const Plan& plan, const ImageSet& images, Index batch) const {
     RunOptions options;
-    options.engine = {.precision = configuration_.precision, .threads = 2};
+    options.engine = this->options();
     options.batch = batch;
     options.trials = 2;
     return run(*configuration_.variant, plan, images, options);
@@ -61,7 +64,7 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
   ImageSet images_ = testing::bit_images(dice_, 1500, 64, 0.4);
 };
 
-std::vector<double> final_activations(Engine& engine, const ImageSet& images, Index depth) {
+std::vector<double> final_activations(InspectableEngine& engine, const ImageSet& images, Index depth) {
   engine.load(images);
   testing::run_through(engine, depth);
   return engine.activations();

@@ -7,6 +7,7 @@
 #include "inference/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
+#include "support/recording_engine.hpp"
 
 namespace spdnn {
 namespace {
@@ -21,32 +22,41 @@ RunOptions options_of(int trials, Index batch = 0) {
   return options;
 }
 
-/// Keeps images 0, 2, 4, ... of each batch; in the trials after the first, 1, 3, 5, ... where it is told to waver.
-class FakeEngine final : public Engine {
+/// Keeps images 0, 2, 4, ... of each batch; in the trials after the first, 1, 3, 5, ...
+class WaveringEngine final : public Engine {
  public:
-  explicit FakeEngine(bool wavers) : wavers_(wavers) {}
   void load(const ImageSet& images) override { images_ = images.images(); }
   void reset() override { ++trial_; }
   Index advance(Index /*first*/, Index until) override { return until; }
   Outcome outcome() override {
     Outcome outcome;
-    for (Index image = wavers_ && trial_ > 1 ? 1 : 0; image < images_; image += 2) outcome.categories.push_back(image);
-    outcome.alive.assign(1, -1);
+    for (Index image = trial_ > 1 ? 1 : 0; image < images_; image += 2) outcome.categories.push_back(image);
     return outcome;
   }
-  std::vector<double> activations() override { return {}; }
 
  private:
-  bool wavers_;
   Index images_ = 0;
   int trial_ = 0;
 };
 
-Variant fake_variant(std::size_t (*working_bytes)(const Plan&, const EngineOptions&, Index), bool wavers = false) {
-  Variant variant{"fake", Device::cpu, "for tests", {Precision::fp32}, nullptr, working_bytes};
-  variant.make = wavers
-      ? [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(true); }
-  : [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> { return std::make_unique<FakeEngine>(false); };
+/// Batches of up to `most` images take one byte, larger ones more than there is.
+template <Index most>
+Support fits_up_to(const Plan&, const BatchInfo& batch, const EngineOptions&) {
+  return {.working_bytes = batch.images <= most ? 1 : std::numeric_limits<std::size_t>::max() / 4};
+}
+
+Variant variant_with(Support (*support)(const Plan&, const BatchInfo&, const EngineOptions&)) {
+  Variant variant = testing::RecordingEngine::variant();
+  variant.support = support;
+  return variant;
+}
+
+template <class Made>
+Variant variant_of() {
+  Variant variant = testing::RecordingEngine::variant();
+  variant.make = [](std::shared_ptr<const Plan>, const BatchInfo&, const EngineOptions&) -> std::unique_ptr<Engine> {
+    return std::make_unique<Made>();
+  };
   return variant;
 }
 
@@ -60,31 +70,24 @@ struct Small {
 TEST(Run, BatchesAreEvenAndFitTheMemory) {
   const Small s;
   EXPECT_GT(memory_budget(Device::cpu, {}), std::size_t{1} << 20U);
-  const Variant four_fit = fake_variant([](const Plan&, const EngineOptions&, Index images) -> std::size_t {
-    return images <= 4 ? 1 : std::numeric_limits<std::size_t>::max();
-  });
-  const RunResult result = run(four_fit, s.plan, s.images, options_of(1));
+  const RunResult result = run(variant_with(fits_up_to<4>), s.plan, s.images, options_of(1));
   EXPECT_EQ(result.batch, 4U);  // 10 = 4 + 4 + 2
   EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 4, 6, 8}));
-  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});  // after the last layer, the categories
-
-  const Variant nine_fit = fake_variant([](const Plan&, const EngineOptions&, Index images) -> std::size_t {
-    return images <= 9 ? 1 : std::numeric_limits<std::size_t>::max();
-  });
-  EXPECT_EQ(run(nine_fit, s.plan, s.images, options_of(1)).batch, 5U);  // two rounds in either case
-
-  const Variant none_fits = fake_variant([](const Plan&, const EngineOptions&, Index) -> std::size_t {
-    return std::numeric_limits<std::size_t>::max() / 4;
-  });
-  EXPECT_THROW(run(none_fits, s.plan, s.images, options_of(1)), DeviceError);
+  EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});
+  EXPECT_EQ(run(variant_with(fits_up_to<9>), s.plan, s.images, options_of(1)).batch, 5U);  // two rounds in either case
+  EXPECT_THROW(run(variant_with(fits_up_to<0>), s.plan, s.images, options_of(1)), DeviceError);
 }
 
 TEST(Run, TrialsMustAgree) {
   const Small s;
-  const auto no_bytes = [](const Plan&, const EngineOptions&, Index) -> std::size_t { return 0; };
-  EXPECT_EQ(run(fake_variant(no_bytes), s.plan, s.images, options_of(3)).infer_seconds.size(), 3U);
-  EXPECT_NO_THROW(run(fake_variant(no_bytes, true), s.plan, s.images, options_of(1)));
-  EXPECT_THROW(run(fake_variant(no_bytes, true), s.plan, s.images, options_of(2)), std::logic_error);
+  EXPECT_EQ(run(testing::RecordingEngine::variant(), s.plan, s.images, options_of(3)).infer_seconds.size(), 3U);
+  EXPECT_NO_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(1)));
+  EXPECT_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(2)), std::logic_error);
+}
+
+TEST(Run, WhatAnEngineDoesNotCountIsNotToldOfAnyBatch) {
+  const Small s;
+  EXPECT_TRUE(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(1, 4)).outcome.alive.empty());
 }
 
 TEST(Run, RefusesWhatDoesNotFit) {
@@ -179,10 +182,10 @@ TEST(Run, ABatchOfAMergedPlanHasRoomForTheImagesThatAreRunAgain) {
   const Small s;
   Plan merged = s.plan;
   merged.fallback = Fallback{{}, std::make_shared<const Plan>(s.plan)};
-  const auto engine_bytes = [](const Plan& plan, const EngineOptions&, Index images) -> std::size_t {
-    return plan.fallback || images <= 4 ? 1 : std::numeric_limits<std::size_t>::max() / 4;
+  const auto room_for_four = [](const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+    return plan.fallback ? Support{.working_bytes = 1} : fits_up_to<4>(plan, batch, options);
   };
-  EXPECT_EQ(automatic_batch(fake_variant(engine_bytes), merged, {}, 10), 4U);
+  EXPECT_EQ(automatic_batch(variant_with(room_for_four), merged, {10, true, true}, {}), 4U);
 }
 
 /// Takes its time over a layer, and knows how much that was.
@@ -198,7 +201,6 @@ class SlowEngine final : public Engine {
     return until;
   }
   Outcome outcome() override { return {.categories = {}, .alive = {images_}, .borderline = {}}; }
-  std::vector<double> activations() override { return {}; }
 
  private:
   Index images_ = 0;
@@ -206,12 +208,8 @@ class SlowEngine final : public Engine {
 
 TEST(Run, TheTimesOfAllBatchesAddUp) {
   const Small s;
-  Variant slow = fake_variant([](const Plan&, const EngineOptions&, Index) -> std::size_t { return 0; });
-  slow.make = [](const Plan&, const EngineOptions&) -> std::unique_ptr<Engine> {
-    return std::make_unique<SlowEngine>();
-  };
   SlowEngine::seconds = 0;
-  const RunResult result = run(slow, s.plan, s.images, options_of(2, 3));
+  const RunResult result = run(variant_of<SlowEngine>(), s.plan, s.images, options_of(2, 3));
   EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{10});
   ASSERT_EQ(result.infer_seconds.size(), 2U);
   EXPECT_GE(result.infer_seconds[0] + result.infer_seconds[1], SlowEngine::seconds);

@@ -61,58 +61,69 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   Variant fast = oracle;
   fast.name = "fast";
   fast.description = "quick";
-  EXPECT_EQ(choose_variant(plan, {10}, std::vector{oracle, fast}).name, "fast");
-  const VariantChoice only = choose_variant(plan, {10}, std::vector{oracle});
+  fast.support = [](const Plan&, const BatchInfo&, const EngineOptions&) { return Support{}; };
+  EXPECT_EQ(choose_variant(plan, {10}, {}, std::vector{oracle, fast}).name, "fast");
+  const VariantChoice only = choose_variant(plan, {10}, {}, std::vector{oracle});
   EXPECT_EQ(only.name, "cpu_reference");
   EXPECT_EQ(only.why,
             "the only engine usable here: 2 layers up to 4 neurons wide, 10 images, 60 % of 10 edges left to compute");
-  EXPECT_THROW(choose_variant(plan, {10}, {}), UsageError);
+  EXPECT_THROW(choose_variant(plan, {10}, {}, {}), UsageError);
   const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
   ASSERT_TRUE(merged.passes.merge);
-  EXPECT_THROW(choose_variant(merged, {10}, std::vector{oracle}), UsageError);
+  EXPECT_THROW(choose_variant(merged, {10}, {}, std::vector{oracle}), UsageError);
 }
 
-/// 64 inputs, and layers of 8 neurons.
-Plan narrow_plan(const char* passes) {
-  Network network;
-  for (const Index inputs : {64U, 8U}) {
-    Layer layer;
-    layer.weights.rows = 8;
-    layer.weights.cols = inputs;
-    layer.weights.offsets = Array<Offset>(std::vector<Offset>{0, 1, 2, 3, 4, 5, 6, 7, 8});
-    layer.weights.indices = Array<Index>(std::vector<Index>{0, 1, 2, 3, 4, 5, 6, 7});
-    network.layers.push_back(layer);
-  }
-  return make_plan(network, parse_passes(passes));
+/// A variant that says this of every plan.
+template <class Says>
+Variant variant_that(std::string_view name, Says) {
+  Variant variant = find_variant("cpu_reference");
+  variant.name = name;
+  variant.precisions = {Precision::fp32, Precision::fp16};
+  variant.support = [](const Plan&, const BatchInfo& batch, const EngineOptions& options) {
+    return Says()(batch, options);
+  };
+  return variant;
 }
 
-TEST(Choose, TheNarrowEngineWhereItIsMadeFor) {
-  Variant narrow = find_variant("cpu_reference");
-  narrow.name = "cascade";
-  Variant wide = narrow;
-  wide.name = "resident";
-  const std::vector both{narrow, wide};
-  EXPECT_EQ(choose_variant(narrow_plan("dead,saturated"), {10}, both).name, "cascade");
-  EXPECT_EQ(choose_variant(narrow_plan("dead"), {10}, both).name, "cascade") << "so narrow a tail is no matter";
-  EXPECT_EQ(choose_variant(narrow_plan("none"), {10}, both).name, "resident") << "no image leaves";
-  EXPECT_EQ(choose_variant(narrow_plan("dead,saturated"), {10, false}, both).name, "resident") << "values";
-  EXPECT_EQ(choose_variant(make_plan(small_network(), parse_passes("dead")), {10}, both).name, "resident")
-      << "not narrow";
+TEST(Choose, ThePreferredOneBeforeTheFirst) {
+  const Plan plan = make_plan(small_network(), {});
+  const Variant last = variant_that(
+      "last", [](const BatchInfo&, const EngineOptions&) { return Support{.preference = Preference::last_resort}; });
+  const Variant second = variant_that("second", [](const BatchInfo& batch, const EngineOptions&) {
+    return Support{.why_not = batch.binary ? "" : "second: values"};
+  });
+  const Variant third = variant_that("third", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
+  const std::vector all{last, second, third};
+  EXPECT_EQ(choose_variant(plan, {10, true, true}, {}, all).name, "second");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, all).name, "third");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, std::vector{last, second}).name, "last");
 }
 
 TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
-  Variant blind = find_variant("cpu_reference");
-  blind.name = "blind";
-  blind.working_bytes = [](const Plan&, const EngineOptions& options, Index) -> std::size_t {
-    require_no_overflow(options, "blind");
-    return 0;
-  };
-  Variant watchful = find_variant("cpu_reference");
-  watchful.name = "watchful";
+  const Variant blind = variant_that("blind", [](const BatchInfo&, const EngineOptions& options) {
+    return Support{.why_not = reason_not_to_watch(options, "blind")};
+  });
+  const Variant watchful = variant_that("watchful", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
   const std::vector both{blind, watchful};
   const Plan plan = make_plan(small_network(), {});
-  EXPECT_EQ(choose_variant(plan, {.images = 10}, both).name, "blind");
-  EXPECT_EQ(choose_variant(plan, {.images = 10, .may_overflow = true}, both).name, "watchful");
+  EXPECT_EQ(choose_variant(plan, {10}, {}, both).name, "blind");
+  EXPECT_EQ(choose_variant(plan, {10}, {.may_overflow = true}, both).name, "watchful");
+}
+
+TEST(Choose, TheOptionsReachEveryEngine) {
+  const Variant halves = variant_that("halves", [](const BatchInfo&, const EngineOptions& options) {
+    return Support{.why_not = options.precision == Precision::fp16 ? "halves: no cap" : ""};
+  });
+  const Plan plan = make_plan(small_network(), {});
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp32}, std::vector{halves}).name, "halves");
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp64}, std::vector{halves}).name, "halves")
+      << "asked for a precision of its own";
+  try {
+    choose_variant(plan, {10}, {.precision = Precision::fp16}, std::vector{halves});
+    ADD_FAILURE() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "halves: no cap");
+  }
 }
 
 }  // namespace

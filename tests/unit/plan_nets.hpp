@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "support/engines.hpp"
 
 namespace spdnn::plan_tests {
 
@@ -88,7 +88,7 @@ struct Trace {
 };
 
 inline Trace run_trace(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images) {
-  const auto engine = variant.make(plan, {.precision = precision, .threads = 1});
+  const auto engine = testing::engine_for(variant, plan, images, {.precision = precision, .threads = 1});
   engine->load(images);
   Trace trace;
   for (Index k = 0; k < plan.depth(); ++k) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/planner.hpp"
-#include "spdnn/engine.hpp"
+#include "support/engines.hpp"
 
 namespace spdnn {
 namespace {
@@ -28,10 +28,9 @@ class VariedNetworkTest : public ::testing::TestWithParam<Kind> {
 
 std::vector<double> run(const char* variant, const Plan& plan, const ImageSet& images) {
   const Variant& found = find_variant(variant);
-  const auto engine = found.make(plan, {found.precisions.front(), 2});
+  const auto engine = testing::engine_for(found, plan, images, {found.precisions.front(), 2});
   engine->load(images);
-  for (Index layer = 0; layer < plan.depth();) layer = engine->advance(layer, plan.depth());
-  engine->outcome();
+  testing::run_through(*engine, plan.depth());
   return engine->activations();
 }
 

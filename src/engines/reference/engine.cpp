@@ -1,33 +1,26 @@
 // cpu_reference: the oracle. fp64, one image row at a time, terms added in the order in which the plan gives them,
 // which without `merge` is the order of the given network. Never optimised: plain loops, parallel over images only.
 
-#include "spdnn/engine.hpp"
+#include "engines/reference/engine.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
 
-void refuse_merged(const Plan& plan) {
-  if (plan.passes.merge)
-    throw UsageError("cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any");
-}
-
-class ReferenceEngine final : public Engine {
+class ReferenceEngine final : public InspectableEngine {
  public:
-  ReferenceEngine(const Plan& plan, const EngineOptions& options)
-      : plan_(plan), threads_(host_threads(options.threads)) {
-    refuse_merged(plan);
-  }
+  ReferenceEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
+      : shared_plan_(std::move(plan)), plan_(*shared_plan_), threads_(host_threads(options.threads)) {}
 
   void load(const ImageSet& images) override {
     images_ = images.to_csr();
@@ -150,6 +143,7 @@ class ReferenceEngine final : public Engine {
     }
   }
 
+  const std::shared_ptr<const Plan> shared_plan_;
   const Plan& plan_;
   int threads_;
   CsrMatrix images_;
@@ -162,15 +156,19 @@ class ReferenceEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_reference(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<ReferenceEngine>(plan, options);
-}
-
-std::size_t working_bytes_cpu_reference(const Plan& plan, const EngineOptions& options, Index images) {
-  refuse_merged(plan);
+Support support_cpu_reference(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  if (plan.passes.merge)
+    return {.why_not = "cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any"};
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
-  return std::size_t{images} * (row_bytes + sizeof(ImageState) + sizeof(Index)) + threads * row_bytes;
+  return {.preference = Preference::last_resort,
+          .working_bytes =
+              std::size_t{batch.images} * (row_bytes + sizeof(ImageState) + sizeof(Index)) + threads * row_bytes};
+}
+
+std::unique_ptr<Engine> make_cpu_reference(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                           const EngineOptions& options) {
+  return std::make_unique<ReferenceEngine>(std::move(plan), options);
 }
 
 }  // namespace spdnn

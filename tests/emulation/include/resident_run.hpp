@@ -129,7 +129,7 @@ void check(const Plan& plan, const ImageSet& images, Index least_layers, bool by
   SCOPED_TRACE(::testing::Message() << plan.max_width() << " neurons, tiles of " << C::kImages << " images, "
                                     << C::kThreads << " threads, uneven " << C::kUneven << ", least phase "
                                     << least_layers << (by_layer ? ", by layer" : ", whole"));
-  const auto reference = find_variant("cpu_reference").make(plan, {.precision = Precision::fp64});
+  const auto reference = testing::oracle_engine(plan);
   reference->load(images);
   reference->reset();
   Run<C> run(plan, images, least_layers);

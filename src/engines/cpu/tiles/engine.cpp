@@ -43,15 +43,16 @@ std::size_t slot_count(Index images, int threads) {
 }
 
 template <class T>
-class OpenmpEngine final : public Engine {
+class OpenmpEngine final : public InspectableEngine {
  public:
-  OpenmpEngine(const Plan& plan, const EngineOptions& options, const Kernels<T>& kernels)
-      : shared_{.plan = plan, .kernels = kernels, .inputs = {}, .store = {}, .states = {}, .multiply_once = {}},
+  OpenmpEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, const Kernels<T>& kernels)
+      : plan_(std::move(plan)),
+        shared_{.plan = *plan_, .kernels = kernels, .inputs = {}, .store = {}, .states = {}, .multiply_once = {}},
         threads_(host_threads(options.threads)),
         may_overflow_(options.may_overflow) {
-    shared_.store.stride = std::size_t{plan.max_outputs()} * kLanes<T>;
+    shared_.store.stride = std::size_t{plan_->max_outputs()} * kLanes<T>;
     for (int thread = 0; thread < threads_; ++thread)
-      runners_.push_back(std::make_unique<TileRunner<T>>(shared_, compaction_point_count(plan)));
+      runners_.push_back(std::make_unique<TileRunner<T>>(shared_, compaction_point_count(*plan_)));
   }
 
   void load(const ImageSet& images) override {
@@ -173,6 +174,7 @@ class OpenmpEngine final : public Engine {
     });
   }
 
+  const std::shared_ptr<const Plan> plan_;
   Shared<T> shared_;
   int threads_;
   bool may_overflow_;
@@ -181,8 +183,9 @@ class OpenmpEngine final : public Engine {
 };
 
 template <class T>
-std::unique_ptr<Engine> make(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
-  return std::make_unique<OpenmpEngine<T>>(plan, options, *available_kernels<T>().at(instruction_set));
+std::unique_ptr<Engine> make(std::shared_ptr<const Plan> plan, const EngineOptions& options,
+                             std::size_t instruction_set) {
+  return std::make_unique<OpenmpEngine<T>>(std::move(plan), options, *available_kernels<T>().at(instruction_set));
 }
 
 template <class T>
@@ -196,18 +199,20 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options, std::size_t instruction_set) {
-  if (options.precision == Precision::fp64) return make<double>(plan, options, instruction_set);
-  return make<float>(plan, options, instruction_set);
+std::unique_ptr<Engine> make_cpu_openmp(std::shared_ptr<const Plan> plan, const EngineOptions& options,
+                                        std::size_t instruction_set) {
+  if (options.precision == Precision::fp64) return make<double>(std::move(plan), options, instruction_set);
+  return make<float>(std::move(plan), options, instruction_set);
 }
 
-std::unique_ptr<Engine> make_cpu_openmp(const Plan& plan, const EngineOptions& options) {
-  return make_cpu_openmp(plan, options, 0);
+Support support_cpu_openmp(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  return {.working_bytes = options.precision == Precision::fp64 ? working_bytes<double>(plan, options, batch.images)
+                                                                : working_bytes<float>(plan, options, batch.images)};
 }
 
-std::size_t working_bytes_cpu_openmp(const Plan& plan, const EngineOptions& options, Index images) {
-  return options.precision == Precision::fp64 ? working_bytes<double>(plan, options, images)
-                                              : working_bytes<float>(plan, options, images);
+std::unique_ptr<Engine> make_cpu_openmp(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                        const EngineOptions& options) {
+  return make_cpu_openmp(std::move(plan), options, 0);
 }
 
 }  // namespace spdnn

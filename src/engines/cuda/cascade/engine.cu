@@ -45,13 +45,12 @@ struct SurvivorBuffers {
   Survivors view() const { return {.rows = rows.data(), .stride = stride, .images = images.data(), .count = nullptr}; }
 };
 
-SharedLayout shared_layout_for(const Plan& plan, const cudaDeviceProp& device) {
+/// What this device lacks for the plan: a sentence, or nothing.
+std::string reason_against_device(const Plan& plan, const cudaDeviceProp& device) {
   const Index width = plan.max_outputs();
-  const SharedLayout layout = cascade::divide_shared_memory(width, device.sharedMemPerBlockOptin);
-  if (layout.regions == 0)
-    throw UsageError("cascade: a layer of " + std::to_string(width) +
-                     " neurons does not fit this device's shared memory; spmm_rows takes any");
-  return layout;
+  if (cascade::divide_shared_memory(width, device.sharedMemPerBlockOptin).regions > 0) return {};
+  return "cascade: a layer of " + std::to_string(width) +
+         " neurons does not fit this device's shared memory; spmm_rows takes any";
 }
 
 /// For all engines of the process; the carve-out is a hint.
@@ -65,21 +64,13 @@ void allow_shared_memory(Kernel kernel, std::size_t bytes, const cudaDeviceProp&
                              static_cast<int>((100 * needed + all - 1) / all)));
 }
 
-BitMatrix as_bits(const ImageSet& images) {
-  const CsrMatrix& sparse = images.sparse();
-  const auto is_one = [](float value) { return value == 1.0F; };
-  if (sparse.uniform() ? !is_one(sparse.value) : !std::all_of(sparse.values.begin(), sparse.values.end(), is_one))
-    throw UsageError("cascade: images of other values than 0 and 1; resident takes any");
-  return images.to_bits();
-}
-
-class CascadeEngine final : public Engine {
+class CascadeEngine final : public InspectableEngine {
  public:
-  CascadeEngine(Plan plan, const EngineOptions& options) : plan_(std::move(plan)), stream_(stream_on(options)) {
-    require_no_overflow(options, "cascade");
+  CascadeEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
+      : shared_plan_(std::move(plan)), stream_(stream_on(options)) {
     const CascadeProgram compiled = compile_cascade(plan_);
     const cudaDeviceProp& device = device_properties(options.device);
-    const SharedLayout layout = shared_layout_for(plan_, device);
+    const SharedLayout layout = cascade::divide_shared_memory(plan_.max_outputs(), device.sharedMemPerBlockOptin);
     shared_bytes_ = layout.bytes();
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
     early_starts_ = device.major >= 9;
@@ -97,7 +88,7 @@ class CascadeEngine final : public Engine {
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
-    images_.load(images.is_bits() ? images : ImageSet{as_bits(images)}, stream_);
+    images_.load(images.is_bits() ? images : ImageSet{images.to_bits()}, stream_);
     counts_.reserve(images_.images() * count_stride(), stream_);
     if (second_ < plan_.depth()) {
       between_.reserve(images_.images(), row_stride_, stream_);
@@ -208,7 +199,8 @@ class CascadeEngine final : public Engine {
     check(cudaGraphUpload(whole_run_, stream_));
   }
 
-  const Plan plan_;
+  const std::shared_ptr<const Plan> shared_plan_;
+  const Plan& plan_ = *shared_plan_;
   Stream stream_;
   std::optional<cascade::UploadedProgram> program_;
   std::size_t shared_bytes_ = 0;
@@ -233,20 +225,25 @@ class CascadeEngine final : public Engine {
 
 namespace spdnn {
 
-std::unique_ptr<Engine> make_cascade(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<cuda::CascadeEngine>(plan, options);
-}
-
-std::size_t working_bytes_cascade(const Plan& plan, const EngineOptions& options, Index images) {
-  check_cascade(plan);
-  require_no_overflow(options, "cascade");
-  if (cuda::cuda_available(nullptr, options.device))
-    (void)cuda::shared_layout_for(plan, cuda::device_properties(options.device));
+Support support_cascade(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  std::string why_not = reason_against_cascade(plan);
+  if (why_not.empty() && !batch.binary) why_not = "cascade: images of other values than 0 and 1; resident takes any";
+  if (why_not.empty()) why_not = reason_not_to_watch(options, "cascade");
+  if (why_not.empty() && cuda::cuda_available(nullptr, options.device))
+    why_not = cuda::reason_against_device(plan, cuda::device_properties(options.device));
+  if (!why_not.empty()) return {.why_not = std::move(why_not)};
+  const Index images = batch.images;
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
   const std::size_t survivors =
       std::size_t{images} * (sizeof(float) * (std::size_t{plan.max_outputs()} + 4) + sizeof(Index));
-  return counts + survivors + cuda::DuplicateBuffers::device_bytes(plan, images, 1) +
-         cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan);
+  return {.preference = cascade_preference(plan),
+          .working_bytes = counts + survivors + cuda::DuplicateBuffers::device_bytes(plan, images, 1) +
+                           cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan)};
+}
+
+std::unique_ptr<Engine> make_cascade(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                     const EngineOptions& options) {
+  return std::make_unique<cuda::CascadeEngine>(std::move(plan), options);
 }
 
 }  // namespace spdnn

@@ -181,24 +181,32 @@ bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
 
 }  // namespace
 
-void check_cascade(const Plan& plan) {
-  if (plan.depth() == 0) throw UsageError("cascade: a network without layers");
-  if (plan.passes.merge)
-    throw UsageError("cascade: a merged plan has weights of its own for each edge; resident takes any");
+std::string reason_against_cascade(const Plan& plan) {
+  if (plan.depth() == 0) return "cascade: a network without layers";
+  if (plan.passes.merge) return "cascade: a merged plan has weights of its own for each edge; resident takes any";
   for (Index k = 0; k < plan.depth(); ++k) {
     const Layer& layer = plan.layers[k];
     if (!layer.weights.uniform())
-      throw UsageError(
-          fmt::format("cascade: layer {} has weights of its own for each edge; resident takes any", k + 1));
+      return fmt::format("cascade: layer {} has weights of its own for each edge; resident takes any", k + 1);
     if (layer.outputs() > kCascadeWidth)
-      throw UsageError(fmt::format("cascade: layer {} has {} neurons to compute, more than {}; spmm_rows takes any",
-                                   k + 1, layer.outputs(), kCascadeWidth));
+      return fmt::format("cascade: layer {} has {} neurons to compute, more than {}; spmm_rows takes any", k + 1,
+                         layer.outputs(), kCascadeWidth);
   }
   const CsrMatrix& weights = plan.layers.front().weights;
   for (Index row = 0; row < weights.rows; ++row)
     if (weights.degree(row) > kMostCounted)
-      throw UsageError(fmt::format("cascade: neuron {} of layer 1 has {} terms, more than {}; resident takes any",
-                                   row + 1, weights.degree(row), kMostCounted));
+      return fmt::format("cascade: neuron {} of layer 1 has {} terms, more than {}; resident takes any", row + 1,
+                         weights.degree(row), kMostCounted);
+  return {};
+}
+
+Preference cascade_preference(const Plan& plan) {
+  constexpr Index kNarrowed = 4;       // times narrower than the inputs at least
+  constexpr Index kNarrowTail = 1024;  // neurons
+  const Index width = plan.max_outputs();
+  const bool suits =
+      plan.passes.dead && Offset{width} * kNarrowed <= plan.inputs() && (plan.passes.saturated || width <= kNarrowTail);
+  return suits ? Preference::preferred : Preference::last_resort;
 }
 
 std::size_t most_cascade_bytes(const Plan& plan) {
@@ -213,7 +221,7 @@ std::size_t most_cascade_bytes(const Plan& plan) {
 }
 
 CascadeProgram compile_cascade(const Plan& plan) {
-  check_cascade(plan);
+  if (const std::string reason = reason_against_cascade(plan); !reason.empty()) throw UsageError(reason);
   CascadeProgram program;
   program.first = count_classes(plan.layers.front().weights);
   std::vector<CompiledLayer> compiled(plan.depth());

@@ -3,9 +3,10 @@
 // A plan compiled for `cascade`, on the host: what its kernels read of the layers.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "spdnn/plan.hpp"
+#include "spdnn/engine.hpp"
 
 namespace spdnn {
 
@@ -79,8 +80,11 @@ struct CascadeProgram {
 /// in a layer, more than kMostCounted terms in layer 0, a layer wider than kCascadeWidth. O(edges), parallel over
 /// layers.
 CascadeProgram compile_cascade(const Plan& plan);
-/// The checks alone.
-void check_cascade(const Plan& plan);
+/// Why the engine does not take a plan, besides what a device lacks; empty where it does.
+std::string reason_against_cascade(const Plan& plan);
+/// Made for layers that twins have narrowed and for images that leave: elsewhere others are faster. Without the pass
+/// `saturated` many images stay to the end, which it runs as fast as others up to some width only.
+Preference cascade_preference(const Plan& plan);
 /// The most bytes that the program takes. O(neurons).
 std::size_t most_cascade_bytes(const Plan& plan);
 

@@ -75,14 +75,15 @@ std::unique_ptr<DenseProduct> make_product(const Plan& plan, cudaStream_t stream
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cublas_dense(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<DenseEngine>(plan, options, LayerFormat{}, make_product);
+Support support_cublas_dense(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  constexpr std::size_t kLibraryWorkspace = std::size_t{64} << 20U;
+  return {.working_bytes = DenseEngine::device_bytes(plan, LayerFormat{}, options, batch.images) +
+                           dense_size(plan) * sizeof(float) + kLibraryWorkspace};
 }
 
-std::size_t working_bytes_cublas_dense(const Plan& plan, const EngineOptions& options, Index images) {
-  constexpr std::size_t kLibraryWorkspace = std::size_t{64} << 20U;
-  return DenseEngine::device_bytes(plan, LayerFormat{}, options, images) + dense_size(plan) * sizeof(float) +
-         kLibraryWorkspace;
+std::unique_ptr<Engine> make_cublas_dense(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                          const EngineOptions& options) {
+  return std::make_unique<DenseEngine>(*plan, options, LayerFormat{}, make_product);
 }
 
 }  // namespace spdnn

@@ -138,15 +138,17 @@ std::unique_ptr<DenseProduct> make_product(const Plan&, cudaStream_t stream) {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_cusparse_spmm(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<DenseEngine>(with_distinct_inputs(plan, "cusparse_spmm"), options, kFormat, make_product);
-}
-
-std::size_t working_bytes_cusparse_spmm(const Plan& plan, const EngineOptions& options, Index images) {
-  // cuSPARSE's workspace splits the edges among blocks: a few bytes an edge of one layer.
+Support support_cusparse_spmm(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  // cuSPARSE's workspace splits the edges among blocks: a few bytes per edge of one layer.
   std::size_t edges = 0;
   for (const Layer& layer : plan.layers) edges = std::max<std::size_t>(edges, layer.weights.entries());
-  return DenseEngine::device_bytes(plan, kFormat, options, images) + 16 * edges;
+  return {.why_not = reason_against_library(plan, "cusparse_spmm"),
+          .working_bytes = DenseEngine::device_bytes(plan, kFormat, options, batch.images) + 16 * edges};
+}
+
+std::unique_ptr<Engine> make_cusparse_spmm(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                           const EngineOptions& options) {
+  return std::make_unique<DenseEngine>(with_distinct_inputs(*plan), options, kFormat, make_product);
 }
 
 }  // namespace spdnn

@@ -28,7 +28,7 @@ class DenseProduct {
 /// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are retired on the
 /// device; when more than a sixteenth of the rows are retired the rest move together, for which the host reads one
 /// number per layer (the libraries take the number of images from the host). Without these passes nothing is read back.
-class DenseEngine final : public Engine {
+class DenseEngine final : public InspectableEngine {
  public:
   using MakeProduct = std::unique_ptr<DenseProduct> (*)(const Plan& plan, cudaStream_t stream);
   DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make);

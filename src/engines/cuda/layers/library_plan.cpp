@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -51,13 +50,17 @@ CsrMatrix with_distinct_columns(const CsrMatrix& matrix) {
   return make_csr(matrix.rows, matrix.cols, std::move(offsets), std::move(indices), std::move(values));
 }
 
-Plan with_distinct_inputs(const Plan& plan, std::string_view variant) {
+std::string reason_against_library(const Plan& plan, std::string_view variant) {
+  for (Index k = 0; k < plan.depth(); ++k)
+    if (const Offset edges = plan.layers[k].weights.entries(); edges > kMaxIndex)
+      return fmt::format("{}: layer {} has {} edges; expected at most {}", variant, k + 1, edges, kMaxIndex);
+  return {};
+}
+
+Plan with_distinct_inputs(const Plan& plan) {
   Plan result = plan;
   parallel_for(result.layers.size(), [&](std::size_t k) {
     Layer& layer = result.layers[k];
-    if (layer.weights.entries() > kMaxIndex)
-      throw UsageError(fmt::format("{}: layer {} has {} edges; expected at most {}", variant, k + 1,
-                                   layer.weights.entries(), kMaxIndex));
     layer.weights = with_distinct_columns(layer.weights);
   });
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "spdnn/plan.hpp"
@@ -9,9 +10,12 @@ namespace spdnn {
 /// Plans as the vendor's libraries need them. They add in an order of their own, so terms need not stay in the given
 /// one: activations differ from the given network's in the last bits whether or not rows are rewritten here.
 
+/// Why `variant`, whose library counts edges in 32 bits, refuses a plan; empty where it does not.
+std::string reason_against_library(const Plan& plan, std::string_view variant);
+
 /// Every row's inputs ascend strictly: repeated ones (of `twins`) are added up. Layers that are so already share their
-/// storage. UsageError, naming `variant`, where a layer has more edges than the libraries' 32-bit indices count.
-Plan with_distinct_inputs(const Plan& plan, std::string_view variant);
+/// storage.
+Plan with_distinct_inputs(const Plan& plan);
 
 /// The same plan with each layer's weights transposed: row i lists the outputs that input i feeds.
 Plan by_input(Plan plan);

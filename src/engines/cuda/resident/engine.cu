@@ -33,9 +33,9 @@ using resident::LaunchWindow;
 using resident::row_stride;
 using resident::Shapes;
 
-UsageError too_wide(const Plan& plan, const std::string& what) {
-  return UsageError("resident: " + what + " of " + std::to_string(plan.max_width()) +
-                    " neurons does not fit shared memory; spmm_rows takes any");
+std::string too_wide(const Plan& plan, const std::string& what) {
+  return "resident: " + what + " of " + std::to_string(plan.max_width()) +
+         " neurons does not fit shared memory; spmm_rows takes any";
 }
 
 constexpr double kLargestHalf = 65504;
@@ -43,12 +43,12 @@ constexpr double kLargestHalf = 65504;
 /// With fp16 storage. A cap that a half holds exactly makes sure that no activation overflows, and that a row at the
 /// cap is stored as such: its sums are the fp32 sums of the certificate from which on saturated images are retired,
 /// whose proof is for the cap as it is. Rows of zeros are stored as zeros. Biases are fp32.
-void check_storage(const Plan& plan, Precision precision) {
-  if (precision != Precision::fp16) return;
-  if (plan.passes.merge)
-    throw UsageError("resident: the error bounds of merge do not hold for fp16; leave one of the two out");
+std::string reason_against_storage(const Plan& plan, Precision precision) {
+  if (precision != Precision::fp16) return {};
+  if (plan.passes.merge) return "resident: the error bounds of merge do not hold for fp16; leave one of the two out";
   if (!plan.cap || *plan.cap > kLargestHalf || __half2float(__double2half(*plan.cap)) != *plan.cap)
-    throw UsageError("resident: fp16 needs a cap of at most 65504 that half precision holds exactly");
+    return "resident: fp16 needs a cap of at most 65504 that half precision holds exactly";
+  return {};
 }
 
 void check_storage(const ImageSet& images, Precision precision) {
@@ -59,32 +59,31 @@ void check_storage(const ImageSet& images, Precision precision) {
   if (!fit) throw UsageError("resident: the images have values beyond 65504, which fp16 does not hold");
 }
 
-class ResidentEngine final : public Engine {
+class ResidentEngine final : public InspectableEngine {
  public:
   /// `forced`: the one shape to take, whatever fits best; null where that is to be found out.
-  ResidentEngine(Plan plan, const EngineOptions& options, const Instance* forced)
-      : plan_(std::move(plan)),
+  ResidentEngine(std::shared_ptr<const Plan> plan, const BatchInfo& batch, const EngineOptions& options,
+                 const Instance* forced)
+      : shared_plan_(std::move(plan)),
         device_(options.device),
         precision_(options.precision),
         forced_(forced),
         stream_(stream_on(options)) {
-    if (plan_.depth() == 0) throw UsageError("resident: a network without layers");
-    require_no_overflow(options, "resident");
-    check_storage(plan_, precision_);
-    if (pick(true) == nullptr && pick(false) == nullptr) throw too_wide(plan_, "a layer");
     const cudaDeviceProp& device = device_properties(device_);
     int clock_khz = 0;
     check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
     shared_rate_ = 128.0 * device.multiProcessorCount * 1e3 * clock_khz;
-    prepare(pick(true) != nullptr);
+    from_bits_ = batch.bits && pick(true) != nullptr;
+    prepare();
   }
   ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
     check_storage(images, precision_);
-    const bool bits = images.is_bits() && pick(true) != nullptr;
-    if (bits != from_bits_) prepare(bits);
-    images_.load(images.is_bits() && !bits ? ImageSet{images.to_csr()} : images, stream_);
+    if (images.is_bits() == from_bits_)
+      images_.load(images, stream_);
+    else
+      images_.load(from_bits_ ? ImageSet{images.to_bits()} : ImageSet{images.to_csr()}, stream_);
     const Index smallest = small_ ? small_->tile().images : large_->tile().images;
     const std::size_t tiles = std::size_t{images_.images()} / smallest + 1;
     const std::size_t rows = (std::size_t{images_.images()} + kWarp) * row_stride(plan_);
@@ -120,7 +119,7 @@ class ResidentEngine final : public Engine {
     outcome.borderline = state_.borderline();
     add_layer_counts(state_.counts(), plan_.depth(), plan_.depth(), outcome);
     // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
-    if (plan_.passes.merge) outcome.alive.assign(plan_.depth(), -1);
+    if (plan_.passes.merge) outcome.alive.clear();
     return outcome;
   }
 
@@ -187,18 +186,15 @@ class ResidentEngine final : public Engine {
     check(cudaGraphUpload(whole_run_, stream_));
   }
 
-  void prepare(bool from_bits) {
-    const Instance* large = pick(from_bits);
-    if (large == nullptr) throw too_wide(plan_, "a layer, or the images, which are not bits,");
+  void prepare() {
+    const Instance* large = pick(from_bits_);
+    if (large == nullptr) throw UsageError(too_wide(plan_, "a layer, or the images, which are not bits,"));
     const cudaDeviceProp& device = device_properties(device_);
-    small_.reset();
-    large_.reset();
-    large_.emplace(plan_, *large, from_bits, device, stream_);
-    from_bits_ = from_bits;
+    large_.emplace(plan_, *large, from_bits_, device, stream_);
     if (forced_ != nullptr) return;
-    const Instance* small = choose_small_tiles(plan_, resident::shapes_for(precision_), *large, device, from_bits);
+    const Instance* small = choose_small_tiles(plan_, resident::shapes_for(precision_), *large, device, from_bits_);
     if (small == nullptr) return;
-    small_.emplace(plan_, *small, from_bits, device, stream_);
+    small_.emplace(plan_, *small, from_bits_, device, stream_);
     // Where a fourth of the multiprocessors would have no large tile.
     small_tile_images_ = static_cast<Index>(device.multiProcessorCount) * large_->tile().images * 3 / 4;
   }
@@ -228,7 +224,8 @@ class ResidentEngine final : public Engine {
     check(cudaStreamSynchronize(stream_));
   }
 
-  const Plan plan_;
+  const std::shared_ptr<const Plan> shared_plan_;
+  const Plan& plan_ = *shared_plan_;
   int device_;
   Precision precision_;
   const Instance* forced_;
@@ -262,36 +259,51 @@ bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options) {
   return fits_as(plan, instance, device, true) || fits_as(plan, instance, device, false);
 }
 
-std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape) {
-  return std::make_unique<ResidentEngine>(plan, options, &resident::shapes_for(options.precision).all[shape]);
+std::unique_ptr<Engine> make_resident(std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                                      const EngineOptions& options, std::size_t shape) {
+  return std::make_unique<ResidentEngine>(std::move(plan), batch, options,
+                                          &resident::shapes_for(options.precision).all[shape]);
 }
+
+namespace {
+
+/// What this device lacks for the plan and the form of the images: a sentence, or nothing.
+std::string reason_against_device(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  const cudaDeviceProp& device = device_properties(options.device);
+  const Shapes shapes = resident::shapes_for(options.precision);
+  const auto takes = [&](bool from_bits) { return choose_large_tiles(plan, shapes, device, from_bits) != nullptr; };
+  if (takes(false) || (takes(true) && batch.bits)) return {};
+  return too_wide(plan, takes(true) ? "a layer, or the images, which are not bits," : "a layer");
+}
+
+}  // namespace
 
 }  // namespace spdnn::cuda
 
 namespace spdnn {
 
-std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options) {
-  return std::make_unique<cuda::ResidentEngine>(plan, options, nullptr);
-}
-
-std::size_t working_bytes_resident(const Plan& plan, const EngineOptions& options, Index images) {
-  cuda::check_storage(plan, options.precision);
-  require_no_overflow(options, "resident");
-  if (cuda::cuda_available(nullptr, options.device)) {
-    const cudaDeviceProp& device = cuda::device_properties(options.device);
-    const cuda::Shapes shapes = cuda::resident::shapes_for(options.precision);
-    if (choose_large_tiles(plan, shapes, device, true) == nullptr &&
-        choose_large_tiles(plan, shapes, device, false) == nullptr)
-      throw cuda::too_wide(plan, "a layer");
-  }
+Support support_resident(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  if (plan.depth() == 0) return {.why_not = "resident: a network without layers"};
+  std::string why_not = cuda::reason_against_storage(plan, options.precision);
+  if (why_not.empty()) why_not = reason_not_to_watch(options, "resident");
+  if (why_not.empty() && cuda::cuda_available(nullptr, options.device))
+    why_not = cuda::reason_against_device(plan, batch, options);
+  if (!why_not.empty()) return {.why_not = std::move(why_not)};
   // Rows twice; the layout of the plan: at most twice its terms, two bytes per term, six with values.
+  const Index images = batch.images;
   const std::size_t rows =
       2 * (std::size_t{images} + 32) * (cuda::resident::row_stride(plan) * sizeof(float) + sizeof(Index));
   const bool values =
       std::any_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return !layer.weights.uniform(); });
   const std::size_t widths = std::size_t{plan.depth()} * plan.max_width();
-  return rows + cuda::DeviceImages::device_bytes(plan, images) + cuda::DuplicateBuffers::device_bytes(plan, images, 2) +
-         2 * plan.edges() * (values ? 6 : 2) + 16 * widths;
+  return {.working_bytes = rows + cuda::DeviceImages::device_bytes(plan, images) +
+                           cuda::DuplicateBuffers::device_bytes(plan, images, 2) + 2 * plan.edges() * (values ? 6 : 2) +
+                           16 * widths};
+}
+
+std::unique_ptr<Engine> make_resident(std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                                      const EngineOptions& options) {
+  return std::make_unique<cuda::ResidentEngine>(std::move(plan), batch, options, nullptr);
 }
 
 }  // namespace spdnn

@@ -14,6 +14,7 @@ std::vector<ResidentShape> resident_shapes(Precision precision = Precision::fp32
 /// the device of `options`.
 bool fits(const Plan& plan, std::size_t shape, const EngineOptions& options);
 /// An engine of a given shape: for tuning (tests/bench/kernel_bench.cpp) and tests. UsageError where it does not fit.
-std::unique_ptr<Engine> make_resident(const Plan& plan, const EngineOptions& options, std::size_t shape);
+std::unique_ptr<Engine> make_resident(std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                                      const EngineOptions& options, std::size_t shape);
 
 }  // namespace spdnn::cuda

@@ -8,13 +8,19 @@
 
 namespace spdnn {
 
-std::unique_ptr<Engine> make_cusparse_spgemm_buffered(const Plan& plan, const EngineOptions& options) {
-  const cuda::SpgemmPolicy policy{.variant = "cusparse_spgemm_buffered", .keep_workspace = true, .filter = false};
-  return std::make_unique<cuda::SpgemmEngine>(plan, options, policy);
+namespace {
+
+constexpr cuda::SpgemmPolicy kPolicy{.variant = "cusparse_spgemm_buffered", .keep_workspace = true, .filter = false};
+
+}  // namespace
+
+Support support_cusparse_spgemm_buffered(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  return cuda::SpgemmEngine::support(plan, batch, options, kPolicy.variant);
 }
 
-std::size_t working_bytes_cusparse_spgemm_buffered(const Plan& plan, const EngineOptions& options, Index images) {
-  return cuda::SpgemmEngine::device_bytes(plan, options, images);
+std::unique_ptr<Engine> make_cusparse_spgemm_buffered(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                                      const EngineOptions& options) {
+  return std::make_unique<cuda::SpgemmEngine>(*plan, options, kPolicy);
 }
 
 }  // namespace spdnn

@@ -49,7 +49,7 @@ std::vector<Offset> max_degrees(const Plan& transposed) {
 
 SpgemmEngine::SpgemmEngine(const Plan& plan, const EngineOptions& options, SpgemmPolicy policy)
     : policy_(policy),
-      plan_(with_distinct_inputs(plan, policy.variant)),
+      plan_(with_distinct_inputs(plan)),
       transposed_(turned(plan_, lifted_)),
       max_degree_(max_degrees(transposed_)),
       stream_(stream_on(options)),
@@ -241,12 +241,16 @@ std::vector<double> SpgemmEngine::activations() {
   return rows_.fill_retired(width_, active);
 }
 
-std::size_t SpgemmEngine::device_bytes(const Plan& plan, const EngineOptions& options, Index images) {
+Support SpgemmEngine::support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
+                              std::string_view variant) {
+  const Index images = batch.images;
   const std::size_t matrix = std::size_t{images} * plan.max_width() * (sizeof(Index) + sizeof(float));
   const std::size_t offsets = (std::size_t{images} + 1) * (2 * sizeof(Offset) + 2 * sizeof(std::uint32_t));
   // Two workspaces at most and, of the same size at most, the result.
-  return 2 * matrix + offsets + 2 * workspace_share(options) + ActiveRows::device_bytes(plan, images) +
-         DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
+  return {.why_not = reason_against_library(plan, variant),
+          .working_bytes = 2 * matrix + offsets + 2 * workspace_share(options) +
+                           ActiveRows::device_bytes(plan, images) + DeviceImages::device_bytes(plan, images) +
+                           LayerSource::device_bytes(plan, kFormat, options)};
 }
 
 }  // namespace spdnn::cuda

@@ -31,7 +31,7 @@ struct SpgemmPolicy {
 /// always 1, appended to each row before such a layer.
 ///
 /// cuSPARSE hands sizes to the host, so every product waits for the device; nothing here tries to avoid that.
-class SpgemmEngine final : public Engine {
+class SpgemmEngine final : public InspectableEngine {
  public:
   SpgemmEngine(const Plan& plan, const EngineOptions& options, SpgemmPolicy policy);
 
@@ -41,7 +41,8 @@ class SpgemmEngine final : public Engine {
   Outcome outcome() override { return rows_.outcome(); }
   std::vector<double> activations() override;
 
-  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images);
+  static Support support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
+                         std::string_view variant);
 
  private:
   struct Activations {

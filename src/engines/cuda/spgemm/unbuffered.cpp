@@ -9,13 +9,19 @@
 
 namespace spdnn {
 
-std::unique_ptr<Engine> make_cusparse_spgemm_unbuffered(const Plan& plan, const EngineOptions& options) {
-  const cuda::SpgemmPolicy policy{.variant = "cusparse_spgemm_unbuffered", .keep_workspace = false, .filter = false};
-  return std::make_unique<cuda::SpgemmEngine>(plan, options, policy);
+namespace {
+
+constexpr cuda::SpgemmPolicy kPolicy{.variant = "cusparse_spgemm_unbuffered", .keep_workspace = false, .filter = false};
+
+}  // namespace
+
+Support support_cusparse_spgemm_unbuffered(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  return cuda::SpgemmEngine::support(plan, batch, options, kPolicy.variant);
 }
 
-std::size_t working_bytes_cusparse_spgemm_unbuffered(const Plan& plan, const EngineOptions& options, Index images) {
-  return cuda::SpgemmEngine::device_bytes(plan, options, images);
+std::unique_ptr<Engine> make_cusparse_spgemm_unbuffered(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                                        const EngineOptions& options) {
+  return std::make_unique<cuda::SpgemmEngine>(*plan, options, kPolicy);
 }
 
 }  // namespace spdnn

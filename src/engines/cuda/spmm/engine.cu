@@ -77,10 +77,10 @@ constexpr Index kFirstSearch = 8;
 
 constexpr LayerFormat kFormat{.indices16 = true, .values = false};
 
-class SpmmEngine final : public Engine {
+class SpmmEngine final : public InspectableEngine {
  public:
-  SpmmEngine(Plan plan, const EngineOptions& options, const ShareOut& share_out)
-      : plan_(std::move(plan)),
+  SpmmEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, const ShareOut& share_out)
+      : shared_plan_(std::move(plan)),
         stream_(stream_on(options)),
         activation_(activation_of(plan_, options.may_overflow)),
         layers_(plan_, kFormat, options, stream_),
@@ -244,7 +244,8 @@ class SpmmEngine final : public Engine {
     rows_.compact(*kept);
   }
 
-  const Plan plan_;
+  const std::shared_ptr<const Plan> shared_plan_;
+  const Plan& plan_ = *shared_plan_;
   Stream stream_;
   Activation activation_;
   LayerSource layers_;
@@ -263,18 +264,19 @@ class SpmmEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_spmm_engine(Plan plan, const EngineOptions& options, const ShareOut& share_out) {
+std::unique_ptr<Engine> make_spmm_engine(std::shared_ptr<const Plan> plan, const EngineOptions& options,
+                                         const ShareOut& share_out) {
   return std::make_unique<SpmmEngine>(std::move(plan), options, share_out);
 }
 
-std::size_t spmm_engine_bytes(const Plan& plan, const EngineOptions& options, Index images, const ShareOut&) {
+Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   const auto regular = [](const Layer& layer) {
     for (Index row = 0; row < layer.outputs(); ++row)
       if (layer.weights.degree(row) != layer.weights.degree(0)) return false;
     return true;
   };
   const bool items = !std::all_of(plan.layers.begin(), plan.layers.end(), regular);
-  return SpmmEngine::device_bytes(plan, options, images, items);
+  return {.working_bytes = SpmmEngine::device_bytes(plan, options, batch.images, items)};
 }
 
 }  // namespace spdnn::cuda

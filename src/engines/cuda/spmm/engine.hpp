@@ -12,7 +12,8 @@ namespace spdnn::cuda {
 using ShareOut = std::function<WorkList(const CsrMatrix& weights)>;
 
 /// Our own layer-by-layer sparse-dense product for any network; see engine.cu.
-std::unique_ptr<Engine> make_spmm_engine(Plan plan, const EngineOptions& options, const ShareOut& share_out);
-std::size_t spmm_engine_bytes(const Plan& plan, const EngineOptions& options, Index images, const ShareOut& share_out);
+std::unique_ptr<Engine> make_spmm_engine(std::shared_ptr<const Plan> plan, const EngineOptions& options,
+                                         const ShareOut& share_out);
+Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
 
 }  // namespace spdnn::cuda

@@ -2,6 +2,8 @@
 // long ones cut. A cut sum is the sum of its pieces' sums, in order: the same on every run and in every plan, but not
 // bit for bit what spmm_rows gets. kernels.cuh has the kernels and their cost. For skewed degrees.
 
+#include <utility>
+
 #include "engines/cuda/spmm/engine.hpp"
 
 namespace spdnn {
@@ -15,12 +17,13 @@ WorkList share_out(const CsrMatrix& weights) { return equal_shares(weights, kSha
 
 }  // namespace
 
-std::unique_ptr<Engine> make_spmm_merge(const Plan& plan, const EngineOptions& options) {
-  return cuda::make_spmm_engine(plan, options, share_out);
+Support support_spmm_merge(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  return cuda::spmm_support(plan, batch, options);
 }
 
-std::size_t working_bytes_spmm_merge(const Plan& plan, const EngineOptions& options, Index images) {
-  return cuda::spmm_engine_bytes(plan, options, images, share_out);
+std::unique_ptr<Engine> make_spmm_merge(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
+                                        const EngineOptions& options) {
+  return cuda::make_spmm_engine(std::move(plan), options, share_out);
 }
 
 }  // namespace spdnn

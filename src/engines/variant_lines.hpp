@@ -1,0 +1,16 @@
+#pragma once
+
+#include "spdnn/engine.hpp"
+
+// What a line of a list of variants becomes, for src/engines/variants.def and for lists of tests. Whoever includes such
+// a list defines SPDNN_VARIANT(name, device, description, precisions...) as one of these.
+
+/// The declarations of the two functions that a variant consists of, in namespace spdnn.
+#define SPDNN_DECLARE_VARIANT(name)                                                               \
+  Support support_##name(const Plan& plan, const BatchInfo& batch, const EngineOptions& options); \
+  std::unique_ptr<Engine> make_##name(std::shared_ptr<const Plan> plan, const BatchInfo& batch,   \
+                                      const EngineOptions& options);
+
+/// An element of a std::vector<Variant>.
+#define SPDNN_LIST_VARIANT(name, device, description, ...) \
+  {#name, Device::device, description, {__VA_ARGS__}, support_##name, make_##name},

@@ -1,0 +1,63 @@
+#pragma once
+
+// Engines as tests make them, drive them and look into them.
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engines/reference/engine.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn::testing {
+
+/// Every engine of this project can be looked into; std::bad_cast for one that cannot.
+inline std::unique_ptr<InspectableEngine> inspectable(std::unique_ptr<Engine> engine) {
+  auto& inside = dynamic_cast<InspectableEngine&>(*engine);
+  (void)engine.release();
+  return std::unique_ptr<InspectableEngine>(&inside);
+}
+
+/// As Variant::make.
+using MakeEngine =
+    std::function<std::unique_ptr<Engine>(std::shared_ptr<const Plan>, const BatchInfo&, const EngineOptions&)>;
+
+inline std::unique_ptr<InspectableEngine> engine_by(const MakeEngine& make, const Plan& plan, const ImageSet& images,
+                                                    const EngineOptions& options) {
+  return inspectable(make(std::make_shared<const Plan>(plan), batch_info(images), options));
+}
+
+/// An engine as a run makes it for these images. UsageError where the variant does not support them.
+inline std::unique_ptr<InspectableEngine> engine_for(const Variant& variant, const Plan& plan, const ImageSet& images,
+                                                     const EngineOptions& options = {}) {
+  return inspectable(make_engine(variant, std::make_shared<const Plan>(plan), batch_info(images), options));
+}
+
+/// The oracle, which takes any images.
+inline std::unique_ptr<InspectableEngine> oracle_engine(const Plan& plan, int threads = 0) {
+  const EngineOptions options{.precision = Precision::fp64, .threads = threads};
+  return inspectable(make_engine(oracle(), std::make_shared<const Plan>(plan), {}, options));
+}
+
+/// Runs layers first .. until-1, in as many steps as the engine takes; std::logic_error where advance() returns what
+/// Engine does not allow.
+inline void advance_to(Engine& engine, Index first, Index until) {
+  while (first < until) {
+    const Index next = engine.advance(first, until);
+    if (next <= first || next > until)
+      throw std::logic_error("advance(" + std::to_string(first) + ", " + std::to_string(until) + ") returned " +
+                             std::to_string(next));
+    first = next;
+  }
+}
+
+/// One trial in one go.
+inline Outcome run_through(Engine& engine, Index depth) {
+  engine.reset();
+  advance_to(engine, 0, depth);
+  return engine.outcome();
+}
+
+}  // namespace spdnn::testing

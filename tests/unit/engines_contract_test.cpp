@@ -1,0 +1,152 @@
+// What include/spdnn/engine.hpp promises: run() asks an engine in that order, and every engine keeps its side.
+
+#include <gtest/gtest.h>
+
+#include "inference/run.hpp"
+#include "spdnn/error.hpp"
+#include "support/battery.hpp"
+#include "support/recording_engine.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::RecordingEngine;
+using Calls = std::vector<std::string>;
+
+Plan plan_of(Index depth) {
+  testing::Dice dice(4);
+  return testing::unreduced_plan(testing::random_network(dice, 8, depth, 3, 0));
+}
+
+ImageSet some_images(Index count) {
+  testing::Dice dice(5);
+  return testing::bit_images(dice, count, 8, 0.5);
+}
+
+TEST(Contract, RunAsksInThisOrder) {
+  RecordingEngine::calls.clear();
+  RunOptions options;
+  options.trials = 2;
+  options.batch = 3;
+  const RunResult result = run(RecordingEngine::variant(), plan_of(5), some_images(5), options);
+  const Calls trial{"reset", "advance 0..5 to 2", "advance 2..5 to 4", "advance 4..5 to 5", "outcome"};
+  Calls expected{"make for 3, binary"};
+  for (const char* load : {"load 3", "load 2"}) {
+    expected.emplace_back(load);
+    for (int i = 0; i < 2; ++i) expected.insert(expected.end(), trial.begin(), trial.end());
+  }
+  EXPECT_EQ(RecordingEngine::calls, expected);
+  EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 3}));
+}
+
+TEST(Contract, BorderlineImagesAreLoadedByTheEngineOfThePlanInOrder) {
+  RecordingEngine::calls.clear();
+  Plan plan = plan_of(2);
+  plan.fallback = Fallback{{0.1, 0.1}, std::make_shared<const Plan>(plan)};
+  plan.passes.merge = true;
+  const RunResult result = run(RecordingEngine::variant(), plan, some_images(4), {});
+  EXPECT_EQ(RecordingEngine::calls,
+            (Calls{"merged: make for 4, binary", "make for 4, binary", "merged: load 4", "merged: reset",
+                   "merged: advance 0..2 to 2", "merged: outcome", "load 1", "advance 0..2 to 2", "outcome"}));
+  EXPECT_EQ(result.outcome.categories, (Categories{0, 1, 2}));
+}
+
+TEST(Contract, WithoutLayersNothingIsAdvanced) {
+  RecordingEngine::calls.clear();
+  const ImageSet images{testing::make_matrix(3, {{{0, 0.5F}}, {}})};
+  run(RecordingEngine::variant(), testing::unreduced_plan(Network{}), images, {});
+  EXPECT_EQ(RecordingEngine::calls, (Calls{"make for 2", "load 2", "reset", "outcome"}));
+}
+
+TEST(Contract, AnEngineIsNotMadeForWhatItsVariantRefuses) {
+  Variant variant = RecordingEngine::variant();
+  variant.support = [](const Plan&, const BatchInfo&, const EngineOptions&) {
+    return Support{.why_not = "recording: not today"};
+  };
+  RecordingEngine::calls.clear();
+  for (const Index batch : {0U, 2U}) {
+    RunOptions options;
+    options.batch = batch;
+    EXPECT_THROW(run(variant, plan_of(2), some_images(4), options), UsageError);
+  }
+  RunOptions fp64;
+  fp64.engine.precision = Precision::fp64;
+  EXPECT_THROW(run(RecordingEngine::variant(), plan_of(2), some_images(4), fp64), UsageError);
+  EXPECT_TRUE(RecordingEngine::calls.empty());
+}
+
+class EnginesKeepTheContract : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  const Variant& variant() const { return variants()[GetParam()]; }
+  void SetUp() override {
+    const Support support = support_of(variant(), plan_, batch_info(images_), options());
+    if (!support.takes()) GTEST_SKIP() << support.why_not;
+    EXPECT_GT(support.working_bytes, 0U);
+    try {
+      engine_ = testing::engine_for(variant(), plan_, images_, options());
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  EngineOptions options() const { return {.precision = variant().precisions.front(), .threads = 2}; }
+  Outcome load_and_run(const ImageSet& images) {
+    engine_->load(images);
+    testing::advance_to(*engine_, 0, plan_.depth());
+    return engine_->outcome();
+  }
+
+  testing::Dice dice_{31};
+  Plan plan_ = testing::unreduced_plan(testing::deep_network(20), parse_passes("dead,saturated,identical"));
+  ImageSet images_ = testing::bit_images(dice_, 200, 64, 0.4);
+  std::unique_ptr<InspectableEngine> engine_;  ///< the only owner of its plan
+};
+
+TEST_P(EnginesKeepTheContract, LoadingIsBeforeLayerZeroAsResettingIs) {
+  const Outcome loaded = load_and_run(images_);
+  const Outcome again = testing::run_through(*engine_, plan_.depth());
+  EXPECT_GT(loaded.categories.size(), 10U);
+  EXPECT_EQ(again.categories, loaded.categories);
+  EXPECT_EQ(again.alive, loaded.alive);
+  engine_->reset();
+  testing::advance_to(*engine_, 0, 3);  // an unfinished run leaves nothing
+  EXPECT_EQ(testing::run_through(*engine_, plan_.depth()).categories, loaded.categories);
+}
+
+TEST_P(EnginesKeepTheContract, ImagesMayGoOnceTheyAreLoaded) {
+  const Outcome expected = load_and_run(images_);
+  {
+    ImageSet short_lived{images_.to_csr()};
+    engine_->load(short_lived);
+  }
+  EXPECT_EQ(testing::run_through(*engine_, plan_.depth()).categories, expected.categories);
+}
+
+TEST_P(EnginesKeepTheContract, LookingInsideDoesNotDisturbTheRun) {
+  const Outcome expected = load_and_run(images_);
+  engine_->reset();
+  for (Index layer = 0; layer < plan_.depth(); ++layer) {
+    ASSERT_EQ(engine_->advance(layer, layer + 1), layer + 1);
+    const std::vector<double> once = engine_->activations();
+    ASSERT_EQ(once.size(), std::size_t{images_.images()} * plan_.layers[layer].outputs());
+    ASSERT_EQ(engine_->activations(), once) << "after layer " << layer + 1;
+  }
+  const Outcome found = engine_->outcome();
+  EXPECT_EQ(found.categories, expected.categories);
+  EXPECT_EQ(found.alive, expected.alive);
+}
+
+TEST_P(EnginesKeepTheContract, LaterBatchesMayBeSmallerOrEmpty) {
+  const Outcome expected = load_and_run(images_);
+  for (const Index count : {33U, 0U, 1U}) {
+    const Outcome part = load_and_run(images_.slice(0, count));
+    Categories kept = expected.categories;
+    std::erase_if(kept, [&](Index image) { return image >= count; });
+    EXPECT_EQ(part.categories, kept) << count << " images";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, EnginesKeepTheContract, ::testing::Range<std::size_t>(0, variants().size()),
+                         [](const auto& test) { return std::string(variants()[test.param].name); });
+
+}  // namespace
+}  // namespace spdnn
