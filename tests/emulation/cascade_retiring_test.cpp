@@ -1,4 +1,4 @@
-// When the kernels of `cascade` settle images: by every neuron, not before a layer that revives them or takes them off
+// When the kernels of `cascade` retire images: by every neuron, not before a layer that revives them or takes them off
 // the cap, and not by a hash alone. Compared with the fp64 reference as in cascade_test.cpp.
 
 #include <gtest/gtest.h>

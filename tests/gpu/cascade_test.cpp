@@ -1,4 +1,4 @@
-// The cascade engine on what it is made for: layers of one weight, images of bits that settle one after another, so
+// The cascade engine on what it is made for: layers of one weight, images of bits that retire one after another, so
 // many of them that blocks take several waves and fill their pools. Sums are exact in fp32, as in engines_test.cpp.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Shape {
   std::vector<Index> widths;
   Index least_degree;
   Index most_degree;
-  bool alternating = false;  ///< behind the first layer
+  bool alternating = false;  ///< after the first layer
   bool biases = false;       ///< of their own for each neuron
 };
 
@@ -72,7 +72,7 @@ Layer make_layer(const Shape& shape, std::size_t number, std::mt19937& random) {
   return layer;
 }
 
-/// Images of all densities: the thin ones die, the dense ones saturate, each behind another layer.
+/// Images of all densities: the thin ones die, the dense ones saturate, each after another layer.
 ImageSet make_images(const Shape& shape, std::mt19937& random) {
   CsrMatrix sparse;
   sparse.rows = shape.images;
@@ -121,7 +121,7 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
       reference->advance(k, k + 1);
       engine->advance(k, k + 1);
       if (!every_layer && k + 1 < plan.depth()) continue;
-      ASSERT_EQ(engine->activations(), reference->activations()) << "behind layer " << k + 1;
+      ASSERT_EQ(engine->activations(), reference->activations()) << "after layer " << k + 1;
     }
     const Outcome expected = reference->outcome();
     for (int trial = 0; trial < 2; ++trial) {
@@ -140,7 +140,7 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
 INSTANTIATE_TEST_SUITE_P(, CascadeShapes, ::testing::ValuesIn(shapes()),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(CascadeTest, ImagesSettleOneAfterAnother) {
+TEST_F(CascadeTest, ImagesRetireOneAfterAnother) {
   const std::vector<Shape> all = shapes();
   const Shape& shape =
       *std::find_if(all.begin(), all.end(), [](const Shape& one) { return one.name == "alternating"; });

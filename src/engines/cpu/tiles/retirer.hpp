@@ -66,7 +66,7 @@ class Retirer {
   Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
   void reset();
 
-  /// What the next layer has to watch, with which `layers_done` are done.
+  /// What the layer that completes `layers_done` has to watch.
   Watch watch(Index layers_done) const;
   /// Retires images that are all zero or all at the cap, as far as the certificates allow.
   void retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts);

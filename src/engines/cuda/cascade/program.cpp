@@ -8,6 +8,8 @@
 #include <map>
 
 #include "core/parallel.hpp"
+#include "engines/cuda/layers/activation.hpp"
+#include "engines/cuda/layers/alternation.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -103,15 +105,13 @@ CountedLayer count_classes(const CsrMatrix& weights) {
   return layer;
 }
 
-/// Pairs of terms where every row of the layer alternates between two inputs of its own, equally long; otherwise 0.
+/// Pairs of terms per row where all rows are equally long and alternate between two inputs of their own; otherwise 0.
 Index alternating_pairs(const CsrMatrix& weights) {
   const Offset degree = weights.rows == 0 ? 0 : weights.degree(0);
-  if (degree < 4 || degree % 2 != 0) return 0;
+  if (degree < 4) return 0;
   for (Index row = 0; row < weights.rows; ++row) {
     const auto inputs = weights.row(row);
-    if (inputs.size() != degree) return 0;
-    for (std::size_t k = 2; k < inputs.size(); ++k)
-      if (inputs[k] != inputs[k - 2]) return 0;
+    if (inputs.size() != degree || !cuda::alternates(inputs)) return 0;
   }
   return narrow<Index>(degree / 2);
 }
@@ -156,7 +156,7 @@ CompiledLayer compile_layer(const Plan& plan, Index number) {
   to.layer.outputs = from.outputs();
   to.layer.weight = from.weights.value;
   to.layer.bias = static_cast<float>(from.bias.uniform);
-  to.layer.bias_always = plan.bias_rule == BiasRule::everywhere || from.bias.max() <= 0;
+  to.layer.bias_always = cuda::adds_bias_always(plan, from);
   if (!from.bias.values.empty())
     for (const double bias : from.bias.values) to.biases.push_back(static_cast<float>(bias));
   if (number > 0) write_terms(from.weights, to);

@@ -11,6 +11,10 @@ Activation activation_of(const Plan& plan, bool watched) {
           .watched = watched};
 }
 
+bool adds_bias_always(const Plan& plan, const Layer& layer) {
+  return plan.bias_rule == BiasRule::everywhere || layer.bias.max() <= 0;
+}
+
 float error_bound_of(const Plan& plan, Index number) {
   if (!plan.passes.merge) return 0.0F;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -25,6 +25,10 @@ struct Activation {
 
 Activation activation_of(const Plan& plan, bool watched = false);
 
+/// Whether Y = min(cap, max(0, Z + bias)) for every sum Z of a layer: the bias is added everywhere, or none is above 0,
+/// so that a sum of 0 becomes 0 with and without it.
+bool adds_bias_always(const Plan& plan, const Layer& layer);
+
 /// The plan's error bound of what layer `number` computes, rounded up to the next float; 0 without the pass `merge`.
 /// Every engine that decides by the bound in fp32 takes it from here: rounded down, it would prove too much.
 float error_bound_of(const Plan& plan, Index number);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engines/cuda/layers/alternation.hpp"
 #include "engines/cuda/resident/rounds.hpp"
 
 namespace spdnn {
@@ -29,9 +30,7 @@ struct Group {
 /// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
 Index alternating_pairs(const CsrMatrix& weights, Index row) {
   const auto inputs = weights.row(row);
-  if (inputs.size() <= kChunkTerms || inputs.size() % 2 != 0) return 0;
-  for (std::size_t k = 2; k < inputs.size(); ++k)
-    if (inputs[k] != inputs[k - 2]) return 0;
+  if (inputs.size() <= kChunkTerms || !cuda::alternates(inputs)) return 0;
   return static_cast<Index>(inputs.size() / 2);
 }
 
