@@ -4,11 +4,13 @@ OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),
 ifeq ($(origin CXX),default)
   CXX := $(strip $(CCACHE) g++)
 endif
+# So that ccache finds again what was compiled with precompiled headers.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 INCLUDES := -Iinclude -Isrc -I$(OUT)/generated
 CPPFLAGS := $(INCLUDES) $(if $(filter 1,$(GPU)),$(CUDA_CPPFLAGS)) $(if $(filter 1,$(PORTABLE)),-DFMT_HEADER_ONLY)
-# -Wno-restrict, -Wno-stringop-overflow: false alarms of GCC 12 on std::string and fmt.
+# -Wno-array-bounds, -Wno-restrict, -Wno-stringop-overflow: false alarms of GCC 12 on std::string and fmt.
 CXXFLAGS := -std=c++20 -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
-	-Wno-restrict -Wno-stringop-overflow $(if $(filter 1,$(STRICT)),-Werror)
+	-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow $(if $(filter 1,$(STRICT)),-Werror)
 CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -26,12 +28,21 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
 endif
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
+	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
 	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS)
+# Headers that most files include are compiled once. Files with flags of their own do without.
+precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
+	$(OUT)/precompiled/$(if $(filter tests/unit/% tests/gpu/%,$1),tests,src).hpp)
 
-$(OUT)/%.o: %.cpp | build/.deps-BUILD
+$(OUT)/%.o: %.cpp | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
 	@mkdir -p $(@D)
 	@echo 'CXX  $<'
-	@$(CXX) $(call flags,$<) -MMD -MP -c $< -o $@
+	@$(CXX) $(call precompiled,$<) $(call flags,$<) -MMD -MP -c $< -o $@
+$(OUT)/precompiled/%.hpp.gch: make/precompiled/%.hpp make/precompiled/src.hpp | build/.deps-BUILD
+	@mkdir -p $(@D)
+	@echo 'CXX  $<'
+	@cp $< $(@:.gch=)
+	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header -c $< -o $@
 $(OUT)/%.cu.o: %.cu | build/.deps-BUILD
 	@mkdir -p $(@D)
 	@echo 'NVCC $<'

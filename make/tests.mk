@@ -5,6 +5,8 @@ UNIT_OBJECTS     := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*
 # a device, nor with AddressSanitizer, which does not know of fibers.
 EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
 EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(EMULATED_OBJECTS))
+# Tests take longer to compile than to run.
+TEST_CXXFLAGS_release := -O1
 # A jump from one fiber's stack to another's, which _FORTIFY_SOURCE reports, is no mistake.
 EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
 EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
@@ -13,6 +15,8 @@ GPU_OBJECTS      := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.
 GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)
 
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
+$(UNIT_OBJECTS) $(GPU_OBJECTS): | $(OUT)/precompiled/tests.hpp.gch
+$(OUT)/precompiled/tests.hpp.gch: | build/.deps-TEST
 $(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)
 	$(call link,-lgtest -lgtest_main)
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)

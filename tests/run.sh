@@ -1,36 +1,43 @@
 #!/usr/bin/env bash
-# Runs the unit tests (GoogleTest) and the command line tests (bats), counts their real results, says what was skipped
-# and why, and closes with the line `N passed, N failed, N skipped`. usage: run.sh UNIT_TESTS SPDNN
+# Runs the unit tests (GoogleTest), in as many shares as there are processors, and the files of command line tests (bats),
+# so many at a time; counts their real results, says what was skipped and why, and closes with the line
+# `N passed, N failed, N skipped`. usage: run.sh UNIT_TESTS SPDNN
 set -uo pipefail
-unit_tests=$1
+unit_tests=$(realpath "$1")
 SPDNN=$(realpath "$2")
-export SPDNN
 here=$(cd "$(dirname "$0")" && pwd)
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
+jobs=$(nproc)
+# Threads that wait should not keep processors from other tests.
+export SPDNN unit_tests here log jobs OMP_WAIT_POLICY=passive
 
-"$unit_tests" --gtest_brief=0 --gtest_color=no >"$log/unit" 2>&1
-unit_status=$?
-cat "$log/unit"
-bats --tap "$here/cli" >"$log/cli" 2>&1
-cli_status=$?
-cat "$log/cli"
+# run_part NAME: a share of the unit tests, by its number, or a file of command line tests. Its log is printed at its end.
+run_part() {
+  case $1 in
+    *.bats) bats --tap "$here/cli/$1" ;;
+    *) GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$1 "$unit_tests" --gtest_brief=0 --gtest_color=no ;;
+  esac >"$log/$1" 2>&1
+  echo "status $?" >>"$log/$1"
+  flock "$log" cat "$log/$1"
+}
+export -f run_part
 
-awk -v unit_status="$unit_status" -v cli_status="$cli_status" '
-  FILENAME ~ /unit$/ {
-    if (/^\[       OK \]/) passed++
-    else if (/^\[  FAILED  \] [^ ]+ \(/ || /^\[  FAILED  \] [^ ]+, where .*\(/) { failed++; unit_failed++ }
-    else if (/^\[  SKIPPED \] [^ ]+ \(/) { skipped++; reasons[++n] = $4 }
-    else if (/[Ss]kipped: /) { why = $0 }
-    next
-  }
+mapfile -t parts < <(seq 0 $((jobs - 1)) && cd "$here/cli" && printf '%s\n' *.bats)
+printf '%s\n' "${parts[@]}" | xargs -P "$jobs" -I{} bash -c 'run_part {}'
+
+awk -v parts="${#parts[@]}" '
+  FNR == 1 { before = failed }
+  /^\[       OK \]/ { passed++ }
+  /^\[  FAILED  \] [^ ]+ \(/ || /^\[  FAILED  \] [^ ]+, where .*\(/ { failed++ }
+  /^\[  SKIPPED \] [^ ]+ \(/ { skipped++; reasons[++n] = $4 }
   /^ok .* # skip/ { skipped++; reasons[++n] = $0; next }
   /^ok / { passed++ }
-  /^not ok / { failed++; cli_failed++ }
+  /^not ok / { failed++ }
+  /^status / { ended++; if ($2 != 0 && failed == before) { failed++; print FILENAME " ended with status " $2 } }
   END {
-    if (unit_status != 0 && !unit_failed) { failed++; print "the unit tests ended with status " unit_status }
-    if (cli_status != 0 && !cli_failed) { failed++; print "bats ended with status " cli_status }
+    if (ended != parts) { failed++; print "only " ended " of " parts " parts of the tests ended" }
     for (i = 1; i <= n; i++) print "skipped: " reasons[i]
     printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
     exit failed > 0 || passed == 0
-  }' "$log/unit" "$log/cli"
+  }' "$log"/*
