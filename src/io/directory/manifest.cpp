@@ -15,7 +15,7 @@
 #include "core/parallel.hpp"
 #include "io/descriptor.hpp"
 #include "io/input_file.hpp"
-#include "io/network_digest.hpp"
+#include "io/packed/network_digest.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

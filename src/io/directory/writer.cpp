@@ -9,7 +9,7 @@
 #include "core/parallel.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/directory/replacement.hpp"
-#include "io/network_digest.hpp"
+#include "io/packed/network_digest.hpp"
 #include "io/row_order.hpp"
 #include "io/text/matrix_market.hpp"
 #include "io/text/tsv_writer.hpp"

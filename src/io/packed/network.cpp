@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "io/claimed_size.hpp"
-#include "io/network_digest.hpp"
 #include "io/packed/model_reader.hpp"
+#include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 
 namespace spdnn {

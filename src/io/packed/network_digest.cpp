@@ -1,4 +1,4 @@
-#include "io/network_digest.hpp"
+#include "io/packed/network_digest.hpp"
 
 #include <xxhash.h>
 
