@@ -8,7 +8,7 @@
 
 namespace spdnn {
 
-/// A directory for one test, gone at its end.
+/// A directory for one test, which is removed at its end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

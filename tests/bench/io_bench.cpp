@@ -1,8 +1,8 @@
 // How fast files are read from the page cache. usage: io_bench [LAYERS_DIR NEURONS IMAGES.tsv]
-// Without arguments it writes files of the official form (32 edges of weight 1/16 a neuron, images one tenth full,
-// sorted as the official ones) and reads them back, and does the same for a packed network. Each figure is the
-// median of kRuns. "per core" divides by the CPU time that all threads took, so that it does not flatter: threads that
-// wait in a spin count as working.
+// Without arguments it writes files of the official form (32 edges of weight 1/16 per neuron, images one tenth full,
+// sorted as the official ones) and reads them back, and does the same for a packed network. Each figure is the median
+// of kRuns. "per core" divides by the CPU time of all threads, in which threads that wait in a spin count as working,
+// so that the figure does not flatter.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ CsrMatrix official_form_layer(Index neurons, std::mt19937_64& random) {
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;
   for (Index row = 0; row < neurons; ++row) {
-    for (Index k = 0; k < kDegree; ++k)  // one in each 32nd of the inputs: distinct and ascending
+    for (Index k = 0; k < kDegree; ++k)  // one in each 32nd part of the inputs: distinct and ascending
       indices.push_back(k * (neurons / kDegree) + static_cast<Index>(random() % (neurons / kDegree)));
     offsets.push_back(indices.size());
   }
@@ -87,8 +87,9 @@ void bench_tsv(const Path& layers, Index neurons, const Path& images) {
   report("TSV images", std::filesystem::file_size(images), median_seconds([&] { read_images(images, neurons, {}); }));
 }
 
-/// A packed network of several times the size of caches, beside a plain copy, by all threads, of as many bytes as it
-/// becomes in memory, into memory as fresh as the reader's. (The reader also checks checksums and every index.)
+/// Reads a packed network several times as large as the caches, and for comparison copies, with all threads, as many
+/// bytes as it becomes in memory into memory that is as new as the reader's. (The reader also checks checksums and
+/// indices.)
 void bench_packed(const Path& file, const Layer& layer) {
   constexpr std::size_t kLayers = 64;
   Network network;

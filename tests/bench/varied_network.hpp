@@ -13,23 +13,24 @@
 #include "spdnn/images.hpp"
 #include "spdnn/plan.hpp"
 
-// Networks for benches whose activations keep telling neurons and images apart through any depth, and what is compared
-// with them. Where all activations end at 0 or at the cap, as they do by themselves, a check of them sees no error.
+// Networks for benchmarks in which activations go on distinguishing neurons and images at any depth, and what is
+// compared with them. In ordinary networks all activations end at 0 or at the cap, and a check of them would see no
+// error.
 namespace spdnn::bench {
 
 struct VariedOptions {
   Index neurons = 1024;
   Index layers = 120;
   Index degree = 32;
-  bool different = false;  ///< every weight its own value, instead of one for all behind the first layer
+  bool different = false;  ///< all weights differ, instead of being equal after the first layer
   bool power_law = false;  ///< degrees by a power law, as many edges in all; weights of one value
   bool own_biases = true;  ///< weights of one value: a bias a neuron; otherwise none
 };
 
 inline constexpr double kLevel = 16.0;  ///< mean activation aimed at: half of the cap
 
-/// Every output neuron of rank k reads in proportion to 1 / sqrt(k) inputs, at most all of them; as many edges in all
-/// as with `degree` everywhere, the heavy neurons strewn over the layer.
+/// The output neuron of rank k reads a number of inputs in proportion to 1 / sqrt(k), at most all of them. There are as
+/// many edges in all as with `degree` everywhere, and the heavy neurons are spread over the layer.
 inline void make_power_law(Network& network) {
   for (Layer& layer : network.layers) {
     const Index n = layer.outputs();
@@ -54,7 +55,7 @@ inline void make_power_law(Network& network) {
   }
 }
 
-/// Brings the first layer's mean sum to kLevel for images like those given.
+/// Scales the first layer so that its mean sum is kLevel for images like the given ones.
 inline void calibrate_first(Layer& layer, const ImageSet& images, Index degree) {
   const double pixels = static_cast<double>(images.images()) * images.neurons();
   const double lit = static_cast<double>(images.nonzeros()) / pixels;
@@ -69,10 +70,10 @@ inline void calibrate_first(Layer& layer, const ImageSet& images, Index degree) 
   layer.weights.values = Array<float>(std::move(values));
 }
 
-/// Weights of one value keep nothing but an image's level: with the sum of weights s, the level m becomes s m + b, and
-/// differences between neurons shrink by sqrt(degree) a layer, to nothing in fp32. So every neuron has a bias of its
-/// own, of mean -(s - 1) kLevel and never above 0, which keeps kLevel where it is; s is so little above 1 that levels
-/// part by a third at most from the first layer to the last.
+/// With weights of one value, only an image's level would survive: if the weights of a neuron add up to s, the level m
+/// becomes s m + b, and differences between neurons shrink by sqrt(degree) per layer, until fp32 shows none. So every
+/// neuron has its own bias, with mean -(s - 1) kLevel and never above 0, which keeps kLevel where it is. s is so little
+/// above 1 that levels diverge by a third at most from the first layer to the last.
 inline void add_own_biases(Network& network, Index degree) {
   const double growth = 0.3 / static_cast<double>(network.layers.size());
   for (std::size_t k = 0; k < network.layers.size(); ++k) {
@@ -85,9 +86,9 @@ inline void add_own_biases(Network& network, Index degree) {
   }
 }
 
-/// Weights of different values: of both signs and so large that differences between rows of images hardly shrink from
-/// layer to layer, but not so large that rounding errors grow without end (by 1.8 / sqrt(degree) they do: 1e-2 after
-/// 120 layers); somewhat more positive than negative ones, which keeps rows alive.
+/// Weights that all differ. They have both signs and are so large that differences between rows of images hardly shrink
+/// from layer to layer, but not so large that rounding errors keep growing (with 1.8 / sqrt(degree) they do, to 1e-2
+/// after 120 layers). Somewhat more of them are positive than negative, which keeps rows alive.
 inline WeightLaw varied_law(const VariedOptions& options) {
   const double degree = options.degree;
   if (options.different) return {WeightLaw::Kind::normal, 0.8 / degree, 1.5 / std::sqrt(degree)};
@@ -101,8 +102,9 @@ inline std::vector<float> input_row(const CsrMatrix& images, Index image) {
   return row;
 }
 
-/// Degrees by a power law make a neuron's value go with its degree. Each layer's weight is chosen on a few images so
-/// that their mean stays where the heaviest neuron of an average image is at half of the cap: nothing else holds it.
+/// With degrees by a power law, a neuron's value grows with its degree. The weight of each layer is chosen on a few
+/// images so that the heaviest neuron of an average image stays at half of the cap, since nothing else would hold it
+/// there.
 inline void keep_level(Network& network, const ImageSet& images, Index degree) {
   const CsrMatrix sample = images.slice(0, std::min<Index>(images.images(), 8)).to_csr();
   std::vector<std::vector<float>> rows;
@@ -145,7 +147,7 @@ inline Network varied_network(const VariedOptions& options, const ImageSet& imag
   return network;
 }
 
-/// How a product is added to a sum: rounded once, as GPUs do, or the product and the sum each.
+/// How a product is added to a sum: rounded once, as on GPUs, or twice, the product and the sum.
 enum class Products { fused, rounded };
 
 inline float activated(const Plan& plan, float z, float bias) {
@@ -170,8 +172,8 @@ inline std::vector<float> next_row(const Plan& plan, const Layer& layer, const s
   return next;
 }
 
-/// The last layer's activations in fp32 by plain loops, terms in the plan's order: what an engine that keeps the order
-/// has to give to the last bit. Images x stored neurons.
+/// The last layer's activations (images x stored neurons) in fp32 by plain loops over the terms in the plan's order,
+/// which an engine that keeps the order must match to the last bit.
 inline std::vector<double> in_order_activations(const Plan& plan, const ImageSet& images, Products products) {
   const CsrMatrix given = images.to_csr();
   const Index width = plan.layers.back().outputs();
@@ -184,7 +186,7 @@ inline std::vector<double> in_order_activations(const Plan& plan, const ImageSet
   return all;
 }
 
-/// What a comparison of activations can see at all.
+/// Which errors a comparison of activations could see.
 struct Visibility {
   double between = 0;          ///< share of activations strictly between 0 and the cap
   double distinct_values = 0;  ///< in a row, as a share of its neurons, on average
@@ -212,7 +214,7 @@ inline Visibility visibility(const Plan& plan, const std::vector<double>& activa
   return seen;
 }
 
-/// Largest difference of two sets of activations, relative to their size where that is above 1.
+/// The largest difference of two sets of activations, relative to their size where that is above 1.
 inline double worst_difference(const std::vector<double>& got, const std::vector<double>& want) {
   if (got.size() != want.size()) return std::numeric_limits<double>::infinity();
   double worst = 0.0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# spdnn convert: every form into every other, and each kind of bad input with its one line and exit code 3.
+# spdnn convert: every form into every other, and for each kind of bad input one line and exit code 3.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The fetch scripts against a server of our own on 127.0.0.1: no test leaves this machine.
+# The fetch scripts, with a server of the tests on 127.0.0.1: no test leaves this machine.
 
 setup() {
   root=$BATS_TEST_DIRNAME/../..
@@ -15,7 +15,7 @@ teardown() {
   if [ -n "$server" ]; then kill "$server"; fi
 }
 
-# Starts the server with the options given; sets `url`. Its output goes through a file: bats waits for open pipes.
+# Starts the server with the given options and sets `url`. Its output goes to a file, because bats waits for open pipes.
 serve() {
   rm -f "$BATS_TEST_TMPDIR/port"
   python3 "$root/tests/tools/range_server.py" "$served" "$log" "$@" >"$BATS_TEST_TMPDIR/port" 2>&1 3>&- &
@@ -28,7 +28,7 @@ serve() {
   url=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/port")
 }
 
-# A file to stand for MNIST's, and the checksum of its contents.
+# Makes a file that stands for MNIST's, and the checksum of its contents.
 make_images() {
   head -c 100000 /dev/urandom >"$BATS_TEST_TMPDIR/images"
   gzip -c "$BATS_TEST_TMPDIR/images" >"$served/images.gz"
@@ -112,7 +112,7 @@ official() {
   run "$root/data_scripts/fetch_official.sh" --base "$url" --out "$out" --neurons 1024 --layers 120 "$@"
 }
 
-# Files of the official form and counts, if not the official contents. All layers are alike.
+# Makes files with the official form and counts, though not the official contents. All layers are alike.
 make_categories() {
   mkdir -p "$served/dnn"
   seq 3 3 5436 >"$served/dnn/neuron1024-l120-categories.tsv"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Devices that are there and devices that are not; timing of layers.
+# Devices that exist and devices that do not; timing of layers.
 
 has_cuda() { "$SPDNN" --version | grep -q '^CUDA: *yes'; }
 has_device() { has_cuda && command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1; }
@@ -117,7 +117,7 @@ setup() {
   [ "$(jq -s '[.[].share_of_ceiling > 0] | all' "$BATS_TEST_TMPDIR/layers.json")" = true ]
 }
 
-@test "bench layers goes on behind what fails, and has fewer trials where time is short" {
+@test "bench layers goes on after a failure, and makes fewer trials where time is short" {
   ulimit -v 2900000
   run "$SPDNN" bench layers --neurons 50000000,64 --degrees 8 --alive 1 --images 10 --layers 2 --variants cpu_openmp \
     --json "$BATS_TEST_TMPDIR/layers.json"

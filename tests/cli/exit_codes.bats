@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Exit codes and messages where the system fails: streams, threads, memory, names. Whatever happens, the code is one of
-# the program's own and an error is one line on stderr.
+# Exit codes and messages where the system fails: streams, threads, memory, names. Whatever happens, the exit code is one
+# of those documented, and an error is one line on stderr.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -21,7 +21,7 @@ one_line() {
   [ "$status" -eq "$code" ] && [ "$(wc -l <stderr)" -eq 1 ] && [[ $(cat stderr) == $pattern ]]
 }
 
-# as_user COMMAND...: as a user who is not root, in a directory with copies of all that the test has made, and of spdnn.
+# as_user COMMAND...: runs it as a user who is not root, in a directory with copies of spdnn and of all test files.
 as_user() {
   local shared user=() status=0
   shared=$(mktemp -d) && chmod 777 "$shared"
@@ -33,7 +33,7 @@ as_user() {
   return "$status"
 }
 
-# without_threads COMMAND...: as such a user who may not start another thread.
+# without_threads COMMAND...: runs it as such a user, who may not start another thread.
 without_threads() {
   # shellcheck disable=SC2016
   as_user bash -c 'ulimit -u 1 && exec "$@"' bash "$@"
@@ -266,8 +266,8 @@ RUNS
   [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: no thread or no memory that it asked for' ]]
 }
 
-# ends_right_or_without_memory COMMAND...: by 0 with nothing on stderr, or by 4 with one line, before which a library may
-# have put its own.
+# ends_right_or_without_memory COMMAND...: it must end with 0 and nothing on stderr, or with 4 and one line, which a line
+# of a library may precede.
 ends_right_or_without_memory() {
   local status=0 last
   "$@" >stdout 2>stderr || status=$?
@@ -305,8 +305,8 @@ RUNS
   names_what_was_read 'r.spdnn' inspect r.spdnn
 }
 
-# names_what_was_read PATTERN ARGUMENTS...: where one request for memory fails, spdnn names the file being read, for
-# some request or other.
+# names_what_was_read PATTERN ARGUMENTS...: where one request for memory fails, spdnn names the file that it was reading,
+# for at least one of the requests.
 names_what_was_read() {
   local pattern=$1 number
   shift

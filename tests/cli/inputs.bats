@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What is read: files that change under a run, damaged gzip, files without a byte, sizes that files claim.
+# Inputs: files that change during a run, damaged gzip, empty files, sizes that files claim.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit 1
@@ -21,8 +21,8 @@ make_problem() {
   "$SPDNN" convert images.spdnn sparse-images-64.tsv
 }
 
-# changing FILE CHANGE [any]: runs beside a loop that changes FILE and puts it back must end well with the right list, or
-# with exit 3 and one line that names the file. any: what FILE is for a while is a list of its own.
+# changing FILE CHANGE [any]: while a loop changes FILE and restores it, runs must end with 0 and the right list, or with 3
+# and one line that names the file. With `any`, the changed FILE gives another list, which is accepted.
 changing() {
   local file=$1 change=$2 list=${3:-right} status
   cp "$file" copy
@@ -103,7 +103,7 @@ changing() {
   fails 3 'net/n2-l2-bias.tsv: neuron 1 is missing, expected a line for each of 1..2' "$SPDNN" inspect net
 }
 
-# peak COMMAND...: the most memory that it took, in MB; it must end by itself with exit code 0 or 3.
+# peak COMMAND...: prints the most memory that it took, in MB; it must end by itself with exit code 0 or 3.
 peak() {
   /usr/bin/env python3 - "$@" << 'PY'
 import os, subprocess, sys

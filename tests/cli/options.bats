@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# Options do what they say: seen in the report, in the threads that run, and in stored plans that stand back.
+# Options do what they say, as seen in the report, in the threads that run, and in stored plans that are not used.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
-  # Two layers of four neurons that keep their inputs, at full brightness; ten images of one pixel each, the last dark.
+  # Two layers of four neurons that keep their inputs, and ten images of one pixel each, of which the last has none.
   mkdir net
   for layer in 1 2; do for i in 1 2 3 4; do printf '%d\t%d\t1\n' $i $i; done >net/n4-l$layer.tsv; done
   for i in 1 2 3 4 5 6 7 8 9; do printf '%d\t%d\t1\n' $i $((i % 4 + 1)); done >images.tsv
@@ -11,7 +11,7 @@ setup() {
   infer=("$SPDNN" infer --network net --bias -0.25 "${problem[@]}")
 }
 
-# field JQ: of the report.
+# field JQ: prints a field of the report.
 field() { jq -c "$1" run.json; }
 
 @test "--threads: so many run, and the report says so" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What is written: checked before the work, whole or not at all, in the place and with the rights that were there.
+# Outputs: checked before the work, whole or not at all, in the place and with the rights of what they replace.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -10,7 +10,7 @@ setup() {
   infer=("$SPDNN" infer --network a.spdnn --inputs i.spdnn --progress never)
 }
 
-# refuses STATUS MESSAGE ARGUMENTS...: spdnn ends with that status and message, and prints nothing but it.
+# refuses STATUS MESSAGE ARGUMENTS...: spdnn ends with that status and prints nothing but that message.
 refuses() {
   local expected=$1 message=$2
   shift 2
@@ -131,15 +131,15 @@ as_nobody() {
   grep -q '^cpu_openmp' table
 }
 
-# Until a writer of c.tsv has its temporary file; a program that has none is waited for no longer than it works.
+# Waits until a writer of c.tsv has written to its temporary file. Fails where c.tsv is there first.
 await_temporary() {
   until compgen -G '.spdnn-*.tmp' >/dev/null && [ "$(stat -c %s .spdnn-*.tmp)" -gt 0 ]; do
     [ ! -s c.tsv ] || [ "$(cat c.tsv)" = old ] || return 1
   done
 }
 
-# kill_writer SIGNAL STATUS: infer has written its categories and waits for somebody to read its JSON line, when the signal
-# comes.
+# kill_writer SIGNAL STATUS: sends the signal when infer has written its categories and waits for somebody to read its JSON
+# line.
 kill_writer() {
   rm -f pipe
   mkfifo pipe

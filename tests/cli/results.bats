@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The tables in results/, and the script that runs the official networks on a GPU: here with a program that stands for
-# spdnn and knows how long a run is to take.
+# The tables in results/, and the script that runs the official networks on a GPU, here with a program that stands for
+# spdnn and says how long a run takes.
 
 setup() {
   root=$BATS_TEST_DIRNAME/../..
@@ -11,7 +11,7 @@ setup() {
   export PYTHONDONTWRITEBYTECODE=1
 }
 
-# line NEURONS LAYERS VARIANT PASSES SECONDS TRIALS: what spdnn infer would write.
+# line NEURONS LAYERS VARIANT PASSES SECONDS TRIALS: prints what spdnn infer would write.
 line() {
   jq -nc --argjson n "$1" --argjson l "$2" --arg v "$3" --arg p "$4" --argjson s "$5" --argjson t "$6" '
     {"1024": "-0.3", "4096": "-0.35", "16384": "-0.4", "65536": "-0.45"}[$n | tostring] as $bias | ($n * $l * 32) as $e |
@@ -24,8 +24,8 @@ line() {
 }
 export -f line
 
-# A program in place of spdnn: a layer of filtered takes 1 ms, of buffered 1 s, of unbuffered 10 s, of others 10 us;
-# cublas_dense does not end.
+# Makes a program that stands for spdnn: a layer takes 1 ms with filtered, 1 s with buffered, 10 s with unbuffered and
+# 10 us with others; cublas_dense does not end.
 make_program() {
   cat >"$BATS_TEST_TMPDIR/spdnn" <<'END'
 #!/usr/bin/env bash
@@ -74,7 +74,7 @@ END
   [[ "$squeezed" != *"| 2.000 |"* ]]
   [[ "$squeezed" == *"| 1024 | 480 | - | - |"* ]]
   [[ "$squeezed" == *"| 4096 | 12 only | 3.000 | 3.146e+10 | 0.03146 | 1 |"*"| 4096 | 120 | - |"* ]]
-  # Every row of a table is as long as the rule below its head.
+  # Every row of a table is as long as the line below its head.
   awk '/^\|/ { if (!width) width = length($0); else if (length($0) != width) exit 1; next } { width = 0 }' \
     "$BATS_TEST_TMPDIR/machine/tables.md"
   "${tables[@]}" --check "$BATS_TEST_TMPDIR/machine"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a verdict may say: everything that was asked for is compared, nothing is claimed for an empty or another problem,
+# What a verdict may say: everything that was asked for is compared, nothing is claimed about an empty or another problem,
 # and a stored plan is what runs.
 
 setup() {
@@ -7,7 +7,8 @@ setup() {
   shared=$BATS_TEST_DIRNAME/../../../shared/data
 }
 
-# A network of one layer of which fp32 and fp64 differ: image 1 of three sums up to the bias, and dies by rounding only.
+# Makes a network of one layer on which fp32 and fp64 differ: image 1 of three adds up to the bias, and dies only by
+# rounding.
 make_rounding_network() {
   mkdir net
   printf '1\t1\t0.1\n2\t1\t0.1\n3\t1\t0.1\n' >net/n4-l1.tsv

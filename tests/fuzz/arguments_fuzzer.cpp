@@ -1,4 +1,4 @@
-// A subcommand's arguments, one a line, as its options and positional names are parsed.
+// The arguments of a subcommand, one per line, whose options and positional names are parsed.
 
 #include "cli/options.hpp"
 #include "fuzz/harness.hpp"

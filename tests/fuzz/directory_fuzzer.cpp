@@ -1,6 +1,7 @@
-// Directories of files, as text: a line `>NAME` begins a file (`>NAME/` makes a directory), the lines that follow are
-// what is in it, compressed where the name ends in .gz; lines `<nLIST`, `<lCOUNT` and `<iCOUNT` are --neurons, --layers
-// and --images. All that can be read is read; what is read is written in every form and must read the same again.
+// Directories of files, as text. A line `>NAME` begins a file (`>NAME/` makes a directory), and the lines that follow
+// are its contents, compressed where the name ends in .gz. Lines `<nLIST`, `<lCOUNT` and `<iCOUNT` are --neurons,
+// --layers and --images. Everything that can be read is read; it is then written in every form and must read the same
+// again.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kMost = 1000;  ///< neurons, layers or images that are asked for, and written again
 
-/// Emptied after each input.
+/// A directory that is emptied after each input.
 struct Scratch {
   void clean() const {
     for (const TemporaryDirectory* directory : {&input, &output})

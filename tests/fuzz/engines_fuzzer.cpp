@@ -1,6 +1,6 @@
-// Small networks made of the input, run by every CPU engine with any set of passes. Where no rounding can occur, all
-// must agree; where it can, a run with passes must agree with one without, and the engines in fp64 with each other.
-// Sums that overflow must be noticed, or else the same holds.
+// Small networks made from the input, run by every CPU engine with any set of passes. Where no rounding can occur, all
+// runs must agree; where it can, a run with passes must agree with one without, and the engines in fp64 with each
+// other. That is also true where sums overflow, unless the overflow is noticed.
 
 #include <algorithm>
 #include <bit>
@@ -17,7 +17,7 @@ using namespace spdnn;
 using fuzz::Bytes;
 using fuzz::require;
 
-/// What the numbers are: quarters, whose sums fp32 holds exactly; such that round, but never overflow; any.
+/// The kinds of numbers: quarters, whose sums fp32 holds exactly; numbers that round but never overflow; any numbers.
 enum class Numbers { exact, rounding, any };
 
 float number(Bytes& bytes, Numbers numbers) {

@@ -1,5 +1,5 @@
-// Gzip data as readers of text get it, damaged or not: the first byte says into how many members the rest is compressed
-// (0: it is the compressed data itself), the second the bytes of a round, the third what is damaged.
+// Gzip data as readers of text get it, damaged or not. The first byte says into how many members the rest is compressed
+// (0: it is the compressed data itself), the second how many bytes a round has, and the third what is damaged.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 using namespace spdnn;
 using fuzz::require;
 
-/// All rounds together, the half of every other one read twice; then all of it again.
+/// Reads all rounds, half of every other round twice; then reads everything again.
 std::string read_all(std::string_view gz, std::size_t round_bytes) {
   TextSource source("fuzz.tsv.gz", gz, round_bytes);
   std::string text;

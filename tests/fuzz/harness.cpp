@@ -20,7 +20,7 @@
 #include "io/text/gz.hpp"
 #include "spdnn/error.hpp"
 
-/// One thread does the work of all: the pieces of a text are the same, and no time goes into waking others.
+/// One thread does all the work: the pieces of a text are the same, and no time is spent on waking other threads.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   omp_set_num_threads(1);
   return 0;
@@ -36,7 +36,7 @@ std::size_t peak_bytes() {
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
-/// XXH3 over what is added, piece by piece.
+/// An XXH3 hash of what is added, piece by piece.
 class Digest {
  public:
   template <class T>

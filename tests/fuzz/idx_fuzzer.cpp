@@ -1,5 +1,6 @@
-// MNIST's IDX files. Four bytes, then pixels: how the file is stored (0 as it comes, 1 plain, 2 and 3 compressed in so
-// many members), the number of images, what is odd about the header, what is damaged.
+// MNIST's IDX files. The input has four bytes and then pixels. The bytes say how the file is stored (0: as it comes, 1:
+// plain, 2 and 3: compressed in that many members), how many images there are, what is odd about the header, and what
+// is damaged.
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
-// Matrix Market files whose header says the sizes. Two characters, then the file: the reader (i images, else layer),
-// and the bytes of a piece. What a text means must not depend on how it is cut into pieces.
+// Matrix Market files whose header has the sizes. The input has two characters and then the file: the first chooses the
+// reader (i: images, otherwise a layer), the second the size of a piece. What a text means must not depend on how it is
+// cut into pieces.
 
 #include "fuzz/harness.hpp"
 #include "io/text/matrix_market.hpp"

@@ -67,7 +67,7 @@ void PackedEditor::change(std::mt19937& random) {
   const std::uint32_t what = below(random, 16);
   if (sections_.empty() || what == 0) return change_header(random);
   if (what == 1) return change_list(random);
-  // Records, of which there are few, are chosen as often as all arrays together.
+  // Records are few, and are chosen as often as all arrays together.
   std::vector<Section*> choice;
   const bool records = what % 2 == 0;
   for (Section& section : sections_)
@@ -88,7 +88,8 @@ void PackedEditor::change_bytes(Section& section) {
   if (!bytes.empty()) std::memcpy(section.bytes.data(), bytes.data(), bytes.size());
 }
 
-/// Numbers at which checks change their mind: 0, 1, limits of types, sizes of this file, neighbours of what was there.
+/// Numbers at which checks change their result: 0, 1, limits of types, sizes of this file, and neighbours of what was
+/// there.
 std::uint64_t PackedEditor::telling_number(std::uint64_t before, std::mt19937& random) const {
   constexpr std::array<std::uint64_t, 12> kTelling{0,     1,     2,          255,        256,        65535,
                                                    65536, 65537, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF};

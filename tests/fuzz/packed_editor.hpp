@@ -11,14 +11,14 @@
 
 namespace spdnn::fuzz {
 
-/// A packed file taken apart into its sections, to be changed and put together again: laid out anew and sealed with the
-/// right checksums, so that a change reaches the checks that come after them.
+/// A packed file that has been taken apart into its sections, to be changed and put together again, with a new layout
+/// and the right checksums, so that a change reaches the checks that follow those of the checksums.
 class PackedEditor {
  public:
-  /// Empty where the table cannot be followed.
+  /// Takes a file apart; empty where the table cannot be followed.
   static std::optional<PackedEditor> open(std::span<const std::byte> file);
 
-  /// One change of a section, of a number in one, of the header, or of the list of sections.
+  /// Makes one change: of a section, of a number in one, of the header, or of the list of sections.
   void change(std::mt19937& random);
   std::vector<std::byte> file() const;
 

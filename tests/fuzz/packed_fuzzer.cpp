@@ -1,5 +1,5 @@
-// Packed files, changed section by section and sealed again, so that what lies behind the checksums is reached. What
-// loads must be sound, and a bit changed afterwards must not go unnoticed.
+// Packed files, changed section by section and given the right checksums again, so that the checks after those of the
+// checksums are reached. What loads must be sound, and a bit changed afterwards must not go unnoticed.
 
 #include <cstring>
 #include <optional>
@@ -14,7 +14,7 @@ using namespace spdnn;
 using fuzz::attempt;
 using fuzz::require;
 
-/// What could be loaded, by its digest.
+/// The digest of what could be loaded.
 struct Loaded {
   std::optional<std::uint64_t> network, images, plan;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs fuzzers side by side, one on each processor, and prints for each what it executed, what it covered and what it
-# found; fails where there is a finding. A fuzzer that ended in a finding is started again until its time is over.
-# usage: run.sh DIRECTORY SECONDS FUZZER...      FUZZ_RUNS=N: so many executions each, at most, repeatable
+# Runs fuzzers in parallel, one on each processor, and prints for each how much it executed and covered and what it found.
+# Fails where there is a finding. A fuzzer that ended in a finding is started again until its time is over.
+# usage: run.sh DIRECTORY SECONDS FUZZER...      FUZZ_RUNS=N: at most N executions each, which is repeatable
 set -euo pipefail
 
 readonly directory=$1 seconds=$2
@@ -10,7 +10,7 @@ corpus_of=$(dirname "$0")/corpus
 readonly corpus_of most_findings=10
 processors=$(nproc)
 readonly share=$((seconds * processors / $# > 0 ? seconds * processors / $# : 1))
-# Files lie in memory where the system has such a directory.
+# Files are kept in memory where the system has a directory for that.
 TMPDIR=$(mktemp -d "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)/spdnn-fuzz-XXXXXX")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
@@ -21,7 +21,7 @@ export ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=2 UBSAN_OPTIONS=pri
 fuzz() {
   local found=$directory/found/$1 log=$directory/logs/$1.log artifacts=$directory/findings/$1
   local end=$((SECONDS + share)) limit=(-max_total_time="$share") before
-  # Without the symbolizer's processes, and without the cost of features that many small inputs differ in.
+  # This avoids the processes of the symbolizer, and the cost of features in which many small inputs differ.
   local fast=(-print_funcs=0 -entropic=0 -use_counters=0)
   mkdir -p "$found" "$artifacts" "$(dirname "$log")"
   : >"$log"
@@ -30,7 +30,7 @@ fuzz() {
     before=$(findings "$1")
     if "$directory/$1_fuzzer" "${limit[@]}" "${fast[@]}" -timeout=10 -rss_limit_mb=1500 -malloc_limit_mb=300 \
       -print_final_stats=1 -artifact_prefix="$artifacts/" "$found" "$corpus_of/$1" >>"$log" 2>&1; then break; fi
-    # A fuzzer that fails without an input to blame did not run as it should: that is a finding, too.
+    # A fuzzer that fails without an input to blame did not run as it should, which is a finding, too.
     [[ $(findings "$1") -gt $before ]] || { cp "$log" "$artifacts/failed.log"; break; }
     [[ -z ${FUZZ_RUNS-} && $(findings "$1") -lt $most_findings && $SECONDS -lt $end ]] || break
     limit=(-max_total_time=$((end - SECONDS)))

@@ -1,5 +1,5 @@
-// Packed files with a plan, changed and sealed as in packed_fuzzer: a plan that loads must run on every CPU engine.
-// With its certificates put aside it is a network like any other, and then the engines must agree.
+// Packed files with a plan, changed as in packed_fuzzer: a plan that loads must run on every CPU engine. Without its
+// certificates it is a network like any other, and then the engines must agree.
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ void require_sound(const Outcome& outcome, Index images) {
   require(categories.empty() || categories.back() < images, "categories are images");
 }
 
-/// No sum, in any order, leaves the numbers that fp32 has.
+/// Whether no sum, in any order, exceeds what fp32 can represent.
 bool stays_in_range(const Plan& plan) {
   double most = 1;
   for (const Layer& layer : plan.layers) {

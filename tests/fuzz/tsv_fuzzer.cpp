@@ -1,6 +1,6 @@
-// TSV files. Four characters, then the file: the reader (l layer, b bias, i images, c categories), the neurons and the
-// images as digits (kSizes), the bytes of a piece as a letter. What a text means must not depend on how it is cut into
-// pieces, nor on whether it comes compressed.
+// TSV files. The input has four characters and then the file. The characters choose the reader (l: layer, b: bias, i:
+// images, c: categories), the numbers of neurons and of images (as digits, see kSizes), and the size of a piece (as a
+// letter). What a text means must not depend on how it is cut into pieces, nor on whether it is compressed.
 
 #include <algorithm>
 #include <array>
@@ -60,10 +60,10 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-/// `:LINE:COLUMN`: what a message says of sizes depends on the bytes of the file, which compression changes.
+/// `:LINE:COLUMN` of a message. What it says about sizes depends on the bytes of the file, which compression changes.
 std::string place_of(const std::string& message) { return message.substr(0, message.find(": ")); }
 
-/// A message without the name that it begins with.
+/// A message without the name with which it begins.
 Answer answer(const Reading& how, const std::string& name, std::string_view text) {
   Answer result;
   result.message = fuzz::attempt([&] {

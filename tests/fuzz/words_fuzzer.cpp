@@ -1,5 +1,5 @@
-// What is given with an option, and names of files: a letter for the parser (a to l), then the text. What a parser
-// takes must read the same when it is printed and parsed again.
+// Values of options, and names of files. The input has a letter that chooses the parser (a to l), and then the text.
+// What a parser accepts must read the same when it is printed and parsed again.
 
 #include <algorithm>
 #include <array>

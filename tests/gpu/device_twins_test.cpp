@@ -1,5 +1,5 @@
-// Twins found on the device are those that the CPU finds: rows alike in all but one thing, rows of every length, layers
-// of every kind, in one chunk and in many, with hashes that collide and without memory; and plans made with them.
+// The device finds the same twins as the CPU, in rows that differ in one thing only, rows of every length and layers of
+// every kind, in one chunk and in many, with hashes that collide and with too little memory; and so plans are the same.
 
 #include <random>
 
@@ -136,7 +136,7 @@ TEST_F(DeviceTwinsTest, LayersOfAllKindsInAnyChunks) {
   }
 }
 
-/// A layer of several staging buffers between small ones, one behind the other.
+/// A layer as large as several staging buffers between two small ones.
 TEST_F(DeviceTwinsTest, LayersLargerThanAStagingBuffer) {
   LayerLottery lottery(3);
   const Kind small{64, 200, 40, true};
@@ -163,7 +163,7 @@ TEST_F(DeviceTwinsTest, WithoutMemoryTheCpuLooks) {
   EngineOptions options;
   options.memory_limit = 1;
   expect_twins(layers, find_twins(layers, options), static_cast<Index>(layers.size()));
-  // A slot takes half, of which its sort wants a megabyte and 40 B a row: too little for 20000 rows.
+  // A slot takes half. Its sort needs a megabyte and 40 bytes per row, which is too much for 20000 rows.
   options.memory_limit = std::size_t{3} << 20U;
   const TwinsFound found = find_twins(layers, options);
   EXPECT_GT(found.left_to_cpu, 0U);

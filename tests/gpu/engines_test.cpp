@@ -93,7 +93,7 @@ Case random_case(std::string name, const std::vector<LayerShape>& shapes, Index 
   return made;
 }
 
-/// Every row of Y behind the first layer is at the cap or empty.
+/// After the first layer, every row of Y is at the cap or empty.
 Case saturating_case() {
   Case made =
       random_case("saturating", {{40, 40, 3, 3, true}, {40, 40, 4, 4, true}, {40, 40, 4, 4, true}}, 50, 0.0, 11);
@@ -157,7 +157,7 @@ Trace trace_of(const Variant& variant, const Plan& plan, const ImageSet& images,
 
 void expect_same(const Trace& found, const Trace& expected) {
   for (std::size_t k = 0; k < expected.layers.size(); ++k)
-    ASSERT_EQ(found.layers[k], expected.layers[k]) << "activations behind layer " << k + 1;
+    ASSERT_EQ(found.layers[k], expected.layers[k]) << "activations after layer " << k + 1;
   EXPECT_EQ(found.outcome.categories, expected.outcome.categories);
   EXPECT_EQ(found.outcome.alive, expected.outcome.alive);
 }

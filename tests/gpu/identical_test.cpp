@@ -1,4 +1,4 @@
-// The pass `identical` in every CUDA variant: images that are equal at once or become equal behind some layer, and then
+// The pass `identical` in every CUDA variant: images that are equal at once or become equal after some layer, and then
 // die, reach the cap, live on, or become equal to yet others. All activations are small integers, so that every order
 // of summation, and halves, must agree with cpu_reference to the last bit.
 
@@ -54,7 +54,7 @@ Network make_network() {
   return network;
 }
 
-/// Rows of zeros come to life again behind a layer in the middle, so that until then no image is dead for good.
+/// Rows of zeros come to life again after a layer in the middle, so that until then no image is finally dead.
 Network reviving_network() {
   Network network = make_network();
   network.bias_rule = BiasRule::everywhere;
@@ -72,8 +72,8 @@ void append_kind(const Kind& kind, Rows& rows) {
 
 ImageSet images_of(const Rows& rows) { return {ImageSet{testing::make_matrix(kInputs, rows, true)}.to_bits()}; }
 
-/// Images of all kinds, each several times, made to differ in what is not read and in what leaves the queue: copies
-/// behind any layer, and copies of copies.
+/// Images of all kinds, each several times, which differ in what is not read and in what leaves the queue: so there are
+/// duplicates after any layer, and duplicates of duplicates.
 ImageSet mixed_images(Index images) {
   Dice dice(images);
   Rows rows;
@@ -187,7 +187,7 @@ TEST_P(IdenticalTest, FewImages) {
   }
 }
 
-/// Images whose fate the bounds of `merge` leave open are borderline, and so are their copies.
+/// Images that the bounds of `merge` cannot decide are borderline, and so are their duplicates.
 TEST_P(IdenticalTest, GoesWithMerge) {
   const ImageSet images = mixed_images(600);
   const Categories expected = run_all(make_network(), "none", images).categories;

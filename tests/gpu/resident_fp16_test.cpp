@@ -1,6 +1,6 @@
-// The `resident` engine with fp16 storage. Its oracle here does on the host what the engine does: sums in fp32, in the
-// given order and with fused multiply-add, and activations rounded to halves: every shape must agree to the last bit.
-// Where halves hold all activations exactly, the engine must agree with its own fp32 form.
+// The `resident` engine with fp16 storage. The oracle here does on the host what the engine does: it computes sums in
+// fp32, in the given order and with fused multiply-add, and rounds activations to halves. Every shape must agree with
+// it to the last bit. Where halves represent all activations exactly, the engine must agree with its own fp32 form.
 
 #include <cuda_fp16.h>
 
@@ -158,7 +158,7 @@ TEST_F(ResidentFp16Test, AgreesWithFp32WhereHalvesHoldEverything) {
           const auto engine = testing::engine_by(make, plan, c.images, kFp16);
           const Truth fp16 = trace_of(*engine, plan.depth(), c.images);
           for (Index k = 0; k < plan.depth(); ++k)
-            ASSERT_EQ(fp16.activations[k], fp32.activations[k]) << "behind layer " << k + 1;
+            ASSERT_EQ(fp16.activations[k], fp32.activations[k]) << "after layer " << k + 1;
           EXPECT_EQ(fp16.outcome.categories, fp32.outcome.categories);
           EXPECT_EQ(fp16.outcome.alive, fp32.outcome.alive);
           EXPECT_EQ(testing::run_through(*engine, plan.depth()).categories, fp32.outcome.categories);

@@ -44,7 +44,7 @@ TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
       engine->load(images);
       for (Index k = 0; k < plan.depth(); ++k) {
         engine->advance(k, k + 1);
-        ASSERT_EQ(engine->activations(), expected[k]) << "behind layer " << k + 1;
+        ASSERT_EQ(engine->activations(), expected[k]) << "after layer " << k + 1;
       }
       EXPECT_EQ(testing::run_through(*engine, plan.depth()).categories,
                 testing::run_through(*reference, plan.depth()).categories);

@@ -1,7 +1,7 @@
-// SuiteSparse:GraphBLAS doing the same layers and images as cpu_openmp, as LAGraph_dnn does: Y and W sparse in fp32,
-// PLUS_TIMES products, the bias added to the entries, those not positive dropped, the others capped. Both are timed in
-// one run, turn about, from resident inputs to known categories, and must find the same ones.
-// usage: graphblas_peer NEURONS LAYERS IMAGES TRIALS [MNIST_IDX]
+// SuiteSparse:GraphBLAS on the same layers and images as cpu_openmp, in the way of LAGraph_dnn: Y and W are sparse in
+// fp32, products are PLUS_TIMES, the bias is added to the entries, and those that are not positive are dropped, the
+// others capped. Both are timed in one run, taking turns, from resident inputs to known categories, which must be the
+// same. usage: graphblas_peer NEURONS LAYERS IMAGES TRIALS [MNIST_IDX]
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ class Matrix {
   GrB_Matrix matrix_ = nullptr;
 };
 
-/// The network with W as inputs x outputs.
+/// The network, with W as inputs x outputs.
 struct Peer {
   std::vector<Matrix> weights;
   std::vector<float> biases;

@@ -12,7 +12,7 @@
 
 namespace spdnn::testing {
 
-/// Random numbers that are the same everywhere (the distributions of <random> are not).
+/// Random numbers that are the same on every platform, which the distributions of <random> are not.
 class Dice {
  public:
   explicit Dice(std::uint32_t seed) : generator_(seed) {}
@@ -26,7 +26,7 @@ class Dice {
 using Term = std::pair<Index, float>;  ///< input, weight
 using Rows = std::vector<std::vector<Term>>;
 
-/// A matrix from its rows, terms in the order given. `uniform`: every weight is that of the first term.
+/// Makes a matrix from its rows, with terms in the given order. If `uniform`, every weight is that of the first term.
 inline CsrMatrix make_matrix(Index cols, const Rows& rows, bool uniform = false) {
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;
@@ -54,7 +54,7 @@ inline Layer make_layer(Index inputs, const Rows& rows, double bias, bool unifor
   return {make_matrix(inputs, rows, uniform), Bias{bias, {}}};
 }
 
-/// `degree` distinct ascending inputs per output, weights drawn from [low, high].
+/// A layer of `degree` distinct, ascending inputs per output, with weights drawn from [low, high].
 inline Rows random_rows(Dice& dice, Index inputs, Index outputs, Index degree, double low, double high) {
   Rows rows(outputs);
   for (auto& row : rows) {
@@ -73,8 +73,8 @@ inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree,
   return make_layer(inputs, random_rows(dice, inputs, outputs, degree, low, high), bias);
 }
 
-/// Sums of very different lengths: every 40th neuron has `most` terms, the others up to ten, all with one of the first
-/// `inputs` neurons. Weights are multiples of 1/4 up to 1, or all 1/2.
+/// A layer with sums of very different lengths: every 40th neuron has `most` terms, the others up to ten, all of which
+/// read one of the first `inputs` neurons. Weights are multiples of 1/4 up to 1, or all 1/2.
 inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, bool uniform, double bias) {
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;
@@ -92,8 +92,8 @@ inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, boo
   return layer;
 }
 
-/// Three such layers, whose activations are multiples of 1/64 and exact in fp32. With `own_biases` the last has a bias
-/// a neuron, some of them positive.
+/// Three such layers, whose activations are multiples of 1/64 and exact in fp32. With `own_biases`, each neuron of the
+/// last layer has its own bias; some of these are positive.
 inline Network skewed_network(Dice& dice, Index width, Index most, bool uniform, bool own_biases) {
   Network network;
   for (const double bias : {-0.125, -0.5, -1.0})
@@ -107,8 +107,8 @@ inline Network skewed_network(Dice& dice, Index width, Index most, bool uniform,
   return network;
 }
 
-/// Images with values in (0, 1]; each neuron is lit with a probability from nearly 0 to twice the density, which
-/// differs from image to image; every seventh image is empty.
+/// Images with values in (0, 1]. The probability that a neuron is not zero differs from image to image, from nearly 0
+/// to twice the density; every seventh image is empty.
 inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {
   Rows rows(images);
   for (Index image = 0; image < images; ++image)
@@ -118,14 +118,14 @@ inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double de
   return {make_matrix(neurons, rows)};
 }
 
-/// The same in zeros and ones.
+/// The same with zeros and ones.
 inline ImageSet bit_images(Dice& dice, Index images, Index neurons, double density) {
   CsrMatrix lit = valued_images(dice, images, neurons, density).sparse();
   lit.values = {};
   return {ImageSet{std::move(lit)}.to_bits()};
 }
 
-/// Does a row at the cap provably stay there? (By a margin that dwarfs rounding.)
+/// Whether a row at the cap provably stays there, by a margin that is much larger than any rounding.
 inline bool keeps_cap(const Network& network, const Layer& layer) {
   if (!network.cap || layer.outputs() == 0) return false;
   for (Index j = 0; j < layer.outputs(); ++j) {
@@ -139,7 +139,7 @@ inline bool keeps_cap(const Network& network, const Layer& layer) {
   return true;
 }
 
-/// The network itself as a plan, with the dynamic passes asked for in so far as they are sound.
+/// The network itself as a plan, with those of the requested dynamic passes that are sound.
 inline Plan unreduced_plan(const Network& network, const Passes& passes = {}) {
   Plan plan;
   plan.layers = network.layers;

@@ -7,7 +7,7 @@
 
 namespace spdnn::testing {
 
-/// A network that overflows for some of its images in whatever order sums are taken, and where.
+/// A network in which sums of some images overflow in any order of summation, and where they do.
 struct OverflowingCase {
   std::string name;
   Network network;
@@ -58,9 +58,10 @@ struct OverflowingCopies {
   std::vector<Overflow> expected;  ///< in fp32
 };
 
-/// Eighty images, every third of which overflows in layer 4 unseen, the first among them; from there on all rows are
-/// equal, and all overflow in layer 16. An image may become a copy of one that has the same past only. No neuron has an
-/// input twice: libraries add such weights up, and an infinite weight would make a sum of every image no number.
+/// Eighty images. Every third of them, beginning with the first, overflows in layer 4 without showing it; from there on
+/// all rows are equal, and all overflow in layer 16. An image may become a duplicate only of one with the same past. No
+/// neuron reads an input twice: libraries add up such weights, and an infinite weight would make sums of every image
+/// NaN.
 inline OverflowingCopies copies_that_overflow() {
   constexpr float kHuge = 3e38F;
   OverflowingCopies made;
@@ -81,7 +82,7 @@ inline OverflowingCopies copies_that_overflow() {
   return made;
 }
 
-/// Networks with twins in every layer, whose images die, saturate or stay undecided for long; no sum overflows.
+/// Networks with twins in every layer, whose images die, saturate or stay undecided for a long time. No sum overflows.
 inline std::vector<std::pair<Network, ImageSet>> networks_to_merge() {
   std::vector<std::pair<Network, ImageSet>> made;
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U}) {

@@ -1,5 +1,6 @@
-// LD_PRELOAD: from the start of main on, the request for memory of number $FAIL_FROM fails, and all that follow it
-// ($FAIL_ONLY: only that one). Counts the allocations of the C library and the mappings that the program makes itself.
+// To be preloaded (LD_PRELOAD). Counts requests for memory from the start of main on: the allocations of the C library,
+// and the mappings that the program makes itself. Request number $FAIL_FROM fails, and so do all that follow it; with
+// $FAIL_ONLY, only that one fails.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

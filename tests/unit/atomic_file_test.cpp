@@ -32,7 +32,7 @@ std::size_t files_in(const TemporaryDirectory& directory) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
 }
 
-/// The message of the DataError that `action` ends in.
+/// The message of the DataError with which `action` ends.
 template <class Action>
 std::string data_error(const Action& action) {
   try {
@@ -88,7 +88,7 @@ TEST(AtomicFile, AFullDeviceIsAnError) {
   EXPECT_NO_THROW(null.commit());
 }
 
-/// A full disk that needs no mount: the process may not write files of more than `bytes`.
+/// Stands for a full disk: the process may not write files of more than `bytes`.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

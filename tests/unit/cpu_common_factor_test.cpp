@@ -1,4 +1,4 @@
-// A weight that all edges of a layer have may be multiplied last where nobody can tell the difference: the same network
+// The common weight of all edges of a layer may be multiplied last where that makes no difference: the same network
 // with its weights stored one by one must give the same bits, whatever the size of its numbers.
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using tiles::common_factors;
 
-/// Layers of eight neurons with three terms each, all of one weight.
+/// Layers of eight neurons with three terms each, all with one weight.
 Network network_of_one_weight(float weight, int layers, double bias, bool uniform) {
   testing::Dice dice(3);
   Network network;
@@ -24,7 +24,7 @@ Network network_of_one_weight(float weight, int layers, double bias, bool unifor
   return network;
 }
 
-/// Images with values of odd last places around `size`.
+/// Images with values around `size` that have odd last places.
 ImageSet images_around(double size) {
   testing::Dice dice(4);
   testing::Rows rows(20);
@@ -75,7 +75,7 @@ TEST(CommonFactor, GivesTheBitsOfWeightsStoredOneByOne) {
   }
 }
 
-/// Activations sink through all that is normal and subnormal.
+/// Activations fall through all normal and subnormal numbers.
 TEST(CommonFactor, GivesTheSameBitsDownToTheSmallestNumbers) {
   for (const Precision precision : {Precision::fp32, Precision::fp64}) {
     const int layers = precision == Precision::fp32 ? 70 : 460;
@@ -124,7 +124,7 @@ TEST(CommonFactor, IsNotTakenWhereItWouldShow) {
   EXPECT_FALSE(first(0x1p-10F, 0, 1e-42, bits())[1]) << "after a small cap";
 }
 
-/// More ones than fp32 counts: a sum of terms of one weight stays where adding another changes nothing any more.
+/// More ones than fp32 can count: a sum of equal terms stays where adding another one no longer changes it.
 TEST(CommonFactor, BitsAreCountedOnlyAsFarAsThePrecisionCounts) {
   constexpr Index kInputs = 64;
   constexpr Index kTerms = (1U << 24U) + 64;

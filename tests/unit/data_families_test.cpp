@@ -91,7 +91,7 @@ TEST_P(Families, NormalLawHasItsMomentsAndHardlyAValueTwice) {
   EXPECT_GT(std::set<float>(values.begin(), values.end()).size(), values.size() * 97 / 100);
 }
 
-/// The rule of the challenge on one row: enough to see whether images live on.
+/// The rule of the challenge for one row, which suffices to see whether images stay alive.
 std::vector<double> infer(const Network& network, std::vector<double> row) {
   for (const Layer& layer : network.layers) {
     std::vector<double> next(layer.outputs());

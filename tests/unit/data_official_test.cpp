@@ -20,7 +20,7 @@
 namespace spdnn {
 namespace {
 
-/// SHA-256 over the inputs of all layers, 0-based little-endian words.
+/// The SHA-256 of the inputs of all layers, as 0-based little-endian words.
 std::string inputs_digest(const Network& network) {
   std::vector<Index> all;
   for (const Layer& layer : network.layers)
@@ -51,8 +51,8 @@ TEST(OfficialNetwork, FirstLayersAreTheButterfly) {
   EXPECT_EQ(network.cap, 32.0);
 }
 
-// The digest at 1024 was taken when all 120 layers were byte for byte the official files (tests/cli/generate.bats does
-// that again); the others from an independent program for the published recipe.
+// The digest at 1024 was taken when all 120 layers equalled the official files byte for byte (tests/cli/generate.bats
+// compares them again); the others are from an independent program for the published recipe.
 TEST(OfficialNetwork, EveryLayerIsTheOfficialOne) {
   struct Case {
     Index neurons;
@@ -96,7 +96,7 @@ TEST(OfficialForm, IsLostByAnyOtherWeight) {
   EXPECT_FALSE(has_official_form(generate_random({.neurons = 1024, .layers = 1, .degree = 31})));
 }
 
-/// The challenge's own numbers (Kepner et al., HPEC 2019).
+/// The numbers of the challenge (Kepner et al., HPEC 2019).
 TEST(OfficialProblem, HasTheBiasAndTheNumberOfCategoriesOfItsSize) {
   for (const auto& [neurons, bias, categories] : {std::tuple<Index, double, std::size_t>{1024, -0.30, 1812},
                                                   {4096, -0.35, 1801},

@@ -1,4 +1,4 @@
-// What `spdnn infer` vouches for: the plan that ran, and official problems by what their files hold.
+// What `spdnn infer` vouches for: the plan that ran, and official problems, which it recognises by what files hold.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ Printed infer(const std::filesystem::path& network, const std::filesystem::path&
   return {code, ::testing::internal::GetCapturedStdout()};
 }
 
-/// Changes the bytes of a packed file and seals it again.
+/// Changes the bytes of a packed file and corrects its checksums.
 void change_file(const std::filesystem::path& path, const std::function<void(std::vector<char>&)>& change) {
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
@@ -57,7 +57,7 @@ void replace_in_file(const std::filesystem::path& path, std::uint64_t from, std:
   });
 }
 
-/// Two images of two neurons; the network's only neuron hears the first of them.
+/// Two images of two neurons; the only neuron of the network reads the first of them.
 class StoredPlan : public ::testing::Test {
  protected:
   StoredPlan() {
@@ -65,7 +65,7 @@ class StoredPlan : public ::testing::Test {
     network_.layers = {make_layer(2, {{{0, 1.0F}}}, -0.25)};
     other_.layers = {make_layer(2, {{{1, 1.0F}}}, -0.25)};
   }
-  /// The network with a plan that is not its own, though it says so.
+  /// The network with the plan of another network that claims to be its own.
   void store_wrong_plan() {
     Plan plan = make_plan(other_, parse_passes("all"));
     plan.set_network_digest(network_digest(network_));
@@ -108,7 +108,7 @@ TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
   }
 }
 
-/// The number of edges is what rates count. Header and plan agree on a wrong one.
+/// Rates count the number of edges. Here, header and plan agree on a wrong one.
 TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
   Plan plan = make_plan(network_, parse_passes("all"));
   plan.set_network_digest(network_digest(network_));

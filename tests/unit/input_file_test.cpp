@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using test::contents;
 using test::error_of;
 
-/// Overwrites bytes of a file where they are, as `cp` onto an existing name does.
+/// Overwrites bytes of a file in place, as `cp` onto an existing name does.
 void overwrite(const fs::path& path, std::size_t offset, const std::string& text) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(static_cast<std::streamoff>(offset));

@@ -1,4 +1,4 @@
-// Plans as the vendor's libraries need them.
+// Plans in the form that the vendor's libraries need.
 
 #include "engines/cuda/layers/library_plan.hpp"
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kNeurons = 4;
 
-/// Every weight is `weight`, so that a layer tells of which network it is.
+/// Every weight is `weight`, so that a layer shows to which network it belongs.
 Network network_of(std::size_t layers, float weight, bool biases = false) {
   Network network;
   for (std::size_t k = 0; k < layers; ++k) {
@@ -64,7 +64,7 @@ std::size_t entries(const fs::path& path) {
 class NetworkDirectoryTest : public testing::Test {
  protected:
   void write(const Network& network) { write_network(net_, Form::tsv, network); }
-  /// The weight of all layers of what is read.
+  /// The weight of all layers that are read.
   float weight_read(std::size_t layers) {
     const Network network = read_network(net_, {}).network;
     EXPECT_EQ(network.layers.size(), layers);

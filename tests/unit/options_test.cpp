@@ -7,7 +7,7 @@
 namespace spdnn::cli {
 namespace {
 
-/// The message with which these arguments are refused; "taken" otherwise.
+/// The message with which these arguments are refused, or "taken".
 std::string refusal(const Arguments& arguments) {
   po::options_description options("Options");
   options.add_options()("neurons", po::value<std::string>(), "")("compare", "");

@@ -36,7 +36,7 @@ CsrMatrix matrix_of(Index cols, const std::vector<std::vector<Index>>& rows, std
   return m;
 }
 
-/// One row of `count` entries 0, 1, ... with values from a palette of `different` ones.
+/// One row of `count` entries 0, 1, ... with `different` distinct values.
 CsrMatrix row_of_values(Index count, Index different) {
   std::vector<Index> columns(count);
   std::iota(columns.begin(), columns.end(), 0U);
@@ -89,7 +89,7 @@ void expect_equal(const Plan& a, const Plan& b) {
   expect_equal(*a.fallback->in_order, *b.fallback->in_order);
 }
 
-/// Layers of every kind: regular, with an empty row and a heavy one, without edges; one bias and several.
+/// Layers of every kind: regular, with an empty and a heavy row, and without edges; with one bias and with several.
 Network small_network() {
   Network network;
   network.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}, {2, 0}}), {-0.3, {}}});
@@ -154,7 +154,7 @@ std::string data_error(const std::function<void()>& action) {
   return "no error";
 }
 
-/// A packed file in memory, to be changed and loaded.
+/// A packed file in memory, which can be changed and loaded.
 struct Bytes {
   explicit Bytes(const PackedParts& parts) {
     const TemporaryDirectory directory;
@@ -176,7 +176,7 @@ struct Bytes {
   std::vector<std::byte> bytes;
 };
 
-/// For thousands of tiny loads, in which threads would do nothing but wait for one another.
+/// One thread, for thousands of tiny loads in which several threads would only wait for one another.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -226,7 +226,7 @@ TEST(Packed, TakesFewBytes) {
   Network network;
   network.layers.push_back({matrix_of(64, std::vector(1000, std::vector<Index>{1, 2, 3, 63})), {}});
   write_packed_network(directory / "n", network);
-  // Two bytes an edge, and what is there once: header, table, description.
+  // Two bytes per edge, and what there is once: header, table and description.
   EXPECT_LT(std::filesystem::file_size(directory / "n"), 8000 + 600);
 }
 
@@ -279,7 +279,7 @@ TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
     EXPECT_EQ(data_error([&] { load_images(other.open()); }),
               "f.spdnn: is corrupted: images: row 2 holds column 2 twice, expected once");
   }
-  // Across the end of a block, and where every row is as long.
+  // Across the end of a block, and with rows of equal length.
   const std::size_t per_block = packed::kBlockBytes / sizeof(std::uint16_t);
   std::vector<std::vector<Index>> rows(per_block, {0, 1, 2});
   rows[per_block / 3] = {1, 2, 2};
@@ -325,7 +325,7 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
             std::string::npos);
 }
 
-/// The error of a plan that was changed in memory, put into a file and sealed.
+/// The error of a plan that was changed in memory and put into a file with right checksums.
 std::string error_of_plan(const std::function<void(Plan&)>& change, bool merged) {
   const Network network = small_network();
   Plan plan = merged ? small_merged_plan(network) : small_plan(network);
@@ -473,7 +473,7 @@ TEST(Packed, EveryCutIsNoticed) {
   EXPECT_THROW(longer.open(), DataError);
 }
 
-/// Changes that carry right checksums, as a faulty or hostile writer would make them: what is loaded all the same is
+/// Changes with right checksums, as a faulty or hostile writer would make them: what can be loaded nevertheless is
 /// sound.
 TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
   const OneThread one_thread;
@@ -514,7 +514,7 @@ TEST(Packed, AValueOutsideThePaletteIsRefused) {
             "f.spdnn: is corrupted: layer 1: a value outside the palette");
 }
 
-/// Where the section of so many bytes begins; it must be the only one.
+/// Where the only section of that many bytes begins.
 std::uint64_t section_of(const Bytes& file, std::uint64_t bytes) {
   const PackedFile opened = file.open();
   std::uint64_t offset = 0;
@@ -600,7 +600,7 @@ TEST(Packed, WhatIsNoNetworkIsNotWritten) {
             "/dev/full: cannot write: No space left on device");
 }
 
-/// The seeds of the fuzzer were written by the first program that had version 1: every later one must read them.
+/// The seeds of the fuzzer were written by the first program with version 1; every later program must read them.
 TEST(Packed, FilesOfVersionOneStayReadable) {
   const auto seeds = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/packed";
   const Network network = small_network();

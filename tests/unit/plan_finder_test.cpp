@@ -1,4 +1,4 @@
-// The planner asks the finder of twins that it is given for the rows equal as given, and for nothing else.
+// The planner asks its TwinFinder for the rows that are equal as given, and for nothing else.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using plan_tests::same_plan;
 using plan_tests::to_vector;
 using Indices = std::vector<Index>;
 
-/// Layer 1 has twins 0 and 1; those of layer 2 are twins once their inputs are known to be.
+/// Neurons 0 and 1 of layer 1 are twins; those of layer 2 are twins once their inputs are known to be.
 Network small_network() {
   return {{make_layer(2, {{{0, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}}, {-0.5, {}}),
            make_layer(3, {{{0, 2.0F}}, {{1, 2.0F}}, {{2, 2.0F}}}, {-0.5, {}})},
@@ -45,7 +45,7 @@ TEST(Finder, IsNotAskedWithoutThePass) {
   make_plan(small_network(), {}, never);
 }
 
-/// What it finds is what is grouped; rows that only renaming makes equal are the planner's own.
+/// The rows that the finder reports are grouped; the planner itself finds those that only renaming makes equal.
 TEST(Finder, DecidesWhatIsGroupedAsGiven) {
   const auto none = [](std::span<const Layer> layers) { return std::vector<Array<Index>>(layers.size()); };
   const Plan blind = make_plan(small_network(), {.twins = true}, none);

@@ -1,4 +1,4 @@
-// The error bounds of `merge`: sums of merged terms against sums in the given order, in fp32 and fp64.
+// The error bounds of `merge`: sums of merged terms compared with sums in the given order, in fp32 and fp64.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using plan_tests::make_layer;
 using plan_tests::Terms;
 
-/// One image through one layer by the rule; `lifted` receives Z + bias of every neuron.
+/// Takes one image through one layer by the rule. `lifted` receives Z + bias of every neuron.
 template <class Real>
 std::vector<Real> next_row(const Plan& plan, const Layer& layer, const std::vector<Real>& y,
                            std::vector<Real>& lifted) {
@@ -29,7 +29,8 @@ std::vector<Real> next_row(const Plan& plan, const Layer& layer, const std::vect
   return next;
 }
 
-/// Largest |Z + b| distance between merged fp32 and in-order Real, as a share of the bound, over layers and images.
+/// The largest distance of Z + b between merged sums in fp32 and in-order sums in Real, over layers and images, as a
+/// share of the bound.
 template <class Real>
 double worst_share(const Plan& plan, const std::vector<std::vector<float>>& images) {
   double worst = 0;
@@ -51,7 +52,7 @@ double worst_share(const Plan& plan, const std::vector<std::vector<float>>& imag
 
 Index below(std::mt19937& random, Index n) { return std::uniform_int_distribution<Index>(0, n - 1)(random); }
 
-/// Twins in every layer, weights that are no fp32 fractions, sums that grow and get clamped.
+/// Networks with twins in every layer, weights that are no short binary fractions, and sums that grow to the cap.
 Network twin_network(std::mt19937& random, BiasRule rule, std::optional<double> cap) {
   const Index groups = 4 + below(random, 5);
   const Index copies = 1 + below(random, 6);
@@ -96,8 +97,9 @@ TEST(MergeBounds, HoldInBothPrecisionsAndAreNotIdle) {
   EXPECT_GT(worst, 0.02) << "bounds this far from the truth would decide nothing";
 }
 
-/// In the given order every small term is lost against the large one before it, in fp32; added up first, none is. The
-/// error comes as near to the bound as roundings that all go one way can, and the second layer multiplies it.
+/// In the given order every small term is lost in fp32, because a large one precedes it; when they are added up first,
+/// none is lost. The error comes as near to the bound as roundings in one direction can, and the second layer
+/// multiplies it.
 TEST(MergeBounds, HoldForTheWorstOrderAndForWhatItsErrorsBecome) {
   constexpr float kLost = 0x1p-24F;  // half a unit in the last place of 1, which ties to even
   for (const Index small_terms : {20U, 1000U, 50000U}) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Networks, images and comparisons that the planner's tests share.
+// Networks, images and comparisons that the tests of the planner share.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace spdnn::plan_tests {
 
 using Terms = std::vector<std::pair<Index, float>>;  ///< input, weight
 
-/// A layer from its rows; uniform storage when asked for and possible.
+/// Makes a layer from its rows, with uniform storage where that is requested and possible.
 inline Layer make_layer(Index inputs, const std::vector<Terms>& rows, Bias bias, bool uniform = false) {
   Layer layer;
   layer.weights.rows = static_cast<Index>(rows.size());
@@ -62,7 +62,7 @@ bool same_bits(const Array<T>& a, const Array<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
 }
 
-/// Do two plans of one network hold the same, bit for bit?
+/// Whether two plans of one network are equal bit for bit.
 inline ::testing::AssertionResult same_plan(const Plan& a, const Plan& b) {
   if (a.layers.size() != b.layers.size() || a.passes != b.passes || a.provenance.notes != b.provenance.notes ||
       a.certificates.dead_from != b.certificates.dead_from ||
@@ -81,7 +81,7 @@ inline ::testing::AssertionResult same_plan(const Plan& a, const Plan& b) {
   return ::testing::AssertionSuccess();
 }
 
-/// Activations after every layer (images x stored neurons, row-major) and the outcome.
+/// The activations after every layer (images x stored neurons, row-major), and the outcome.
 struct Trace {
   std::vector<std::vector<double>> layers;
   Outcome outcome;
@@ -99,7 +99,7 @@ inline Trace run_trace(const Variant& variant, Precision precision, const Plan& 
   return trace;
 }
 
-/// Does the trace of a reduced plan, expanded, hold bit for bit what the unreduced trace holds? (Zeros may differ in
+/// Whether the trace of a reduced plan, once expanded, equals the unreduced trace bit for bit. (Zeros may differ in
 /// sign; neurons that nothing reads are not compared.)
 inline ::testing::AssertionResult expands_to(const Plan& plan, const Trace& reduced, const Trace& full,
                                              std::size_t images) {
@@ -127,16 +127,17 @@ inline ::testing::AssertionResult expands_to(const Plan& plan, const Trace& redu
   return ::testing::AssertionSuccess();
 }
 
-/// The last bit of a weight flipped.
+/// The weight with its last bit flipped.
 inline float nudged(float weight) { return std::nextafter(weight, 2 * weight + 1); }
 
-/// Draws small networks that hold every case the passes look at: twins, near-twins (last bit, one index, another
-/// order), chains of them, empty rows, neurons nobody reads, neurons that cannot fire, layers that saturate.
+/// Draws small networks with every case that the passes examine: twins and near-twins (which differ in a last bit, an
+/// index or their order), chains of them, empty rows, neurons that nothing reads, neurons that are always zero, and
+/// layers that saturate.
 class NetworkLottery {
  public:
   explicit NetworkLottery(std::uint64_t seed) : random_(seed) {}
 
-  /// Of so many layers; without a number, of one to six.
+  /// Draws a network of that many layers; without a number, of one to six.
   Network network(Index depth = 0) {
     Network net;
     net.bias_rule = chance(0.5) ? BiasRule::non_zeros : BiasRule::everywhere;
@@ -181,7 +182,7 @@ class NetworkLottery {
     return chance(positive_ ? 0.9 : 0.6) ? -b : b;
   }
 
-  /// A relative of an earlier row: its twin, or nearly so.
+  /// A twin of an earlier row, or nearly one.
   Terms relative(Terms row, Index inputs) {
     if (row.empty() || chance(0.5)) return row;
     const Index at = below(static_cast<Index>(row.size()));

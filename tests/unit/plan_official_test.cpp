@@ -1,4 +1,4 @@
-// The planner on the official 1024 x 120 network, generated.
+// The planner on the official 1024 x 120 network, which is generated.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,8 @@ TEST(OfficialPlan, EveryLayerBitForBit) {
   }
 }
 
-/// Sums of merged terms keep images 11866 and 49259 (1-based) near the unstable value that rounding drops them from.
+/// With sums of merged terms, images 11866 and 49259 (1-based) stay near the unstable fixed point from which rounding
+/// makes them fall.
 TEST(OfficialPlan, MergeGetsTheCategoriesRight) {
   if (!exists(shared_mnist())) GTEST_SKIP() << "no MNIST at " << shared_mnist();
   const Plan plan = make_plan(official(), parse_passes("twins,unused,merge,saturated,dead,identical"));

@@ -1,4 +1,4 @@
-// The progress bar, seen on a terminal of its own.
+// The progress bar, on a terminal made for the test.
 
 #include "core/progress.hpp"
 
@@ -24,7 +24,7 @@ struct Seen {
   std::string output;    ///< what came out of stdout, a file
 };
 
-/// Has stdout go to a file and stderr to a terminal while `work` runs; without `terminal`, to the file as well.
+/// Redirects stdout to a file and stderr to a terminal while `work` runs; without `terminal`, both to the file.
 Seen watch(bool terminal, const std::function<void()>& work) {
   const TemporaryDirectory directory;
   const auto path = directory / "stdout";
@@ -55,7 +55,7 @@ Seen watch(bool terminal, const std::function<void()>& work) {
   return seen;
 }
 
-/// Half of the work, for as long as it takes until the bar is shown.
+/// Stays at half of the work until the bar is shown.
 void half_way(ProgressMode mode) {
   Progress progress(mode, "infer", 10);
   for (const Stopwatch watch; watch.seconds() < 0.55; ::usleep(5000)) progress.update(5);

@@ -1,4 +1,4 @@
-// What device engines make of the bits and counts that their kernels leave.
+// How engines on a device turn the bits and counts of their kernels into an outcome.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Files whose names appear only once their content is on the disk. The calls that bring it there pass through here.
+// Files get their names only once their content is on the disk. The system calls that bring it there pass through here.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 namespace spdnn {
 namespace {
 
-/// A sync while a test watches a path.
+/// A sync that happened while a test watched a path.
 struct Sync {
   ino_t inode = 0;
   off_t bytes = 0;
@@ -40,7 +40,7 @@ void note_sync(int file) {
   syncs.push_back({status.st_ino, status.st_size, named});
 }
 
-/// Writes a file under the path and returns the syncs that this took.
+/// Writes a file at the path and returns the syncs that happened.
 std::vector<Sync> syncs_of_writing(const std::filesystem::path& path, std::string_view text) {
   watched = path;
   watched_before = inode_of(path);
@@ -71,7 +71,7 @@ TEST(SyncedFiles, ContentReachesTheDiskBeforeTheNameAndTheNameBeforeTheEnd) {
 }  // namespace
 }  // namespace spdnn
 
-// In place of the C library's.
+// These replace the functions of the C library.
 extern "C" {
 int fsync(int file) {
   spdnn::note_sync(file);

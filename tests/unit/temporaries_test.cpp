@@ -23,7 +23,7 @@ std::size_t entries(const TemporaryDirectory& directory) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
 }
 
-/// The status of a process that does this and then kills itself.
+/// The status of a process that does the work and then kills itself.
 int status_of_killed(const std::function<void()>& work) {
   const pid_t process = ::fork();
   if (process == 0) {

@@ -1,4 +1,4 @@
-// A text means the same however it is cut into pieces and rounds, compressed or not.
+// A text means the same however it is cut into pieces and rounds, and whether or not it is compressed.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void for_all_pieces(const std::string& text, const Read& read) {
   }
 }
 
-/// Rows that go on in the next piece, unsorted from the middle on, values that differ from the third line on.
+/// Rows that continue in the next piece, unsorted from the middle on, with values that differ from the third line on.
 std::string layer_text() {
   std::string text;
   for (int output = 1; output <= 9; ++output)

@@ -33,7 +33,7 @@ CsrMatrix matrix(Index rows, Index cols, std::vector<Offset> offsets, std::vecto
   return m;
 }
 
-/// 3 inputs, 2 neurons, 4 outputs.
+/// A network of 3 inputs, 2 neurons and 4 outputs.
 Network small_network() {
   Network network;
   network.layers.push_back({matrix(2, 3, {0, 2, 3}, {0, 2, 1}, {}, 0.0625F), {}});
@@ -159,7 +159,7 @@ TEST(Network, FirstLayersAndSingleFiles) {
   EXPECT_EQ(read_network(scratch / "w.tsv", {.neurons = {4}}).network.inputs(), 4U);
 }
 
-/// The error of reading a directory of such files, without the directory's own name.
+/// The error of reading a directory of such files, without the name of the directory.
 std::string directory_error(const std::vector<std::string>& names, const NetworkRequest& request) {
   const Scratch scratch;
   for (const std::string& name : names) write(scratch / name, "1\t1\t1\n");

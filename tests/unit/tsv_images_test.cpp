@@ -67,7 +67,7 @@ TEST(TsvImages, BadLinesAreNamed) {
   EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text, or the number of images given");
 }
 
-/// About 6 MB in the official order: neuron, then image.
+/// About 6 MB of text in the official order: by neuron, then by image.
 std::vector<std::string> many_lines() {
   std::mt19937_64 random(11);
   std::vector<std::string> lines;

@@ -113,7 +113,7 @@ TEST(TsvLayer, AValueOfManyTextsIsTheNearestFloat) {
     ASSERT_EQ(std::bit_cast<std::uint32_t>(m.values[i]), std::bit_cast<std::uint32_t>(expected[i])) << i;
 }
 
-/// Lines of a layer of about 5 MB, which is read in many pieces and several rounds.
+/// The lines of a layer of about 5 MB, which is read in many pieces and several rounds.
 std::vector<std::string> many_lines(Index neurons) {
   std::mt19937_64 random(3);
   std::vector<std::string> lines;
@@ -136,7 +136,7 @@ TEST(TsvLayer, ShuffledLinesGiveTheSameLayer) {
   const CsrMatrix sorted = layer(joined(lines), kNeurons, kNeurons);
   sorted.validate();
   EXPECT_EQ(sorted.entries(), lines.size());
-  std::vector<std::string> late = lines;  // sorted at first: the reader changes its mind in a later round
+  std::vector<std::string> late = lines;  // sorted at first, so that the reader must turn to sorting in a later round
   std::swap(late[lines.size() - 1], late[lines.size() - 2000]);
   EXPECT_TRUE(same(sorted, layer(joined(late), kNeurons, kNeurons)));
   std::shuffle(lines.begin(), lines.end(), std::mt19937_64(5));

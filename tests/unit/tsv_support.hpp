@@ -13,7 +13,7 @@
 
 namespace spdnn::test {
 
-/// The message of the DataError that `work` throws; "no error" otherwise.
+/// The message of the DataError that `work` throws, or "no error".
 template <class Work>
 std::string error_of(const Work& work) {
   try {
@@ -34,7 +34,7 @@ inline bool same(const CsrMatrix& a, const CsrMatrix& b) {
          list(a.indices) == list(b.indices) && list(a.values) == list(b.values) && a.value == b.value;
 }
 
-/// A directory of its own for the running test, removed at its end.
+/// A directory for the running test, which is removed at its end.
 class Scratch {
  public:
   Scratch() {

@@ -1,4 +1,4 @@
-// Networks of the kernel bench: their activations tell neurons, images and errors apart at the end.
+// The networks of the kernel bench: at the end, their activations still distinguish neurons and images and show errors.
 
 #include "bench/varied_network.hpp"
 
@@ -54,7 +54,7 @@ TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
   EXPECT_LT(bench::worst_difference(in_order, run("cpu_reference", plan, images_)), 1e-2);
 }
 
-/// Some edges of any layer led astray change some bit at the end.
+/// Where some edges of a layer lead to other inputs, some bit at the end changes.
 TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
   const Network network = bench::varied_network(options(60), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));

@@ -47,7 +47,7 @@ TEST(Verdict, ScoresEveryCase) {
   }
 }
 
-/// Scorers that published programs use: each must be told apart from ours by some case above.
+/// Scorers of published programs: for each of them, some case above must show a difference from ours.
 TEST(Verdict, CasesCatchWeakScorers) {
   using Scorer = std::function<bool(const Categories&, const Categories&)>;
   const std::vector<std::pair<const char*, Scorer>> weak{
