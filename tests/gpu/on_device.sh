@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, on a machine that has one: the device tests, the sanitizers on the part of them that
-# touches every kernel once, and timings of all CUDA variants. Build before, where the toolkit is:
+# Runs everything that needs a GPU, on a machine that has one: the device tests, the sanitizers on the part of them that
+# touches every kernel once, and timings of all CUDA variants. Where the toolkit is, build first:
 #   make GPU=1 ARCH=90 PORTABLE=1 gpu-tests all
 # usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [tests|sanitize|time ...]    e.g. build/release-cuda-portable out
-# SANITIZE_FILTER=... has other tests sanitized.
+# SANITIZE_FILTER=... chooses other tests for the sanitizers.
 set -uo pipefail
 build=${1:?usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [STEP...]}
 out=${2:-$build/on_device}
@@ -12,8 +12,8 @@ steps=${*:-tests sanitize time}
 mkdir -p "$out"
 status=0
 
-# Bad accesses and races: our own engines over the battery (cascade over networks of its own), every shape of their
-# kernels, and the floor. ErrorsTest provokes errors.
+# Bad accesses and races are looked for in our own engines on the battery (cascade on other networks), in every shape of
+# their kernels, and in what they share. ErrorsTest is left out, as it provokes errors.
 sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*'
 sanitize_filter+=':RowKernelsTest.*:RowFlagsTest.*:ActiveRowsTest.*:*Battery*/resident_*:*Battery*/spmm_rows_*'
 sanitize_filter+=':*Battery*/spmm_merge_*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'

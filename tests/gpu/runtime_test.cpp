@@ -1,4 +1,4 @@
-// The CUDA floor alone: layers resident and streamed, images in both forms and layouts, retiring of rows, errors.
+// What CUDA engines share: layers resident and streamed, images in both forms and layouts, retired rows, errors.
 
 #include <numeric>
 #include <random>
