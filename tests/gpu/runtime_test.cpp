@@ -11,30 +11,22 @@
 #include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "spdnn/error.hpp"
+#include "support/matrix_builder.hpp"
 
 namespace spdnn::cuda {
 namespace {
 
 CsrMatrix random_matrix(Index rows, Index cols, Index most, bool uniform, std::mt19937& random) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
+  MatrixBuilder builder(cols);
   for (Index row = 0; row < rows; ++row) {
     const Index degree = static_cast<Index>(random() % (most + 1));
     for (Index k = 0; k < degree; ++k) {
-      indices.push_back(static_cast<Index>(random() % cols));
-      values.push_back(static_cast<float>(random() % 1000) / 1000.0F - 0.25F);
+      const auto column = static_cast<Index>(random() % cols);
+      builder.add(column, static_cast<float>(random() % 1000) / 1000.0F - 0.25F);
     }
-    offsets.push_back(indices.size());
+    builder.end_row();
   }
-  CsrMatrix matrix;
-  matrix.rows = rows;
-  matrix.cols = cols;
-  matrix.offsets = Array<Offset>(std::move(offsets));
-  matrix.indices = Array<Index>(std::move(indices));
-  if (!uniform) matrix.values = Array<float>(std::move(values));
-  matrix.value = 0.0625F;
-  return matrix;
+  return uniform ? builder.uniform(0.0625F) : builder.valued();
 }
 
 Plan random_plan(const std::vector<Index>& widths, std::uint32_t seed) {

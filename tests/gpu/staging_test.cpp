@@ -12,6 +12,7 @@
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/devices.hpp"
 #include "gpu/on_device.hpp"
+#include "support/matrix_builder.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -72,26 +73,15 @@ TEST_F(StagingTest, UsersDoNotDisturbEachOther) {
 }
 
 Layer wide_layer(Index inputs, Index outputs, Index degree) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
+  MatrixBuilder builder(inputs);
   std::vector<double> biases;
   for (Index row = 0; row < outputs; ++row) {
-    for (Index k = 0; k < degree; ++k) {
-      indices.push_back((row * 7 + k * 13) % inputs);
-      values.push_back(static_cast<float>((row + 3 * k) % 101) / 8.0F);
-    }
-    offsets.push_back(indices.size());
+    for (Index k = 0; k < degree; ++k)
+      builder.add((row * 7 + k * 13) % inputs, static_cast<float>((row + 3 * k) % 101) / 8.0F);
+    builder.end_row();
     biases.push_back(-static_cast<double>(row % 9));
   }
-  Layer layer;
-  layer.weights.rows = outputs;
-  layer.weights.cols = inputs;
-  layer.weights.offsets = Array<Offset>(std::move(offsets));
-  layer.weights.indices = Array<Index>(std::move(indices));
-  layer.weights.values = Array<float>(std::move(values));
-  layer.bias.values = Array<double>(std::move(biases));
-  return layer;
+  return {builder.valued(), Bias{0.0, Array<double>(std::move(biases))}};
 }
 
 void expect_same(const Layer& sent, const DeviceLayer& got, cudaStream_t stream) {

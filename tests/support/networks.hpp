@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
+#include "support/matrix_builder.hpp"
 
 namespace spdnn::testing {
 
@@ -28,26 +30,16 @@ using Rows = std::vector<std::vector<Term>>;
 
 /// Makes a matrix from its rows, with terms in the given order. If `uniform`, every weight is that of the first term.
 inline CsrMatrix make_matrix(Index cols, const Rows& rows, bool uniform = false) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
+  MatrixBuilder builder(cols);
+  std::optional<float> first;
   for (const auto& row : rows) {
     for (const auto& [column, value] : row) {
-      indices.push_back(column);
-      values.push_back(value);
+      builder.add(column, value);
+      if (!first) first = value;
     }
-    offsets.push_back(indices.size());
+    builder.end_row();
   }
-  CsrMatrix matrix;
-  matrix.rows = narrow<Index>(rows.size());
-  matrix.cols = cols;
-  matrix.offsets = std::move(offsets);
-  matrix.indices = std::move(indices);
-  if (uniform)
-    matrix.value = values.empty() ? 1.0F : values.front();
-  else
-    matrix.values = std::move(values);
-  return matrix;
+  return uniform ? builder.uniform(first.value_or(1.0F)) : builder.valued();
 }
 
 inline Layer make_layer(Index inputs, const Rows& rows, double bias, bool uniform = false) {
@@ -76,20 +68,15 @@ inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree,
 /// A layer with sums of very different lengths: every 40th neuron has `most` terms, the others up to ten, all of which
 /// read one of the first `inputs` neurons. Weights are multiples of 1/4 up to 1, or all 1/2.
 inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, bool uniform, double bias) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
+  Rows rows(width);
   for (Index row = 0; row < width; ++row) {
     const Index degree = row % 40 == 11 ? most : static_cast<Index>(dice.below(11));
-    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(dice.below(inputs)));
-    offsets.push_back(indices.size());
+    for (Index k = 0; k < degree; ++k) rows[row].emplace_back(dice.below(inputs), 0.5F);
   }
-  std::vector<float> weights(uniform ? 0 : indices.size());
-  for (float& weight : weights) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
-  Layer layer;
-  layer.weights = make_csr(width, width, std::move(offsets), std::move(indices), std::move(weights));
-  if (uniform) layer.weights.value = 0.5F;
-  layer.bias.uniform = bias;
-  return layer;
+  for (auto& row : rows)
+    for (auto& [input, weight] : row)
+      if (!uniform) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
+  return make_layer(width, rows, bias, uniform);
 }
 
 /// Three such layers, whose activations are multiples of 1/64 and exact in fp32. With `own_biases`, each neuron of the

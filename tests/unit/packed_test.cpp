@@ -15,25 +15,21 @@
 #include "io/packed/read_write.hpp"
 #include "packed_seal.hpp"
 #include "spdnn/error.hpp"
+#include "support/matrix_builder.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
 
 CsrMatrix matrix_of(Index cols, const std::vector<std::vector<Index>>& rows, std::vector<float> values = {}) {
-  CsrMatrix m;
-  m.rows = static_cast<Index>(rows.size());
-  m.cols = cols;
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
+  MatrixBuilder builder(cols);
   for (const auto& row : rows) {
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(indices.size());
+    for (const Index column : row) builder.add(column);
+    builder.end_row();
   }
-  m.offsets = Array<Offset>(std::move(offsets));
-  m.indices = Array<Index>(std::move(indices));
-  m.values = values.empty() ? Array<float>() : Array<float>(std::move(values));
-  return m;
+  CsrMatrix matrix = builder.uniform();
+  matrix.values = Array<float>(std::move(values));
+  return matrix;
 }
 
 /// One row of `count` entries 0, 1, ... with `different` distinct values.

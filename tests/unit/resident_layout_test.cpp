@@ -12,30 +12,23 @@
 #include "engines/cuda/resident/layout.hpp"
 #include "engines/cuda/resident/rounds.hpp"
 #include "engines/cuda/spmm/work_items.hpp"
+#include "support/matrix_builder.hpp"
 
 namespace spdnn {
 namespace {
 
 /// Rows of random length up to `degree` (or all of it), inputs in no order and repeated.
 Layer random_layer(Index inputs, Index outputs, Index degree, bool regular, bool values, std::mt19937& random) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> weights;
+  MatrixBuilder builder(inputs);
   for (Index row = 0; row < outputs; ++row) {
     const Index terms = regular ? degree : static_cast<Index>(random() % (degree + 1)) * (row % 9 == 0 ? 3 : 1);
     for (Index k = 0; k < terms; ++k) {
-      indices.push_back(static_cast<Index>(random() % inputs));
-      weights.push_back(static_cast<float>(random() % 1000) / 64 + 1);
+      const auto input = static_cast<Index>(random() % inputs);
+      builder.add(input, static_cast<float>(random() % 1000) / 64 + 1);
     }
-    offsets.push_back(indices.size());
+    builder.end_row();
   }
-  Layer layer;
-  layer.weights.rows = outputs;
-  layer.weights.cols = inputs;
-  layer.weights.offsets = Array<Offset>(std::move(offsets));
-  layer.weights.indices = Array<Index>(std::move(indices));
-  if (values) layer.weights.values = Array<float>(std::move(weights));
-  return layer;
+  return {values ? builder.valued() : builder.uniform(), {}};
 }
 
 Plan random_plan(const std::vector<Index>& widths, Index degree, bool regular, bool values) {
@@ -258,17 +251,13 @@ TEST(ResidentLayout, SecondSlotsSavePadding) {
 TEST(ResidentLayout, LongSumsAreSplitOffSoThatWarpsFinishTogether) {
   std::mt19937 random(3);
   Plan plan;
-  Layer layer = random_layer(512, 512, 1, true, false, random);
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
+  MatrixBuilder builder(512);
   for (Index row = 0; row < 512; ++row) {
     const Index degree = row == 77 ? 512 : row % 64 == 5 ? 120 : 10 + row % 5;
-    for (Index k = 0; k < degree; ++k) indices.push_back(static_cast<Index>(random() % 512));
-    offsets.push_back(indices.size());
+    for (Index k = 0; k < degree; ++k) builder.add(static_cast<Index>(random() % 512));
+    builder.end_row();
   }
-  layer.weights.offsets = Array<Offset>(std::move(offsets));
-  layer.weights.indices = Array<Index>(std::move(indices));
-  plan.layers.push_back(std::move(layer));
+  plan.layers.push_back({builder.uniform(), {}});
   for (const TileShape& shape : {TileShape{32, 16, 512, 2}, TileShape{16, 8, 512, 2}, TileShape{8, 8, 512, 1},
                                  TileShape{4, 4, 512, 2}, TileShape{2, 2, 512, 2}}) {
     SCOPED_TRACE(shape.images);

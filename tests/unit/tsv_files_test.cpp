@@ -9,6 +9,7 @@
 #include "io/text/sink.hpp"
 #include "io/text/source.hpp"
 #include "io/text/tsv_writer.hpp"
+#include "support/matrix_builder.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {
@@ -42,17 +43,13 @@ Network small_network() {
 }
 
 CsrMatrix random_matrix(Index rows, Index cols, std::mt19937_64& random) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
+  MatrixBuilder builder(cols);
   for (Index row = 0; row < rows; ++row) {
-    for (Index col = static_cast<Index>(random() % 3); col < cols; col += 1 + static_cast<Index>(random() % 5)) {
-      indices.push_back(col);
-      values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random() & 0xBFFFFFFF)));  // any below 2
-    }
-    offsets.push_back(indices.size());
+    for (Index col = static_cast<Index>(random() % 3); col < cols; col += 1 + static_cast<Index>(random() % 5))
+      builder.add(col, std::bit_cast<float>(static_cast<std::uint32_t>(random() & 0xBFFFFFFF)));  // any below 2
+    builder.end_row();
   }
-  return matrix(rows, cols, offsets, indices, values);
+  return builder.valued();
 }
 
 TEST(TsvWriter, LayersAreWrittenAsTheOfficialOnes) {
