@@ -19,17 +19,19 @@ class MatrixBuilder {
   void end_row() { offsets_.push_back(indices_.size()); }
 
   /// The matrix with the values that were added. Leaves the builder unusable, as uniform() does.
-  CsrMatrix valued() { return make_csr(rows(), cols_, std::move(offsets_), std::move(indices_), std::move(values_)); }
+  CsrMatrix valued() {
+    const Index rows = narrow<Index>(offsets_.size() - 1);
+    return make_csr(rows, cols_, std::move(offsets_), std::move(indices_), std::move(values_));
+  }
   /// The matrix with one value for all entries.
   CsrMatrix uniform(float value = 1.0F) {
-    CsrMatrix matrix = make_csr(rows(), cols_, std::move(offsets_), std::move(indices_));
+    values_.clear();
+    CsrMatrix matrix = valued();
     matrix.value = value;
     return matrix;
   }
 
  private:
-  Index rows() const { return narrow<Index>(offsets_.size() - 1); }
-
   Index cols_;
   std::vector<Offset> offsets_{0};
   std::vector<Index> indices_;
