@@ -4,13 +4,14 @@
 // Weights and inputs are small multiples of 1/4 or 1/8, biases of 1/16, so that the sums of three layers are exact in
 // fp32: whatever the order of summation, activations must be equal to the last bit.
 
+#include "support/engines.hpp"
+
 #include <iostream>
 #include <random>
 #include <set>
 
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
-#include "support/engines.hpp"
 
 namespace spdnn::cuda {
 namespace {
