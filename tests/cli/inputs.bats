@@ -27,7 +27,8 @@ changing() {
   local file=$1 change=$2 list=${3:-right} status
   cp "$file" copy
   "$SPDNN" infer --network net.spdnn --inputs "$file" --categories right.tsv > /dev/null
-  ( while :; do eval "$change"; dd if=copy of="$file" bs=10M conv=notrunc status=none; done ) 3>&- &
+  rm -f stop
+  ( until [ -e stop ]; do eval "$change"; dd if=copy of="$file" bs=10M conv=notrunc status=none; done ) 3>&- &
   local loop=$!
   for _ in $(seq 30); do
     status=0
@@ -39,8 +40,8 @@ changing() {
     fi
     status=ended
   done
-  kill "$loop"
-  wait "$loop" || true
+  touch stop
+  wait "$loop"
   cat copy > "$file"
   [ "$status" = ended ] || { echo "status $status"; cat err; return 1; }
 }
