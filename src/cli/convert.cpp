@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "cli/network_form.hpp"
-#include "cli/plan_device.hpp"
-#include "cli/problem.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
+#include "inference/load.hpp"
+#include "inference/plan_device.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/files.hpp"
 #include "io/outputs.hpp"

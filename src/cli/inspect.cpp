@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cli/engine_choice.hpp"
-#include "cli/memory.hpp"
-#include "cli/plan_device.hpp"
-#include "cli/problem.hpp"
+#include "inference/engine_choice.hpp"
+#include "inference/load.hpp"
+#include "inference/memory_estimate.hpp"
+#include "inference/plan_device.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
 

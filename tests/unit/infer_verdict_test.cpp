@@ -9,9 +9,9 @@
 #include <iterator>
 
 #include "cli/commands.hpp"
-#include "cli/problem.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
+#include "inference/load.hpp"
 #include "io/packed/read_write.hpp"
 #include "packed_seal.hpp"
 #include "plan/planner.hpp"

@@ -1,9 +1,9 @@
-#include "cli/plan_device.hpp"
+#include "inference/plan_device.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/engine_choice.hpp"
 #include "engines/devices.hpp"
+#include "inference/engine_choice.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

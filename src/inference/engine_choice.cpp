@@ -1,4 +1,4 @@
-#include "cli/engine_choice.hpp"
+#include "inference/engine_choice.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/problem.hpp"
+#include "inference/load.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/verify.hpp"
+#include "inference/verify.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/memory.hpp"
+#include "inference/memory_estimate.hpp"
 
 #include <fmt/format.h>
 
