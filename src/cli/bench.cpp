@@ -11,11 +11,11 @@
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/layer_bench.hpp"
-#include "io/files.hpp"
 #include "io/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/machine.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

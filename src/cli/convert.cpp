@@ -6,11 +6,11 @@
 #include "inference/load.hpp"
 #include "inference/plan_device.hpp"
 #include "io/directory/layer_names.hpp"
-#include "io/files.hpp"
 #include "io/outputs.hpp"
 #include "io/path_kind.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

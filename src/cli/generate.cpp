@@ -10,9 +10,9 @@
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "data/official/problems.hpp"
-#include "io/files.hpp"
 #include "io/outputs.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

@@ -10,10 +10,10 @@
 #include "inference/plan_device.hpp"
 #include "inference/run.hpp"
 #include "inference/verify.hpp"
-#include "io/files.hpp"
 #include "plan/planner.hpp"
-#include "report/report.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+#include "spdnn/report.hpp"
 
 namespace spdnn::cli {
 

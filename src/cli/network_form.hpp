@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

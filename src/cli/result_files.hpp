@@ -7,9 +7,9 @@
 
 #include "cli/options.hpp"
 #include "io/atomic_file.hpp"
-#include "io/files.hpp"
-#include "report/report.hpp"
 #include "spdnn/categories.hpp"
+#include "spdnn/files.hpp"
+#include "spdnn/report.hpp"
 
 namespace spdnn::cli {
 

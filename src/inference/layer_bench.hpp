@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "report/report.hpp"
 #include "spdnn/engine.hpp"
+#include "spdnn/report.hpp"
 
 namespace spdnn {
 

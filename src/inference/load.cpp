@@ -7,9 +7,9 @@
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"
-#include "io/files.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

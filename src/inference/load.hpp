@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"

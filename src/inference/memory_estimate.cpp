@@ -7,9 +7,9 @@
 
 #include "core/parallel.hpp"
 #include "inference/run.hpp"
-#include "io/files.hpp"
 #include "io/packed/format.hpp"
 #include "io/path_kind.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

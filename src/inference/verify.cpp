@@ -10,8 +10,8 @@
 #include "data/official/problems.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
-#include "io/files.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "report/verdict.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/verdict.hpp"
 
 namespace spdnn::cli {
 

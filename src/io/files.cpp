@@ -1,4 +1,4 @@
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
-#include "io/files.hpp"
 #include "io/packed/format.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "report/verdict.hpp"
+#include "spdnn/verdict.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "cli/options.hpp"
 #include "fuzz/harness.hpp"
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 #include "temporary_directory.hpp"
 
 namespace {

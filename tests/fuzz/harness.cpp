@@ -16,9 +16,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "io/files.hpp"
 #include "io/text/gz.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 /// One thread does all the work: the pieces of a text are the same, and no time is spent on waking other threads.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {

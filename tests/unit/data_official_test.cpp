@@ -12,9 +12,9 @@
 #include "data/official/matlab_random.hpp"
 #include "data/official/problems.hpp"
 #include "data/official/trig_upsample.hpp"
-#include "io/files.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "support/shared_data.hpp"
 
 namespace spdnn {

@@ -1,6 +1,6 @@
 #include "io/text/matrix_market.hpp"
 
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "io/directory/replacement.hpp"
-#include "io/files.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

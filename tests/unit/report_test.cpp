@@ -1,4 +1,4 @@
-#include "report/report.hpp"
+#include "spdnn/report.hpp"
 
 #include <gtest/gtest.h>
 

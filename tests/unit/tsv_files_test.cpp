@@ -5,10 +5,10 @@
 #include <random>
 
 #include "io/directory/layer_names.hpp"
-#include "io/files.hpp"
 #include "io/text/sink.hpp"
 #include "io/text/source.hpp"
 #include "io/text/tsv_writer.hpp"
+#include "spdnn/files.hpp"
 #include "support/matrix_builder.hpp"
 #include "unit/tsv_support.hpp"
 

@@ -1,4 +1,4 @@
-#include "report/verdict.hpp"
+#include "spdnn/verdict.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "report/report.hpp"
+#include "spdnn/report.hpp"
 
 namespace spdnn {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "io/directory/layer_names.hpp"
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

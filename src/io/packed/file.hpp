@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "io/files.hpp"
 #include "io/input_file.hpp"
 #include "io/packed/format.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "io/files.hpp"
 #include "io/packed/format.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/files.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "io/atomic_file.hpp"
-#include "io/files.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/value_coding.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "report/verdict.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/verdict.hpp"
 
 namespace spdnn {
 
