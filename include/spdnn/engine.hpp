@@ -6,17 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
+#include "spdnn/outcome.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn {
-
-enum class Precision { fp16, fp32, fp64 };
-enum class Device { cpu, cuda };
-
-std::string_view to_string(Precision precision);
-std::string_view to_string(Device device);
 
 struct EngineOptions {
   Precision precision = Precision::fp32;
@@ -32,28 +26,6 @@ struct ImageState {
   enum class Kind : std::uint8_t { undecided, dead, saturated, duplicate, borderline };
   Kind kind = Kind::undecided;
   Index duplicate_of = 0;  ///< the image whose row it shares (Kind::duplicate)
-};
-
-/// An image in which a sum, its bias included, became infinite or no number at all, and the first such layer (0-based).
-/// From there on its activations depend on the order of summation: cap and ReLU hide the overflow, they do not undo it.
-struct Overflow {
-  Index image = 0;
-  Index layer = 0;
-
-  bool operator==(const Overflow&) const = default;
-};
-
-/// Everything known once the last layer is through.
-struct Outcome {
-  Categories categories;  ///< 0-based within the loaded images
-  /// Images not all-zero after each layer, those in `borderline` left out; empty where the engine does not count them.
-  std::vector<std::int64_t> alive;
-  /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
-  /// engine happens to compare, and may differ from run to run.
-  std::int64_t saturated = 0;
-  std::int64_t identical = 0;
-  std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
-  std::vector<Overflow> overflow = {};  ///< ascending by image; noted where EngineOptions::may_overflow asks for it
 };
 
 /// What is known of the images before they are loaded.

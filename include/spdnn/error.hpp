@@ -5,33 +5,39 @@
 
 namespace spdnn {
 
-/// The program's exit codes; one exception type for each way to fail.
-enum class ExitCode : int { done = 0, wrong_categories = 1, usage = 2, data = 3, device = 4 };
-
 /// Base of every error that spdnn raises itself. The message is one line and says what was expected.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
-  ExitCode code() const { return code_; }
+  explicit Error(const std::string& message) : std::runtime_error(message) {}
+  /// An error about one field of a specification such as InferenceSpec: the message begins `FIELD: `.
+  Error(const std::string& field, const std::string& problem)
+      : std::runtime_error(field + ": " + problem), field_(field) {}
+  /// The field that the message begins with; empty where it names none.
+  const std::string& field() const { return field_; }
 
  private:
-  ExitCode code_;
+  std::string field_;
 };
 
-/// The command line asks for something that does not exist or does not fit together.
+/// What is asked for does not exist, or does not fit together.
 struct UsageError : Error {
-  explicit UsageError(const std::string& message) : Error(ExitCode::usage, message) {}
+  using Error::Error;
+};
+
+/// What is asked for needs a part that this build is without, such as CUDA.
+struct Unsupported : UsageError {
+  using UsageError::UsageError;
 };
 
 /// A file is missing, unreadable, malformed or does not fit its companions. Messages begin `file:line:column: `
 /// (or `file: ` where no line applies).
 struct DataError : Error {
-  explicit DataError(const std::string& message) : Error(ExitCode::data, message) {}
+  using Error::Error;
 };
 
-/// A device, its memory, the host's memory or MPI failed.
+/// A device, its memory, or the host's memory, threads or descriptors do not suffice or failed.
 struct DeviceError : Error {
-  explicit DeviceError(const std::string& message) : Error(ExitCode::device, message) {}
+  using Error::Error;
 };
 
 }  // namespace spdnn

@@ -5,29 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "spdnn/network.hpp"
+#include "spdnn/passes.hpp"
 
 namespace spdnn {
-
-/// Which redundant work is left out. Static passes change the plan, dynamic ones the run; see src/plan for each proof.
-struct Passes {
-  bool twins = false;      ///< static: equal output neurons are computed once
-  bool unused = false;     ///< static: neurons that nothing reads, or that can never be non-zero, are not computed
-  bool merge = false;      ///< static: inputs that are twins are added once, times their count (re-associates sums)
-  bool saturated = false;  ///< dynamic: images all at the cap are retired from the certificate's layer on
-  bool dead = false;       ///< dynamic: all-zero images leave
-  bool identical = false;  ///< dynamic: images with equal rows are one image from there on
-
-  bool operator==(const Passes&) const = default;
-};
-
-/// `all`, `dead`, `none`, or names joined by commas; throws UsageError naming `option` and the choices.
-Passes parse_passes(std::string_view text, std::string_view option = "--reduce");
-/// The names joined by commas, in the order above; `none` for no pass.
-std::string to_string(const Passes& passes);
 
 /// Values of Plan::expansion besides numbers of stored neurons.
 inline constexpr Index kAlwaysZero = std::numeric_limits<Index>::max();       ///< neuron proven zero for every image

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "spdnn/engine.hpp"
-#include "spdnn/plan.hpp"
+#include "spdnn/outcome.hpp"
+#include "spdnn/passes.hpp"
 #include "spdnn/verdict.hpp"
 
 namespace spdnn {

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include "cli/network_form.hpp"
+#include "cli/specification.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
+#include "inference/device_start.hpp"
 #include "inference/load.hpp"
-#include "inference/plan_device.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/outputs.hpp"
 #include "io/path_kind.hpp"
@@ -89,16 +90,15 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   refuse(values, {"images"}, "a network");
   const Form form = network_form(out, text_of(values, "form"));
   std::optional<Passes> passes;
-  if (const auto plan = text_of(values, "plan")) passes = parse_passes(*plan, "--plan");
+  if (const auto plan = text_of(values, "plan")) passes = parse_passes(*plan, "plan");
   if (form != Form::packed)
     refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"}, "an OUT of text layers, which hold weights");
   if (!passes) refuse(values, {"plan-device"}, "a network that is stored without its plan");
-  const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
+  const planning::TwinFinder find_twins = finder_on(device_of(values, "plan-device").value_or(Device::cpu));
   check_outputs({{"OUT", out, form != Form::packed}}, {{"IN", in}});
-  NetworkRequest request;
-  if (const auto neurons = text_of(values, "neurons")) request.neurons = parse_counts("neurons", *neurons);
-  request.layers = count_of(values, "layers");
-  request.progress = parse_progress(*text_of(values, "progress"));
+  NetworkSpec spec = network_parameters(values);
+  spec.path = in;
+  const NetworkRequest request = request_for(spec, parse_progress(*text_of(values, "progress")));
   NetworkFile file = read_network(in, request);
   for (const std::string& note : file.notes) print_message({"note: ", note});
   if (form != Form::packed) {
@@ -106,7 +106,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
     say_what_is_lost(out, file);
     return;
   }
-  settle_parameters(values, in, file);
+  settle_parameters(spec, file);
   if (passes) {
     Plan plan = make_plan(file.network, *passes, find_twins);
     plan.set_network_digest(network_digest(file.network));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -14,9 +15,11 @@
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 
+#include "cli/exit_code.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
 #include "spdnn/error.hpp"
@@ -42,6 +45,17 @@ bool pipe_signal_was_default = false;
   print_message({"cannot write to stdout: ", std::strerror(reason)});
   std::_Exit(static_cast<int>(ExitCode::data));
 }
+
+/// Options bear the names of the fields that they fill: an error about `bias_rule` is one about --bias-rule.
+std::string text_of(const Error& error) {
+  if (error.field().empty()) return error.what();
+  std::string option = "--" + error.field();
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option + std::string(error.what()).substr(error.field().size());
+}
+
+/// For a call of the system that failed with this errno.
+ExitCode code_for(int error) { return is_exhaustion(error) ? ExitCode::device : ExitCode::data; }
 
 void open_standard_descriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -80,18 +94,24 @@ void end_by_exception() noexcept {
     fail(ExitCode::device, {"internal error: std::terminate was called; please report it with the command line"});
   try {
     throw;
+  } catch (const Unsupported& error) {
+    fail(ExitCode::usage, {text_of(error), ": make GPU=1"});
+  } catch (const UsageError& error) {
+    fail(ExitCode::usage, {text_of(error)});
+  } catch (const DataError& error) {
+    fail(ExitCode::data, {text_of(error)});
   } catch (const Error& error) {
-    fail(error.code(), {error.what()});
+    fail(ExitCode::device, {text_of(error)});
   } catch (const std::bad_alloc&) {
     fail(ExitCode::device, {"out of host memory"});
   } catch (const std::length_error&) {  // of a container: more elements than addresses
     fail(ExitCode::device, {"out of host memory"});
   } catch (const std::filesystem::filesystem_error& error) {
-    fail(exit_code_of(error.code().value()),
+    fail(code_for(error.code().value()),
          {error.path1().native(), ": cannot read or write: ", std::strerror(error.code().value())});
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) fail_on_stdout(error.code().value());
-    fail(exit_code_of(error.code().value()), {"the system refused: ", std::strerror(error.code().value())});
+    fail(code_for(error.code().value()), {"the system refused: ", std::strerror(error.code().value())});
   } catch (const std::exception& error) {
     fail(ExitCode::device, {"internal error: ", error.what(), "; please report it with the command line"});
   } catch (...) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cli/specification.hpp"
+#include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
-#include "inference/plan_device.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
 
@@ -15,16 +16,10 @@ namespace spdnn::cli {
 namespace {
 
 po::options_description inspect_options() {
-  po::options_description run("What would be run", 120, 60);
-  run.add_options()                                                                                             //
-      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")     //
-      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                //
-      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                          //
-      ("plan-device", po::value<std::string>()->default_value("auto"), "finds twins: auto (cpu), cpu or cuda")  //
-      ("threads", po::value<std::string>(), "host threads; default: all")                                       //
-      ("images", po::value<std::string>()->default_value("60000"), "number of images");
+  po::options_description images("Images", 120, 60);
+  images.add_options()("images", po::value<std::string>()->default_value("60000"), "number of images");
   po::options_description all("Options", 120, 60);
-  all.add(network_options()).add(run);
+  all.add(network_options()).add(images).add(engine_options());
   return all;
 }
 
@@ -79,6 +74,17 @@ void print_certificates(const Plan& plan) {
   fmt::print("saturated images may leave   {}\n", from(plan.certificates.saturated_from));
 }
 
+std::string megabytes(std::size_t bytes) { return fmt::format("{:>10.1f} MB", static_cast<double>(bytes) / 1e6); }
+
+void print_memory(const MemoryEstimate& e) {
+  fmt::print("memory  network as given   {}\n", megabytes(e.network));
+  fmt::print("        plan               {}\n", megabytes(e.shared + e.plan));
+  fmt::print("        images             {}\n", megabytes(e.images));
+  fmt::print("        engine ({:<4})      {}  (batches of {} images)\n", to_string(e.device), megabytes(e.engine),
+             e.batch);
+  fmt::print("        peak on the host   {}\n", megabytes(e.host_peak()));
+}
+
 }  // namespace
 
 int inspect(const Arguments& arguments) {
@@ -86,29 +92,29 @@ int inspect(const Arguments& arguments) {
   if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"},
              values))
     return 0;
-  const Passes passes = parse_passes(values["reduce"].as<std::string>());
+  InferenceSpec spec;
+  spec.network = network_spec(values);
+  fill_engine(values, spec);
   const Index images = parse_count("images", values["images"].as<std::string>());
-  EngineOptions options;
-  if (const auto threads = text_of(values, "threads")) options.threads = parse_threads(*threads);
 
-  const planning::TwinFinder find_twins = finder_on(plan_device(values, PlanDevice::cpu));
-  const GivenNetwork given = load_network(values);
-  const Plan plan = make_plan(given.network, passes, find_twins);
-  const EngineChoice choice = choose_engine(values["variant"].as<std::string>(), values["device"].as<std::string>(),
-                                            std::nullopt, plan, {images, true, true}, options);
-  options.precision = choice.variant->precisions.front();
+  const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
+  const GivenNetwork given = load_network(spec.network, spec.progress);
+  const Plan plan = make_plan(given.network, spec.passes, find_twins);
+  EngineOptions options;
+  options.threads = spec.threads;
+  const EngineChoice choice = choose_engine({spec.variant, spec.device}, plan, {images, true, true}, options);
+  options.precision = choice.precision;
 
   print_layers(describe(given.network, plan));
   fmt::print("\npasses                       {}\n", to_string(plan.passes));
   for (const std::string& note : plan.provenance.notes) fmt::print("                             {}\n", note);
   for (const std::string& note : given.notes) fmt::print("                             {}\n", note);
-  if (passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
+  if (spec.passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
   print_certificates(plan);
   fmt::print("edges                        {} given, {} stored\n", plan.provenance.given_edges, plan.edges());
   fmt::print("official network             {}\n", given.official ? "yes" : "no");
   fmt::print("variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ", choice.why);
-  print_memory(
-      estimate_memory(text_of(values, "network").value_or(""), given.network, plan, *choice.variant, options, images));
+  print_memory(estimate_memory(spec.network.path, given.network, plan, *choice.variant, options, images));
   return 0;
 }
 

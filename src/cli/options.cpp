@@ -140,6 +140,12 @@ std::optional<double> parse_cap(const std::string& text) {
   return cap;
 }
 
+Precision parse_precision(const std::string& text) {
+  for (const Precision precision : {Precision::fp16, Precision::fp32, Precision::fp64})
+    if (text == to_string(precision)) return precision;
+  throw UsageError(fmt::format("--precision: '{}' is none of fp16, fp32, fp64", text));
+}
+
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
   if (values.count(name) == 0) return std::nullopt;
   return values[name].as<std::string>();

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "core/progress.hpp"
 #include "spdnn/network.hpp"
+#include "spdnn/outcome.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -32,6 +33,8 @@ double parse_real(const std::string& option, const std::string& text);
 BiasRule parse_bias_rule(const std::string& text);
 /// A positive number, or `none`.
 std::optional<double> parse_cap(const std::string& text);
+/// `fp16`, `fp32` or `fp64`.
+Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
 /// `auto` or `never`.

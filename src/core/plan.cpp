@@ -20,10 +20,9 @@ constexpr std::array<Flag, 6> kFlags{{{"twins", &Passes::twins},
 
 }  // namespace
 
-Passes parse_passes(std::string_view text, std::string_view option) {
+Passes parse_passes(std::string_view text, std::string_view field) {
   if (text == "none") return {};
-  if (text == "all")
-    return {.twins = true, .unused = true, .merge = false, .saturated = true, .dead = true, .identical = true};
+  if (text == "all") return kExactPasses;
   Passes passes;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -31,8 +30,9 @@ Passes parse_passes(std::string_view text, std::string_view option) {
     const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.first == name; });
     if (flag == kFlags.end())
       throw UsageError(
-          std::string(option) + ": '" + std::string(name) +
-          "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
+          std::string(field),
+          "'" + std::string(name) +
+              "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
     passes.*(flag->second) = true;
     begin = end + 1;
   }

@@ -12,7 +12,7 @@ const Backend& cuda_backend() { return kCudaBackend; }
 /// Stands where a build has no CUDA.
 const Backend& cuda_backend() {
   static constexpr Backend kAbsent{
-      .why_unusable = [](int) -> std::string { return "built without CUDA: make GPU=1"; },
+      .why_unusable = [](int) -> std::string { return "built without CUDA"; },
       .names = [](int) { return DeviceNames{}; },
       .start_up = [](int) {},
       .twin_finder = [](int) { return planning::TwinFinder{}; },

@@ -64,7 +64,7 @@ const Variant& find_variant(std::string_view name) {
   if (found != all.end()) return *found;
   const auto elsewhere = cuda_variants();
   if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end())
-    throw UsageError("'" + std::string(name) + "' needs CUDA, and this program is built without: make GPU=1");
+    throw Unsupported("'" + std::string(name) + "' needs CUDA, and this program is built without");
   std::string message = "'" + std::string(name) + "' is no variant of this build; expected one of";
   for (const Variant& variant : all) message += " " + std::string(variant.name);
   throw UsageError(message);

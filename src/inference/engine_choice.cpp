@@ -1,68 +1,75 @@
 #include "inference/engine_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "core/build_info.hpp"
-#include "engines/choose.hpp"
 #include "engines/devices.hpp"
 #include "spdnn/error.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
 
 namespace {
 
-void check_device_name(const std::string& device) {
-  if (device != "auto" && device != "cpu" && device != "cuda")
-    throw UsageError(fmt::format("--device: '{}' is neither auto, cpu nor cuda", device));
+bool computes_in(const Variant& variant, Precision precision) {
+  return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
 }
 
 /// A device that was asked for must be there; otherwise what is absent is left out.
-std::vector<Variant> usable_variants(const std::string& device, const std::optional<std::string>& precision) {
-  if (device == "cuda") require_cuda("--device cuda");
-  const bool with_cuda = device != "cpu" && why_unusable(Device::cuda).empty();  // asking starts the driver up
+std::vector<Variant> usable_variants(const EngineRequest& request) {
+  if (request.device == Device::cuda) require_cuda("device", request.cuda_device);
+  const bool with_cuda =  // asking starts the driver up
+      request.device != Device::cpu && why_unusable(Device::cuda, request.cuda_device).empty();
   std::vector<Variant> usable;
   for (const Variant& variant : variants())
-    if ((device == "auto" || to_string(variant.device) == device) && (variant.device == Device::cpu || with_cuda))
+    if (variant.device == request.device.value_or(variant.device) && (variant.device == Device::cpu || with_cuda))
       usable.push_back(variant);
   const auto lacks = [&](const Variant& variant) {
-    return precision && std::none_of(variant.precisions.begin(), variant.precisions.end(),
-                                     [&](Precision one) { return to_string(one) == *precision; });
+    return request.precision && !computes_in(variant, *request.precision);
   };
   if (!std::all_of(usable.begin(), usable.end(), lacks)) std::erase_if(usable, lacks);  // else an error to come
   return usable;
 }
 
+Precision precision_for(const Variant& variant, const std::optional<Precision>& asked) {
+  if (!asked) return variant.precisions.front();
+  if (computes_in(variant, *asked)) return *asked;
+  std::string known;
+  for (const Precision one : variant.precisions) known += (known.empty() ? "" : " or ") + std::string(to_string(one));
+  throw UsageError("precision",
+                   fmt::format("{} does not compute in '{}', but in {}", variant.name, to_string(*asked), known));
+}
+
 }  // namespace
 
-EngineChoice choose_engine(const std::string& variant, const std::string& device,
-                           const std::optional<std::string>& precision, const Plan& plan, const BatchInfo& batch,
-                           EngineOptions options) {
-  check_device_name(device);
-  if (variant == "auto") {
-    for (const Precision one : {Precision::fp16, Precision::fp32, Precision::fp64})
-      if (precision && to_string(one) == *precision) options.precision = one;
-    const VariantChoice choice = choose_variant(plan, batch, options, usable_variants(device, precision));
-    return {&find_variant(choice.name), choice.why};
+EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
+                           const EngineOptions& options) {
+  if (request.variant.empty()) {
+    EngineOptions asked = options;
+    asked.precision = request.precision.value_or(Precision::fp32);
+    const VariantChoice choice = choose_variant(plan, batch, asked, usable_variants(request));
+    const Variant& chosen = find_variant(choice.name);
+    return {&chosen, precision_for(chosen, request.precision), choice.why};
   }
-  const Variant& named = find_variant(variant);
-  if (device != "auto" && to_string(named.device) != device)
-    throw UsageError(fmt::format("--variant {} does not run on --device {}", variant, device));
-  return {&named, {}};
+  const Variant& named = find_variant(request.variant);
+  if (request.device && named.device != *request.device)
+    throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*request.device)));
+  return {&named, precision_for(named, request.precision), {}};
 }
 
-void require_cuda(const std::string& option) {
-  const std::string why_not = why_unusable(Device::cuda);
-  if (!build_info().cuda) throw UsageError(option + ": " + why_not);
-  if (!why_not.empty()) throw DeviceError(option + ": " + why_not);
+void require_cuda(const char* field, int cuda_device) {
+  const std::string why_not = why_unusable(Device::cuda, cuda_device);
+  if (!build_info().cuda) throw Unsupported(field, why_not);
+  if (!why_not.empty()) throw DeviceError(field, why_not);
 }
 
-bool may_choose_cuda(const std::string& variant, const std::string& device) {
+bool may_choose_cuda(const EngineRequest& request) {
   const auto& all = variants();
-  return device != "cpu" && std::any_of(all.begin(), all.end(), [&](const Variant& v) {
-           return v.device == Device::cuda && (variant == "auto" || variant == v.name);
+  return request.device != Device::cpu && std::any_of(all.begin(), all.end(), [&](const Variant& v) {
+           return v.device == Device::cuda && (request.variant.empty() || request.variant == v.name);
          });
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn

@@ -6,24 +6,31 @@
 #include "engines/choose.hpp"
 #include "spdnn/engine.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
+
+/// What a specification says about the engine; see InferenceSpec.
+struct EngineRequest {
+  std::string variant;                      ///< empty: choose
+  std::optional<Device> device;             ///< empty: any that can be used
+  std::optional<Precision> precision = {};  ///< empty: the variant's first
+  int cuda_device = 0;
+};
 
 struct EngineChoice {
   const Variant* variant = nullptr;
+  Precision precision = Precision::fp32;
   std::string why;  ///< empty where the variant was named
 };
 
-/// The variant for --variant NAME|auto and --device auto|cpu|cuda. UsageError where they contradict each other.
-/// `auto` looks among the variants that compute in `precision`, where one is named.
-EngineChoice choose_engine(const std::string& variant, const std::string& device,
-                           const std::optional<std::string>& precision, const Plan& plan, const BatchInfo& batch,
-                           EngineOptions options);
+/// The variant and its precision; each is asked with these options, and the precision requested. UsageError where
+/// variant, device and precision contradict one another.
+EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
+                           const EngineOptions& options);
 
-/// For `option`, which asks for CUDA: UsageError in a program without CUDA, DeviceError where there is no usable
-/// device.
-void require_cuda(const std::string& option);
+/// For a `field` that asks for CUDA: Unsupported in a build without CUDA, DeviceError where there is no usable device.
+void require_cuda(const char* field, int cuda_device = 0);
 
 /// Whether choose_engine could choose a CUDA variant, told without touching a device. Nothing is refused here.
-bool may_choose_cuda(const std::string& variant, const std::string& device);
+bool may_choose_cuda(const EngineRequest& request);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn

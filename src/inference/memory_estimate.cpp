@@ -1,7 +1,5 @@
 #include "inference/memory_estimate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
@@ -11,7 +9,7 @@
 #include "io/path_kind.hpp"
 #include "spdnn/files.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
 
 namespace {
 
@@ -38,8 +36,6 @@ std::size_t bytes_shared(const Layer& stored, const Layer& given) {
          part(stored.weights.values, given.weights.values) + part(stored.bias.values, given.bias.values);
 }
 
-std::string megabytes(std::size_t bytes) { return fmt::format("{:>10.1f} MB", static_cast<double>(bytes) / 1e6); }
-
 }  // namespace
 
 std::size_t MemoryEstimate::host_peak() const {
@@ -64,13 +60,4 @@ MemoryEstimate estimate_memory(const std::string& path, const Network& network, 
   return estimate;
 }
 
-void print_memory(const MemoryEstimate& e) {
-  fmt::print("memory  network as given   {}\n", megabytes(e.network));
-  fmt::print("        plan               {}\n", megabytes(e.shared + e.plan));
-  fmt::print("        images             {}\n", megabytes(e.images));
-  fmt::print("        engine ({:<4})      {}  (batches of {} images)\n", to_string(e.device), megabytes(e.engine),
-             e.batch);
-  fmt::print("        peak on the host   {}\n", megabytes(e.host_peak()));
-}
-
-}  // namespace spdnn::cli
+}  // namespace spdnn

@@ -7,10 +7,10 @@
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
 
-/// Bytes that `spdnn infer` takes, by what they are for. The network is released once the plan is made (unless --verify
-/// or --compare needs it), so the peak is the largest of reading, planning and running, each with the images: packed
+/// Bytes that an inference takes, by what they are for. The network is released once the plan is made (unless verifying
+/// or comparing needs it), so the peak is the largest of reading, planning and running, each with the images: packed
 /// ones are there from the start.
 struct MemoryEstimate {
   std::size_t program = 0;  ///< code, libraries, stacks
@@ -30,7 +30,4 @@ struct MemoryEstimate {
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,
                                const Variant& variant, const EngineOptions& options, Index images);
 
-/// The lines of `spdnn inspect`.
-void print_memory(const MemoryEstimate& estimate);
-
-}  // namespace spdnn::cli
+}  // namespace spdnn

@@ -6,14 +6,13 @@
 #include <iterator>
 #include <numeric>
 
-#include "cli/options.hpp"
 #include "data/official/problems.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/files.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
 
 namespace {
 
@@ -54,14 +53,14 @@ Verdict recompute_sample(const Network& network, const ImageSet& images, const C
                       fmt::format("cpu_reference on {} of {} images", checked.size(), images.images()));
 }
 
-Verdict recompute_images(const Problem& problem, const Categories& categories, const Truth& truth) {
+Verdict recompute_images(const CheckedRun& problem, const Categories& categories, const Truth& truth) {
   const bool all = truth.everything || truth.sample >= problem.images.images();
   if (!all) return recompute_sample(*problem.network, problem.images, categories, truth.sample);
   return judge(categories, recompute(*problem.network, problem.images), "cpu_reference on all images");
 }
 
 /// What makes a problem one of which any categories would be right; nothing where there is something to compute.
-std::string why_empty(const Problem& problem) {
+std::string why_empty(const CheckedRun& problem) {
   if (problem.images.images() == 0) return "there are no images";
   if (problem.plan.depth() == 0) return "the network has no layers";
   if (problem.plan.provenance.given_edges == 0) return "the network has no edges";
@@ -70,20 +69,16 @@ std::string why_empty(const Problem& problem) {
 
 }  // namespace
 
-Truth read_truth(const std::optional<std::string>& path, const std::optional<std::string>& verify) {
+Truth read_truth(const TruthSpec& spec) {
   Truth truth;
-  if (path) {
-    truth.list = read_categories(*path);
-    truth.source = *path;
-  }
-  if (verify) {
-    truth.everything = *verify == "all";
-    if (!truth.everything) truth.sample = parse_count("verify", *verify);
-  }
+  truth.source = spec.path;
+  truth.sample = spec.sample;
+  truth.everything = spec.everything;
+  if (!spec.path.empty()) truth.list = read_categories(spec.path);
   return truth;
 }
 
-Verdict verify(const Truth& truth, const Problem& problem, const Categories& categories) {
+Verdict verify(const Truth& truth, const CheckedRun& problem, const Categories& categories) {
   std::vector<Verdict> checks;
   if (truth.list) checks.push_back(judge(categories, *truth.list, truth.source));
   if (truth.wanted()) checks.push_back(recompute_images(problem, categories, truth));
@@ -99,4 +94,4 @@ Verdict verify(const Truth& truth, const Problem& problem, const Categories& cat
   return verdict.status == Verdict::Status::failed || empty.empty() ? verdict : unverified(categories, empty);
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn

@@ -4,25 +4,26 @@
 #include <string>
 
 #include "spdnn/images.hpp"
+#include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
 #include "spdnn/verdict.hpp"
 
-namespace spdnn::cli {
+namespace spdnn {
 
 /// What the categories are to be compared with; settled, and its file read, before anything long runs.
 struct Truth {
-  std::optional<Categories> list;  ///< --truth
-  std::string source;              ///< its path
-  Index sample = 0;                ///< --verify K: recompute so many images
-  bool everything = false;         ///< --verify all
+  std::optional<Categories> list;
+  std::string source;       ///< the list's path
+  Index sample = 0;         ///< so many images are recomputed
+  bool everything = false;  ///< all of them are
   bool wanted() const { return sample > 0 || everything; }
 };
 
-Truth read_truth(const std::optional<std::string>& path, const std::optional<std::string>& verify);
+Truth read_truth(const TruthSpec& spec);
 
-/// What was run.
-struct Problem {
+/// What was run, and is to be verified.
+struct CheckedRun {
   const Plan& plan;
   const Network* network;  ///< as given; may be null unless images are to be recomputed
   const ImageSet& images;
@@ -32,6 +33,6 @@ struct Problem {
 /// The verdict by all the truth there is: the given list, images recomputed by cpu_reference, and for official problems
 /// the known digest. What does not agree with one of them is wrong; a sample recomputed can only fail the run, not pass
 /// it. A problem without images, layers or edges proves nothing and does not pass.
-Verdict verify(const Truth& truth, const Problem& problem, const Categories& categories);
+Verdict verify(const Truth& truth, const CheckedRun& problem, const Categories& categories);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn

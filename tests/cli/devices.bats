@@ -58,10 +58,10 @@ setup() {
       [[ "$command" == convert* || "$output" == *"twins were looked for on the CUDA device"* ]]
     elif has_cuda; then
       [ "$status" -eq 4 ]
-      [[ "$output" == "spdnn: --plan-device cuda: no "* ]]
+      [[ "$output" == "spdnn: --plan-device: no "* ]]
     else
       [ "$status" -eq 2 ]
-      [ "$output" = "spdnn: --plan-device cuda: built without CUDA: make GPU=1" ]
+      [ "$output" = "spdnn: --plan-device: built without CUDA: make GPU=1" ]
     fi
   done
 }

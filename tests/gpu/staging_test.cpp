@@ -113,7 +113,7 @@ TEST_F(StagingTest, LayersOfAllSizesArrive) {
 }
 
 TEST_F(StagingTest, ADeviceStartedUpElsewhereIsReadyHere) {
-  Background<double> start([] { return spdnn::start_up(Device::cuda); });
+  Background<double> start([](const std::stop_token& /*stop*/) { return spdnn::start_up(Device::cuda); });
   EXPECT_GT(start.get(), 0.0);
   const Stream stream = stream_on({});
   const std::vector<std::byte> sent = pattern(1000, 5);

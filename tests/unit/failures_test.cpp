@@ -28,8 +28,8 @@ std::string message_of(Work work) {
 }
 
 TEST(Failures, OfTheSystemAreTheMachinesOrTheFiles) {
-  for (const int error : {ENOMEM, EAGAIN, EMFILE, ENFILE}) EXPECT_EQ(exit_code_of(error), ExitCode::device);
-  for (const int error : {ENOENT, EACCES, ENOSPC, EIO, EPIPE}) EXPECT_EQ(exit_code_of(error), ExitCode::data);
+  for (const int error : {ENOMEM, EAGAIN, EMFILE, ENFILE}) EXPECT_TRUE(is_exhaustion(error));
+  for (const int error : {ENOENT, EACCES, ENOSPC, EIO, EPIPE}) EXPECT_FALSE(is_exhaustion(error));
   EXPECT_EQ(message_of<DeviceError>([] { throw_system_failure("f", "cannot read", ENOMEM); }),
             "f: cannot read: Cannot allocate memory");
   EXPECT_EQ(message_of<DataError>([] { throw_system_failure("f", "cannot write", ENOSPC); }),

@@ -187,9 +187,9 @@ class OfficialVerdict : public ::testing::Test {
 };
 
 TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
-  EXPECT_TRUE(cli::is_official(*images));
-  EXPECT_TRUE(cli::is_official({images->to_csr()}));
-  EXPECT_FALSE(cli::is_official(images->slice(0, 59999)));
+  EXPECT_TRUE(is_official(*images));
+  EXPECT_TRUE(is_official({images->to_csr()}));
+  EXPECT_FALSE(is_official(images->slice(0, 59999)));
   const Printed official = (write_images(image_file, *images), infer(network_file, image_file));
   EXPECT_TRUE(official.says("PASSED: 1812 categories")) << official.text;
 

@@ -21,7 +21,7 @@ namespace {
   std::size_t total_bytes = 0;
   cudaGetLastError();  // an allocation that failed is no reason for the next call to fail
   if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) fail("out of device memory", where);
-  fail(fmt::format("out of device memory: {:.1f} of {:.1f} GiB are free; a smaller --batch takes less",
+  fail(fmt::format("out of device memory: {:.1f} of {:.1f} GiB are free; a smaller batch takes less",
                    static_cast<double>(free_bytes) / (1U << 30U), static_cast<double>(total_bytes) / (1U << 30U)),
        where);
 }

@@ -68,22 +68,19 @@ bool cuda_available(std::string* why_not, int ordinal) {
   };
   int driver = 0;
   int count = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-    return refuse("no NVIDIA driver: install one, or run with --device cpu");
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return refuse("no NVIDIA driver is installed");
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaErrorInsufficientDriver)
     return refuse(fmt::format("the NVIDIA driver speaks CUDA {}, this program needs {} or later", version_text(driver),
                               version_text(CUDART_VERSION)));
-  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0))
-    return refuse("no CUDA device is visible; run with --device cpu");
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) return refuse("no CUDA device is visible");
   if (status != cudaSuccess) return refuse(fmt::format("CUDA: {}", cudaGetErrorString(status)));
   if (ordinal < 0 || ordinal >= count)
     return refuse(fmt::format("CUDA device {} is outside 0..{}", ordinal, count - 1));
   const cudaDeviceProp& properties = device_properties(ordinal);
   const ScopedDevice scope(ordinal);
   if (!has_code_for_device())
-    return refuse(fmt::format("built for {}, device is {}: make ARCH={}{}", built_for(), arch_text(properties),
-                              properties.major, properties.minor));
+    return refuse(fmt::format("built for {}, but the device is {}", built_for(), arch_text(properties)));
   return true;
 }
 

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/progress.hpp"
+#include "spdnn/images.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/outcome.hpp"
+#include "spdnn/passes.hpp"
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+/// The upper bound of activations, where there is one.
+struct Cap {
+  std::optional<double> value;
+};
+
+/// Which network is run.
+struct NetworkSpec {
+  /// A directory of nN-lK.tsv[.gz] or .mtx layers, one such file, or a packed file. Empty: the official network of
+  /// `neurons` and `layers` is made.
+  std::string path;
+  std::vector<Index> neurons;   ///< of each layer: one number, or inputs of layer 1, outputs of each; empty: detect
+  std::optional<Index> layers;  ///< the first so many
+  std::optional<double> bias;   ///< of every neuron, for files that bring none; empty: the official one
+  std::optional<BiasRule> bias_rule;  ///< empty: the file's, or the challenge's
+  std::optional<Cap> cap;             ///< empty: the file's, or the challenge's
+};
+
+/// Which images the network is run on: those of exactly one of the files.
+struct ImageSpec {
+  std::string path;             ///< sparse-images-N.tsv[.gz], .mtx or a packed file
+  std::string mnist;            ///< MNIST's training images (IDX, plain or .gz), of which official images are made
+  std::optional<Index> images;  ///< how many `path` holds; empty: its largest id
+};
+
+/// What the categories are compared with, besides the official list where the problem is official.
+struct TruthSpec {
+  std::string path;         ///< a file of the true categories; empty: none
+  Index sample = 0;         ///< so many images are recomputed by the reference engine
+  bool everything = false;  ///< all of them are
+};
+
+/// What is to be run, and how. Every field has the default of the command line.
+struct InferenceSpec {
+  NetworkSpec network;
+  ImageSpec images;
+  TruthSpec truth;
+
+  Passes passes = kExactPasses;
+  std::string variant;                 ///< an engine by name; empty: the fastest known one that takes the plan
+  std::optional<Device> device;        ///< where the engine must run; empty: on a CUDA device, if one can be used
+  std::optional<Device> plan_device;   ///< where twins are looked for; empty: where that takes less time
+  std::optional<Precision> precision;  ///< empty: the engine's own
+  int cuda_device = 0;                 ///< which of the visible ones
+  std::size_t memory_limit = 0;        ///< bytes that an engine may take on its CUDA device; 0: all that is free
+  int trials = 1;                      ///< the inference is repeated so often
+  Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
+  int threads = 0;                     ///< host threads; 0: as many as the process may use
+  bool compare = false;                ///< time the passes `dead` as well and compare the categories
+  ProgressMode progress = ProgressMode::never;
+};
+
+/// One inference, step by step:
+///
+///   Inference inference(spec);
+///   inference.load();    // or load(network, images)
+///   inference.plan();
+///   inference.run();
+///   inference.verify();  // may be left out: the verdict then stays UNVERIFIED
+///   use(inference.report());
+///
+/// Each step needs those before it (std::logic_error otherwise) and throws UsageError where the specification does not
+/// fit together, DataError where a file is wrong, DeviceError where the machine does not give what it takes. Where CUDA
+/// may be used, a thread of its own starts the device up from the first moment on; the destructor waits for it.
+/// Not for use by several threads at once.
+class Inference {
+ public:
+  explicit Inference(InferenceSpec spec);
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  ~Inference();
+
+  /// Reads what the specification names. A packed network's plan is taken if it was made for the same passes; the
+  /// network itself is then read only if it is to be compared with or verified.
+  void load();
+  /// Takes a network and images that are in memory already, in place of those that the specification names.
+  /// std::invalid_argument where they are not valid.
+  void load(Network network, ImageSet images);
+  /// Applies the exact passes to the network, unless its plan was stored.
+  void plan();
+  /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times.
+  void run();
+  /// Compares the categories with all the truth there is, and with the second run that `compare` or fp16 asks for.
+  void verify();
+
+  /// What is known so far: after run() the outcome and the times, after verify() the verdict.
+  const Report& report() const;
+
+ private:
+  class Steps;
+  std::unique_ptr<Steps> steps_;
+};
+
+}  // namespace spdnn

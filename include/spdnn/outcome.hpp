@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "spdnn/categories.hpp"
+
+namespace spdnn {
+
+/// In which activations are computed, or, for fp16, stored between layers.
+enum class Precision { fp16, fp32, fp64 };
+/// What an engine runs on.
+enum class Device { cpu, cuda };
+
+std::string_view to_string(Precision precision);
+std::string_view to_string(Device device);
+
+/// An image in which a sum, its bias included, became infinite or no number at all, and the first such layer (0-based).
+/// From there on its activations depend on the order of summation: cap and ReLU hide the overflow, they do not undo it.
+struct Overflow {
+  Index image = 0;
+  Index layer = 0;
+
+  bool operator==(const Overflow&) const = default;
+};
+
+/// Everything known once the last layer has been run.
+struct Outcome {
+  Categories categories;  ///< 0-based within the images that were run
+  /// Images not all-zero after each layer, those in `borderline` left out; empty where the engine does not count them.
+  std::vector<std::int64_t> alive;
+  /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
+  /// engine happens to compare, and may differ from run to run.
+  std::int64_t saturated = 0;
+  std::int64_t identical = 0;
+  std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
+  std::vector<Overflow> overflow = {};  ///< ascending by image; looked for only where a sum may overflow
+};
+
+}  // namespace spdnn

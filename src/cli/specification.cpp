@@ -1,0 +1,95 @@
+#include "cli/specification.hpp"
+
+#include <fmt/format.h>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+po::options_description network_options() {
+  po::options_description options("Network", 120, 60);
+  options.add_options()                                                                                            //
+      ("network", po::value<std::string>(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")   //
+      ("generate", po::value<std::string>(), "official: make the official network instead of reading one")         //
+      ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
+      ("layers", po::value<std::string>(), "use the first L layers")                                               //
+      ("bias", po::value<std::string>(), "bias of every neuron; default: the files', or the official one")         //
+      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
+      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32");
+  return options;
+}
+
+po::options_description image_options() {
+  po::options_description options("Images", 120, 60);
+  options.add_options()                                                                                        //
+      ("inputs", po::value<std::string>(), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
+      ("mnist", po::value<std::string>(), "make the official inputs from MNIST's training images (IDX[.gz])")  //
+      ("images", po::value<std::string>(), "how many images the file holds; default: the largest id");
+  return options;
+}
+
+po::options_description engine_options() {
+  po::options_description options("What is run", 120, 60);
+  options.add_options()                                                                                           //
+      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")       //
+      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                  //
+      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                            //
+      ("plan-device", po::value<std::string>()->default_value("auto"), "where twins are found: auto, cpu, cuda")  //
+      ("threads", po::value<std::string>(), "host threads; default: all")                                         //
+      ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
+  return options;
+}
+
+NetworkSpec network_parameters(const po::variables_map& values) {
+  NetworkSpec spec;
+  if (const auto neurons = text_of(values, "neurons")) spec.neurons = parse_counts("neurons", *neurons);
+  if (const auto layers = text_of(values, "layers")) spec.layers = parse_count("layers", *layers);
+  if (const auto bias = text_of(values, "bias")) spec.bias = parse_real("bias", *bias);
+  if (const auto rule = text_of(values, "bias-rule")) spec.bias_rule = parse_bias_rule(*rule);
+  if (const auto cap = text_of(values, "cap")) spec.cap = Cap{parse_cap(*cap)};
+  return spec;
+}
+
+NetworkSpec network_spec(const po::variables_map& values) {
+  const auto path = text_of(values, "network");
+  const auto family = text_of(values, "generate");
+  if (path.has_value() == family.has_value()) throw UsageError("give either --network PATH or --generate official");
+  NetworkSpec spec = network_parameters(values);
+  if (path) {
+    spec.path = *path;
+    return spec;
+  }
+  for (const char* option : {"bias", "bias-rule", "cap"})
+    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with --generate", option));
+  if (*family != "official") throw UsageError(fmt::format("--generate: '{}' is unknown; expected official", *family));
+  if (spec.neurons.empty() || !spec.layers) throw UsageError("--generate official needs --neurons and --layers");
+  return spec;
+}
+
+ImageSpec image_spec(const po::variables_map& values) {
+  ImageSpec spec{text_of(values, "inputs").value_or(""), text_of(values, "mnist").value_or(""), {}};
+  if (spec.path.empty() == spec.mnist.empty()) throw UsageError("give either --inputs PATH or --mnist IDX");
+  if (const auto images = text_of(values, "images")) spec.images = parse_count("images", *images);
+  if (spec.images && !spec.mnist.empty()) throw UsageError("--images does not go with --mnist");
+  return spec;
+}
+
+void fill_engine(const po::variables_map& values, InferenceSpec& spec) {
+  const auto text = [&](const char* option) { return values[option].as<std::string>(); };
+  spec.passes = parse_passes(text("reduce"), "reduce");
+  if (text("variant") != "auto") spec.variant = text("variant");
+  spec.device = device_of(values, "device");
+  spec.plan_device = device_of(values, "plan-device");
+  if (const auto threads = text_of(values, "threads")) spec.threads = parse_threads(*threads);
+  spec.progress = parse_progress(text("progress"));
+}
+
+std::optional<Device> device_of(const po::variables_map& values, const char* option) {
+  const std::string text = text_of(values, option).value_or("auto");
+  if (text == "auto") return std::nullopt;
+  for (const Device device : {Device::cpu, Device::cuda})
+    if (text == to_string(device)) return device;
+  throw UsageError(fmt::format("--{}: '{}' is neither auto, cpu nor cuda", option, text));
+}
+
+}  // namespace spdnn::cli

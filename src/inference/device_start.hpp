@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+
+#include "core/background.hpp"
+#include "plan/passes/twins.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/outcome.hpp"
+#include "spdnn/passes.hpp"
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+/// Starts the CUDA device up on a thread of its own, where it may be needed.
+class DeviceStart {
+ public:
+  DeviceStart(bool needed, int cuda_device);
+  bool needed() const { return start_.has_value(); }
+  /// Until the device is ready.
+  void wait();
+  const StartSeconds& seconds() const { return seconds_; }
+
+ private:
+  std::optional<Background<double>> start_;
+  bool over_ = false;
+  StartSeconds seconds_;
+};
+
+/// For make_plan: what looks for twins on `device`; empty for the CPU. Unsupported or DeviceError where a device was
+/// asked for that cannot be used.
+planning::TwinFinder finder_on(Device device, int cuda_device = 0);
+
+/// The same for InferenceSpec::plan_device, where empty stands for whatever takes less time. Waits for the device where
+/// that is to be used.
+planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
+                                int cuda_device, DeviceStart& start);
+
+/// What reports and `inspect` say where such a finder was used.
+inline constexpr const char* kPlannedOnCuda = "twins were looked for on the CUDA device";
+
+}  // namespace spdnn
