@@ -11,19 +11,31 @@ namespace spdnn::cli {
 
 namespace {
 
+constexpr const char* kUsage =
+    "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]";
+constexpr const char* kExamples =
+    "examples:\n"
+    "  spdnn infer --network n1024.spdnn --inputs images.spdnn\n"
+    "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv --verify all --trials 5 --json run.json\n";
+
+/// In groups, and within each from the most to the least used.
 po::options_description infer_options() {
-  po::options_description run("Run", 120, 60);
-  run.add_options()                                                                                                  //
-      ("precision", po::value<std::string>(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")     //
-      ("trials", po::value<std::string>()->default_value("1"), "repeat the inference so often")                      //
-      ("batch", po::value<std::string>()->default_value("auto"), "images at a time; auto: as many as memory takes")  //
-      ("compare", "time --reduce dead as well and print its rate beside")                                            //
-      ("truth", po::value<std::string>(), "file of the true categories")                                             //
-      ("verify", po::value<std::string>(), "recompute K images (or all) with cpu_reference and compare")             //
-      ("categories", po::value<std::string>(), "write the categories here (-: stdout), in the challenge's format")   //
-      ("json", po::value<std::string>(), "write the report here (-: stdout) as one JSON line");
+  const auto text = [] { return po::value<std::string>(); };
+  const auto text_or = [](const char* value) { return po::value<std::string>()->default_value(value); };
+  po::options_description results("Results", 120, 60);
+  results.add_options()                                                                           //
+      ("truth", text(), "file of the true categories")                                            //
+      ("verify", text(), "recompute K images (or all) with the reference engine and compare")     //
+      ("categories", text(), "write the categories here (-: stdout), in the challenge's format")  //
+      ("json", text(), "write the report here (-: stdout) as one JSON line");
+  po::options_description timing("Timing and memory", 120, 60);
+  timing.add_options()                                                                          //
+      ("trials", text_or("1"), "repeat the inference so often")                                 //
+      ("compare", "time --reduce dead as well and print its rate beside")                       //
+      ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")  //
+      ("batch", text_or("auto"), "images at a time; auto: as many as memory takes");
   po::options_description all("Options", 120, 60);
-  all.add(network_options()).add(image_options()).add(engine_options()).add(run);
+  all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());
   return all;
 }
 
@@ -62,9 +74,7 @@ int infer(const Arguments& arguments) {
   const Stopwatch process;
   const double load_seconds = process_cpu_seconds();
   po::variables_map values;
-  if (!parse(arguments, "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]",
-             infer_options(), {}, values))
-    return 0;
+  if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   const InferenceSpec spec = inference_spec(values);
   ResultFiles files(values);
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.

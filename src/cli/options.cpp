@@ -65,7 +65,7 @@ void refuse_unknown_options(const Arguments& arguments, const po::options_descri
 }  // namespace
 
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
-           const std::vector<std::string>& positional, po::variables_map& values) {
+           const std::vector<std::string>& positional, po::variables_map& values, const char* examples) {
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
@@ -94,7 +94,7 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
     if (values.count("help") != 0) {
       std::ostringstream help;
       help << options;
-      fmt::print("usage: {}\n\n{}", usage, help.str());
+      fmt::print("usage: {}\n{}\n{}", usage, examples, help.str());
       return false;
     }
     po::notify(values);

@@ -16,10 +16,11 @@ namespace spdnn::cli {
 namespace po = boost::program_options;
 
 /// Parses a subcommand's options and positional names ("IN", "OUT", ...; a trailing "..." takes the rest; a name in
-/// brackets may be left out). Prints the help to stdout and returns false on --help. Throws UsageError otherwise.
+/// brackets may be left out). Prints the help, with the lines of `examples`, to stdout and returns false
+/// on --help. Throws UsageError otherwise.
 /// Positional values are read as options of the same name in lower case, declared in `options` or not.
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
-           const std::vector<std::string>& positional, po::variables_map& values);
+           const std::vector<std::string>& positional, po::variables_map& values, const char* examples = "");
 
 /// A whole positive number up to kMaxIndex; UsageError names the option.
 Index parse_count(const std::string& option, const std::string& text);

@@ -6,37 +6,44 @@
 
 namespace spdnn::cli {
 
+namespace {
+
+auto text() { return po::value<std::string>(); }
+auto text(const char* value) { return po::value<std::string>()->default_value(value); }
+
+}  // namespace
+
 po::options_description network_options() {
   po::options_description options("Network", 120, 60);
-  options.add_options()                                                                                            //
-      ("network", po::value<std::string>(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")   //
-      ("generate", po::value<std::string>(), "official: make the official network instead of reading one")         //
-      ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
-      ("layers", po::value<std::string>(), "use the first L layers")                                               //
-      ("bias", po::value<std::string>(), "bias of every neuron; default: the files', or the official one")         //
-      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
-      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32");
+  options.add_options()                                                                          //
+      ("network", text(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")   //
+      ("generate", text(), "official: make the official network instead of reading one")         //
+      ("neurons", text(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
+      ("layers", text(), "use the first L layers")                                               //
+      ("bias", text(), "bias of every neuron; default: the files', or the official one")         //
+      ("bias-rule", text(), "non-zeros (the challenge's, default) or everywhere")                //
+      ("cap", text(), "upper bound of activations, or none; default 32");
   return options;
 }
 
 po::options_description image_options() {
   po::options_description options("Images", 120, 60);
-  options.add_options()                                                                                        //
-      ("inputs", po::value<std::string>(), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
-      ("mnist", po::value<std::string>(), "make the official inputs from MNIST's training images (IDX[.gz])")  //
-      ("images", po::value<std::string>(), "how many images the file holds; default: the largest id");
+  options.add_options()                                                                      //
+      ("inputs", text(), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
+      ("mnist", text(), "make the official inputs from MNIST's training images (IDX[.gz])")  //
+      ("images", text(), "how many images the file holds; default: the largest id");
   return options;
 }
 
 po::options_description engine_options() {
   po::options_description options("What is run", 120, 60);
-  options.add_options()                                                                                           //
-      ("reduce", po::value<std::string>()->default_value("all"), "exact passes: all, dead, none or a list")       //
-      ("variant", po::value<std::string>()->default_value("auto"), "engine; see spdnn variants")                  //
-      ("device", po::value<std::string>()->default_value("auto"), "auto, cpu or cuda")                            //
-      ("plan-device", po::value<std::string>()->default_value("auto"), "where twins are found: auto, cpu, cuda")  //
-      ("threads", po::value<std::string>(), "host threads; default: all")                                         //
-      ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
+  options.add_options()                                                               //
+      ("device", text("auto"), "auto, cpu or cuda")                                   //
+      ("variant", text("auto"), "engine; see spdnn variants")                         //
+      ("reduce", text("all"), "exact passes: all, dead, none or a list")              //
+      ("threads", text(), "host threads; default: all")                               //
+      ("plan-device", text("auto"), "where twins are looked for: auto, cpu or cuda")  //
+      ("progress", text("auto"), "auto (on a terminal) or never");
   return options;
 }
 
@@ -75,13 +82,13 @@ ImageSpec image_spec(const po::variables_map& values) {
 }
 
 void fill_engine(const po::variables_map& values, InferenceSpec& spec) {
-  const auto text = [&](const char* option) { return values[option].as<std::string>(); };
-  spec.passes = parse_passes(text("reduce"), "reduce");
-  if (text("variant") != "auto") spec.variant = text("variant");
+  const auto value = [&](const char* option) { return values[option].as<std::string>(); };
+  spec.passes = parse_passes(value("reduce"), "reduce");
+  if (value("variant") != "auto") spec.variant = value("variant");
   spec.device = device_of(values, "device");
   spec.plan_device = device_of(values, "plan-device");
   if (const auto threads = text_of(values, "threads")) spec.threads = parse_threads(*threads);
-  spec.progress = parse_progress(text("progress"));
+  spec.progress = parse_progress(value("progress"));
 }
 
 std::optional<Device> device_of(const po::variables_map& values, const char* option) {

@@ -17,3 +17,13 @@
   run "$SPDNN" variants --no-such-option
   [ "$status" -eq 2 ]
 }
+
+@test "infer --help: examples, then options in groups, the most used first" {
+  run "$SPDNN" infer --help
+  [ "$status" -eq 0 ]
+  [[ "${lines[0]}" == "usage: spdnn infer "* ]]
+  [ "${lines[1]}" = "examples:" ]
+  [[ "${lines[2]}" == "  spdnn infer --network "*" --inputs "* ]]
+  [ "$(grep -oE '^[A-Z][a-z ]+:$' <<<"$output" | tr -d '\n')" = "Options:Network:Images:Results:Timing and memory:What is run:" ]
+  [ "$(grep -oE '^  --[a-z-]+' <<<"$output" | tr -d '\n ')" = "--network--generate--neurons--layers--bias--bias-rule--cap--inputs--mnist--images--truth--verify--categories--json--trials--compare--precision--batch--device--variant--reduce--threads--plan-device--progress" ]
+}
