@@ -28,6 +28,7 @@ all: build/spdnn
 include make/packages.mk
 include make/cuda.mk
 include make/program.mk
+include make/install.mk
 include make/tests.mk
 include make/fuzz.mk
 include make/bench.mk

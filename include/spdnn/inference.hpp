@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/passes.hpp"
+#include "spdnn/progress.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {

@@ -17,7 +17,8 @@ void guard_every_end();
 int end(int code);
 
 /// For main's handler: one line on stderr and the exit code that go with the exception at hand. The program ends at
-/// once, as threads may still be reading files or starting a device up that nobody needs any more.
+/// once, without destroying what is static: a device that is just starting up is not waited for. That only saves time;
+/// whatever the library began, its destructors would wait for.
 [[noreturn]] void end_by_exception() noexcept;
 
 }  // namespace spdnn::cli

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-namespace spdnn {
+#include "spdnn/progress.hpp"
 
-enum class ProgressMode { automatic, never };
+namespace spdnn {
 
 /// A line on stderr that fills up during long work and is wiped at its end. It is shown only on a terminal, only after
 /// half a second, and changes at most ten times a second. Not for use by several threads at once.

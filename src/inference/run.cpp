@@ -9,6 +9,7 @@
 
 #include "core/bytes_text.hpp"
 #include "core/out_of_memory.hpp"
+#include "core/progress.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"

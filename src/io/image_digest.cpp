@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
+#include "io/digests.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"
 

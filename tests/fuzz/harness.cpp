@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "io/digests.hpp"
 #include "io/text/gz.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

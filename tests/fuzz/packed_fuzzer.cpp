@@ -6,6 +6,7 @@
 
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
+#include "io/digests.hpp"
 #include "io/packed/file.hpp"
 
 namespace {

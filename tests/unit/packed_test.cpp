@@ -10,9 +10,11 @@
 #include <numeric>
 #include <random>
 
+#include "io/digests.hpp"
 #include "io/input_file.hpp"
 #include "io/packed/file.hpp"
 #include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "packed_seal.hpp"
 #include "spdnn/error.hpp"
 #include "support/matrix_builder.hpp"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "data/generate.hpp"
 #include "data/official/matlab_random.hpp"
 #include "data/official/problems.hpp"

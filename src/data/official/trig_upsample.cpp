@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "data/generate.hpp"
 #include "data/official/trig_spectrum.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "io/claimed_size.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/directory/manifest.hpp"

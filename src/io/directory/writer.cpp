@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/directory/replacement.hpp"
 #include "io/packed/network_digest.hpp"

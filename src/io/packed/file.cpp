@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -10,6 +10,7 @@
 #include "io/input_file.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

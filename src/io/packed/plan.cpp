@@ -6,6 +6,7 @@
 #include "core/parallel.hpp"
 #include "io/packed/model_reader.hpp"
 #include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "plan/passes/saturation.hpp"
 
 namespace spdnn {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "spdnn/files.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "io/text/tsv_entries.hpp"
 
 namespace spdnn {

@@ -7,8 +7,11 @@
 #include <string>
 
 #include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "io/atomic_file.hpp"
+#include "io/digests.hpp"
 #include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -9,6 +9,7 @@
 #include "io/packed/format.hpp"
 #include "io/packed/value_coding.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -1,0 +1,32 @@
+# Installing: the program, and the library for those who link it, by pkg-config or by CMake's find_package(spdnn).
+PREFIX  ?= /usr/local
+DESTDIR ?=
+INSTALL ?= install
+
+# Public headers need neither engines nor plans, and the library that is installed holds no command.
+PUBLIC_HEADERS    := $(filter-out %/engine.hpp %/plan.hpp,$(wildcard include/spdnn/*.hpp))
+INSTALLED_LIBRARY := $(OUT)/install/libspdnn.a
+INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdnnConfigVersion.cmake)
+INSTALLED_LIBS    := -fopenmp $(filter-out -lboost_program_options,$(LDLIBS))
+
+space := $(subst ,, )
+$(INSTALLED_LIBRARY): $(patsubst %,$(OUT)/%.o,$(filter-out src/cli/%,$(SOURCES:.cpp=)))
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
+$(INSTALLED_TEXTS): $(OUT)/install/%: make/install/%.in Makefile make/install.mk
+	@mkdir -p $(@D)
+	@sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(INSTALLED_LIBS)|' \
+	     -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(INSTALLED_LIBS)))|' $< >$@
+
+##   install                      program, library and headers, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
+.PHONY: install
+install: to := $(DESTDIR)$(PREFIX)
+install: $(PROGRAM) $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS)
+	@$(INSTALL) -d $(to)/bin $(to)/include/spdnn $(to)/lib/pkgconfig $(to)/lib/cmake/spdnn
+	@$(INSTALL) -m 755 $(PROGRAM) $(to)/bin/spdnn
+	@$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(to)/include/spdnn
+	@$(INSTALL) -m 644 $(INSTALLED_LIBRARY) $(to)/lib
+	@$(INSTALL) -m 644 $(OUT)/install/spdnn.pc $(to)/lib/pkgconfig
+	@$(INSTALL) -m 644 $(filter %.cmake,$(INSTALLED_TEXTS)) $(to)/lib/cmake/spdnn
+	@echo 'installed to $(to)'

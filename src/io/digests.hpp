@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "spdnn/images.hpp"
+#include "spdnn/network.hpp"
+
+namespace spdnn {
+
+/// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap, which is equal for equal
+/// networks whatever files they came from. Takes one pass at the speed of memory.
+std::uint64_t network_digest(const Network& network);
+/// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents, which is
+/// equal for equal images in equal order, whatever files they came from and whatever form they are held in. Empty where
+/// there are other values. Takes one pass at the speed of memory.
+std::optional<std::uint64_t> image_digest(const ImageSet& images);
+
+}  // namespace spdnn
