@@ -30,6 +30,9 @@ struct Outcome {
   Categories categories;  ///< 0-based within the images that were run
   /// Images not all-zero after each layer, those in `borderline` left out; empty where the engine does not count them.
   std::vector<std::int64_t> alive;
+  /// Images that were still computed after each layer, neither retired nor a duplicate; -1 where the engine did not
+  /// count. Empty where it never does.
+  std::vector<std::int64_t> active = {};
   /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
   /// engine happens to compare, and may differ from run to run.
   std::int64_t saturated = 0;

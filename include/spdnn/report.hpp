@@ -61,6 +61,9 @@ struct Report {
   Index empty_images = 0;   ///< of these, without a non-zero: not counted by rates
   Offset edges = 0;         ///< of the given network
   Offset stored_edges = 0;  ///< of the plan
+  /// Edges of the plan's layers, each times the images that were still computed when the layer began; empty where the
+  /// engine did not count them.
+  std::optional<double> computed_edges;
   std::string variant;
   std::string why;  ///< why this variant was chosen; empty when it was named
   Device device = Device::cpu;
@@ -78,6 +81,11 @@ struct Report {
 
   /// Images with a non-zero x edges of the given network per second; 0 when nothing was timed.
   double rate() const;
+  /// computed_edges per second of infer: what the device did. Empty where nobody counted.
+  std::optional<double> rate_computed() const;
+  /// The same edges as rate() per second of plan, upload and infer: what is left out has to be found first.
+  double rate_with_setup() const;
+  /// The same edges per second of the whole run.
   double rate_end_to_end() const;
 };
 

@@ -53,6 +53,18 @@ std::string bias_text(const Plan& plan) {
   return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
 }
 
+/// Images without a non-zero are not counted, as in all rates.
+std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, Index images) {
+  const bool all = !plan.passes.dead && !plan.passes.saturated && !plan.passes.identical;
+  double sum = 0;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const std::int64_t active = k == 0 || all ? std::int64_t{images} : outcome.active[k - 1];
+    if (active < 0) return std::nullopt;
+    sum += static_cast<double>(active) * static_cast<double>(plan.layers[k].weights.entries());
+  }
+  return sum;
+}
+
 void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const InferenceSpec& spec,
               Report& report) {
   report.neurons = plan.provenance.given_neurons;
@@ -168,6 +180,7 @@ class Inference::Steps {
     take_over(spdnn::run(*choice_.variant, *plan_, *images_, run_options(spec_, choice_.precision)), report_);
     report_.seconds.total = since_start_.seconds();
     report_.empty_images = images_->empty_images();
+    report_.computed_edges = computed_edges(*plan_, report_.outcome, images_->images() - report_.empty_images);
     report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
     has_run_ = true;
   }

@@ -39,6 +39,14 @@ void check(const Plan& plan, const ImageSet& images) {
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), plan.inputs()));
 }
 
+/// Adds counts by layer, each -1 where one of both was not counted.
+void append(std::vector<std::int64_t>& all, const std::vector<std::int64_t>& part) {
+  for (std::size_t layer = 0; layer < all.size(); ++layer) {
+    const bool counted = all[layer] >= 0 && layer < part.size() && part[layer] >= 0;
+    all[layer] = counted ? all[layer] + part[layer] : -1;
+  }
+}
+
 /// Puts the outcome of images first, first+1, ... after those of the images before.
 void append(Outcome& all, const Outcome& part, Index first) {
   for (const Index image : part.categories) all.categories.push_back(first + image);
@@ -48,12 +56,14 @@ void append(Outcome& all, const Outcome& part, Index first) {
   all.identical += part.identical;
   if (part.alive.empty()) all.alive.clear();
   for (std::size_t layer = 0; layer < all.alive.size(); ++layer) all.alive[layer] += part.alive[layer];
+  append(all.active, part.active);
 }
 
 /// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
 void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   Outcome settled;
   settled.alive.assign(outcome.alive.size(), 0);
+  settled.active.assign(outcome.active.size(), 0);
   append(settled, rerun, 0);
   for (Index& image : settled.categories) image = outcome.borderline[image];
   settled.borderline.clear();
@@ -72,6 +82,7 @@ class Runner {
     batch.images = result_.batch;
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
     result_.outcome.alive.assign(plan.depth(), 0);
+    result_.outcome.active.assign(plan.depth(), 0);
     const Stopwatch upload;
     engine_ = make_engine(variant, std::make_shared<const Plan>(plan), batch, options.engine);
     if (plan.fallback) in_order_ = make_engine(variant, plan.fallback->in_order, batch, options.engine);

@@ -135,6 +135,13 @@ double PhaseSeconds::other() const {
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
+std::optional<double> Report::rate_computed() const {
+  if (!computed_edges || seconds.infer.median <= 0) return std::nullopt;
+  return *computed_edges / seconds.infer.median;
+}
+double Report::rate_with_setup() const {
+  return edges_per_second(*this, seconds.plan + seconds.upload + seconds.infer.median);
+}
 double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.total); }
 
 std::string to_text(const Report& r) {
@@ -150,6 +157,10 @@ std::string to_text(const Report& r) {
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   add_phases(r, text);
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
+  line("rate_computed", r.computed_edges
+                            ? rate_text(r.rate_computed().value_or(0)) + "  (computed edges / infer median)"
+                            : "not counted by this engine under these passes");
+  line("rate_with_setup", rate_text(r.rate_with_setup()) + "  (images x given edges / (plan + upload + infer median))");
   line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
   if (r.compared) {
     line("compared with", fmt::format("--reduce {} by {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
@@ -187,7 +198,10 @@ std::string to_json(const Report& r) {
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},
                {"seconds", seconds_json(r.seconds)},
+               {"computed_edges", optional_json(r.computed_edges)},
                {"rate", r.rate()},
+               {"rate_computed", optional_json(r.rate_computed())},
+               {"rate_with_setup", r.rate_with_setup()},
                {"rate_end_to_end", r.rate_end_to_end()},
                {"verdict",
                 {{"status", to_string(r.verdict.status)},

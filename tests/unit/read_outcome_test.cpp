@@ -25,6 +25,7 @@ TEST(ReadOutcome, ImagesRetiredAtTheCapStayAlive) {
   Outcome outcome;
   add_layer_counts(counts, 4, 4, outcome);
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 9, 8, 8}));
+  EXPECT_EQ(outcome.active, (std::vector<std::int64_t>{7, 6, 0, 0}));
   EXPECT_EQ(outcome.saturated, 8);
 }
 
@@ -41,6 +42,7 @@ TEST(ReadOutcome, BehindTheLayersThatWereCountedNothingChanges) {
   Outcome outcome;
   add_layer_counts(counts, 2, 5, outcome);
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{10, 11, 5, 5, 5}));
+  EXPECT_EQ(outcome.active, (std::vector<std::int64_t>{7, 6, 0, 0, 0}));
   EXPECT_EQ(outcome.saturated, 3);
 }
 

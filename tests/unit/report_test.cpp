@@ -87,6 +87,24 @@ TEST(Report, SaysWhetherTheComparedRunGaveTheSame) {
   }
 }
 
+/// Ten images of which two are empty, 16 given edges; plan 2 s, upload 8 s, infer 32 s, in all 320 s.
+TEST(Report, RatesAreOfTheEdgesAndTheSecondsThatTheyName) {
+  Report report = timed_report();
+  report.empty_images = 2;
+  report.computed_edges = 64;
+  EXPECT_EQ(report.rate(), 8.0 * 16 / 32);
+  EXPECT_EQ(report.rate_computed(), 64.0 / 32);
+  EXPECT_EQ(report.rate_with_setup(), 8.0 * 16 / (2 + 8 + 32));
+  EXPECT_EQ(report.rate_end_to_end(), 8.0 * 16 / 320);
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["rate_computed"], 2.0);
+  EXPECT_EQ(json["rate_with_setup"], report.rate_with_setup());
+  EXPECT_EQ(json["computed_edges"], 64.0);
+  report.computed_edges.reset();
+  EXPECT_EQ(nlohmann::json::parse(to_json(report))["rate_computed"], nullptr);
+  EXPECT_NE(row(to_text(report), "rate_computed").find("not counted"), std::string::npos);
+}
+
 TEST(Report, RoundingMakesNoNegativeRest) {
   Report report = timed_report();
   report.seconds.total = 303.5 - 1e-12;

@@ -31,6 +31,7 @@ class ReferenceEngine final : public InspectableEngine {
     states_.assign(images_.rows, ImageState{});
     overflow_at_.assign(images_.rows, kNoOverflow);
     alive_.assign(plan_.depth(), 0);
+    active_.assign(plan_.depth(), 0);
     width_ = images_.cols;
     rows_.assign(images_.rows, {});
     for (Index image = 0; image < images_.rows; ++image) {
@@ -52,6 +53,7 @@ class ReferenceEngine final : public InspectableEngine {
         states_[image].kind = ImageState::Kind::dead;
     Outcome outcome = resolve(states_);
     outcome.alive = alive_;
+    outcome.active = active_;
     outcome.overflow = collect_overflow(states_, overflow_at_);
     return outcome;
   }
@@ -140,6 +142,7 @@ class ReferenceEngine final : public InspectableEngine {
       const bool alive = states_[owner].kind == ImageState::Kind::saturated ||
                          (states_[owner].kind == ImageState::Kind::undecided && !all_equal(owner, 0.0));
       alive_[number] += alive ? 1 : 0;
+      active_[number] += states_[image].kind == ImageState::Kind::undecided ? 1 : 0;
     }
   }
 
@@ -151,6 +154,7 @@ class ReferenceEngine final : public InspectableEngine {
   std::vector<ImageState> states_;
   std::vector<Index> overflow_at_;  ///< by image, the first layer with a sum that is not finite
   std::vector<std::int64_t> alive_;
+  std::vector<std::int64_t> active_;
   Index width_ = 0;
 };
 

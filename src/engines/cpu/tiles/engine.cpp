@@ -90,12 +90,14 @@ class OpenmpEngine final : public InspectableEngine {
     if (layers_done_ == 0) retire_zero_inputs();
     Outcome outcome = resolve(shared_.states.states);
     outcome.alive.assign(shared_.plan.depth(), 0);
+    outcome.active.assign(shared_.plan.depth(), 0);
     for (const auto& runner : runners_) {
       const Retirer<T>& retirer = runner->retirer();
       std::int64_t saturated = 0;
       for (Index layer = 0; layer < shared_.plan.depth(); ++layer) {
         saturated += retirer.saturated()[layer];
         outcome.alive[layer] += retirer.alive()[layer] + saturated;
+        outcome.active[layer] += retirer.active()[layer];
       }
     }
     for (const Index image : outcome.borderline) {  // the run in the given order counts them

@@ -41,11 +41,13 @@ Retirer<T>::Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& st
       kernels_(kernels),
       states_(states),
       alive_(plan.depth()),
+      active_(plan.depth()),
       saturated_(std::size_t{plan.depth()} + 1) {}
 
 template <class T>
 void Retirer<T>::reset() {
   std::fill(alive_.begin(), alive_.end(), 0);
+  std::fill(active_.begin(), active_.end(), 0);
   std::fill(saturated_.begin(), saturated_.end(), 0);
 }
 
@@ -71,6 +73,7 @@ std::int64_t Retirer<T>::images_in(const LaneMap<T>& lane_map, LaneMask lanes) c
 
 template <class T>
 void Retirer<T>::retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts) {
+  if (layers_done > 1) active_[layers_done - 2] += std::popcount(lane_map.lanes);
   note_overflow(lane_map, layers_done, facts.overflowed & lane_map.lanes & ~lane_map.overflowed);
   if (plan_.passes.merge) return retire_merged(lane_map, layers_done, facts);
   const LaneMask zero = facts.zero & lane_map.lanes;

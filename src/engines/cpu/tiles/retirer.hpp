@@ -80,6 +80,8 @@ class Retirer {
 
   /// Images not all zero after each layer, less those that retired as saturated before it.
   const std::vector<std::int64_t>& alive() const { return alive_; }
+  /// Images that the layer after each computed; nothing after the last.
+  const std::vector<std::int64_t>& active() const { return active_; }
   /// Images retired as saturated, by layers done.
   const std::vector<std::int64_t>& saturated() const { return saturated_; }
 
@@ -95,6 +97,7 @@ class Retirer {
   const Kernels<T>& kernels_;
   ImageStates& states_;
   std::vector<std::int64_t> alive_;
+  std::vector<std::int64_t> active_;
   std::vector<std::int64_t> saturated_;
 };
 

@@ -261,6 +261,9 @@ Outcome ActiveRows::outcome() {
   for (const Counters& counters : read_back(counters_, plan_.depth(), stream_)) {
     borderline -= static_cast<std::int64_t>(counters.given_up);
     outcome.alive.push_back(saturated + static_cast<std::int64_t>(counters.live) - borderline);
+    // Rows are counted with their duplicates, which are not computed.
+    outcome.active.push_back(plan_.passes.identical ? -1
+                                                    : static_cast<std::int64_t>(counters.live - counters.saturated));
     saturated += static_cast<std::int64_t>(counters.saturated);
   }
   if (may_overflow_) outcome.overflow = collect_overflow(states, read_back(overflow_at_, loaded_, stream_));

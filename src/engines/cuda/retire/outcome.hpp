@@ -21,7 +21,7 @@ inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
 
 /// Appends what the kernels counted by layer: `live` images among the active, `saturated` of these retired at the
 /// cap, where they stay alive, and by how much the number of `duplicates` of images that are alive changes (unsigned).
-/// Nothing was counted from layer `counted` on.
+/// Nothing was counted, as nothing was computed, from layer `counted` on.
 template <class LayerCount>
 void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outcome& outcome) {
   outcome.alive.reserve(depth);
@@ -29,9 +29,12 @@ void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outc
   for (Index k = 0; k < counted; ++k) {
     duplicates += counts[k].duplicates;
     outcome.alive.push_back(outcome.saturated + static_cast<std::int64_t>(counts[k].live + duplicates));
+    outcome.active.push_back(static_cast<std::int64_t>(counts[k].live) -
+                             static_cast<std::int64_t>(counts[k].saturated));
     outcome.saturated += static_cast<std::int64_t>(counts[k].saturated);
   }
   outcome.alive.resize(depth, outcome.saturated + static_cast<std::int64_t>(duplicates));
+  outcome.active.resize(depth, 0);
 }
 
 }  // namespace spdnn::cuda

@@ -1,0 +1,96 @@
+#include "spdnn/inference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+namespace {
+
+/// Two layers of four neurons. Each neuron adds its own input and the next one's, and needs both.
+Network network() {
+  Layer layer;
+  layer.weights = make_csr(4, 4, {0, 2, 4, 6, 8}, {0, 1, 1, 2, 2, 3, 0, 3});
+  layer.bias.uniform = -1.0;
+  Network network;
+  network.layers = {layer, layer};
+  return network;
+}
+
+/// 1 1 1 0; 0 1 0 0, which dies in the first layer; 1 1 1 1; and nothing.
+ImageSet images() { return make_image_set(make_csr(4, 4, {0, 3, 4, 8, 8}, {0, 1, 2, 1, 0, 1, 2, 3})); }
+
+Report report_of(const InferenceSpec& spec) {
+  Inference inference(spec);
+  inference.load(network(), images());
+  inference.plan();
+  inference.run();
+  inference.verify();
+  return inference.report();
+}
+
+TEST(Inference, OfWhatIsInMemoryIsVerified) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  spec.truth.everything = true;
+  const Report report = report_of(spec);
+  EXPECT_EQ(report.outcome.categories, (Categories{0, 2}));
+  EXPECT_EQ(report.verdict.status, Verdict::Status::passed);
+  EXPECT_EQ(report.empty_images, 1U);
+  EXPECT_GT(report.seconds.total, 0.0);
+}
+
+TEST(Inference, CountsTheEdgesThatWereComputed) {
+  for (const char* variant : {"cpu_openmp", "cpu_reference"}) {
+    InferenceSpec spec;
+    spec.variant = variant;
+    spec.passes = parse_passes("dead");
+    EXPECT_EQ(report_of(spec).computed_edges, 3 * 8 + 2 * 8) << variant;
+    spec.batch = 1;
+    EXPECT_EQ(report_of(spec).computed_edges, 3 * 8 + 2 * 8) << variant;
+    spec.passes = {};
+    EXPECT_EQ(report_of(spec).computed_edges, 3 * 8 + 3 * 8) << variant;
+  }
+}
+
+TEST(Inference, IsUnverifiedUntilItIsAskedFor) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  Inference inference(spec);
+  EXPECT_THROW(inference.plan(), std::logic_error);
+  EXPECT_THROW(inference.run(), std::logic_error);
+  inference.load(network(), images());
+  inference.plan();
+  EXPECT_THROW(inference.verify(), std::logic_error);
+  inference.run();
+  EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+}
+
+TEST(Inference, RefusesWhatDoesNotFitTogether) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  Inference inference(spec);
+  EXPECT_THROW(inference.load(network(), make_image_set(make_csr(1, 5, {0, 1}, {4}))), std::invalid_argument);
+  Network broken = network();
+  broken.cap = -1.0;
+  EXPECT_THROW(inference.load(broken, images()), std::invalid_argument);
+}
+
+/// The errors that the command line shows as those of its options.
+TEST(Inference, NamesTheFieldThatAnErrorIsAbout) {
+  InferenceSpec spec;
+  spec.variant = "cpu_openmp";
+  spec.precision = Precision::fp16;
+  try {
+    report_of(spec);
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.field(), "precision");
+    EXPECT_STREQ(error.what(), "precision: cpu_openmp does not compute in 'fp16', but in fp32 or fp64");
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
