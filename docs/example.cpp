@@ -1,9 +1,8 @@
 // A network and images made in memory, planned, inferred and verified through the installed library. With an installed
 // tree at PREFIX: g++ -std=c++20 example.cpp $(PKG_CONFIG_PATH=PREFIX/lib/pkgconfig pkg-config --cflags --libs spdnn)
+#include <iostream>
 #include <spdnn/error.hpp>
 #include <spdnn/inference.hpp>
-
-#include <iostream>
 
 /// Two layers of four neurons. Each neuron adds its own input and the next one's, and needs both.
 spdnn::Network make_network() {

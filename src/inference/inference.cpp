@@ -177,10 +177,12 @@ class Inference::Steps {
     if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
     if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
     report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
-    take_over(spdnn::run(*choice_.variant, *plan_, *images_, run_options(spec_, choice_.precision)), report_);
+    RunResult result = spdnn::run(*choice_.variant, *plan_, *images_, run_options(spec_, choice_.precision));
+    const Plan& ran = *result.plan;
+    take_over(std::move(result), report_);
     report_.seconds.total = since_start_.seconds();
     report_.empty_images = images_->empty_images();
-    report_.computed_edges = computed_edges(*plan_, report_.outcome, images_->images() - report_.empty_images);
+    report_.computed_edges = computed_edges(ran, report_.outcome, images_->images() - report_.empty_images);
     report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
     has_run_ = true;
   }

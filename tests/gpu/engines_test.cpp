@@ -12,6 +12,7 @@
 
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
+#include "support/recorded.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -145,6 +146,7 @@ Trace trace_of(InspectableEngine& engine, const Plan& plan) {
   for (Index k = 0; k < plan.depth(); ++k) {
     engine.advance(k, k + 1);
     trace.layers.push_back(engine.activations());
+    testing::record(trace.layers.back());
   }
   trace.outcome = engine.outcome();
   return trace;

@@ -9,6 +9,7 @@
 #include "spdnn/engine.hpp"
 #include "support/engines.hpp"
 #include "support/networks.hpp"
+#include "support/recorded.hpp"
 
 namespace spdnn::testing {
 
@@ -192,6 +193,7 @@ inline std::string difference(const Truth& truth, const Case& c, const MakeEngin
     const std::string where = "layer " + std::to_string(layer + 1);
     if (engine->advance(layer, layer + 1) != layer + 1) return where + ": advance() went too far";
     const std::vector<double> found = engine->activations();
+    record(found);
     const std::vector<double>& expected = truth.activations[layer];
     if (found.size() != expected.size()) return where + ": the number of activations differs";
     for (std::size_t i = 0; i < found.size(); ++i)
