@@ -63,7 +63,7 @@ struct InferenceSpec {
   Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
   int threads = 0;                     ///< host threads; 0: as many as the process may use
   bool compare = false;                ///< time the passes `dead` as well and compare the categories
-  ProgressMode progress = ProgressMode::never;
+  ProgressCallback progress;           ///< told how far reading, planning and running have come
 };
 
 /// One inference, step by step:

@@ -52,7 +52,7 @@ po::options_description common_options() {
   return options;
 }
 
-Network make_network(const po::variables_map& values, Index neurons, Index layers, ProgressMode progress) {
+Network make_network(const po::variables_map& values, Index neurons, Index layers, const ProgressCallback& progress) {
   const std::string family = required(values, "family", kNetworkUsage);
   if (family == "official") {
     refuse(values, family, {"seed", "degree", "weights", "bias"});
@@ -84,7 +84,7 @@ int generate_network(const Arguments& arguments) {
   const Form form =
       network_form(out, values.count("form") != 0 ? std::optional(values["form"].as<std::string>()) : std::nullopt);
   check_outputs({{"--out", out, form != Form::packed}}, {});
-  const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
+  const ProgressCallback progress = parse_progress(values["progress"].as<std::string>());
 
   const Network network = make_network(values, neurons, layers, progress);
   write_network(out, form, network, progress);
@@ -94,7 +94,7 @@ int generate_network(const Arguments& arguments) {
   return 0;
 }
 
-ImageSet make_images(const po::variables_map& values, Index neurons, ProgressMode progress) {
+ImageSet make_images(const po::variables_map& values, Index neurons, const ProgressCallback& progress) {
   const std::string family = required(values, "family", kInputsUsage);
   if (family == "official") {
     refuse(values, family, {"seed", "images"});
@@ -126,7 +126,7 @@ int generate_inputs(const Arguments& arguments) {
   std::vector<NamedInput> inputs;
   if (values.count("mnist") != 0) inputs.push_back({"--mnist", values["mnist"].as<std::string>()});
   check_outputs({{"--out", out}}, inputs);
-  const ProgressMode progress = parse_progress(values["progress"].as<std::string>());
+  const ProgressCallback progress = parse_progress(values["progress"].as<std::string>());
 
   const ImageSet images = make_images(values, neurons, progress);
   write_images(out, images);

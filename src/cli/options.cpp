@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/progress_bar.hpp"
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
 
@@ -151,9 +152,9 @@ std::optional<std::string> text_of(const po::variables_map& values, const std::s
   return values[name].as<std::string>();
 }
 
-ProgressMode parse_progress(const std::string& text) {
-  if (text == "auto") return ProgressMode::automatic;
-  if (text == "never") return ProgressMode::never;
+ProgressCallback parse_progress(const std::string& text) {
+  if (text == "auto") return progress_bar();
+  if (text == "never") return {};
   throw UsageError(fmt::format("--progress: '{}' is neither auto nor never", text));
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "core/progress.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"
+#include "spdnn/progress.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -39,6 +39,6 @@ Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
 /// `auto` or `never`.
-ProgressMode parse_progress(const std::string& text);
+ProgressCallback parse_progress(const std::string& text);
 
 }  // namespace spdnn::cli

@@ -1,31 +1,39 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <string>
+#include <string_view>
+#include <utility>
 
 #include "spdnn/progress.hpp"
 
 namespace spdnn {
 
-/// A line on stderr that fills up during long work and is wiped at its end. It is shown only on a terminal, only after
-/// half a second, and changes at most ten times a second. Not for use by several threads at once.
+/// Tells a callback of one piece of work, from construction to destruction. Not for use by several threads at once.
 class Progress {
  public:
-  Progress(ProgressMode mode, std::string what, std::uint64_t total);
+  /// `work` must outlive this.
+  Progress(ProgressCallback callback, std::string_view work, std::uint64_t total)
+      : callback_(std::move(callback)), state_{.work = work, .total = total} {
+    tell();
+  }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();
-  void update(std::uint64_t done);
+  ~Progress() {
+    state_.over = true;
+    tell();
+  }
+  void update(std::uint64_t done) {
+    state_.done = done;
+    tell();
+  }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool enabled_;
-  bool drawn_ = false;
-  std::string what_;
-  std::uint64_t total_;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point next_ = start_ + std::chrono::milliseconds(500);
+  void tell() const {
+    if (callback_) callback_(state_);
+  }
+
+  ProgressCallback callback_;
+  ProgressUpdate state_;
 };
 
 }  // namespace spdnn

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "core/progress.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -22,7 +22,7 @@ WeightLaw parse_weight_law(const std::string& text);
 
 /// The official network, bit for bit, with its bias and cap and any number of layers. `neurons` must be 1024, 4096,
 /// 16384 or 65536 (UsageError otherwise). The recipe is in official/network.cpp.
-Network generate_official_network(Index neurons, Index layers, ProgressMode progress = ProgressMode::never);
+Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress = {});
 
 struct FamilyOptions {
   Index neurons = 1024;
@@ -49,7 +49,7 @@ struct MnistImages {
 MnistImages read_mnist(const std::filesystem::path& idx);
 
 /// The official images, made from MNIST's 60000 training images. `neurons` must be 1024, 4096, 16384 or 65536.
-ImageSet generate_official_images(const MnistImages& mnist, Index neurons, ProgressMode progress = ProgressMode::never);
+ImageSet generate_official_images(const MnistImages& mnist, Index neurons, const ProgressCallback& progress = {});
 /// Synthetic digits that look handwritten, for machines without MNIST. `neurons` must be a square number. The same seed
 /// gives the same images.
 ImageSet generate_digit_images(Index neurons, Index images, std::uint64_t seed);

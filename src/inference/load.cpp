@@ -20,7 +20,7 @@ bool is_packed_file(const std::string& path) {
   return path_kind(path) == PathKind::file && form_of(path) == Form::packed;
 }
 
-GivenNetwork generate(const NetworkSpec& spec, ProgressMode progress) {
+GivenNetwork generate(const NetworkSpec& spec, const ProgressCallback& progress) {
   if (spec.neurons.size() != 1 || !spec.layers)
     throw UsageError("neurons", "an official network has one number of neurons, and one of layers");
   if (spec.bias || spec.bias_rule || spec.cap)
@@ -49,7 +49,7 @@ void settle_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
 
 }  // namespace
 
-NetworkRequest request_for(const NetworkSpec& spec, ProgressMode progress) {
+NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress) {
   return {.neurons = spec.neurons, .layers = spec.layers, .progress = progress};
 }
 
@@ -58,7 +58,7 @@ void settle_parameters(const NetworkSpec& spec, NetworkFile& file) {
   settle_rule_and_cap(spec, file);
 }
 
-GivenNetwork load_network(const NetworkSpec& spec, ProgressMode progress) {
+GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress) {
   if (spec.path.empty()) return generate(spec, progress);
   check_memory_for("neurons", std::accumulate(spec.neurons.begin(), spec.neurons.end(), Offset{0}));
   NetworkFile file = read_network(spec.path, request_for(spec, progress));
@@ -67,7 +67,7 @@ GivenNetwork load_network(const NetworkSpec& spec, ProgressMode progress) {
   return {std::move(file.network), official, std::move(file.notes)};
 }
 
-ImageSet load_images(const ImageSpec& spec, Index neurons, ProgressMode progress) {
+ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress) {
   if (spec.path.empty() == spec.mnist.empty()) throw UsageError("images", "either a file of them or MNIST's is needed");
   if (spec.images) check_memory_for("images", *spec.images);
   if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images);

@@ -9,6 +9,7 @@
 #include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -20,16 +21,16 @@ struct GivenNetwork {
 
 /// Reads or generates the network and settles its bias, rule and cap: from the specification, the files, or, for a
 /// network of official form, the challenge. UsageError where none of them says what the bias is.
-GivenNetwork load_network(const NetworkSpec& spec, ProgressMode progress);
+GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress);
 
 /// What read_network() is to be told.
-NetworkRequest request_for(const NetworkSpec& spec, ProgressMode progress);
+NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress);
 
 /// Sets bias, rule and cap of a network read from spec.path, as load_network does.
 void settle_parameters(const NetworkSpec& spec, NetworkFile& file);
 
 /// The images that are read, or the official ones made from MNIST, of so many neurons.
-ImageSet load_images(const ImageSpec& spec, Index neurons, ProgressMode progress);
+ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress);
 
 /// Whether network or images are the official ones of their size: the images in the official order.
 bool is_official(const Network& network);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.hpp"
 #include "spdnn/engine.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -13,7 +13,7 @@ struct RunOptions {
   EngineOptions engine;
   int trials = 1;
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
-  ProgressMode progress = ProgressMode::never;
+  ProgressCallback progress;
 };
 
 struct RunResult {

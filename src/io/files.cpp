@@ -114,7 +114,7 @@ Categories read_categories(const Path& path) {
   });
 }
 
-void write_network(const Path& path, Form form, const Network& network, ProgressMode progress) {
+void write_network(const Path& path, Form form, const Network& network, const ProgressCallback& progress) {
   with_memory_for(path.native(), kWriting, [&] {
     if (form == Form::packed)
       write_packed_network(path, network, progress);

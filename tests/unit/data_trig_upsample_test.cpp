@@ -67,7 +67,7 @@ TEST_P(TrigUpsample, IsTheRecipeDoneSlowly) {
   double largest = 0;
   for (const auto& column : expected) largest = std::max(largest, *std::max_element(column.begin(), column.end()));
 
-  const BitMatrix bits = enlarge_and_threshold(pixels, images, side, ProgressMode::never);
+  const BitMatrix bits = enlarge_and_threshold(pixels, images, side, {});
   ASSERT_EQ(bits.rows, images);
   ASSERT_EQ(bits.cols, side * side);
   Offset ones = 0;
@@ -88,9 +88,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, TrigUpsample,
 
 TEST(TrigUpsampleArguments, AreChecked) {
   const std::vector<std::uint8_t> pixels(784);
-  EXPECT_THROW(enlarge_and_threshold(pixels, 1, 48, ProgressMode::never), std::invalid_argument);
-  EXPECT_THROW(enlarge_and_threshold(pixels, 2, 32, ProgressMode::never), std::invalid_argument);
-  EXPECT_THROW(enlarge_and_threshold({}, 0, 32, ProgressMode::never), std::invalid_argument);
+  EXPECT_THROW(enlarge_and_threshold(pixels, 1, 48, {}), std::invalid_argument);
+  EXPECT_THROW(enlarge_and_threshold(pixels, 2, 32, {}), std::invalid_argument);
+  EXPECT_THROW(enlarge_and_threshold({}, 0, 32, {}), std::invalid_argument);
 }
 
 }  // namespace

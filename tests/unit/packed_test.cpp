@@ -426,7 +426,7 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
   const auto path = directory / "n.spdnn";
   write_packed_network(path, small_network());
   const auto read = [&](std::vector<Index> neurons, std::optional<Index> layers) {
-    return data_error([&] { read_packed_network(path, {neurons, layers, ProgressMode::never}); });
+    return data_error([&] { read_packed_network(path, {neurons, layers, {}}); });
   };
   EXPECT_EQ(read({3, 4, 2, 3}, {}), "no error");
   EXPECT_EQ(read({3, 4, 2}, 2), "no error");

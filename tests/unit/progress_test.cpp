@@ -1,8 +1,9 @@
-// The progress bar, on a terminal made for the test.
+// What work tells of its progress, and the bar that shows it, seen on a terminal of its own.
 
 #include "core/progress.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
@@ -10,8 +11,11 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "cli/progress_bar.hpp"
 #include "core/stopwatch.hpp"
 #include "temporary_directory.hpp"
 #include "unit/tsv_support.hpp"
@@ -24,7 +28,7 @@ struct Seen {
   std::string output;    ///< what came out of stdout, a file
 };
 
-/// Redirects stdout to a file and stderr to a terminal while `work` runs; without `terminal`, both to the file.
+/// Has stdout go to a file and stderr to a terminal while `work` runs; without `terminal`, to the file as well.
 Seen watch(bool terminal, const std::function<void()>& work) {
   const TemporaryDirectory directory;
   const auto path = directory / "stdout";
@@ -55,24 +59,37 @@ Seen watch(bool terminal, const std::function<void()>& work) {
   return seen;
 }
 
-/// Stays at half of the work until the bar is shown.
-void half_way(ProgressMode mode) {
-  Progress progress(mode, "infer", 10);
+/// Half of the work, for as long as it takes until the bar is shown.
+void half_way(const ProgressCallback& callback) {
+  Progress progress(callback, "infer", 10);
   for (const Stopwatch watch; watch.seconds() < 0.55; ::usleep(5000)) progress.update(5);
   progress.update(5);  // however long the last pause became
 }
 
-TEST(Progress, ShowsTheShareDoneOnTheTerminalAndWipesItOff) {
-  const Seen seen = watch(true, [] { half_way(ProgressMode::automatic); });
+TEST(Progress, IsToldFromTheBeginningToTheEndWhichAnErrorIsToo) {
+  std::vector<std::string> told;
+  const ProgressCallback callback = [&](const ProgressUpdate& update) {
+    told.push_back(fmt::format("{} {}/{}{}", update.work, update.done, update.total, update.over ? " over" : ""));
+  };
+  const auto work = [&] {
+    Progress progress(callback, "read", 3);
+    progress.update(1);
+    throw std::runtime_error("unreadable");
+  };
+  EXPECT_THROW(work(), std::runtime_error);
+  EXPECT_EQ(told, (std::vector<std::string>{"read 0/3", "read 1/3", "read 1/3 over"}));
+}
+
+TEST(ProgressBar, ShowsTheShareDoneOnTheTerminalAndWipesItOff) {
+  const Seen seen = watch(true, [] { half_way(cli::progress_bar()); });
   EXPECT_EQ(seen.output, "");
   const std::string bar = "infer [" + std::string(15, '#') + std::string(15, '.') + "] 5/10 ";
   EXPECT_NE(seen.terminal.find(bar), std::string::npos) << seen.terminal;
   EXPECT_TRUE(seen.terminal.ends_with("\r\033[K")) << seen.terminal;
 }
 
-TEST(Progress, IsSilentWithoutATerminalAndWhereNotWanted) {
-  for (const Seen& seen :
-       {watch(true, [] { half_way(ProgressMode::never); }), watch(false, [] { half_way(ProgressMode::automatic); })}) {
+TEST(ProgressBar, IsSilentWithoutATerminalAndWhereNotWanted) {
+  for (const Seen& seen : {watch(true, [] { half_way({}); }), watch(false, [] { half_way(cli::progress_bar()); })}) {
     EXPECT_EQ(seen.terminal, "");
     EXPECT_EQ(seen.output, "");
   }

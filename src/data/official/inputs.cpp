@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-ImageSet generate_official_images(const MnistImages& mnist, Index neurons, ProgressMode progress) {
+ImageSet generate_official_images(const MnistImages& mnist, Index neurons, const ProgressCallback& progress) {
   if (!official_problem(neurons))
     throw UsageError(
         fmt::format("there are no official images of {} neurons; expected 1024, 4096, 16384 or 65536", neurons));

@@ -72,7 +72,7 @@ Array<Index> layer_inputs(const Members& members, Index stride) {
 
 }  // namespace
 
-Network generate_official_network(Index neurons, Index layers, ProgressMode progress) {
+Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress) {
   const auto problem = official_problem(neurons);
   if (!problem)
     throw UsageError(

@@ -139,7 +139,7 @@ SPDNN_FOR_EACH_CPU LaneWords above(std::span<const Lanes> rows, double threshold
 /// Runs the two sweeps.
 class Enlargement {
  public:
-  Enlargement(std::span<const std::uint8_t> pixels, Index images, Index side, ProgressMode progress)
+  Enlargement(std::span<const std::uint8_t> pixels, Index images, Index side, const ProgressCallback& progress)
       : side_(side),
         spectrum_(pixels, images, side),
         lines_(FoldedRows::kCount, spectrum_.line_length()),
@@ -214,7 +214,8 @@ class Enlargement {
 
 }  // namespace
 
-BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index images, Index side, ProgressMode progress) {
+BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index images, Index side,
+                                const ProgressCallback& progress) {
   if (side != 32 && (side == 0 || side % 64 != 0))
     throw std::invalid_argument("the side must be 32 or a multiple of 64");
   if (images == 0 || pixels.size() != std::size_t{images} * kRows * kRows)

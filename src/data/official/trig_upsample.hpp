@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/progress.hpp"
 #include "spdnn/images.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -14,6 +14,7 @@ namespace spdnn {
 /// where its magnitude exceeds half of the largest in the whole strip. Neuron col * side + row of an image is its pixel
 /// (row, col). `side` must be 32 or a multiple of 64 (std::invalid_argument otherwise). Needs 28 x 28 x 8 bytes of
 /// memory per image, besides the result.
-BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index images, Index side, ProgressMode progress);
+BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index images, Index side,
+                                const ProgressCallback& progress);
 
 }  // namespace spdnn

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "spdnn/files.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -41,6 +42,6 @@ bool needs_bias_files(const Network& network);
 /// Writes the network into a directory, which directory/replacement.hpp puts in place. DataError where the directory
 /// holds layer files that are no part of the network, as it would be read back as another network. Biases are written
 /// where needs_bias_files() says so.
-void write_layer_files(const Path& directory, Form form, const Network& network, ProgressMode progress);
+void write_layer_files(const Path& directory, Form form, const Network& network, const ProgressCallback& progress);
 
 }  // namespace spdnn

@@ -55,10 +55,11 @@ std::uint64_t digest_when_read(const CsrMatrix& weights) {
 }
 
 /// Writes the files and returns what the manifest says about them.
-NetworkManifest write_files(const Path& directory, const Naming& naming, const Network& network, ProgressMode mode) {
+NetworkManifest write_files(const Path& directory, const Naming& naming, const Network& network,
+                            const ProgressCallback& callback) {
   NetworkManifest manifest;
   std::mutex mutex;
-  Progress progress(mode, "write layers", network.layers.size());
+  Progress progress(callback, "write layers", network.layers.size());
   std::size_t done = 0;
   const auto write = [&](std::size_t k) {
     const Layer& layer = network.layers[k];
@@ -91,7 +92,7 @@ bool needs_bias_files(const Network& network) {
   });
 }
 
-void write_layer_files(const Path& directory, Form form, const Network& network, ProgressMode progress) {
+void write_layer_files(const Path& directory, Form form, const Network& network, const ProgressCallback& progress) {
   if (network.layers.empty()) throw DataError(directory.string() + ": cannot write a network without layers");
   const Naming naming{form, network.inputs(), needs_bias_files(network)};
   NetworkDirectory place(directory, names_of_all(naming, network.layers.size()));

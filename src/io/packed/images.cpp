@@ -50,7 +50,7 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
                                                 clean = clean && (words[last] & padding) == 0;
                                               return clean;
                                             }});
-  loader.run(ProgressMode::never);
+  loader.run(ProgressCallback{});
   return bits;
 }
 
@@ -67,7 +67,7 @@ ImageSet load_images(const PackedFile& file) {
   if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
   ImageSet images{reader.matrix(record.sparse, "images")};
-  reader.run(ProgressMode::never);
+  reader.run(ProgressCallback{});
   return images;
 }
 

@@ -210,8 +210,8 @@ Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::st
       });
 }
 
-void ModelReader::run(ProgressMode mode) {
-  loader_.run(mode);
+void ModelReader::run(const ProgressCallback& callback) {
+  loader_.run(callback);
   for (const Suspect& suspect : suspects_) {
     if (!*suspect.unordered) continue;
     if (const auto twice = repeated_entry(suspect.matrix))

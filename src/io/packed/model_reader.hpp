@@ -10,6 +10,7 @@
 #include "io/packed/file.hpp"
 #include "io/packed/section_loader.hpp"
 #include "spdnn/network.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -34,7 +35,7 @@ class ModelReader {
   void layers(Model& model, std::size_t count);
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
-  void run(ProgressMode mode);
+  void run(const ProgressCallback& callback);
 
  private:
   /// Requests the layer after those in `model`.

@@ -175,7 +175,7 @@ Plan load_plan(const PackedFile& file) {
     if (!plan.fallback) plan.fallback.emplace();
     plan.fallback->in_order = in_order;
   }
-  reader.run(ProgressMode::never);
+  reader.run(ProgressCallback{});
   if ((file.header().contents & packed::kNetwork) != 0) check_network(file, reader, plan);
   try {
     check_plan(plan);

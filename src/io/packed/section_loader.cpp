@@ -78,7 +78,7 @@ bool SectionLoader::steps_are_good(const Job& job) const {
   return good;
 }
 
-void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
+void SectionLoader::run_stage(Stage stage, const ProgressCallback& callback) {
   std::vector<Block> blocks;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     if (jobs_[j].stage != stage) continue;
@@ -87,7 +87,7 @@ void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
     for (std::size_t b = 0; b < jobs_[j].hashes.size(); ++b) blocks.push_back({j, b});
   }
   std::vector<std::atomic<bool>> bad(jobs_.size());
-  Progress progress(mode, "reading", blocks.size());
+  Progress progress(callback, "reading", blocks.size());
   // Waking threads would take longer than reading a small file.
   const std::size_t threads = file_.size() > packed::kBlockBytes ? reading_threads() : 1;
   const std::size_t grain = std::clamp<std::size_t>(blocks.size() / (8 * threads), 1, kBlocksOfAPage);
@@ -111,9 +111,9 @@ void SectionLoader::run_stage(Stage stage, ProgressMode mode) {
     if (of_stage(jobs_[j]) && (bad[j] || !steps_are_good(jobs_[j]))) file_.fail("is corrupted: " + jobs_[j].complaint);
 }
 
-void SectionLoader::run(ProgressMode mode) {
-  run_stage(Stage::first, ProgressMode::never);
-  run_stage(Stage::second, mode);
+void SectionLoader::run(const ProgressCallback& callback) {
+  run_stage(Stage::first, ProgressCallback{});
+  run_stage(Stage::second, callback);
   jobs_.clear();
 }
 

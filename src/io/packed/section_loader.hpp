@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.hpp"
 #include "io/packed/file.hpp"
 #include "spdnn/array.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -79,7 +79,7 @@ class SectionLoader {
     return {memory, reinterpret_cast<T*>(memory.get())};
   }
 
-  void run(ProgressMode mode);
+  void run(const ProgressCallback& callback);
 
  private:
   struct Job {
@@ -114,7 +114,7 @@ class SectionLoader {
   void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const;
   bool load(Job& job, std::size_t number, std::byte* scratch) const;
   bool steps_are_good(const Job& job) const;
-  void run_stage(Stage stage, ProgressMode mode);
+  void run_stage(Stage stage, const ProgressCallback& callback);
   std::shared_ptr<std::byte[]> bytes(std::size_t count);
 
   const PackedFile& file_;

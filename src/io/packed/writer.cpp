@@ -213,7 +213,7 @@ void PackedWriter::make_blocks(std::span<Block> blocks, std::byte* buffer) {
 }
 
 /// Writes all sections and computes their checksums.
-void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
+void PackedWriter::stream(AtomicFile& file, const ProgressCallback& callback) {
   constexpr std::array<std::byte, packed::kAlignment> kZeros{};
   std::vector<Block> blocks;
   for (std::uint32_t i = 0; i < sections_.size(); ++i)
@@ -223,7 +223,7 @@ void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
   std::vector<std::vector<std::uint64_t>> hashes(sections_.size());
   const std::shared_ptr<std::byte> buffer =
       allocate_bytes(std::min(kBlocksAtOnce, blocks.size()) * packed::kBlockBytes);
-  Progress progress(mode, "writing", header_.file_bytes);
+  Progress progress(callback, "writing", header_.file_bytes);
   for (std::size_t done = 0; done < blocks.size(); done += kBlocksAtOnce) {
     const auto group = std::span(blocks).subspan(done, std::min(kBlocksAtOnce, blocks.size() - done));
     make_blocks(group, buffer.get());
@@ -239,7 +239,7 @@ void PackedWriter::stream(AtomicFile& file, ProgressMode mode) {
   for (std::size_t i = 0; i < sections_.size(); ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i]);
 }
 
-void PackedWriter::write(const Path& path, ProgressMode mode) {
+void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
   lay_out();
   AtomicFile file(path);
   std::vector<SectionEntry> table(sections_.size());
@@ -249,7 +249,7 @@ void PackedWriter::write(const Path& path, ProgressMode mode) {
   };
   write_start();  // fails at once in a pipe, where the checksums could not be added at the end
   file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
-  stream(file, mode);
+  stream(file, callback);
   std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });
   header_.table_checksum = packed::hash_block(std::as_bytes(std::span(table)));
   header_.checksum = packed::header_checksum(header_);
@@ -257,7 +257,7 @@ void PackedWriter::write(const Path& path, ProgressMode mode) {
   file.commit();
 }
 
-void write_packed(const Path& path, const PackedParts& parts, ProgressMode progress) {
+void write_packed(const Path& path, const PackedParts& parts, const ProgressCallback& progress) {
   PackedWriter writer;
   try {
     if (parts.network) writer.add_network(*parts.network);
@@ -271,7 +271,7 @@ void write_packed(const Path& path, const PackedParts& parts, ProgressMode progr
   writer.write(path, progress);
 }
 
-void write_packed_network(const Path& path, const Network& network, ProgressMode progress) {
+void write_packed_network(const Path& path, const Network& network, const ProgressCallback& progress) {
   write_packed(path, {.network = &network}, progress);
 }
 

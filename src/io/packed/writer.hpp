@@ -10,6 +10,7 @@
 #include "io/packed/value_coding.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
@@ -20,7 +21,7 @@ class PackedWriter {
   void add_network(const Network& network);
   void add_images(const ImageSet& images);
   void add_plan(const Plan& plan);
-  void write(const Path& path, ProgressMode mode);
+  void write(const Path& path, const ProgressCallback& callback);
 
   const packed::Header& header() const { return header_; }
 
@@ -49,7 +50,7 @@ class PackedWriter {
   void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
   void lay_out();
   void make_blocks(std::span<Block> blocks, std::byte* buffer);
-  void stream(AtomicFile& file, ProgressMode mode);
+  void stream(AtomicFile& file, const ProgressCallback& callback);
 
   packed::Header header_;
   std::vector<Section> sections_;
