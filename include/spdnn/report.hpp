@@ -52,6 +52,15 @@ struct ComparedRun {
   bool same_categories = false;
 };
 
+/// The machine a run happened on. Device fields are empty for runs on the CPU.
+struct Machine {
+  std::string host;
+  std::string cpu;
+  std::string device;
+  std::string driver;
+  std::string cuda;
+};
+
 /// One run: everything that the text report and the JSON line say.
 struct Report {
   std::vector<Index> neurons;  ///< inputs, then outputs of each layer, as given
@@ -67,6 +76,7 @@ struct Report {
   std::string variant;
   std::string why;  ///< why this variant was chosen; empty when it was named
   Device device = Device::cpu;
+  Machine machine;
   Passes passes;
   std::vector<std::string> notes;
   Precision precision = Precision::fp32;

@@ -11,9 +11,10 @@
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/layer_bench.hpp"
+#include "inference/machine.hpp"
 #include "io/outputs.hpp"
 #include "report/json_line.hpp"
-#include "report/machine.hpp"
+#include "report/machine_json.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -86,22 +87,11 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
-nlohmann::ordered_json machine_json(Device device) {
-  const Machine machine = this_machine(device);
-  const auto named = [](const std::string& text) {
-    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
-  };
-  return {{"host", machine.host},
-          {"cpu", machine.cpu},
-          {"device", named(machine.device)},
-          {"driver", named(machine.driver)},
-          {"cuda", named(machine.cuda)},
-          {"threads", host_threads()}};
-}
-
 std::string json_line(const Variant& variant, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
   const double median = timing.seconds.median;
   const BuildInfo& build = build_info();
+  nlohmann::ordered_json machine = machine_json(this_machine(variant.device));
+  machine["threads"] = host_threads();
   const nlohmann::ordered_json json = {
       {"schema", "spdnn-layers-1"},
       {"variant", variant.name},
@@ -116,7 +106,7 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
       {"bytes", timing.bytes},
       {"ceiling_bytes_per_second", ceiling},
       {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling},
-      {"machine", machine_json(variant.device)},
+      {"machine", machine},
       {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   return spdnn::json_line(json);
 }

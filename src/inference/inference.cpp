@@ -13,6 +13,7 @@
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
+#include "inference/machine.hpp"
 #include "inference/run.hpp"
 #include "inference/verify.hpp"
 #include "plan/planner.hpp"
@@ -75,6 +76,7 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
   report.variant = choice.variant->name;
   report.why = choice.why;
   report.device = choice.variant->device;
+  report.machine = this_machine(report.device);
   report.notes = plan.provenance.notes;
   report.precision = choice.precision;
   report.trials = spec.trials;

@@ -8,7 +8,7 @@
 
 #include "core/build_info.hpp"
 #include "report/json_line.hpp"
-#include "report/machine.hpp"
+#include "report/machine_json.hpp"
 
 namespace spdnn {
 
@@ -177,9 +177,10 @@ std::string to_text(const Report& r) {
 
 std::string to_json(const Report& r) {
   using Json = nlohmann::ordered_json;
-  const Machine machine = this_machine(r.device);
   const BuildInfo& build = build_info();
-  const auto named = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  Json machine = machine_json(r.machine);
+  machine["ranks"] = 1;
+  machine["threads"] = r.threads;
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
   Json json = {{"schema", "spdnn-run-1"},
                {"problem",
@@ -215,14 +216,7 @@ std::string to_json(const Report& r) {
                {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},
                {"against_fp32", nullptr},
-               {"machine",
-                {{"host", machine.host},
-                 {"cpu", machine.cpu},
-                 {"device", named(machine.device)},
-                 {"driver", named(machine.driver)},
-                 {"cuda", named(machine.cuda)},
-                 {"ranks", 1},
-                 {"threads", r.threads}}},
+               {"machine", machine},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   if (r.compared) {
     json["compared"] = {{"variant", r.compared->variant},

@@ -1,4 +1,4 @@
-#include "report/machine.hpp"
+#include "inference/machine.hpp"
 
 #include <unistd.h>
 
