@@ -1,0 +1,31 @@
+#!/usr/bin/env bats
+# What include/ and src/ include fits the rooms of tests/tools/include_graph.py: no arrow up, and so no circle.
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+}
+
+@test "rooms know only what lies below them" {
+  run python3 "$root/tests/tools/include_graph.py"
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "an include that runs up, a header of src in a public one, and one that is for others are found" {
+  mkdir -p "$BATS_TEST_TMPDIR"/{include/spdnn,src/{core,io/text,engines/cuda/spmm,attic}}
+  cd "$BATS_TEST_TMPDIR" || return 1
+  printf '#include "core/array.hpp"\n' >include/spdnn/network.hpp
+  printf '#include "spdnn/network.hpp"\n  #  include "io/files.hpp"\n' >src/core/array.cpp
+  printf '#include "io/path_kind.hpp"\n#include <cuda_runtime_api.h>\n' >src/io/text/source.cpp
+  printf '#include <cuda_runtime_api.h>\n#include "engines/cuda/cascade/set.cuh"\n' >src/engines/cuda/spmm/engine.cu
+  printf '\n' >src/attic/lamp.hpp
+  run python3 "$root/tests/tools/include_graph.py" .
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [ "${#lines[@]}" -eq 6 ]
+  [[ "$output" == *"spdnn/network.hpp:1: spdnn does not know core: core/array.hpp"* ]]
+  [[ "$output" == *"core/array.cpp:2: core does not know io: any form: io/files.hpp"* ]]
+  [[ "$output" == *"io/text/source.cpp:2: <cuda_runtime_api.h> is for engines/cuda alone"* ]]
+  [[ "$output" == *"engines/cuda/spmm/engine.cu:2: engines/cuda/spmm does not know engines/cuda/cascade: engines/cuda/cascade/set.cuh"* ]]
+  [[ "$output" == *"attic/lamp.hpp is in no room"* ]]
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Checks the #include lines of include/ and src/ against the rooms below, and prints what does not fit.
+
+A room knows itself and the rooms that it names, with all that these know. Rooms are listed after those that they know,
+so that no circle can arise. usage: include_graph.py [ROOT]
+"""
+
+import pathlib
+import re
+import sys
+
+# Room: what it knows. A room has the name of its folder; the parts of a folder that are rooms of their own follow below.
+ROOMS = {
+    "spdnn": [],
+    "core": ["spdnn"],
+    "report": ["core"],
+    "plan/passes": ["core"],
+    "plan": ["plan/passes"],
+    "io": ["core"],
+    "io/text": ["io"],
+    "io/packed": ["io/text", "plan/passes"],
+    "io/directory": ["io/packed"],
+    "io: any form": ["io/directory"],
+    "data": ["io/text"],
+    "data/official": ["data"],
+    "engines: common": ["plan"],
+    "engines/reference": ["engines: common"],
+    "engines/cpu": ["engines: common"],
+    "engines/cuda/runtime": ["engines: common"],
+    "engines/cuda/layers": ["engines/cuda/runtime"],
+    "engines/cuda/retire": ["engines/cuda/layers"],
+    "engines/cuda/spmm": ["engines/cuda/retire"],
+    "engines/cuda/spgemm": ["engines/cuda/retire"],
+    "engines/cuda/dense": ["engines/cuda/retire"],
+    "engines/cuda/resident": ["engines/cuda/retire"],
+    "engines/cuda/cascade": ["engines/cuda/retire"],
+    "engines/cuda": ["engines/cuda/layers"],
+    "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
+    "inference": ["engines", "io: any form", "data/official", "report"],
+    "cli": ["inference"],
+    "main": ["cli"],
+}
+# Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
+PARTS = {
+    "io: any form": ["io/files", "io/outputs", "io/image_digest"],
+    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow"],
+    "main": ["main.cpp"],
+}
+# Headers of others that one room alone may include: beginnings of their names.
+OTHERS = {
+    "engines/cuda": ["cuda", "cub/", "cublas", "cusparse"],
+    "cli": ["boost/"],
+}
+
+
+def room_of(path):
+    """The room of a file, named from include/ or src/."""
+    for room, beginnings in PARTS.items():
+        if any(re.match(re.escape(beginning) + r"(\.|$)", path) for beginning in beginnings):
+            return room
+    for folder in map(str, pathlib.PurePath(path).parents):
+        if folder in ROOMS:
+            return folder
+    return None
+
+
+def known_to(room):
+    known = {room}
+    for other in ROOMS[room]:
+        known |= known_to(other)
+    return known
+
+
+def faults_of(name, text):
+    room = room_of(name)
+    if room is None:
+        yield f"{name} is in no room"
+        return
+    known = known_to(room)
+    for number, line in enumerate(text.splitlines(), 1):
+        include = re.match(r'\s*#\s*include\s*(["<])([^">]+)', line)
+        if not include:
+            continue
+        target = include[2]
+        if include[1] == "<":
+            for owner, beginnings in OTHERS.items():
+                if target.startswith(tuple(beginnings)) and not (room + "/").startswith(owner + "/"):
+                    yield f"{name}:{number}: <{target}> is for {owner} alone"
+        elif "/" in target and room_of(target) not in known:  # what is generated has no folder
+            yield f"{name}:{number}: {room} does not know {room_of(target)}: {target}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
+    listed = list(ROOMS)
+    for room, others in ROOMS.items():
+        for other in others:
+            assert listed.index(other) < listed.index(room), f"{room} is listed before {other}, which it knows"
+    faults, files = [], 0
+    for base in ("include", "src"):
+        for path in sorted((root / base).rglob("*")):
+            if path.suffix in (".hpp", ".cpp", ".cu", ".cuh", ".def"):
+                files += 1
+                name = str(path.relative_to(root / base))
+                faults += faults_of(name, path.read_text(encoding="utf-8"))
+    print(*faults, sep="\n", end="\n" if faults else "")
+    print(f"{files} files, {len(ROOMS)} rooms, {len(faults)} includes that do not fit")
+    return 1 if faults or files == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
