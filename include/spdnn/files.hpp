@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "spdnn/categories.hpp"
@@ -26,7 +28,7 @@ struct NetworkRequest {
   /// layer.
   std::vector<Index> neurons{};
   std::optional<Index> layers{};  ///< read only that many layers
-  ProgressCallback progress;
+  ProgressCallback progress = {};
 };
 
 /// Reads a directory of nN-lK.tsv[.gz] or .mtx layers with optional nN-lK-bias.tsv, one such layer file, or a packed
@@ -51,28 +53,5 @@ void write_images(const Path& path, const ImageSet& images);
 void write_categories(const Path& path, const Categories& categories);
 /// Writes text, such as a JSON report, with the same guarantee.
 void write_text(const Path& path, std::string_view text);
-
-/// What a packed file holds, found without reading all of it.
-struct PackedContents {
-  bool network = false;
-  bool images = false;
-  bool plan = false;
-  Index layers = 0;
-  Offset edges = 0;
-  std::uint64_t network_digest = 0;
-};
-PackedContents packed_contents(const Path& path);
-/// Reads the plan stored in a packed file, without touching its network. DataError where there is none, or where its
-/// digest is that of another network.
-Plan read_plan(const Path& path);
-/// Writes a packed network together with its finished plan.
-void write_network_with_plan(const Path& path, const Network& network, const Plan& plan);
-/// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap, which is equal for equal
-/// networks whatever files they came from. Takes one pass at the speed of memory.
-std::uint64_t network_digest(const Network& network);
-/// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents, which is
-/// equal for equal images in equal order, whatever files they came from and whatever form they are held in. Empty where
-/// there are other values. Takes one pass at the speed of memory.
-std::optional<std::uint64_t> image_digest(const ImageSet& images);
 
 }  // namespace spdnn

@@ -43,7 +43,8 @@ ROOMS = {
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
 PARTS = {
     "io: any form": ["io/files", "io/outputs", "io/image_digest"],
-    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow"],
+    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow",
+                        "engines/variant_lines"],
     "main": ["main.cpp"],
 }
 # Headers of others that one room alone may include: beginnings of their names.
