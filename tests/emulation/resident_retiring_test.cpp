@@ -65,7 +65,7 @@ TEST(EmulatedResident, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) 
 }
 
 /// A neuron that reads all others, most of them twice, is summed by several threads. It alone keeps the first image
-/// from the cap behind layer 1.
+/// from the cap after layer 1.
 TEST(EmulatedResident, ALongSumBelowTheCapKeepsAnImageFromBeingSaturated) {
   constexpr Index kWidth = 60;
   Seen seen;

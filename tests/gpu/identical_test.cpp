@@ -5,6 +5,7 @@
 #include "gpu/on_device.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/error.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn::cuda {
@@ -194,7 +195,10 @@ TEST_P(IdenticalTest, GoesWithMerge) {
   const Plan plan = make_plan(make_network(), parse_passes("twins,unused,merge,saturated,dead,identical"));
   ASSERT_TRUE(plan.passes.merge && plan.passes.identical);
   const Support support = support_of(*configuration_.variant, plan, batch_info(images), options());
-  if (!support.takes()) GTEST_SKIP() << support.why_not;
+  if (!support.takes()) {
+    EXPECT_THROW(make(plan, images), UsageError) << support.why_not;
+    return;
+  }
   const RunResult found = run(*configuration_.variant, plan, images, {});
   EXPECT_EQ(found.outcome.categories, expected);
   EXPECT_GT(found.outcome.identical, 0);
