@@ -29,7 +29,9 @@ std::uint64_t read(const Reading& how, TextSource& source) {
     const Index outputs = std::min(how.neurons, kMostGiven);
     const Bias bias = read_tsv_bias(source, outputs);
     require(bias.values.empty() || bias.values.size() == outputs, "a bias for each neuron");
-    return fuzz::digest_of(Plan{.layers = {{{}, bias}}, .cap = {}});
+    Plan plan;
+    plan.layers = {{{}, bias}};
+    return fuzz::digest_of(plan);
   }
   if (how.reader == 'i') {
     const ImageSet images = read_tsv_images(source, how.neurons, how.images);
