@@ -44,7 +44,7 @@ int dispatch(const Arguments& arguments) {
 }  // namespace
 }  // namespace spdnn::cli
 
-/// The only place that catches; cli/ending.hpp says how the program ends.
+/// The only place that ends the program for an exception; cli/ending.hpp says how the program ends.
 int main(int argc, char** argv) {
   spdnn::cli::guard_every_end();
   spdnn::cli::clean_up_on_signals();

@@ -75,10 +75,10 @@ struct InferenceSpec {
 ///   inference.verify();  // may be left out: the verdict then stays UNVERIFIED
 ///   use(inference.report());
 ///
-/// Each step needs those before it (std::logic_error otherwise) and throws UsageError where the specification does not
-/// fit together, DataError where a file is wrong, DeviceError where the machine does not give what it takes. Where CUDA
-/// may be used, a thread of its own starts the device up from the first moment on; the destructor waits for it.
-/// Not for use by several threads at once.
+/// Each step needs those before it, and load() is called once (std::logic_error otherwise). Steps throw UsageError
+/// where the specification does not fit together, DataError where a file is wrong, DeviceError where the machine does
+/// not give what it takes. Where CUDA may be used, a thread of its own starts the device up from the first moment on;
+/// the destructor waits for it. Not for use by several threads at once.
 class Inference {
  public:
   explicit Inference(InferenceSpec spec);

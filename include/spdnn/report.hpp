@@ -26,8 +26,8 @@ struct StartSeconds {
   double waited = 0;  ///< for its end, once everything else was ready
 };
 
-/// Wall-clock seconds of each phase, as README.md defines them. Work that went on beside another phase counts as far as
-/// the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
+/// Wall-clock seconds of each phase, as docs/timing.md defines them. Work that went on beside another phase counts as
+/// far as the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
 struct PhaseSeconds {
   double load = 0;           ///< the program and its shared libraries into memory: processor time before main
   double read = 0;           ///< network and images into memory, or generated

@@ -2,7 +2,7 @@
 
 namespace spdnn::cli {
 
-/// How the program ends; README.md says what each code stands for.
+/// How the program ends; docs/files.md says what each code stands for.
 enum class ExitCode : int { done = 0, wrong_categories = 1, usage = 2, data = 3, device = 4 };
 
 }  // namespace spdnn::cli

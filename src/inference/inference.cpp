@@ -125,6 +125,7 @@ class Inference::Steps {
   /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
   void load() {
+    require(!images_.has_value(), "load() is called once");
     truth_ = read_truth(spec_.truth);
     Stopwatch watch;
     if ((plan_ = stored_plan(spec_.network, spec_.passes))) {
@@ -146,6 +147,7 @@ class Inference::Steps {
   }
 
   void load(Network network, ImageSet images) {
+    require(!images_.has_value(), "load() is called once");
     truth_ = read_truth(spec_.truth);
     const Stopwatch watch;
     network.validate();

@@ -48,7 +48,7 @@ RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).
-/// `infer` runs from "plan and images resident" to "categories known to the host" (README.md has all phases).
+/// `infer` runs from "plan and images resident" to "categories known to the host" (docs/timing.md has all phases).
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
 
 }  // namespace spdnn
