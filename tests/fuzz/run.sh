@@ -11,7 +11,7 @@ readonly corpus_of most_findings=10
 processors=$(nproc)
 readonly share=$((seconds * processors / $# > 0 ? seconds * processors / $# : 1))
 # Files are kept in memory where the system has a directory for that.
-TMPDIR=$(mktemp -d "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)/spdnn-fuzz-XXXXXX")
+TMPDIR=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)")
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 # A quarantine of freed memory would count as memory in use.
