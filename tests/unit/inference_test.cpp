@@ -78,6 +78,18 @@ TEST(Inference, RefusesWhatDoesNotFitTogether) {
   EXPECT_THROW(inference.load(broken, images()), std::invalid_argument);
 }
 
+TEST(Inference, LoadsOnce) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  Inference inference(spec);
+  inference.load(network(), images());
+  EXPECT_THROW(inference.load(network(), images()), std::logic_error);
+  EXPECT_THROW(inference.load(), std::logic_error);
+  inference.plan();
+  inference.run();
+  EXPECT_EQ(inference.report().outcome.categories, (Categories{0, 2})) << "as loaded the first time";
+}
+
 /// The errors that the command line shows as those of its options.
 TEST(Inference, NamesTheFieldThatAnErrorIsAbout) {
   InferenceSpec spec;
