@@ -33,6 +33,9 @@ Verdict unverified(const Categories& categories, const std::string& why);
 /// Of several comparisons of the same categories, at least one: failed where any of them failed, with the numbers of
 /// the first that did; passed where one passed and none failed. Names all of them.
 Verdict combine(const std::vector<Verdict>& checks);
+/// Of a run that another one, which had to give the same categories, contradicts: failed, by the numbers of `other`
+/// unless the verdict has failed before. That both agree proves nothing and leaves the verdict as it is.
+Verdict contradicted(const Verdict& verdict, const Verdict& other);
 /// Of a run in which sums overflowed: what passed is unverified, as another order of summation, just as right, may give
 /// other categories.
 Verdict doubted(Verdict verdict);

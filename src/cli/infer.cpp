@@ -1,3 +1,4 @@
+#include <exception>
 #include <optional>
 
 #include "cli/exit_code.hpp"
@@ -63,9 +64,17 @@ InferenceSpec inference_spec(const po::variables_map& values) {
 }
 
 ExitCode exit_code(const Report& report) {
-  const bool right =
-      report.verdict.status != Verdict::Status::failed && (!report.compared || report.compared->same_categories);
-  return right ? ExitCode::done : ExitCode::wrong_categories;
+  return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_categories : ExitCode::done;
+}
+
+/// What went wrong, or nothing: the result that is there already is not to be lost for it.
+std::exception_ptr verify(Inference& inference) {
+  try {
+    inference.verify();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 }  // namespace
@@ -89,12 +98,13 @@ int infer(const Arguments& arguments) {
   const double write_seconds = writing.seconds();
   const double total_seconds = load_seconds + process.seconds();
 
-  inference->verify();
+  const std::exception_ptr error = verify(*inference);
   Report report = inference->report();
   report.seconds.load = load_seconds;
   report.seconds.write = write_seconds;
   report.seconds.total = total_seconds;
   files.finish(report);
+  if (error) std::rethrow_exception(error);
   return static_cast<int>(exit_code(report));
 }
 

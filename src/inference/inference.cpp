@@ -95,15 +95,6 @@ void take_over(RunResult result, Report& report) {
   report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
 }
 
-ComparedRun compare_with_dead(const InferenceSpec& spec, const Network& network, const ImageSet& images,
-                              const Categories& categories) {
-  const Plan plan = make_plan(network, parse_passes("dead"));
-  const EngineChoice choice = choose(spec, plan, images);
-  const RunResult result = run(*choice.variant, plan, images, run_options(spec, choice.precision));
-  return {std::string(choice.variant->name), plan.passes, spread(result.infer_seconds),
-          result.outcome.categories == categories};
-}
-
 /// Refuses at once, before a device is started up, what this machine does not give.
 InferenceSpec checked(InferenceSpec spec) {
   require_threads(spec.threads);
@@ -177,6 +168,7 @@ class Inference::Steps {
     start_.wait();
     report_.seconds.start = start_.seconds();
     choice_ = choose(spec_, *plan_, *images_);
+    check_second_runs();
     describe(*plan_, *images_, choice_, spec_, report_);
     if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
     if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
@@ -194,10 +186,11 @@ class Inference::Steps {
   void verify() {
     require(has_run_, "verify() comes after run()");
     const Outcome& outcome = report_.outcome;
+    report_.verdict = unverified(outcome.categories, "verifying did not finish");
     const Network* const network = network_ ? &*network_ : nullptr;
     report_.verdict = spdnn::verify(truth_, {*plan_, network, *images_, why_unofficial()}, outcome.categories);
     if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
-    if (spec_.compare) report_.compared = compare_with_dead(spec_, *network_, *images_, outcome.categories);
+    if (spec_.compare) compare_with_dead();
     if (report_.precision == Precision::fp16) report_.against_fp32 = compare_with_fp32();
   }
 
@@ -211,6 +204,27 @@ class Inference::Steps {
   std::string why_unofficial() const {
     if (!official_network_) return "this is no official problem";
     return is_official(*images_) ? "" : "the images are not the official ones";
+  }
+
+  /// Refuses before the first run what verify() could not run after it.
+  void check_second_runs() {
+    if (spec_.compare) {
+      dead_ = make_plan(*network_, parse_passes("dead"));
+      dead_choice_ = choose(spec_, *dead_, *images_);
+      check_run(*dead_choice_.variant, *dead_, *images_, run_options(spec_, dead_choice_.precision));
+    }
+    if (choice_.precision == Precision::fp16)
+      check_run(*choice_.variant, *plan_, *images_, run_options(spec_, Precision::fp32));
+  }
+
+  void compare_with_dead() {
+    const Variant& variant = *dead_choice_.variant;
+    const RunResult result = spdnn::run(variant, *dead_, *images_, run_options(spec_, dead_choice_.precision));
+    const Verdict by_dead = judge(report_.outcome.categories, result.outcome.categories,
+                                  fmt::format("--reduce {} by {}", to_string(result.plan->passes), variant.name));
+    report_.compared = ComparedRun{std::string(variant.name), result.plan->passes, spread(result.infer_seconds),
+                                   by_dead.status == Verdict::Status::passed};
+    report_.verdict = contradicted(report_.verdict, by_dead);
   }
 
   /// What fp16 storage changes: its categories against those of the same run in fp32.
@@ -230,6 +244,8 @@ class Inference::Steps {
   std::optional<ImageSet> images_;
   std::optional<Plan> plan_;
   EngineChoice choice_;
+  std::optional<Plan> dead_;  ///< with `compare`: what the second run runs
+  EngineChoice dead_choice_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
   bool plan_was_stored_ = false;

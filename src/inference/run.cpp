@@ -183,6 +183,19 @@ RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision) 
   return chosen;
 }
 
+void check_run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
+  const RunPlan chosen = plan_for(plan, images, options.engine.precision);
+  EngineOptions engine = options.engine;
+  engine.may_overflow = chosen.may_overflow;
+  BatchInfo batch = batch_info(images);
+  if (options.batch == 0) {
+    automatic_batch(variant, *chosen.plan, batch, engine);
+  } else {
+    batch.images = std::min(options.batch, batch.images);
+    batch_bytes(variant, *chosen.plan, batch, engine);
+  }
+}
+
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
   check(plan, images);
   return with_memory_for(variant.name, "cannot run", [&] {

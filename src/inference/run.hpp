@@ -46,6 +46,10 @@ struct RunPlan {
 /// estimated for a run goes by this plan.
 RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision);
 
+/// Throws what run() would throw before it makes an engine: UsageError where the variant does not support the run,
+/// DeviceError where, with an automatic batch, not even one image fits.
+void check_run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
+
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).
 /// `infer` runs from "plan and images resident" to "categories known to the host" (docs/timing.md has all phases).

@@ -99,6 +99,12 @@ Verdict combine(const std::vector<Verdict>& checks) {
   return verdict;
 }
 
+Verdict contradicted(const Verdict& verdict, const Verdict& other) {
+  if (other.status != Verdict::Status::failed) return verdict;
+  const bool against_nothing = verdict.status == Verdict::Status::unverified && !verdict.missing;
+  return against_nothing ? other : combine({verdict, other});
+}
+
 Verdict doubted(Verdict verdict) {
   if (verdict.status != Verdict::Status::passed) return verdict;
   verdict.status = Verdict::Status::unverified;

@@ -317,6 +317,33 @@ names_what_was_read() {
   return 1
 }
 
+@test "a result that is there is printed and written although verifying runs out of memory" {
+  compiler=$(type -P gcc cc clang | head -n 1)
+  [ -n "$compiler" ] || skip "needs a C compiler"
+  "$compiler" -shared -fPIC -O1 -o failing_memory.so "$BATS_TEST_DIRNAME/../tools/failing_memory.c"
+  "$SPDNN" generate network --family radixnet --neurons 64 --layers 3 --degree 16 --bias -0.2 --out r.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 40 --out i.spdnn
+  infer=("$SPDNN" infer --network r.spdnn --inputs i.spdnn --device cpu --progress never)
+  "${infer[@]}" --categories right.tsv >/dev/null
+  for what in --compare "--verify all"; do
+    found=0
+    for ((number = 1; number < 1500; number += 7)); do
+      rm -f c.tsv j.json
+      status=0
+      # shellcheck disable=SC2086
+      env "LD_PRELOAD=$PWD/failing_memory.so" "FAIL_ONLY=$number" "${infer[@]}" $what --categories c.tsv --json j.json \
+        >out 2>stderr || status=$?
+      [ "$status" -eq 4 ] && [ -e j.json ] || continue
+      found=$((found + 1))
+      grep -q '^verdict .*UNVERIFIED: ' out
+      cmp c.tsv right.tsv
+      jq -e '.verdict.status == "UNVERIFIED"' j.json
+      [ "$(grep -c '^spdnn: .*out of host memory$' stderr)" -eq 1 ]
+    done
+    [ "$found" -gt 0 ]
+  done
+}
+
 @test "little address space is enough, or exit code 4 with one line" {
   "$SPDNN" generate network --family random --neurons 20000 --layers 2 --degree 16 --bias -0.2 --out r.spdnn
   printf '1\t1\t1\n2\t20000\t1\n' >i.tsv

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "data/generate.hpp"
@@ -88,9 +89,18 @@ TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
   EXPECT_EQ(verified.code, 1);
   EXPECT_TRUE(verified.says("FAILED: 1 categories, missing 1, extra 1")) << verified.text;
   EXPECT_TRUE(verified.says("the plan was stored with the network")) << verified.text;
-  const Printed compared = infer(file_, images_, {"--compare"});
+  const std::filesystem::path json = directory_ / "run.json";
+  const Printed compared = infer(file_, images_, {"--compare", "--json", json.string()});
   EXPECT_EQ(compared.code, 1);
   EXPECT_TRUE(compared.says("categories DIFFERENT")) << compared.text;
+  EXPECT_TRUE(
+      compared.says("FAILED: 1 categories, missing 1, extra 1 (against --reduce dead by cpu_openmp); first wrong "
+                    "images 1 2"))
+      << compared.text;
+  const nlohmann::json verdict = nlohmann::json::parse(std::ifstream(json))["verdict"];
+  EXPECT_EQ(verdict["status"], "FAILED");
+  EXPECT_EQ(verdict["against"], "--reduce dead by cpu_openmp");
+  EXPECT_EQ(verdict["first_ids"], (std::vector<int>{1, 2}));
   EXPECT_EQ(infer(file_, images_, {"--verify", "all", "--reduce", "none"}).code, 0) << "another plan";
 }
 

@@ -104,6 +104,25 @@ TEST(Verdict, PassesWhereOneComparisonDoesAndNoneFails) {
   EXPECT_EQ(combine({list}).against, "list");
 }
 
+TEST(Verdict, ASecondRunMayFailButNeverPass) {
+  const Categories categories{1, 4};
+  const Verdict list = judge(categories, {1, 4}, "list");
+  const Verdict unknown = unverified(categories, "no truth was given");
+  const Verdict agrees = judge(categories, {1, 4}, "second run");
+  const Verdict differs = judge(categories, {1, 4, 6}, "second run");
+  EXPECT_EQ(contradicted(list, agrees).against, "list");
+  EXPECT_EQ(contradicted(unknown, agrees).status, Status::unverified);
+  EXPECT_EQ(contradicted(unknown, differs).status, Status::failed);
+  EXPECT_EQ(contradicted(unknown, differs).against, "second run");
+  EXPECT_EQ(contradicted(list, differs).status, Status::failed);
+  EXPECT_EQ(contradicted(list, differs).against, "second run, though not against list");
+  EXPECT_EQ(contradicted(list, differs).first_ids, std::vector<Index>{7});
+  const Verdict wrong = judge(categories, {1}, "list");
+  EXPECT_EQ(contradicted(wrong, agrees).against, "list");
+  EXPECT_EQ(contradicted(wrong, differs).against, "list and second run");
+  EXPECT_EQ(contradicted(wrong, differs).extra, 1U);
+}
+
 TEST(Verdict, FirstWrongIdsAreOneBasedAndAscend) {
   EXPECT_EQ(judge({1, 9}, {4, 9}, "truth").first_ids, (std::vector<Index>{2, 5}));
   Categories many(1000);
