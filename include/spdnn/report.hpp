@@ -36,7 +36,7 @@ struct PhaseSeconds {
   double upload = 0;         ///< plan and images into the engine's own form, on its device
   double upload_images = 0;  ///< the images' part of it
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
-  double gather = 0;         ///< batches (and ranks) put together
+  double gather = 0;         ///< putting the batches together
   double write = 0;          ///< the category file
   double total = 0;          ///< process start to the end of `write`; all trials included
 
@@ -64,7 +64,7 @@ struct Machine {
 /// One run: everything that the text report and the JSON line say.
 struct Report {
   std::vector<Index> neurons;  ///< inputs, then outputs of each layer, as given
-  std::string bias;            ///< one number, "per neuron" or a range
+  std::string bias;            ///< one number, or the range of all biases
   std::optional<double> cap;
   Index images = 0;
   Index empty_images = 0;   ///< of these, without a non-zero: not counted by rates

@@ -14,7 +14,7 @@ struct Verdict {
   enum class Status { passed, failed, unverified } status = Status::unverified;
   std::string against;                 ///< what they were compared with, for people
   std::size_t categories = 0;          ///< how many there are
-  std::optional<std::size_t> missing;  ///< absent where only a digest or nothing was there to compare with
+  std::optional<std::size_t> missing;  ///< absent where unknown: nothing to compare with, or a digest that differs
   std::optional<std::size_t> extra;
   std::vector<Index> first_ids;  ///< 1-based: the first wrong ids, or of right categories the first ones; at most ten
 };

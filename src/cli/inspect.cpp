@@ -80,8 +80,8 @@ void print_memory(const MemoryEstimate& e) {
   fmt::print("memory  network as given   {}\n", megabytes(e.network));
   fmt::print("        plan               {}\n", megabytes(e.shared + e.plan));
   fmt::print("        images             {}\n", megabytes(e.images));
-  fmt::print("        engine ({:<4})      {}  (batches of {} images)\n", to_string(e.device), megabytes(e.engine),
-             e.batch);
+  fmt::print("        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(e.device)),
+             megabytes(e.engine), e.batch);
   fmt::print("        peak on the host   {}\n", megabytes(e.host_peak()));
 }
 

@@ -41,7 +41,7 @@ VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const Eng
   if (last_resort == nullptr && usable.size() > 1 && plan.passes.merge)
     why_not = "no variant of this build takes a merged plan; leave merge out of --reduce";
   if (last_resort == nullptr) throw UsageError(why_not);
-  return {std::string(last_resort->name), "the only engine usable here: " + work_left(plan, batch.images)};
+  return {std::string(last_resort->name), "no fast engine takes this run: " + work_left(plan, batch.images)};
 }
 
 }  // namespace spdnn

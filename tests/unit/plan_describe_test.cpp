@@ -65,8 +65,9 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   EXPECT_EQ(choose_variant(plan, {10}, {}, std::vector{oracle, fast}).name, "fast");
   const VariantChoice only = choose_variant(plan, {10}, {}, std::vector{oracle});
   EXPECT_EQ(only.name, "cpu_reference");
-  EXPECT_EQ(only.why,
-            "the only engine usable here: 2 layers up to 4 neurons wide, 10 images, 60 % of 10 edges left to compute");
+  EXPECT_EQ(
+      only.why,
+      "no fast engine takes this run: 2 layers up to 4 neurons wide, 10 images, 60 % of 10 edges left to compute");
   EXPECT_THROW(choose_variant(plan, {10}, {}, {}), UsageError);
   const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
   ASSERT_TRUE(merged.passes.merge);
