@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "core/build_info.hpp"
+#include "core/comma_list.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
@@ -41,20 +42,10 @@ po::options_description layer_options() {
   return options;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::vector<const Variant*> chosen_variants(const std::string& text) {
   std::vector<const Variant*> chosen;
   if (text != "all") {
-    for (const std::string& name : split(text)) chosen.push_back(&find_variant(name));
+    for (const std::string_view name : split_at_commas(text)) chosen.push_back(&find_variant(name));
     return chosen;
   }
   for (const Variant& variant : spdnn::variants())
@@ -76,10 +67,10 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   std::vector<LayerBench> all;
   for (const Index neurons : parse_counts("neurons", text("neurons")))
     for (const Index degree : parse_counts("degrees", text("degrees")))
-      for (const std::string& share : split(text("alive"))) {
+      for (const std::string_view share : split_at_commas(values["alive"].as<std::string>())) {
         one.neurons = neurons;
         one.degree = degree;
-        one.alive = parse_real("alive", share);
+        one.alive = parse_real("alive", std::string(share));
         if (degree > neurons) throw UsageError(fmt::format("--degrees: {} is more than {} neurons", degree, neurons));
         if (one.alive <= 0.0 || one.alive > 1.0) throw UsageError(fmt::format("--alive: {} is outside (0, 1]", share));
         all.push_back(one);

@@ -55,11 +55,6 @@ T choose(const char* option, const std::string& text, std::initializer_list<std:
   throw UsageError(fmt::format("--{}: '{}' is none of {}", option, text, names));
 }
 
-void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const char* what) {
-  for (const char* const option : options)
-    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with {}", option, what));
-}
-
 Kind kind_of(const Path& in, const po::variables_map& values) {
   if (const auto given = text_of(values, "kind"))
     return choose<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});

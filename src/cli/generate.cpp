@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -25,12 +24,6 @@ constexpr const char* kInputsUsage = "spdnn generate inputs --family official|di
 std::string required(const po::variables_map& values, const char* option, const char* usage) {
   if (values.count(option) == 0) throw UsageError(fmt::format("--{} is missing; usage: {}", option, usage));
   return values[option].as<std::string>();
-}
-
-/// A family takes only the options that mean something to it.
-void refuse(const po::variables_map& values, const std::string& family, std::initializer_list<const char*> options) {
-  for (const char* const option : options)
-    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with --family {}", option, family));
 }
 
 std::uint64_t seed_of(const po::variables_map& values) {
@@ -55,7 +48,7 @@ po::options_description common_options() {
 Network make_network(const po::variables_map& values, Index neurons, Index layers, const ProgressCallback& progress) {
   const std::string family = required(values, "family", kNetworkUsage);
   if (family == "official") {
-    refuse(values, family, {"seed", "degree", "weights", "bias"});
+    refuse(values, {"seed", "degree", "weights", "bias"}, "--family official");
     return generate_official_network(neurons, layers, progress);
   }
   FamilyOptions options{.neurons = neurons, .layers = layers, .seed = seed_of(values)};
@@ -97,7 +90,7 @@ int generate_network(const Arguments& arguments) {
 ImageSet make_images(const po::variables_map& values, Index neurons, const ProgressCallback& progress) {
   const std::string family = required(values, "family", kInputsUsage);
   if (family == "official") {
-    refuse(values, family, {"seed", "images"});
+    refuse(values, {"seed", "images"}, "--family official");
     if (values.count("mnist") == 0)
       throw UsageError(
           "--mnist is missing: official images are made of MNIST's training images, which "
@@ -106,7 +99,7 @@ ImageSet make_images(const po::variables_map& values, Index neurons, const Progr
   }
   if (family != "digits")
     throw UsageError(fmt::format("--family: '{}' is no family of inputs; expected official or digits", family));
-  refuse(values, family, {"mnist"});
+  refuse(values, {"mnist"}, "--family digits");
   Index images = kOfficialImages;
   if (values.count("images") != 0) images = parse_count("images", values["images"].as<std::string>());
   return generate_digit_images(neurons, images, seed_of(values));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/progress_bar.hpp"
+#include "core/comma_list.hpp"
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
 
@@ -114,11 +115,7 @@ int parse_threads(const std::string& text) { return static_cast<int>(parse_up_to
 
 std::vector<Index> parse_counts(const std::string& option, const std::string& text) {
   std::vector<Index> counts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    counts.push_back(parse_count(option, text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string_view count : split_at_commas(text)) counts.push_back(parse_count(option, std::string(count)));
   return counts;
 }
 
@@ -150,6 +147,11 @@ Precision parse_precision(const std::string& text) {
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
   if (values.count(name) == 0) return std::nullopt;
   return values[name].as<std::string>();
+}
+
+void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what) {
+  for (const char* const option : options)
+    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with {}", option, what));
 }
 
 ProgressCallback parse_progress(const std::string& text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ std::optional<double> parse_cap(const std::string& text);
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
+/// UsageError where one of the options is given: it does not go with `what`.
+void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what);
 /// `auto` or `never`.
 ProgressCallback parse_progress(const std::string& text);
 

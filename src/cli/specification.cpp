@@ -66,8 +66,7 @@ NetworkSpec network_spec(const po::variables_map& values) {
     spec.path = *path;
     return spec;
   }
-  for (const char* option : {"bias", "bias-rule", "cap"})
-    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with --generate", option));
+  refuse(values, {"bias", "bias-rule", "cap"}, "--generate");
   if (*family != "official") throw UsageError(fmt::format("--generate: '{}' is unknown; expected official", *family));
   if (spec.neurons.empty() || !spec.layers) throw UsageError("--generate official needs --neurons and --layers");
   return spec;
@@ -77,7 +76,7 @@ ImageSpec image_spec(const po::variables_map& values) {
   ImageSpec spec{text_of(values, "inputs").value_or(""), text_of(values, "mnist").value_or(""), {}};
   if (spec.path.empty() == spec.mnist.empty()) throw UsageError("give either --inputs PATH or --mnist IDX");
   if (const auto images = text_of(values, "images")) spec.images = parse_count("images", *images);
-  if (spec.images && !spec.mnist.empty()) throw UsageError("--images does not go with --mnist");
+  if (!spec.mnist.empty()) refuse(values, {"images"}, "--mnist");
   return spec;
 }
 

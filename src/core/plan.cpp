@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/comma_list.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -24,9 +25,7 @@ Passes parse_passes(std::string_view text, std::string_view field) {
   if (text == "none") return {};
   if (text == "all") return kExactPasses;
   Passes passes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view name = text.substr(begin, end - begin);
+  for (const std::string_view name : split_at_commas(text)) {
     const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.first == name; });
     if (flag == kFlags.end())
       throw UsageError(
@@ -34,7 +33,6 @@ Passes parse_passes(std::string_view text, std::string_view field) {
           "'" + std::string(name) +
               "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
     passes.*(flag->second) = true;
-    begin = end + 1;
   }
   return passes;
 }
