@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "io/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "io/output_target.hpp"
 #include "io/temporaries.hpp"
 

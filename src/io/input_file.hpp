@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "io/descriptor.hpp"
+#include "core/descriptor.hpp"
 
 namespace spdnn {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "io/descriptor.hpp"
+#include "core/descriptor.hpp"
 
 namespace spdnn {
 

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/parallel.hpp"
-#include "io/descriptor.hpp"
 #include "io/input_file.hpp"
 #include "io/packed/network_digest.hpp"
 #include "spdnn/error.hpp"
