@@ -2,12 +2,13 @@
 VERSION := 0.1.0
 
 ## options:
-##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"
+##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto
 ##   PORTABLE=1                   links the libraries into the program, which then runs where they are not installed
 ##   STRICT=1                     makes warnings errors, as on CI
 ##   CCACHE=                      compiles without ccache, which is used where it is installed
 BUILD  ?= release
 GPU    ?= auto
+MPI    ?= auto
 CUDA   ?= /usr/local/cuda
 ARCH   ?= 80 90
 STRICT ?= $(if $(CI),1)
@@ -28,6 +29,7 @@ all: build/spdnn
 include make/packages.mk
 include make/cuda.mk
 include make/program.mk
+include make/mpi.mk
 include make/install.mk
 include make/tests.mk
 include make/fuzz.mk

@@ -20,7 +20,7 @@ LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
 ifeq ($(PORTABLE),1)
   LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
 endif
-LDLIBS   += $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
+LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 
 # One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
@@ -54,7 +54,7 @@ define link
 	@$(CXX) $(CXXFLAGS) $^ $1 $(LDLIBS) -o $@
 endef
 
-HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -path '*/cuda/*'))
+HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -name mpi_plugin.cpp ! -path '*/cuda/*'))
 SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 PROGRAM      := $(OUT)/spdnn

@@ -6,7 +6,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/ending.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
+#include "cluster/rank_guard.hpp"
 #include "core/build_info.hpp"
 #include "spdnn/error.hpp"
 
@@ -47,6 +49,7 @@ int dispatch(const Arguments& arguments) {
 /// The only place that ends the program for an exception; cli/ending.hpp says how the program ends.
 int main(int argc, char** argv) {
   spdnn::cli::guard_every_end();
+  spdnn::guard_rank(static_cast<int>(spdnn::cli::ExitCode::device));
   spdnn::cli::clean_up_on_signals();
   try {
     return spdnn::cli::end(spdnn::cli::dispatch({argv + 1, argv + argc}));

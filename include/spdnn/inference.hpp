@@ -66,6 +66,8 @@ struct InferenceSpec {
   ProgressCallback progress;           ///< told how far reading, planning and running have come
 };
 
+class Communicator;
+
 /// One inference, step by step:
 ///
 ///   Inference inference(spec);
@@ -82,6 +84,9 @@ struct InferenceSpec {
 class Inference {
  public:
   explicit Inference(InferenceSpec spec);
+  /// On the ranks of a job (src/cluster), which all take the same steps: the first reads, plans and verifies, each runs
+  /// its own part of the images, and the first has the report. `ranks` must outlive the steps.
+  Inference(InferenceSpec spec, Communicator& ranks);
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
   ~Inference();

@@ -33,15 +33,25 @@ struct PhaseSeconds {
   double read = 0;           ///< network and images into memory, or generated
   double plan = 0;           ///< the passes, or loading a stored plan
   StartSeconds start;        ///< CUDA's; nothing on the CPU
+  double share = 0;          ///< plan and images to the other ranks
   double upload = 0;         ///< plan and images into the engine's own form, on its device
   double upload_images = 0;  ///< the images' part of it
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
-  double gather = 0;         ///< putting the batches together
+  double gather = 0;         ///< putting the batches, and the ranks, together
   double write = 0;          ///< the category file
   double total = 0;          ///< process start to the end of `write`; all trials included
 
   /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
   double other() const;
+};
+
+/// How much ranks differ: minimum, median and maximum over them.
+struct RankSpreads {
+  int ranks = 1;
+  int hosts = 1;
+  Spread images;
+  Spread upload;  ///< seconds
+  Spread infer;   ///< seconds; of each rank the median of its trials
 };
 
 /// A second plan's inference, printed beside the first (`--compare`).
@@ -83,7 +93,8 @@ struct Report {
   int trials = 1;
   int threads = 1;
   Index batch = 0;
-  PhaseSeconds seconds;
+  PhaseSeconds seconds;              ///< of several ranks, from `upload` on, the longest
+  std::optional<RankSpreads> ranks;  ///< of a run on several
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;
@@ -93,7 +104,7 @@ struct Report {
   double rate() const;
   /// computed_edges per second of infer: what the device did. Empty where nobody counted.
   std::optional<double> rate_computed() const;
-  /// The same edges as rate() per second of plan, upload and infer: what is left out has to be found first.
+  /// The same edges as rate() per second of plan, share, upload and infer: what is left out has to be found first.
   double rate_with_setup() const;
   /// The same edges per second of the whole run.
   double rate_end_to_end() const;

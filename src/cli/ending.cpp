@@ -20,6 +20,8 @@
 #include <system_error>
 
 #include "cli/exit_code.hpp"
+#include "cluster/join.hpp"
+#include "cluster/rank_name.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
 #include "spdnn/error.hpp"
@@ -31,10 +33,17 @@ namespace {
 std::atomic<bool> ended_by_main = false;
 bool pipe_signal_was_default = false;
 
+/// On all ranks, where there are several.
+[[noreturn]] void end_process(ExitCode code) noexcept {
+  ended_by_main = true;
+  end_job(static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
+}
+
 [[noreturn]] void fail(ExitCode code, std::initializer_list<std::string_view> message) noexcept {
   std::fflush(stdout);
-  print_message(message);
-  std::_Exit(static_cast<int>(code));
+  print_message(rank_name(), message);
+  end_process(code);
 }
 
 [[noreturn]] void fail_on_stdout(int reason) noexcept {
@@ -42,8 +51,8 @@ bool pipe_signal_was_default = false;
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
-  print_message({"cannot write to stdout: ", std::strerror(reason)});
-  std::_Exit(static_cast<int>(ExitCode::data));
+  print_message(rank_name(), {"cannot write to stdout: ", std::strerror(reason)});
+  end_process(ExitCode::data);
 }
 
 /// Options bear the names of the fields that they fill: an error about `bias_rule` is one about --bias-rule.
@@ -97,6 +106,8 @@ void end_by_exception() noexcept {
   } catch (const Unsupported& error) {
     fail(ExitCode::usage, {text_of(error), ": make GPU=1"});
   } catch (const UsageError& error) {
+    // Every rank has the same command line: one of them tells.
+    if (!tells_shared_errors()) end_process(ExitCode::usage);
     fail(ExitCode::usage, {text_of(error)});
   } catch (const DataError& error) {
     fail(ExitCode::data, {text_of(error)});

@@ -1,9 +1,11 @@
 #include <exception>
+#include <memory>
 #include <optional>
 
 #include "cli/exit_code.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
+#include "cluster/join.hpp"
 #include "core/stopwatch.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
@@ -85,16 +87,18 @@ int infer(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   const InferenceSpec spec = inference_spec(values);
-  ResultFiles files(values);
+  const std::unique_ptr<Communicator> ranks = join();
+  std::optional<ResultFiles> files;
+  if (ranks->is_root()) files.emplace(values);
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<Inference> inference;
-  inference.emplace(spec);
+  inference.emplace(spec, *ranks);
   inference->load();
   inference->plan();
   inference->run();
 
   const Stopwatch writing;
-  files.write_categories(inference->report().outcome.categories);
+  if (files) files->write_categories(inference->report().outcome.categories);
   const double write_seconds = writing.seconds();
   const double total_seconds = load_seconds + process.seconds();
 
@@ -103,8 +107,9 @@ int infer(const Arguments& arguments) {
   report.seconds.load = load_seconds;
   report.seconds.write = write_seconds;
   report.seconds.total = total_seconds;
-  files.finish(report);
+  if (files) files->finish(report);
   if (error) std::rethrow_exception(error);
+  ranks->barrier();
   return static_cast<int>(exit_code(report));
 }
 

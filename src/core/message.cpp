@@ -80,9 +80,12 @@ std::string escaped(std::string_view text) {
   return line;
 }
 
-void print_message(std::initializer_list<std::string_view> parts) noexcept {
+void print_message(std::initializer_list<std::string_view> parts) noexcept { print_message({}, parts); }
+
+void print_message(std::string_view who, std::initializer_list<std::string_view> parts) noexcept {
   Line line;
   line.put("spdnn: ");
+  escape(who, [&](std::string_view piece) { line.put(piece); });
   for (const std::string_view part : parts) escape(part, [&](std::string_view piece) { line.put(piece); });
   line.put("\n");
   line.print();

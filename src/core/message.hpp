@@ -13,5 +13,7 @@ std::string escaped(std::string_view text);
 /// Prints `spdnn: ` and the parts, escaped, as one line on stderr. Allocates no memory, and does nothing where stderr
 /// is closed or full: a message that cannot be printed must not change how the program ends.
 void print_message(std::initializer_list<std::string_view> parts) noexcept;
+/// The same with `who` in front of the parts.
+void print_message(std::string_view who, std::initializer_list<std::string_view> parts) noexcept;
 
 }  // namespace spdnn

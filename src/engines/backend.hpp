@@ -13,11 +13,13 @@ struct DeviceNames {
   std::string name;
   std::string driver;
   std::string cuda;
+  std::string id;  ///< the same for all processes that use this device, and for no other device
 };
 
 /// What one kind of device can be asked, whichever variant runs on it; see engines/devices.hpp, which is how the
 /// program asks.
 struct Backend {
+  int (*count)();
   std::string (*why_unusable)(int ordinal);
   DeviceNames (*names)(int ordinal);
   void (*start_up)(int ordinal);

@@ -12,6 +12,7 @@ const Backend& cuda_backend() { return kCudaBackend; }
 /// Stands where a build has no CUDA.
 const Backend& cuda_backend() {
   static constexpr Backend kAbsent{
+      .count = [] { return 0; },
       .why_unusable = [](int) -> std::string { return "built without CUDA"; },
       .names = [](int) { return DeviceNames{}; },
       .start_up = [](int) {},
@@ -28,6 +29,8 @@ const Backend& backend(Device device) { return device == Device::cpu ? kCpuBacke
 }  // namespace
 
 std::string why_unusable(Device device, int ordinal) { return backend(device).why_unusable(ordinal); }
+
+int device_count(Device device) { return backend(device).count(); }
 
 DeviceNames device_names(Device device, int ordinal) { return backend(device).names(ordinal); }
 

@@ -12,6 +12,9 @@ namespace spdnn {
 /// Why variants of `device` cannot run here: one line that says what would help; empty where they can.
 std::string why_unusable(Device device, int ordinal = 0);
 
+/// Devices of this kind that the process can see.
+int device_count(Device device);
+
 /// The device that variants of `device` run on.
 DeviceNames device_names(Device device, int ordinal = 0);
 
@@ -23,7 +26,8 @@ double start_up(Device device, int ordinal = 0);
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 
 /// Bytes that an engine may take on its device now, besides what the plan and the images already hold: on the host,
-/// nine tenths of available_host_bytes(); on a CUDA device, see cuda::memory_budget().
+/// nine tenths of available_host_bytes(); on a CUDA device, see cuda::memory_budget(). Where several processes share
+/// the device, each has an even share.
 std::size_t memory_budget(Device device, const EngineOptions& options);
 
 /// Bytes read and written per second by a plain copy of 1 GiB (less where memory is short) on the device, the best of

@@ -1,5 +1,7 @@
 #include "inference/device_start.hpp"
 
+#include <utility>
+
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "inference/engine_choice.hpp"
@@ -14,15 +16,22 @@ constexpr Offset kEdgesWorthADevice = Offset{512} << 20U;
 
 }  // namespace
 
-DeviceStart::DeviceStart(bool needed, int cuda_device) {
-  if (needed)
-    start_.emplace([cuda_device](const std::stop_token& /*stop*/) { return start_up(Device::cuda, cuda_device); });
+DeviceStart::DeviceStart(bool needed, std::function<int()> choose) {
+  if (!needed) return;
+  start_.emplace([choose = std::move(choose)](const std::stop_token& /*stop*/) {
+    const Stopwatch watch;
+    const int device = choose();
+    start_up(Device::cuda, device);
+    return Started{device, watch.seconds()};
+  });
 }
 
 void DeviceStart::wait() {
   if (!start_ || over_) return;
   const Stopwatch watch;
-  seconds_.took = start_->get();
+  const Started started = start_->get();
+  device_ = started.device;
+  seconds_.took = started.seconds;
   seconds_.waited = watch.seconds();
   over_ = true;
 }
@@ -33,12 +42,12 @@ planning::TwinFinder finder_on(Device device, int cuda_device) {
 }
 
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
-                                int cuda_device, DeviceStart& start) {
+                                DeviceStart& start) {
   const bool pays = start.needed() && passes.twins && network.edges() >= kEdgesWorthADevice;
   if (asked == Device::cpu || (!asked && !pays)) return {};
   start.wait();
-  if (!asked && !why_unusable(Device::cuda, cuda_device).empty()) return {};
-  return finder_on(Device::cuda, cuda_device);
+  if (!asked && !why_unusable(Device::cuda, start.device()).empty()) return {};
+  return finder_on(Device::cuda, start.device());
 }
 
 }  // namespace spdnn

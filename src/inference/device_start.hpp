@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "core/background.hpp"
@@ -14,14 +15,23 @@ namespace spdnn {
 /// Starts the CUDA device up on a thread of its own, where it may be needed.
 class DeviceStart {
  public:
-  DeviceStart(bool needed, int cuda_device);
+  /// `choose` names the device on that thread, as asking how many there are starts the driver up.
+  DeviceStart(bool needed, std::function<int()> choose);
   bool needed() const { return start_.has_value(); }
   /// Until the device is ready.
   void wait();
   const StartSeconds& seconds() const { return seconds_; }
+  /// The device that was chosen, once it has been waited for; 0 where none is needed.
+  int device() const { return device_; }
 
  private:
-  std::optional<Background<double>> start_;
+  struct Started {
+    int device;
+    double seconds;
+  };
+
+  std::optional<Background<Started>> start_;
+  int device_ = 0;
   bool over_ = false;
   StartSeconds seconds_;
 };
@@ -33,7 +43,7 @@ planning::TwinFinder finder_on(Device device, int cuda_device = 0);
 /// The same for InferenceSpec::plan_device, where empty stands for whatever takes less time. Waits for the device where
 /// that is to be used.
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
-                                int cuda_device, DeviceStart& start);
+                                DeviceStart& start);
 
 /// What reports and `inspect` say where such a finder was used.
 inline constexpr const char* kPlannedOnCuda = "twins were looked for on the CUDA device";

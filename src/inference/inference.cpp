@@ -4,17 +4,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
+#include "cluster/communicator.hpp"
+#include "cluster/shared_plan.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
-#include "inference/machine.hpp"
 #include "inference/run.hpp"
+#include "inference/run_on_ranks.hpp"
+#include "inference/run_report.hpp"
 #include "inference/verify.hpp"
 #include "plan/planner.hpp"
 
@@ -22,77 +24,19 @@ namespace spdnn {
 
 namespace {
 
-EngineRequest engine_request(const InferenceSpec& spec) {
-  return {spec.variant, spec.device, spec.precision, spec.cuda_device};
+/// On one of the visible CUDA devices.
+EngineRequest engine_request(const InferenceSpec& spec, int cuda_device = 0) {
+  return {spec.variant, spec.device, spec.precision, cuda_device};
 }
 
-RunOptions run_options(const InferenceSpec& spec, Precision precision) {
+RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision) {
   RunOptions options;
   options.engine = {
-      .precision = precision, .threads = spec.threads, .device = spec.cuda_device, .memory_limit = spec.memory_limit};
+      .precision = precision, .threads = spec.threads, .device = cuda_device, .memory_limit = spec.memory_limit};
   options.trials = spec.trials;
   options.batch = spec.batch;
   options.progress = spec.progress;
   return options;
-}
-
-EngineChoice choose(const InferenceSpec& spec, const Plan& plan, const ImageSet& images) {
-  const RunPlan run = plan_for(plan, images, Precision::fp32);
-  EngineOptions options = run_options(spec, Precision::fp32).engine;
-  options.may_overflow = run.may_overflow;
-  return choose_engine(engine_request(spec), *run.plan, batch_info(images), options);
-}
-
-std::string bias_text(const Plan& plan) {
-  if (plan.layers.empty()) return "0";
-  double low = plan.layers[0].bias.min();
-  double high = plan.layers[0].bias.max();
-  for (const Layer& layer : plan.layers) {
-    low = std::min(low, layer.bias.min());
-    high = std::max(high, layer.bias.max());
-  }
-  return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
-}
-
-/// Images without a non-zero are not counted, as in all rates.
-std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, Index images) {
-  const bool all = !plan.passes.dead && !plan.passes.saturated && !plan.passes.identical;
-  double sum = 0;
-  for (Index k = 0; k < plan.depth(); ++k) {
-    const std::int64_t active = k == 0 || all ? std::int64_t{images} : outcome.active[k - 1];
-    if (active < 0) return std::nullopt;
-    sum += static_cast<double>(active) * static_cast<double>(plan.layers[k].weights.entries());
-  }
-  return sum;
-}
-
-void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const InferenceSpec& spec,
-              Report& report) {
-  report.neurons = plan.provenance.given_neurons;
-  report.bias = bias_text(plan);
-  report.cap = plan.cap;
-  report.images = images.images();
-  report.edges = plan.provenance.given_edges;
-  report.variant = choice.variant->name;
-  report.why = choice.why;
-  report.device = choice.variant->device;
-  report.machine = this_machine(report.device);
-  report.notes = plan.provenance.notes;
-  report.precision = choice.precision;
-  report.trials = spec.trials;
-  report.threads = host_threads(spec.threads);
-}
-
-void take_over(RunResult result, Report& report) {
-  report.stored_edges = result.plan->edges();
-  report.passes = result.plan->passes;
-  report.batch = result.batch;
-  report.seconds.upload = result.upload_seconds;
-  report.seconds.upload_images = result.load_seconds;
-  report.seconds.infer = spread(std::move(result.infer_seconds));
-  report.seconds.gather = result.gather_seconds;
-  report.outcome = std::move(result.outcome);
-  report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
 }
 
 /// Refuses at once, before a device is started up, what this machine does not give.
@@ -109,36 +53,45 @@ void require(bool before, const char* what) {
 
 class Inference::Steps {
  public:
-  explicit Steps(InferenceSpec spec)
-      : spec_(checked(std::move(spec))),
-        start_(may_choose_cuda(engine_request(spec_)) || spec_.plan_device == Device::cuda, spec_.cuda_device) {}
+  Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+      : own_(std::move(own)),
+        ranks_(ranks != nullptr ? *ranks : *own_),
+        spec_(checked(std::move(spec))),
+        start_(may_choose_cuda(engine_request(spec_)) || spec_.plan_device == Device::cuda,
+               [place = ranks_.place(), given = spec_.cuda_device] {
+                 return place.ranks == 1 ? given : device_of_rank(place);
+               }) {
+    if (!ranks_.is_root()) spec_.progress = {};
+  }
 
   /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
   void load() {
-    require(!images_.has_value(), "load() is called once");
+    advance(Stage::begun, Stage::loaded, "load() is called once");
+    if (!ranks_.is_root()) return;
     truth_ = read_truth(spec_.truth);
     Stopwatch watch;
-    if ((plan_ = stored_plan(spec_.network, spec_.passes))) {
+    if (auto stored = stored_plan(spec_.network, spec_.passes)) {
+      plan_ = std::move(*stored);
       plan_was_stored_ = true;
-      official_network_ = claims_official(*plan_);
+      official_network_ = claims_official(plan_);
       report_.seconds.plan = watch.lap();
     }
-    if (needs_network() || !plan_) {
+    if (needs_network() || !plan_was_stored_) {
       GivenNetwork given = load_network(spec_.network, spec_.progress);
-      if (plan_) check_stored_plan(spec_.network.path, *plan_, given.network);
+      if (plan_was_stored_) check_stored_plan(spec_.network.path, plan_, given.network);
       official_network_ = given.official;
       reader_notes_ = std::move(given.notes);
       network_ = std::move(given.network);
     }
-    images_ = load_images(spec_.images, network_ ? network_->inputs() : plan_->inputs(), spec_.progress);
+    images_ = load_images(spec_.images, network_ ? network_->inputs() : plan_.inputs(), spec_.progress);
     const auto empty = notes_on_empty_files(spec_.truth.path, spec_.images.path);
     reader_notes_.insert(reader_notes_.end(), empty.begin(), empty.end());
     report_.seconds.read = watch.lap();
   }
 
   void load(Network network, ImageSet images) {
-    require(!images_.has_value(), "load() is called once");
+    advance(Stage::begun, Stage::loaded, "load() is called once");
     truth_ = read_truth(spec_.truth);
     const Stopwatch watch;
     network.validate();
@@ -152,11 +105,11 @@ class Inference::Steps {
   }
 
   void plan() {
-    require(images_.has_value(), "plan() comes after load()");
-    if (plan_) return;
+    if (stage_ == Stage::planned) return;
+    advance(Stage::loaded, Stage::planned, "plan() comes after load()");
+    if (!ranks_.is_root() || plan_was_stored_) return;
     const Stopwatch watch;
-    const planning::TwinFinder find_twins =
-        finder_for(spec_.plan_device, *network_, spec_.passes, spec_.cuda_device, start_);
+    const planning::TwinFinder find_twins = finder_for(spec_.plan_device, *network_, spec_.passes, start_);
     planned_on_cuda_ = spec_.passes.twins && find_twins != nullptr;
     plan_ = make_plan(*network_, spec_.passes, find_twins);
     if (!needs_network()) network_.reset();
@@ -164,96 +117,141 @@ class Inference::Steps {
   }
 
   void run() {
-    require(plan_.has_value(), "run() comes after plan()");
+    advance(Stage::planned, Stage::run, "run() comes after plan()");
     start_.wait();
     report_.seconds.start = start_.seconds();
-    choice_ = choose(spec_, *plan_, *images_);
-    check_second_runs();
-    describe(*plan_, *images_, choice_, spec_, report_);
-    if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
-    if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
-    report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
-    RunResult result = spdnn::run(*choice_.variant, *plan_, *images_, run_options(spec_, choice_.precision));
-    const Plan& ran = *result.plan;
-    take_over(std::move(result), report_);
-    report_.seconds.total = since_start_.seconds();
-    report_.empty_images = images_->empty_images();
-    report_.computed_edges = computed_edges(ran, report_.outcome, images_->images() - report_.empty_images);
-    report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
-    has_run_ = true;
+    if (ranks_.is_root()) prepare();
+    const Stopwatch watch;
+    order_ = share_order(ranks_, order_);
+    plan_ = share_plan(ranks_, std::move(plan_));
+    mine_ = scatter_images(ranks_, images_);
+    report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
+    RankedResult result = run_on_ranks(ranks_, order_, plan_, mine_, options(order_.precision));
+    if (ranks_.is_root()) conclude(std::move(result));
   }
 
   void verify() {
-    require(has_run_, "verify() comes after run()");
-    const Outcome& outcome = report_.outcome;
-    report_.verdict = unverified(outcome.categories, "verifying did not finish");
-    const Network* const network = network_ ? &*network_ : nullptr;
-    report_.verdict = spdnn::verify(truth_, {*plan_, network, *images_, why_unofficial()}, outcome.categories);
-    if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
+    require(stage_ == Stage::run, "verify() comes after run()");
+    if (ranks_.is_root()) judge_by_truth();
     if (spec_.compare) compare_with_dead();
-    if (report_.precision == Precision::fp16) report_.against_fp32 = compare_with_fp32();
+    if (order_.precision == Precision::fp16) compare_with_fp32();
   }
 
   const Report& report() const { return report_; }
 
  private:
+  enum class Stage { begun, loaded, planned, run };
+
+  void advance(Stage before, Stage after, const char* rule) {
+    require(stage_ == before, rule);
+    stage_ = after;
+  }
+
   bool needs_network() const { return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything; }
+
+  RunOptions options(Precision precision) const { return run_options(spec_, start_.device(), precision); }
+
+  EngineChoice choose(const Plan& plan) const {
+    const RunPlan run = plan_for(plan, images_, Precision::fp32);
+    EngineOptions engine = options(Precision::fp32).engine;
+    engine.may_overflow = run.may_overflow;
+    return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_), engine);
+  }
+
+  /// What all ranks are to do, and what the report says of it.
+  void prepare() {
+    const EngineChoice choice = choose(plan_);
+    order_ = order_for(*choice.variant, choice.precision, plan_, images_);
+    check_second_runs(choice);
+    describe(plan_, images_, choice, spec_, report_);
+    if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
+    if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
+    report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
+  }
+
+  /// Refuses before the first run what verify() could not run after it.
+  void check_second_runs(const EngineChoice& choice) {
+    if (spec_.compare) {
+      dead_ = make_plan(*network_, parse_passes("dead"));
+      const EngineChoice by = choose(dead_);
+      check_run(*by.variant, dead_, images_, options(by.precision));
+      dead_order_ = order_for(*by.variant, by.precision, dead_, images_);
+    }
+    if (choice.precision == Precision::fp16) check_run(*choice.variant, plan_, images_, options(Precision::fp32));
+  }
+
+  void conclude(RankedResult result) {
+    const Plan& ran = *result.result.plan;
+    take_over(std::move(result), report_);
+    report_.seconds.total = since_start_.seconds();
+    report_.empty_images = images_.empty_images();
+    report_.computed_edges = computed_edges(ran, report_.outcome, images_.images() - report_.empty_images);
+    report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
+  }
+
+  void judge_by_truth() {
+    const Outcome& outcome = report_.outcome;
+    report_.verdict = unverified(outcome.categories, "verifying did not finish");
+    const Network* const network = network_ ? &*network_ : nullptr;
+    report_.verdict = spdnn::verify(truth_, {plan_, network, images_, why_unofficial()}, outcome.categories);
+    if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
+  }
 
   /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
   /// stored plan runs, its file's digest stands for the network, which is not read unless it is verified.
   std::string why_unofficial() const {
     if (!official_network_) return "this is no official problem";
-    return is_official(*images_) ? "" : "the images are not the official ones";
-  }
-
-  /// Refuses before the first run what verify() could not run after it.
-  void check_second_runs() {
-    if (spec_.compare) {
-      dead_ = make_plan(*network_, parse_passes("dead"));
-      dead_choice_ = choose(spec_, *dead_, *images_);
-      check_run(*dead_choice_.variant, *dead_, *images_, run_options(spec_, dead_choice_.precision));
-    }
-    if (choice_.precision == Precision::fp16)
-      check_run(*choice_.variant, *plan_, *images_, run_options(spec_, Precision::fp32));
+    return is_official(images_) ? "" : "the images are not the official ones";
   }
 
   void compare_with_dead() {
-    const Variant& variant = *dead_choice_.variant;
-    const RunResult result = spdnn::run(variant, *dead_, *images_, run_options(spec_, dead_choice_.precision));
-    const Verdict by_dead = judge(report_.outcome.categories, result.outcome.categories,
-                                  fmt::format("--reduce {} by {}", to_string(result.plan->passes), variant.name));
-    report_.compared = ComparedRun{std::string(variant.name), result.plan->passes, spread(result.infer_seconds),
+    dead_order_ = share_order(ranks_, dead_order_);
+    dead_ = share_plan(ranks_, std::move(dead_));
+    const auto [result, times] = run_on_ranks(ranks_, dead_order_, dead_, mine_, options(dead_order_.precision));
+    if (!ranks_.is_root()) return;
+    const Verdict by_dead =
+        judge(report_.outcome.categories, result.outcome.categories,
+              fmt::format("--reduce {} by {}", to_string(result.plan->passes), dead_order_.variant));
+    report_.compared = ComparedRun{dead_order_.variant, result.plan->passes, spread(result.infer_seconds),
                                    by_dead.status == Verdict::Status::passed};
     report_.verdict = contradicted(report_.verdict, by_dead);
   }
 
   /// What fp16 storage changes: its categories against those of the same run in fp32.
-  Verdict compare_with_fp32() const {
-    RunOptions options = run_options(spec_, Precision::fp32);
-    options.trials = 1;
-    const RunResult in_fp32 = spdnn::run(*choice_.variant, *plan_, *images_, options);
-    return judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
+  void compare_with_fp32() {
+    RunOrder order = order_;
+    if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
+    RunOptions once = options(Precision::fp32);
+    once.trials = 1;
+    const auto [in_fp32, times] = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine_, once);
+    if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
   }
 
-  const InferenceSpec spec_;
+  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  Communicator& ranks_;
+  InferenceSpec spec_;
   const Stopwatch since_start_;
   DeviceStart start_;
+  Stage stage_ = Stage::begun;
+  Plan plan_;  ///< the root's until it is shared
+  RunOrder order_;
+  ImageSet mine_;  ///< this rank's part of the images
+  // On the root only:
   Report report_;
   Truth truth_;
   std::optional<Network> network_;
-  std::optional<ImageSet> images_;
-  std::optional<Plan> plan_;
-  EngineChoice choice_;
-  std::optional<Plan> dead_;  ///< with `compare`: what the second run runs
-  EngineChoice dead_choice_;
+  ImageSet images_;
+  Plan dead_;  ///< with `compare`: what the second run runs
+  RunOrder dead_order_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
   bool plan_was_stored_ = false;
   bool planned_on_cuda_ = false;
-  bool has_run_ = false;
 };
 
-Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(std::move(spec))) {}
+Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+Inference::Inference(InferenceSpec spec, Communicator& ranks)
+    : steps_(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
 Inference::~Inference() = default;
 
 void Inference::load() { steps_->load(); }

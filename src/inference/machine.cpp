@@ -1,10 +1,8 @@
 #include "inference/machine.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <fstream>
 
+#include "core/host_name.hpp"
 #include "engines/devices.hpp"
 
 namespace spdnn {
@@ -15,8 +13,7 @@ Machine this_machine(Device device) {
   machine.device = names.name;
   machine.driver = names.driver;
   machine.cuda = names.cuda;
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) machine.host = host.data();
+  machine.host = host_name();
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     if (!line.starts_with("model name")) continue;

@@ -9,10 +9,12 @@
 
 #include "core/bytes_text.hpp"
 #include "core/out_of_memory.hpp"
+#include "core/parallel.hpp"
 #include "core/progress.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
+#include "inference/outcomes.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -39,35 +41,15 @@ void check(const Plan& plan, const ImageSet& images) {
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), plan.inputs()));
 }
 
-/// Adds counts by layer, each -1 where one of both was not counted.
-void append(std::vector<std::int64_t>& all, const std::vector<std::int64_t>& part) {
-  for (std::size_t layer = 0; layer < all.size(); ++layer) {
-    const bool counted = all[layer] >= 0 && layer < part.size() && part[layer] >= 0;
-    all[layer] = counted ? all[layer] + part[layer] : -1;
-  }
-}
-
-/// Puts the outcome of images first, first+1, ... after those of the images before.
-void append(Outcome& all, const Outcome& part, Index first) {
-  for (const Index image : part.categories) all.categories.push_back(first + image);
-  for (const Index image : part.borderline) all.borderline.push_back(first + image);
-  for (const Overflow& overflow : part.overflow) all.overflow.push_back({first + overflow.image, overflow.layer});
-  all.saturated += part.saturated;
-  all.identical += part.identical;
-  if (part.alive.empty()) all.alive.clear();
-  for (std::size_t layer = 0; layer < all.alive.size(); ++layer) all.alive[layer] += part.alive[layer];
-  append(all.active, part.active);
-}
-
 /// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
 void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   Outcome settled;
   settled.alive.assign(outcome.alive.size(), 0);
   settled.active.assign(outcome.active.size(), 0);
-  append(settled, rerun, 0);
+  append_outcome(settled, rerun, 0);
   for (Index& image : settled.categories) image = outcome.borderline[image];
   settled.borderline.clear();
-  append(outcome, settled, 0);
+  append_outcome(outcome, settled, 0);
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 
@@ -118,7 +100,7 @@ class Runner {
         throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
     }
     watch.lap();
-    append(result_.outcome, outcome, first);
+    append_outcome(result_.outcome, outcome, first);
     result_.gather_seconds += watch.seconds();
   }
 
@@ -196,17 +178,21 @@ void check_run(const Variant& variant, const Plan& plan, const ImageSet& images,
   }
 }
 
-RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
-  check(plan, images);
+RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options) {
+  check(*chosen.plan, images);
   return with_memory_for(variant.name, "cannot run", [&] {
-    const RunPlan chosen = plan_for(plan, images, options.engine.precision);
     RunOptions informed = options;
     informed.engine.may_overflow = chosen.may_overflow;
     RunResult result = Runner(variant, *chosen.plan, images, informed).run();
     result.plan = chosen.plan;
+    result.threads = host_threads(options.engine.threads);
     if (!chosen.why.empty()) result.notes.push_back("merge stands aside in this run: " + chosen.why);
     return result;
   });
+}
+
+RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
+  return run(variant, plan_for(plan, images, options.engine.precision), images, options);
 }
 
 }  // namespace spdnn

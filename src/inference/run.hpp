@@ -23,6 +23,7 @@ struct RunResult {
   double upload_seconds = 0;          ///< engine construction and load()
   double load_seconds = 0;            ///< of these, load(): the images
   double gather_seconds = 0;          ///< putting batches together
+  int threads = 0;                    ///< host threads
   Index batch = 0;
   std::vector<std::string> notes;  ///< on this run, besides the plan's
 };
@@ -53,6 +54,8 @@ void check_run(const Variant& variant, const Plan& plan, const ImageSet& images,
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).
 /// `infer` runs from "plan and images resident" to "categories known to the host" (docs/timing.md has all phases).
+RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options);
+/// The same of the plan that plan_for() chooses for these images.
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
 
 }  // namespace spdnn

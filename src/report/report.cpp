@@ -85,11 +85,28 @@ nlohmann::ordered_json spread_json(const Spread& s) {
   return {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"sum", s.sum}};
 }
 
+std::string ranks_text(const RankSpreads& r) {
+  const auto by_rank = [](const Spread& s) {
+    return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
+  };
+  return fmt::format("{} on {} host{}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks, r.hosts,
+                     r.hosts == 1 ? "" : "s", r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer));
+}
+
+nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
+  if (!r) return nullptr;
+  const auto of = [](const Spread& s) {
+    return nlohmann::ordered_json{{"min", s.min}, {"median", s.median}, {"max", s.max}};
+  };
+  return {{"hosts", r->hosts}, {"images", of(r->images)}, {"upload", of(r->upload)}, {"infer", of(r->infer)}};
+}
+
 nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
   return {{"load", s.load},
           {"read", s.read},
           {"plan", s.plan},
           {"start", {{"took", s.start.took}, {"waited", s.start.waited}}},
+          {"share", s.share},
           {"upload", s.upload},
           {"upload_images", s.upload_images},
           {"infer", spread_json(s.infer)},
@@ -110,6 +127,7 @@ void add_phases(const Report& r, std::string& text) {
   if (s.start.took > 0)
     phase("device start-up", s.start.waited,
           fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
+  if (r.ranks) phase("share", s.share, "  plan and images to the other ranks");
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
   phase("infer", s.infer.median,
         fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", r.trials, s.infer.min, s.infer.max,
@@ -131,7 +149,7 @@ Spread spread(std::vector<double> samples) {
 }
 
 double PhaseSeconds::other() const {
-  return std::max(0.0, total - (load + read + plan + start.waited + upload + infer.sum + gather + write));
+  return std::max(0.0, total - (load + read + plan + start.waited + share + upload + infer.sum + gather + write));
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
@@ -140,7 +158,7 @@ std::optional<double> Report::rate_computed() const {
   return *computed_edges / seconds.infer.median;
 }
 double Report::rate_with_setup() const {
-  return edges_per_second(*this, seconds.plan + seconds.upload + seconds.infer.median);
+  return edges_per_second(*this, seconds.plan + seconds.share + seconds.upload + seconds.infer.median);
 }
 double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.total); }
 
@@ -153,6 +171,7 @@ std::string to_text(const Report& r) {
   line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
+  if (r.ranks) line("ranks", ranks_text(*r.ranks));
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   add_phases(r, text);
@@ -179,7 +198,7 @@ std::string to_json(const Report& r) {
   using Json = nlohmann::ordered_json;
   const BuildInfo& build = build_info();
   Json machine = machine_json(r.machine);
-  machine["ranks"] = 1;
+  machine["ranks"] = r.ranks ? r.ranks->ranks : 1;
   machine["threads"] = r.threads;
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
   Json json = {{"schema", "spdnn-run-1"},
@@ -216,6 +235,7 @@ std::string to_json(const Report& r) {
                {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},
                {"against_fp32", nullptr},
+               {"ranks", ranks_json(r.ranks)},
                {"machine", machine},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   if (r.compared) {

@@ -36,7 +36,8 @@ ROOMS = {
     "engines/cuda/cascade": ["engines/cuda/retire"],
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
-    "inference": ["engines", "io: any form", "data/official", "report"],
+    "cluster": ["core"],
+    "inference": ["cluster", "engines", "io: any form", "data/official", "report"],
     "cli": ["inference"],
     "main": ["cli"],
 }
@@ -51,6 +52,7 @@ PARTS = {
 OTHERS = {
     "engines/cuda": ["cuda", "cub/", "cublas", "cusparse"],
     "cli": ["boost/"],
+    "cluster": ["mpi.h"],
 }
 
 

@@ -15,7 +15,9 @@ namespace spdnn {
 
 namespace {
 
-std::size_t memory_budget(const EngineOptions&) { return available_host_bytes() / 10 * 9; }
+std::size_t memory_budget(const EngineOptions& options) {
+  return available_host_bytes() / 10 * 9 / static_cast<std::size_t>(options.sharers);
+}
 
 double copy_bytes_per_second(const EngineOptions& options) {
   constexpr std::size_t kMost = std::size_t{1} << 30U;
@@ -37,6 +39,7 @@ double copy_bytes_per_second(const EngineOptions& options) {
 }  // namespace
 
 constinit const Backend kCpuBackend{
+    .count = [] { return 1; },
     .why_unusable = [](int) { return std::string(); },
     .names = [](int) { return DeviceNames{}; },
     .start_up = [](int) {},

@@ -17,7 +17,7 @@ std::string why_unusable(int ordinal) {
 
 DeviceNames names(int ordinal) {
   const cuda::DeviceInfo info = cuda::device_info(ordinal);
-  return {info.name, info.driver, info.runtime};
+  return {info.name, info.driver, info.runtime, info.id};
 }
 
 planning::TwinFinder twin_finder(int ordinal) {
@@ -31,6 +31,7 @@ planning::TwinFinder twin_finder(int ordinal) {
 }  // namespace
 
 constinit const Backend kCudaBackend{
+    .count = cuda::device_count,
     .why_unusable = why_unusable,
     .names = names,
     .start_up = cuda::start_up,

@@ -109,6 +109,7 @@ DeviceInfo device_info(int ordinal) {
   info.arch = arch_text(properties);
   info.driver = version_text(driver);
   info.runtime = version_text(CUDART_VERSION);
+  for (const char byte : properties.uuid.bytes) info.id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   info.multiprocessors = properties.multiProcessorCount;
   info.shared_bytes = properties.sharedMemPerBlockOptin;
   info.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
@@ -169,7 +170,8 @@ std::size_t memory_budget(const EngineOptions& options) {
   // 256 MiB for library contexts and workspaces, and a twentieth against fragmentation of the pool.
   constexpr std::size_t kReserve = std::size_t{256} << 20U;
   const std::size_t usable = free_bytes > 2 * kReserve ? free_bytes - kReserve - free_bytes / 20 : free_bytes / 2;
-  return options.memory_limit == 0 ? usable : std::min(usable, options.memory_limit);
+  const std::size_t share = usable / static_cast<std::size_t>(options.sharers);
+  return options.memory_limit == 0 ? share : std::min(share, options.memory_limit);
 }
 
 }  // namespace spdnn::cuda

@@ -14,6 +14,7 @@ struct DeviceInfo {
   std::string arch;     ///< "sm_90"
   std::string driver;   ///< CUDA version that the driver speaks, "13.0"
   std::string runtime;  ///< CUDA version this program was built with
+  std::string id;       ///< the UUID, in hexadecimal digits
   int multiprocessors = 0;
   std::size_t shared_bytes = 0;  ///< shared memory a block may ask for
   std::size_t l2_bytes = 0;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace spdnn {
+
+/// Where a rank stands in its job: one process among those that a launcher such as mpirun or srun has started together.
+struct RankPlace {
+  int rank = 0;
+  int ranks = 1;
+  int node_rank = 0;   ///< among the ranks of the same node; the first of them is the node's leader
+  int node_ranks = 1;  ///< how many they are
+};
+
+/// What the ranks of a job tell one another. All ranks make the same calls in the same order. Rank 0 is the root: it
+/// reads, plans, collects and writes. A call that another rank does not answer any more throws a DeviceError; nothing
+/// is left then but to end.
+class Communicator {
+ public:
+  /// Whom a call is for; the first of a group leads it. The leaders are those of the nodes, the root among them.
+  enum class Group { job, node, leaders };
+
+  explicit Communicator(RankPlace place) : place_(place) {}
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  const RankPlace& place() const { return place_; }
+  bool is_root() const { return place_.rank == 0; }
+  bool is_alone() const { return place_.ranks == 1; }
+  bool leads_node() const { return place_.node_rank == 0; }
+
+  /// Copies the first member's bytes to all others of the group. Only leaders call it for the leaders.
+  virtual void broadcast(std::span<std::byte> bytes, Group group) = 0;
+  /// Whether it is true for all members of the group; waits for all of them.
+  virtual bool all(bool mine, Group group) = 0;
+  virtual void send(std::span<const std::byte> bytes, int to) = 0;
+  virtual void receive(std::span<std::byte> bytes, int from) = 0;
+
+  void barrier() { all(true, Group::job); }
+
+ private:
+  RankPlace place_;
+};
+
+/// The communicator of a process that runs by itself.
+std::unique_ptr<Communicator> alone();
+
+}  // namespace spdnn

@@ -1,0 +1,136 @@
+#include "cluster/join.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cluster/mpi_functions.hpp"
+#include "cluster/rank_name.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+const SpdnnMpiFunctions* joined = nullptr;  ///< the functions of the job's MPI, from the moment on that it has started
+
+std::string words(const SpdnnMpiFunctions& mpi, int error) {
+  std::array<char, 512> text{};
+  mpi.describe(error, text.data(), text.size());
+  return text.data();
+}
+
+/// Where one rank fails, calls of the others fail too, a little later or earlier. The launcher ends them all: a rank
+/// that has only heard of it leaves the word to the one that knows the cause.
+[[noreturn]] void fail(const SpdnnMpiFunctions& mpi, int error) {
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  throw DeviceError("MPI: another rank does not answer: " + words(mpi, error));
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator(const SpdnnMpiFunctions& mpi, const RankPlace& place) : Communicator(place), mpi_(mpi) {}
+  ~MpiCommunicator() override {
+    if (std::uncaught_exceptions() > 0) return;
+    joined = nullptr;
+    mpi_.finish();
+  }
+
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    check(mpi_.broadcast(bytes.data(), bytes.size(), number(group)));
+  }
+  bool all(bool mine, Group group) override {
+    int flag = mine ? 1 : 0;
+    check(mpi_.all(&flag, number(group)));
+    return flag != 0;
+  }
+  void send(std::span<const std::byte> bytes, int to) override { check(mpi_.send(bytes.data(), bytes.size(), to)); }
+  void receive(std::span<std::byte> bytes, int from) override { check(mpi_.receive(bytes.data(), bytes.size(), from)); }
+
+ private:
+  static int number(Group group) {
+    switch (group) {
+      case Group::job:
+        return kSpdnnMpiJob;
+      case Group::node:
+        return kSpdnnMpiNode;
+      case Group::leaders:
+        break;
+    }
+    return kSpdnnMpiLeaders;
+  }
+  void check(int error) const {
+    if (error != 0) fail(mpi_, error);
+  }
+
+  const SpdnnMpiFunctions& mpi_;
+};
+
+/// Beside the program, where it is built, or in ../lib/spdnn, where it is installed.
+std::vector<std::filesystem::path> folders() {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return {program, program.parent_path() / "lib" / "spdnn"};
+}
+
+const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
+  // MPI libraries load parts of their own, which look for the library's names among the global ones.
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  using Get = const SpdnnMpiFunctions* (*)();
+  const auto get = library == nullptr ? nullptr : reinterpret_cast<Get>(::dlsym(library, "spdnn_mpi_functions_1"));
+  if (get != nullptr) return get();
+  const char* const reason = ::dlerror();
+  why_not += fmt::format("; {}", reason == nullptr ? path.native() + ": unknown reason" : reason);
+  return nullptr;
+}
+
+/// The launcher's own library first; `mpi`, of a machine with one library only, serves any launcher.
+const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
+  const char* const own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
+  std::string why_not;
+  for (const auto& folder : folders())
+    for (const char* const name : {own, "mpi"}) {
+      const std::filesystem::path path = folder / fmt::format("spdnn-{}.so", name);
+      if (!std::filesystem::exists(path)) continue;
+      if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
+    }
+  if (why_not.empty()) why_not = fmt::format("; there is no spdnn-{}.so beside the program: make MPI=1", own);
+  throw DeviceError(
+      fmt::format("a launcher started this program as one of several ranks, but MPI cannot be used{}", why_not));
+}
+
+[[noreturn]] void fail_without_pmi(int processes) {
+  throw DeviceError(
+      fmt::format("srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, or "
+                  "--mpi=pmi2 for MPICH (srun --mpi=list shows what there is)",
+                  processes));
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> join(const Launch& launch) {
+  if (!launch.maybe_several()) return alone();
+  if (launch.by == Launch::By::no_pmi) fail_without_pmi(*launch.ranks);
+  const SpdnnMpiFunctions& mpi = functions_for(launch.by);
+  SpdnnMpiPlace place{};
+  if (const int error = mpi.start(&place)) throw DeviceError("MPI does not start: " + words(mpi, error));
+  joined = &mpi;
+  auto communicator =
+      std::make_unique<MpiCommunicator>(mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks});
+  if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_pmi(*launch.ranks);
+  name_rank(place.rank, place.ranks);
+  return communicator;
+}
+
+void end_job(int code) noexcept {
+  const SpdnnMpiFunctions* const mpi = std::exchange(joined, nullptr);
+  if (mpi != nullptr) mpi->end_job(code);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include "cluster/communicator.hpp"
+#include "cluster/launch.hpp"
+
+namespace spdnn {
+
+/// The communicator of all ranks that the launcher has started: it opens the shared object of the launcher's MPI
+/// library and starts MPI up, once per process. Of a process that runs by itself: alone(), without looking for MPI.
+/// DeviceError where several processes were started that cannot find one another. The destructor ends MPI; it does so
+/// only where nothing has failed, as a rank that ends without it ends the job.
+std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
+
+/// Ends all ranks with this exit code, as far as the MPI library can; returns where it cannot, or where this process
+/// has not joined any. The caller then ends itself, which ends the job. To be called once, after the message is
+/// printed.
+void end_job(int code) noexcept;
+
+}  // namespace spdnn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace spdnn {
+
+/// How this process was started, as far as the environment tells.
+struct Launch {
+  enum class By {
+    nobody,    ///< by itself
+    open_mpi,  ///< mpirun of OpenMPI, or srun --mpi=pmix
+    mpich,     ///< mpiexec of MPICH and its like, or srun --mpi=pmi2
+    no_pmi,    ///< srun has started several processes that cannot find one another
+  };
+  By by = By::nobody;
+  int rank = 0;
+  std::optional<int> ranks;  ///< empty where only MPI knows
+
+  bool maybe_several() const { return by != By::nobody && ranks.value_or(2) > 1; }
+};
+
+/// Looks variables up in the environment by `get`, which returns null for those that are not set.
+Launch launch_of(const std::function<const char*(const char*)>& get);
+/// Of this process.
+const Launch& this_launch();
+
+}  // namespace spdnn

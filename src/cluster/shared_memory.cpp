@@ -1,0 +1,55 @@
+#include "cluster/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "core/descriptor.hpp"
+#include "spdnn/array.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Group = Communicator::Group;
+
+/// Null where the system refuses.
+std::shared_ptr<std::byte> mapped(int file, std::size_t bytes) {
+  void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (start == MAP_FAILED) return nullptr;
+  ::madvise(start, bytes, MADV_HUGEPAGE);
+  return {static_cast<std::byte*>(start), [bytes](std::byte* memory) { ::munmap(memory, bytes); }};
+}
+
+/// A file in memory; none where the system refuses.
+Descriptor new_file(std::size_t bytes) {
+  Descriptor file(::memfd_create("spdnn", MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return {};
+  return file;
+}
+
+/// The leader's file, which the others of the node open by the leader's process and descriptor.
+Descriptor leaders_file(Communicator& ranks, std::size_t bytes) {
+  Descriptor own = ranks.leads_node() ? new_file(bytes) : Descriptor();
+  std::array<long, 2> of_leader{static_cast<long>(::getpid()), own ? own.get() : -1};
+  ranks.broadcast(std::as_writable_bytes(std::span(of_leader)), Group::node);
+  if (ranks.leads_node() || of_leader[1] < 0) return own;
+  return Descriptor(::open(fmt::format("/proc/{}/fd/{}", of_leader[0], of_leader[1]).c_str(), O_RDWR | O_CLOEXEC));
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(Communicator& ranks, std::size_t bytes) : bytes_(bytes) {
+  if (ranks.place().node_ranks > 1 && bytes > 0) {
+    const Descriptor file = leaders_file(ranks, bytes);
+    if (file) memory_ = mapped(file.get(), bytes);
+    shared_ = ranks.all(memory_ != nullptr, Group::node);
+  }
+  if (!shared_) memory_ = allocate_bytes(bytes);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "cluster/communicator.hpp"
+
+namespace spdnn {
+
+/// Memory that the ranks of a node have together: the leader makes it and writes it before the others read it. It has
+/// no name in any file system, so that nothing is left of it however the ranks end.
+class SharedMemory {
+ public:
+  /// Collective over the node. Where a rank cannot reach the leader's memory, as when each rank has a container of its
+  /// own, all have memory of their own instead, and is_shared() is false.
+  SharedMemory(Communicator& ranks, std::size_t bytes);
+
+  std::byte* data() const { return memory_.get(); }
+  std::size_t size() const { return bytes_; }
+  bool is_shared() const { return shared_; }
+  /// Keeps the memory for as long as it is held.
+  std::shared_ptr<const std::byte> hold() const { return memory_; }
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  std::size_t bytes_;
+  bool shared_ = false;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,97 @@
+#include "cluster/shared_plan.hpp"
+
+#include <cstring>
+
+#include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/shared_memory.hpp"
+#include "core/parallel.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Group = Communicator::Group;
+
+void copy_in_parallel(std::byte* to, std::span<const std::byte> from) {
+  constexpr std::size_t kPiece = std::size_t{4} << 20U;
+  parallel_ranges(from.size(), from.size() / kPiece + 1, [&](std::size_t, std::size_t begin, std::size_t end) {
+    std::memcpy(to + begin, from.data() + begin, end - begin);
+  });
+}
+
+/// An archive (parcel.hpp) that visits the arrays in the order in which a Packer does, copies each to its place and
+/// puts the copy in place of the array.
+class Mover {
+ public:
+  explicit Mover(const SharedMemory& memory) : memory_(memory) {}
+
+  template <class... T>
+  void operator()(T&... values) {
+    (move(values), ...);
+  }
+
+ private:
+  template <class T>
+  void move(T& value) {
+    if constexpr (!std::is_arithmetic_v<T> && !std::is_enum_v<T>) fields(*this, value);
+  }
+  void move(std::string& /*text*/) {}
+  template <class T>
+  void move(std::vector<T>& values) {
+    for (T& value : values) move(value);
+  }
+  template <class T>
+  void move(std::optional<T>& value) {
+    if (value) move(*value);
+  }
+  template <class T>
+  void move(std::shared_ptr<const T>& value) {
+    if (!value) return;
+    const auto copy = std::make_shared<T>(*value);
+    move(*copy);
+    value = copy;
+  }
+  template <class T>
+  void move(Array<T>& array) {
+    const auto [known, added] = places_.try_emplace({array.data(), array.size()}, next_);
+    if (added) {
+      copy_in_parallel(memory_.data() + next_, std::as_bytes(array.span()));
+      next_ += aligned_in_parcel(array.bytes());
+    }
+    array = Array<T>({memory_.hold(), reinterpret_cast<const T*>(memory_.data() + known->second)}, array.size());
+  }
+
+  const SharedMemory& memory_;
+  std::size_t next_ = 0;
+  std::map<std::pair<const void*, std::size_t>, std::size_t> places_;
+};
+
+}  // namespace
+
+Plan share_plan(Communicator& ranks, Plan plan) {
+  if (ranks.is_alone()) return plan;
+  std::vector<std::byte> description;
+  std::size_t bytes = 0;
+  if (ranks.is_root()) {
+    Parcel parcel = pack(plan);
+    description = std::move(parcel.description);
+    bytes = parcel.array_bytes;
+  }
+  broadcast_bytes(ranks, description);
+  bytes = broadcast(ranks, bytes);
+  const SharedMemory memory(ranks, bytes);
+  if (ranks.is_root()) {
+    Mover mover(memory);
+    mover(plan);
+  }
+  if (ranks.leads_node()) ranks.broadcast({memory.data(), bytes}, Group::leaders);
+  if (memory.is_shared())
+    ranks.all(true, Group::node);  // the leader has written
+  else
+    ranks.broadcast({memory.data(), bytes}, Group::node);
+  if (ranks.is_root()) return plan;
+  return unpack<Plan>(description, memory.hold());
+}
+
+}  // namespace spdnn

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace spdnn {
+
+/// The name of this machine; empty where the system has none.
+std::string host_name();
+
+}  // namespace spdnn

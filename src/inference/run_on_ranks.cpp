@@ -1,0 +1,136 @@
+#include "inference/run_on_ranks.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/partition.hpp"
+#include "core/host_name.hpp"
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
+#include "inference/outcomes.hpp"
+
+namespace spdnn {
+
+void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
+  archive(order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
+}
+
+void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
+  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
+}
+
+namespace {
+
+/// What a rank tells the root of its run.
+struct RankReport {
+  RankTimes times;
+  std::vector<double> infer_seconds;
+  double load_seconds = 0;
+  double gather_seconds = 0;
+  Index batch = 0;
+  Outcome outcome;
+};
+
+void fields(auto& archive, MaybeConst<RankReport> auto& report) {
+  archive(report.times, report.infer_seconds, report.load_seconds, report.gather_seconds, report.batch, report.outcome);
+}
+
+RankReport report_of(const RunResult& result, Index images) {
+  return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
+          result.infer_seconds,
+          result.load_seconds,
+          result.gather_seconds,
+          result.batch,
+          result.outcome};
+}
+
+/// Puts the other ranks' results after the root's.
+void add(RunResult& all, const RankReport& one, Index first) {
+  for (std::size_t trial = 0; trial < all.infer_seconds.size(); ++trial)
+    all.infer_seconds[trial] = std::max(all.infer_seconds[trial], one.infer_seconds[trial]);
+  all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
+  all.load_seconds = std::max(all.load_seconds, one.load_seconds);
+  all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
+  all.batch = std::max(all.batch, one.batch);
+  append_outcome(all.outcome, one.outcome, first);
+}
+
+/// Ranks that run on the device of this one, which shares its memory with them.
+int sharers_of(Communicator& ranks, Device device, int ordinal) {
+  if (device == Device::cpu) return ranks.place().node_ranks;
+  const std::string mine = host_name() + " " + device_names(device, ordinal).id;
+  const std::vector<std::string> all = broadcast(ranks, gather(ranks, mine));
+  return static_cast<int>(std::count(all.begin(), all.end(), mine));
+}
+
+/// Where threads are not given, the ranks of a node share its processors, unless the launcher has bound each to its
+/// own.
+int threads_of(const RankPlace& place, int asked) {
+  return asked != 0 ? asked : std::max(1, host_threads() / place.node_ranks);
+}
+
+}  // namespace
+
+RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
+
+RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images) {
+  const RunPlan chosen = plan_for(plan, images, precision);
+  return {std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
+}
+
+ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
+  if (ranks.is_alone()) return images;
+  if (!ranks.is_root()) return receive<ImageSet>(ranks, 0);
+  const auto part = [&](int rank) {
+    const ImageRange range = images_of_rank(images.images(), rank, ranks.place().ranks);
+    return images.slice(range.first, range.count);
+  };
+  for (int rank = 1; rank < ranks.place().ranks; ++rank) send(ranks, part(rank), rank);
+  return part(0);
+}
+
+RankSpreads spreads_of(const std::vector<RankTimes>& times) {
+  const auto over_ranks = [&](auto member) {
+    std::vector<double> values;
+    for (const RankTimes& rank : times) values.push_back(static_cast<double>(rank.*member));
+    return spread(std::move(values));
+  };
+  std::set<std::string> hosts;
+  for (const RankTimes& rank : times) hosts.insert(rank.host);
+  return {static_cast<int>(times.size()), static_cast<int>(hosts.size()), over_ranks(&RankTimes::images),
+          over_ranks(&RankTimes::upload_seconds), over_ranks(&RankTimes::infer_seconds)};
+}
+
+RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,
+                          const RunOptions& options) {
+  const Variant& variant = find_variant(order.variant);
+  const Plan& form = order.in_order ? *plan.fallback->in_order : plan;
+  RunOptions own = options;
+  own.engine.precision = order.precision;
+  const RunPlan chosen{&form, order.may_overflow, order.why_in_order};
+  if (ranks.is_alone()) return {run(variant, chosen, mine, own), {}};
+
+  own.engine.sharers = sharers_of(ranks, variant.device, own.engine.device);
+  own.engine.threads = threads_of(ranks.place(), own.engine.threads);
+  ranks.barrier();
+  RankedResult all{run(variant, chosen, mine, own), {}};
+  ranks.barrier();
+  const Stopwatch watch;
+  const std::vector<RankReport> reports = gather(ranks, report_of(all.result, mine.images()));
+  Index first = 0;
+  for (const RankReport& report : reports) {
+    if (!all.ranks.empty()) add(all.result, report, first);
+    all.ranks.push_back(report.times);
+    first += report.times.images;
+  }
+  all.result.gather_seconds += watch.seconds();
+  return all;
+}
+
+int device_of_rank(const RankPlace& place) { return place.node_rank % std::max(1, device_count(Device::cuda)); }
+
+}  // namespace spdnn

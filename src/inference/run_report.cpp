@@ -1,0 +1,69 @@
+#include "inference/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "inference/machine.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::string bias_text(const Plan& plan) {
+  if (plan.layers.empty()) return "0";
+  double low = plan.layers[0].bias.min();
+  double high = plan.layers[0].bias.max();
+  for (const Layer& layer : plan.layers) {
+    low = std::min(low, layer.bias.min());
+    high = std::max(high, layer.bias.max());
+  }
+  return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
+}
+
+}  // namespace
+
+std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, Index images) {
+  const bool all = !plan.passes.dead && !plan.passes.saturated && !plan.passes.identical;
+  double sum = 0;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const std::int64_t active = k == 0 || all ? std::int64_t{images} : outcome.active[k - 1];
+    if (active < 0) return std::nullopt;
+    sum += static_cast<double>(active) * static_cast<double>(plan.layers[k].weights.entries());
+  }
+  return sum;
+}
+
+void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const InferenceSpec& spec,
+              Report& report) {
+  report.neurons = plan.provenance.given_neurons;
+  report.bias = bias_text(plan);
+  report.cap = plan.cap;
+  report.images = images.images();
+  report.edges = plan.provenance.given_edges;
+  report.variant = choice.variant->name;
+  report.why = choice.why;
+  report.device = choice.variant->device;
+  report.machine = this_machine(report.device);
+  report.notes = plan.provenance.notes;
+  report.precision = choice.precision;
+  report.trials = spec.trials;
+}
+
+void take_over(RankedResult all, Report& report) {
+  RunResult& result = all.result;
+  if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
+  report.stored_edges = result.plan->edges();
+  report.passes = result.plan->passes;
+  report.threads = result.threads;
+  report.batch = result.batch;
+  report.seconds.upload = result.upload_seconds;
+  report.seconds.upload_images = result.load_seconds;
+  report.seconds.infer = spread(std::move(result.infer_seconds));
+  report.seconds.gather = result.gather_seconds;
+  report.outcome = std::move(result.outcome);
+  report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
+}
+
+}  // namespace spdnn
