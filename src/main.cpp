@@ -8,6 +8,8 @@
 #include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
+#include "cluster/join.hpp"
+#include "cluster/launch.hpp"
 #include "cluster/rank_guard.hpp"
 #include "core/build_info.hpp"
 #include "spdnn/error.hpp"
@@ -16,7 +18,7 @@ namespace spdnn::cli {
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
-      Command{"infer", "run a network on images: categories, verdict, rate", infer},
+      Command{"infer", "run a network on images: categories, verdict, rate", infer, true},
       Command{"generate", "make networks and inputs: official, synthetic", generate},
       Command{"convert", "convert networks and images between their forms", convert},
       Command{"inspect", "what a network is made of and what would be run", inspect},
@@ -33,13 +35,20 @@ void print_usage() {
   for (const Command& command : commands()) fmt::print("  {:<10} {}\n", command.name, command.summary);
 }
 
+void print_version() {
+  const std::string mpi = mpi_libraries();
+  fmt::print("{}\nMPI:    {}\n", version_text(), mpi.empty() ? "no (built without MPI)" : mpi);
+}
+
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) throw UsageError("a command is missing; see spdnn --help");
   if (arguments[0] == "--help" || arguments[0] == "help") return print_usage(), 0;
-  if (arguments[0] == "--version") return fmt::print("{}\n", version_text()), 0;
+  if (arguments[0] == "--version") return print_version(), 0;
   const auto all = commands();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Command& c) { return arguments[0] == c.name; });
   if (found == all.end()) throw UsageError(fmt::format("'{}' is no command; see spdnn --help", arguments[0]));
+  if (!found->on_ranks && this_launch().maybe_several())
+    throw UsageError(fmt::format("'{}' is for one process, but a launcher started several", arguments[0]));
   return found->run({arguments.begin() + 1, arguments.end()});
 }
 

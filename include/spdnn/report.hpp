@@ -30,6 +30,7 @@ struct StartSeconds {
 /// far as the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
 struct PhaseSeconds {
   double load = 0;           ///< the program and its shared libraries into memory: processor time before main
+  double join = 0;           ///< finding the other ranks: MPI's start-up
   double read = 0;           ///< network and images into memory, or generated
   double plan = 0;           ///< the passes, or loading a stored plan
   StartSeconds start;        ///< CUDA's; nothing on the CPU

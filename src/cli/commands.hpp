@@ -13,6 +13,7 @@ struct Command {
   const char* name;
   const char* summary;
   int (*run)(const Arguments& arguments);
+  bool on_ranks = false;  ///< may be started as several ranks of a job
 };
 
 int infer(const Arguments& arguments);

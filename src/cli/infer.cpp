@@ -87,7 +87,9 @@ int infer(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   const InferenceSpec spec = inference_spec(values);
+  const Stopwatch joining;
   const std::unique_ptr<Communicator> ranks = join();
+  const double join_seconds = ranks->is_alone() ? 0 : joining.seconds();
   std::optional<ResultFiles> files;
   if (ranks->is_root()) files.emplace(values);
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
@@ -105,6 +107,7 @@ int infer(const Arguments& arguments) {
   const std::exception_ptr error = verify(*inference);
   Report report = inference->report();
   report.seconds.load = load_seconds;
+  report.seconds.join = join_seconds;
   report.seconds.write = write_seconds;
   report.seconds.total = total_seconds;
   if (files) files->finish(report);

@@ -79,6 +79,10 @@ std::vector<std::filesystem::path> folders() {
   return {program, program.parent_path() / "lib" / "spdnn"};
 }
 
+std::filesystem::path plugin(const std::filesystem::path& folder, const char* name) {
+  return folder / fmt::format("spdnn-{}.so", name);
+}
+
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   // MPI libraries load parts of their own, which look for the library's names among the global ones.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -96,7 +100,7 @@ const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
   std::string why_not;
   for (const auto& folder : folders())
     for (const char* const name : {own, "mpi"}) {
-      const std::filesystem::path path = folder / fmt::format("spdnn-{}.so", name);
+      const std::filesystem::path path = plugin(folder, name);
       if (!std::filesystem::exists(path)) continue;
       if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
     }
@@ -126,6 +130,14 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_pmi(*launch.ranks);
   name_rank(place.rank, place.ranks);
   return communicator;
+}
+
+std::string mpi_libraries() {
+  std::string found;
+  for (const auto& folder : folders())
+    for (const char* const name : {"mpi", "mpich", "openmpi"})
+      if (std::filesystem::exists(plugin(folder, name))) found += (found.empty() ? "" : " ") + std::string(name);
+  return found;
 }
 
 void end_job(int code) noexcept {

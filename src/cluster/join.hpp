@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cluster/communicator.hpp"
 #include "cluster/launch.hpp"
@@ -12,6 +13,10 @@ namespace spdnn {
 /// DeviceError where several processes were started that cannot find one another. The destructor ends MPI; it does so
 /// only where nothing has failed, as a rank that ends without it ends the job.
 std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
+
+/// The MPI libraries that this program can use, by the names of its shared objects for them: `mpich openmpi`; empty
+/// where there is none.
+std::string mpi_libraries();
 
 /// Ends all ranks with this exit code, as far as the MPI library can; returns where it cannot, or where this process
 /// has not joined any. The caller then ends itself, which ends the job. To be called once, after the message is

@@ -13,7 +13,7 @@ const BuildInfo& build_info() {
 
 std::string version_text() {
   const BuildInfo& info = build_info();
-  return fmt::format("spdnn {} (commit {}{})\nOpenMP: yes\nCUDA:   {}\nMPI:    no", info.version, info.commit,
+  return fmt::format("spdnn {} (commit {}{})\nOpenMP: yes\nCUDA:   {}", info.version, info.commit,
                      info.dirty ? ", modified" : "",
                      info.cuda ? "yes, sm_" + info.cuda_architectures : std::string("no (built without CUDA)"));
 }

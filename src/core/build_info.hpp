@@ -14,7 +14,7 @@ struct BuildInfo {
 };
 
 const BuildInfo& build_info();
-/// The lines of `spdnn --version`.
+/// The lines of `spdnn --version` on what is within this binary.
 std::string version_text();
 
 }  // namespace spdnn

@@ -64,11 +64,64 @@ class Inference::Steps {
     if (!ranks_.is_root()) spec_.progress = {};
   }
 
+  void load() {
+    require(stage_ == Stage::begun, "load() is called once");
+    if (ranks_.is_root()) read();
+    stage_ = Stage::loaded;
+  }
+
+  void load(Network network, ImageSet images) {
+    require(stage_ == Stage::begun, "load() is called once");
+    truth_ = read_truth(spec_.truth);
+    const Stopwatch watch;
+    network.validate();
+    if (images.neurons() != network.inputs())
+      throw std::invalid_argument(
+          fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), network.inputs()));
+    official_network_ = is_official(network);
+    network_ = std::move(network);
+    images_ = std::move(images);
+    report_.seconds.read = watch.seconds();
+    stage_ = Stage::loaded;
+  }
+
+  void plan() {
+    if (stage_ >= Stage::planned) return;
+    require(stage_ == Stage::loaded, "plan() comes after load()");
+    if (ranks_.is_root() && !plan_was_stored_) make();
+    stage_ = Stage::planned;
+  }
+
+  void run() {
+    require(stage_ >= Stage::planned, "run() comes after plan()");
+    start_.wait();
+    report_.seconds.start = start_.seconds();
+    if (ranks_.is_root()) prepare();
+    const Stopwatch watch;
+    order_ = share_order(ranks_, order_);
+    plan_ = share_plan(ranks_, std::move(plan_));
+    mine_ = scatter_images(ranks_, images_);
+    report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
+    RankedResult result = run_on_ranks(ranks_, order_, plan_, mine_, options(order_.precision));
+    if (ranks_.is_root()) conclude(std::move(result));
+    stage_ = Stage::run;
+  }
+
+  void verify() {
+    require(stage_ == Stage::run, "verify() comes after run()");
+    if (ranks_.is_root()) judge_by_truth();
+    if (spec_.compare) compare_with_dead();
+    if (order_.precision == Precision::fp16) compare_with_fp32();
+  }
+
+  const Report& report() const { return report_; }
+
+ private:
+  enum class Stage { begun, loaded, planned, run };
+
   /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
-  void load() {
-    advance(Stage::begun, Stage::loaded, "load() is called once");
-    if (!ranks_.is_root()) return;
+  void read() {
     truth_ = read_truth(spec_.truth);
     Stopwatch watch;
     if (auto stored = stored_plan(spec_.network, spec_.passes)) {
@@ -90,61 +143,13 @@ class Inference::Steps {
     report_.seconds.read = watch.lap();
   }
 
-  void load(Network network, ImageSet images) {
-    advance(Stage::begun, Stage::loaded, "load() is called once");
-    truth_ = read_truth(spec_.truth);
-    const Stopwatch watch;
-    network.validate();
-    if (images.neurons() != network.inputs())
-      throw std::invalid_argument(
-          fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), network.inputs()));
-    official_network_ = is_official(network);
-    network_ = std::move(network);
-    images_ = std::move(images);
-    report_.seconds.read = watch.seconds();
-  }
-
-  void plan() {
-    if (stage_ == Stage::planned) return;
-    advance(Stage::loaded, Stage::planned, "plan() comes after load()");
-    if (!ranks_.is_root() || plan_was_stored_) return;
+  void make() {
     const Stopwatch watch;
     const planning::TwinFinder find_twins = finder_for(spec_.plan_device, *network_, spec_.passes, start_);
     planned_on_cuda_ = spec_.passes.twins && find_twins != nullptr;
     plan_ = make_plan(*network_, spec_.passes, find_twins);
     if (!needs_network()) network_.reset();
     report_.seconds.plan = watch.seconds() - start_.seconds().waited;
-  }
-
-  void run() {
-    advance(Stage::planned, Stage::run, "run() comes after plan()");
-    start_.wait();
-    report_.seconds.start = start_.seconds();
-    if (ranks_.is_root()) prepare();
-    const Stopwatch watch;
-    order_ = share_order(ranks_, order_);
-    plan_ = share_plan(ranks_, std::move(plan_));
-    mine_ = scatter_images(ranks_, images_);
-    report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
-    RankedResult result = run_on_ranks(ranks_, order_, plan_, mine_, options(order_.precision));
-    if (ranks_.is_root()) conclude(std::move(result));
-  }
-
-  void verify() {
-    require(stage_ == Stage::run, "verify() comes after run()");
-    if (ranks_.is_root()) judge_by_truth();
-    if (spec_.compare) compare_with_dead();
-    if (order_.precision == Precision::fp16) compare_with_fp32();
-  }
-
-  const Report& report() const { return report_; }
-
- private:
-  enum class Stage { begun, loaded, planned, run };
-
-  void advance(Stage before, Stage after, const char* rule) {
-    require(stage_ == before, rule);
-    stage_ = after;
   }
 
   bool needs_network() const { return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything; }

@@ -103,6 +103,7 @@ nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
 
 nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
   return {{"load", s.load},
+          {"join", s.join},
           {"read", s.read},
           {"plan", s.plan},
           {"start", {{"took", s.start.took}, {"waited", s.start.waited}}},
@@ -122,6 +123,7 @@ void add_phases(const Report& r, std::string& text) {
     text += fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
   };
   phase("load", s.load);
+  if (r.ranks) phase("join", s.join, "  MPI's start-up");
   phase("read", s.read);
   phase("plan", s.plan);
   if (s.start.took > 0)
@@ -149,7 +151,8 @@ Spread spread(std::vector<double> samples) {
 }
 
 double PhaseSeconds::other() const {
-  return std::max(0.0, total - (load + read + plan + start.waited + share + upload + infer.sum + gather + write));
+  return std::max(0.0,
+                  total - (load + join + read + plan + start.waited + share + upload + infer.sum + gather + write));
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
