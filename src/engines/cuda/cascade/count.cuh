@@ -5,7 +5,7 @@
 // Mapping. A block stages the bits of a tile of images in shared memory, counts its classes of inputs (CountedLayer),
 // one byte per class, and adds up each neuron's classes. Where classes fill words, a thread counts the 32 classes of a
 // slice at once, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so
-// that some read while others count.
+// that some read while others count. All threads together also clear the state of the run.
 // Bound: device memory by its traffic, one read of the bits and one write of the counts; in fact instructions.
 // results/h200/roofline.md has measurements.
 
@@ -18,7 +18,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// Copies the bits of a tile's images to shared memory, zeros after them.
+/// Copies the bits of a tile's images to shared memory, each image's with a pair of words of zeros after them.
 __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint32_t* bits) {
   auto* to = reinterpret_cast<std::uint64_t*>(bits);
   const Index pitch = c.image_pairs + 1;

@@ -1,5 +1,5 @@
-// The engine `cascade`; README.md says what its files hold. A run that stops before the last layer begins from the
-// inputs again: only activations() asks for one.
+// The engine `cascade`; README.md says what its files hold. advance() runs the whole plan once the last layer is asked
+// for, and nothing before that. activations() always runs the layers again, from the inputs.
 
 #include <algorithm>
 #include <optional>
@@ -30,7 +30,7 @@ using cascade::LaunchArgs;
 using cascade::SharedLayout;
 using cascade::Survivors;
 
-/// Room for all images of a batch.
+/// Survivors on the device, with room for all images of a batch.
 struct SurvivorBuffers {
   DeviceBuffer<float> rows;
   DeviceBuffer<Index> images;
@@ -41,7 +41,7 @@ struct SurvivorBuffers {
     rows.reserve(std::size_t{count} * row_stride, stream);
     images.reserve(count, stream);
   }
-  /// Without a count.
+  /// launches_of() adds the count.
   Survivors view() const { return {.rows = rows.data(), .stride = stride, .images = images.data(), .count = nullptr}; }
 };
 
@@ -53,7 +53,7 @@ std::string reason_against_device(const Plan& plan, const cudaDeviceProp& device
          " neurons does not fit this device's shared memory; spmm_rows takes any";
 }
 
-/// For all engines of the process; the carve-out is a hint.
+/// Allows a kernel its shared memory, for all engines of the process; the carve-out is a hint.
 template <class Kernel>
 void allow_shared_memory(Kernel kernel, std::size_t bytes, const cudaDeviceProp& device) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -101,7 +101,7 @@ class CascadeEngine final : public InspectableEngine {
     record();
   }
 
-  /// A run begins with clearing what it counts in.
+  /// count_kernel clears the state at the beginning of each run.
   void reset() override {}
 
   Index advance(Index, Index until) override {
@@ -145,7 +145,7 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t count_stride() const { return std::size_t{32} * program_->counting.neuron_slices; }
   std::vector<Index> categories() const { return images_of(layout_.categories(host_state_.data()), images_.images()); }
 
-  /// Counts layer 0's terms, and clears the state.
+  /// Counts layer 0's terms that are 1, and clears the state.
   void count() {
     CountingArgs counting = program_->counting;
     counting.image_words = images_.words();
@@ -173,7 +173,7 @@ class CascadeEngine final : public InspectableEngine {
     check(cudaLaunchKernelEx(&config, cascade::cascade_kernel, program_->view, args));
   }
 
-  /// Enqueues layers 0 .. until-1; `left` receives the images that are active then.
+  /// Enqueues layers 0 .. until-1; `left` receives the images that are active after them.
   void enqueue(Index until, const Survivors& left) {
     if (images_.images() == 0) return;
     Counters& counters = layout_.counters(state_.data());

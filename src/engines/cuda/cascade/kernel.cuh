@@ -1,18 +1,19 @@
 #pragma once
 
-// cascade_kernel: a block takes a *wave* of images, as many as its shared memory holds, and keeps those that stay
-// active there from layer to layer, moving them together whenever that saves columns. It is made for plans that twins
-// have narrowed and images that mostly retire within a few layers.
+// cascade_kernel: a block takes a *wave* of images, its share of them or as many as its shared memory holds, and keeps
+// those that stay active there from layer to layer, moving them together whenever that saves columns. It is made for
+// plans that twins have narrowed and images that mostly retire within a few layers.
 //
-// Work. Two launches. The first runs all images through the first layers, wave after wave: layers 0 and 1 from counts
-// (tables.cuh), then sums (layer.cuh); its survivors go to device memory. The second deals them out evenly, drops
-// duplicates (survivors.cuh) and runs the rest to the end. Blocks never wait for one another; the last to finish writes
+// Work. Two launches, or one where no layer is left for the second. The first runs all images through the first layers,
+// wave after wave: layer 0 from counts, layer 1 as well if the plan has a table for it (tables.cuh), the others by sums
+// (layer.cuh); its survivors go to device memory. The second deals these out evenly, drops the duplicates found
+// (survivors.cuh) and runs the rest to the last layer. Blocks never wait for one another; the last one to finish writes
 // the results into the host's memory.
 //
 // Mapping. One block per multiprocessor; a region of shared memory has a row for each neuron and one column per image
 // (wave.cuh). Once one region of at most 32 columns is left, each warp follows the images by itself (narrow.cuh).
 //
-// Bound. Where the sums of a layer are a, b, a, b, ..., fp32 FMA; after these layers shared memory; for the last images
+// Bound. Where the sums of a layer are a, b, a, b, ..., fp32 FMA; in other layers shared memory; for the last images
 // the latency of a layer. results/h200/roofline.md has measurements.
 
 #include "engines/cuda/cascade/narrow.cuh"
@@ -78,7 +79,7 @@ __device__ inline void await_previous_kernel() {
 #endif
 }
 
-/// The last block of a run retires the duplicates and writes the results to the host.
+/// The last block of a run to finish retires the duplicates and writes the results to the host.
 __device__ inline void finish_run(BlockContext& block) {
   const LaunchArgs& args = block.args;
   const Results& results = args.results;

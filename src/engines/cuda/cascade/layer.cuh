@@ -2,9 +2,9 @@
 
 // One layer on a wave of images in shared memory.
 //
-// Mapping. A thread computes a neuron for up to four neighbouring columns of a region; threads of a warp share the
-// neuron's terms, which come from L2. A layer goes region by region, each into the free one, which leaves its own free
-// for the next.
+// Mapping. A thread computes a neuron for up to four neighbouring columns of a region. With 128 columns the threads of
+// a warp share one neuron's terms; with fewer, a warp works on several neurons. Terms come from L2. A layer goes region
+// by region, each into the free one, which leaves its own free for the next.
 // Cost per term and image: a shared memory read of 4 bytes and an FMA; where the sums of a layer are a, b, a, b, ...,
 // two reads for the whole sum.
 
@@ -41,7 +41,7 @@ struct alignas(V * sizeof(float)) Columns {
   }
 };
 
-/// Highest and lowest Z + bias of this thread's columns over its neurons.
+/// Highest and lowest sum, bias included, of this thread's columns over its neurons.
 template <Index V>
 struct Range {
   float high[V];
@@ -176,7 +176,7 @@ __device__ void finish(const BlockContext& block, const CascadeLayer& layer, Ind
 }
 
 /// Sums of a, b, a, b, ...: both are read once. A thread works on several neurons at a time, as each sum is a chain of
-/// additions, and reads the next neurons' inputs' numbers ahead.
+/// additions, and reads ahead which inputs the next neurons' a and b are.
 template <Index V>
 __device__ void run_pairs(const BlockContext& block, const CascadeLayer& layer, const float* from, float* to,
                           Index shift, Range<V>& range) {

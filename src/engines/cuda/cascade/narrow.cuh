@@ -1,14 +1,16 @@
 #pragma once
 
-// The last images of a wave: one region of at most 32 columns. What bounds them is the latency of a layer, so a layer
-// takes one barrier, and its terms are brought to L1 while the layer before runs.
+// The last images of a wave: one region of at most 32 columns. What bounds them is the latency of a layer. A layer
+// therefore takes one barrier, and another only where columns are moved, and its terms are brought to L1 while the
+// layer before runs, if they take at most 32 KiB.
 
 #include "engines/cuda/cascade/retire.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// Prefetches the terms of the layer after `number` into L1, and the description of the layer after that. The last
-/// warp, the first that has nothing else to do, copies four bytes of each sector to memory that nobody reads.
+/// Prefetches into L1 the terms of the layer after `number`, unless they take more than kMostPrefetched sectors, and
+/// the description of the layer after that. The last warp does so, as it is the first to have no neurons where layers
+/// are narrow: it copies four bytes of each sector to memory that nobody reads.
 __device__ inline void prefetch_next_layer(BlockContext& block, Index number) {
   constexpr Index kSector = 32;  // bytes that L1 reads at once
   if (threadIdx.x < kThreads - 32) return;
@@ -17,7 +19,7 @@ __device__ inline void prefetch_next_layer(BlockContext& block, Index number) {
   const Index bytes = layer.pairs > 0 ? layer.outputs * 4 : (layer.degree + 7) / 8 * layer.outputs * 16;
   const Index lane = threadIdx.x % 32;
   std::uint32_t* const to = block.shared.prefetched;
-  async_copy_wait();  // for those of the layer before
+  async_copy_wait();  // for the copies of the call before
   if (bytes <= kSector * kMostPrefetched)
     for (Index i = lane; i * kSector < bytes; i += 32) async_copy<4>(to + i, terms + i * kSector);
   const auto* after = reinterpret_cast<const uint4*>(block.program.layers + min(number + 2, block.program.depth - 1));
@@ -38,8 +40,8 @@ __device__ inline Index place_of_bit(std::uint32_t bits, Index n) {
 }
 
 /// Follows the images of a wave with one region and at most 32 columns: every warp does so by itself, one lane per
-/// column, which takes one barrier per layer. Marks go to three places in turn: one is written, one read, one cleared.
-/// The last warp, the first that has nothing else to do, records what becomes of the images.
+/// column, so that the only barriers are that of run_layer() and that of compact(). Marks go to three places in turn:
+/// one is written, one read, one cleared. The last warp records what becomes of the images.
 struct NarrowWave {
   bool on = false;
   Index image = kNoImage;    ///< of this thread's lane

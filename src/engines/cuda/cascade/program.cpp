@@ -35,7 +35,7 @@ SlicedLists slice_up(const std::vector<std::vector<Index>>& lists, Index padding
   return sliced;
 }
 
-/// CountedLayer::words of the lists.
+/// CountedLayer::words for these lists of the classes' inputs.
 std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
   Index longest = 0;
   for (Index slice = 0; slice < inputs.slices(); ++slice)
@@ -51,7 +51,8 @@ std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
   return words;
 }
 
-/// CountedLayer::runs of the lists, padded with `padding`; from `zeros` on nothing is counted.
+/// CountedLayer::runs for these lists of the neurons' classes, padded with `padding`. Zeros stand where a count of
+/// class `zeros` would.
 std::vector<Index> runs_of(const SlicedLists& classes, Index padding, Index zeros) {
   const Index quads = classes.slices() * kSlice / 4;
   Index longest = 0;
@@ -71,8 +72,8 @@ std::vector<Index> runs_of(const SlicedLists& classes, Index padding, Index zero
   return runs;
 }
 
-/// Groups inputs by their columns; inputs that nothing reads are in no class. A class has its number from its first
-/// input, so that neighbours stay neighbours.
+/// Groups inputs by the neurons that read them; inputs that nothing reads are in no class. Classes are numbered in the
+/// order of their first inputs, so that neighbours stay neighbours.
 CountedLayer count_classes(const CsrMatrix& weights) {
   const CsrMatrix columns = transpose(weights);
   std::map<std::vector<Index>, Index> number_of;
@@ -105,7 +106,8 @@ CountedLayer count_classes(const CsrMatrix& weights) {
   return layer;
 }
 
-/// Pairs of terms per row where all rows are equally long and alternate between two inputs of their own; otherwise 0.
+/// Pairs of terms per row where all rows are equally long, of four terms or more, and alternate between two inputs of
+/// their own; otherwise 0.
 Index alternating_pairs(const CsrMatrix& weights) {
   const Offset degree = weights.rows == 0 ? 0 : weights.degree(0);
   if (degree < 4) return 0;

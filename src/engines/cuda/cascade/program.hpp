@@ -24,38 +24,38 @@ struct SlicedLists {
 };
 
 /// How layer 0 is computed on images of bits. With one weight for all edges, a neuron's sum depends only on how many of
-/// its terms are 1, whatever rounding does: each of these adds the weight, the others add zero. So neurons are counted
-/// in integers, and inputs that the same neurons read equally often (a *class*) are counted once for all of them.
+/// its terms are 1, whatever rounding does: each of these adds the weight, the others add zero. So terms are counted in
+/// integers, and inputs that the same neurons read equally often (a *class*) are counted once for all of them.
 struct CountedLayer {
   SlicedLists inputs;   ///< of each class; padded with the number of inputs, where a bit of zero must stand
   SlicedLists classes;  ///< of each neuron, repeated as often as it reads them; padded with the number of classes
   Index class_count = 0;
-  /// Where the k-th inputs of each slice of classes are the 32 bits of one word of the image, and a class has at most
-  /// kMostWords inputs: that word, by k and slice, padded with the number of words of an image to a multiple of four.
-  /// Otherwise empty.
+  /// For each k and slice of classes, the word of the image whose 32 bits are the slice's k-th inputs. A slice without
+  /// k-th inputs has the number of words of an image there, where a word of zeros must stand, and k goes up to a
+  /// multiple of four. Empty if some k-th inputs are not one word, or if a class has more than kMostWords inputs.
   std::vector<Index> words;
-  /// By k and four neighbouring neurons: the k-th class of the first neuron, where those of the others are the next
-  /// ones; 32 times the slices of `inputs`, where zeros must stand, if none of the four has so many classes; otherwise
-  /// kScattered, and `classes` has them.
+  /// For each k and four neighbouring neurons, the first one's k-th class, if the k-th classes of the other three have
+  /// the next three numbers. Where none of the four has a k-th class: 32 times the slices of `inputs`, where the counts
+  /// of classes end and zeros must stand. Otherwise kScattered: the four k-th classes are those in `classes`.
   std::vector<Index> runs;
   std::vector<float> sums;  ///< the sum in fp32, by the number of terms that are 1
 
   static constexpr Index kScattered = 0xffffffff;
-  static constexpr Index kMostWords = 31;
+  static constexpr Index kMostWords = 31;  ///< the most that five bit planes count
 };
 
-/// A layer as blocks read it. Terms stand in the plan's order.
+/// A layer as blocks read it. Terms stand in the plan's order; layer 0 has none here, as it is counted.
 struct alignas(16) CascadeLayer {
   Index inputs = 0;
   Index outputs = 0;
-  float weight = 0.0F;  ///< of every edge
-  float bias = 0.0F;    ///< of every neuron, where `biases` is kUniform
-  Index pairs = 0;      ///< not 0: every sum is a, b, a, b, ... so many times, and `terms` has each neuron's a and b
-  Index degree = 0;     ///< of every neuron where `degrees` is kUniform, otherwise the highest
-  Index degrees = 0;    ///< where the layer's degrees begin, by neuron
-  Index biases = 0;     ///< where its biases begin, by neuron
+  float weight = 0.0F;       ///< of every edge
+  float bias = 0.0F;         ///< of every neuron, where `biases` is kUniform
+  Index pairs = 0;           ///< how often every sum repeats its a, b, which `terms` has; 0: the sums do not alternate
+  Index degree = 0;          ///< if `pairs` is 0, the neurons' highest degree: that of each where `degrees` is kUniform
+  Index degrees = 0;         ///< where the neurons' degrees begin in CascadeProgram::degrees, or kUniform
+  Index biases = 0;          ///< where the neurons' biases begin in CascadeProgram::biases, or kUniform
   bool bias_always = false;  ///< the bias may be added to every sum: none is above 0, or the rule says so
-  std::uint64_t terms = 0;   ///< where its terms begin, in units of 16 bytes
+  std::uint64_t terms = 0;   ///< where its terms begin in CascadeProgram::terms, in units of 16 bytes
 
   static constexpr Index kUniform = 0xffffffff;
 };
@@ -64,8 +64,8 @@ struct alignas(16) CascadeLayer {
 struct CascadeProgram {
   CountedLayer first;
   std::vector<CascadeLayer> layers;
-  /// Where a layer alternates: 32 bits per neuron, a | b << 16. Otherwise chunks of eight terms of 16 bits, 16 bytes in
-  /// all: neuron j has its k-th chunk at terms + k * outputs + j.
+  /// Where the sums of a layer alternate, 32 bits per neuron: a | b << 16. Otherwise chunks of eight terms of 16 bits:
+  /// neuron j has its k-th chunk at CascadeLayer::terms + k * outputs + j, in units of 16 bytes.
   std::vector<std::uint32_t> terms;
   std::vector<Index> degrees;
   std::vector<float> biases;
@@ -82,10 +82,10 @@ struct CascadeProgram {
 CascadeProgram compile_cascade(const Plan& plan);
 /// Why the engine does not take a plan, besides what a device lacks; empty where it does.
 std::string reason_against_cascade(const Plan& plan);
-/// Made for layers that twins have narrowed and for images that leave: elsewhere others are faster. Without the pass
-/// `saturated` many images stay to the end, which it runs as fast as others up to some width only.
+/// The engine is preferred where twins have narrowed the layers and dead images retire: elsewhere others are faster.
+/// Without the pass `saturated` many images stay to the end, which it runs as fast as others up to some width only.
 Preference cascade_preference(const Plan& plan);
-/// The most bytes that the program takes. O(neurons).
+/// Bytes that the program takes at most, if lists of layer 0 that share a slice are about equally long. O(neurons).
 std::size_t most_cascade_bytes(const Plan& plan);
 
 }  // namespace spdnn

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which images retire after a layer: dead ones, from the layer on that keeps rows of zeros as they are; those at the
-// cap, from the layer on that keeps them there; and at the end of the plan, all.
+// Which images retire after a layer: those that are all zero and would next enter layer `dead_from` or a later one, and
+// those at the cap that would next enter layer `saturated_from` or a later one. After the last layer the others' end is
+// recorded too, but they stay active, so that activations() can have their rows.
 
 #include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
@@ -52,7 +53,7 @@ __device__ inline Index retire_image(const BlockContext& block, Index number, In
 }
 
 /// Retires a wave's images by the marks of layer `number`, clears these, and notes which images are active. One thread
-/// per column. Ends with a barrier.
+/// per column. Ends with note_active().
 __device__ inline void retire(BlockContext& block, Index number, Index outputs, Wave& wave) {
   Shared& shared = block.shared;
   const Index slot = threadIdx.x;

@@ -7,12 +7,14 @@ namespace spdnn::cuda::cascade {
 
 namespace {
 
-/// Floats per region, unless one column takes more: enough for barriers to cost little, and for several to fit a block.
+/// Floats of a region at most, unless one column takes more: enough for barriers to cost little, and few enough for
+/// several regions to fit a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
 static_assert(std::max(kRegionFloats, kCascadeWidth) <= 16 * kThreads, "load_counts() takes a region at once");
 
-/// Shared memory of a counting block where it can be chosen: as many blocks per multiprocessor as threads allow.
+/// Shared memory of a counting block at most, unless one image takes more: as many blocks per multiprocessor as threads
+/// allow.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 constexpr Index kMostCountingTile = 128;
 

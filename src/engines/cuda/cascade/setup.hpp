@@ -28,8 +28,8 @@ SharedLayout divide_shared_memory(Index width, std::size_t block_bytes);
 /// Images per counting block, or 0 where not even one fits into `block_bytes`.
 Index counting_tile(CountingArgs counting, std::size_t block_bytes);
 
-/// The kernels' arguments as far as the plan decides them. Pointers are to the arguments' own vectors: an engine puts
-/// those to device memory in their place. Images and what is counted are the caller's.
+/// The kernels' arguments as far as the plan decides them. Pointers are to the vectors of `program` and `first`, for
+/// which an engine puts copies in device memory. The caller fills in the images, the counts and the tile.
 ProgramView view_of(const CascadeProgram& program, const Plan& plan, const SharedLayout& layout);
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
 
@@ -46,8 +46,9 @@ struct Counters {
   Index duplicates;           ///< DuplicateSearch::duplicates
 };
 
-/// Where the parts of a run's state lie, in bytes from its beginning, on a 16-byte bound. The state is cleared when a
-/// run begins; what precedes `search` is copied to the host when it ends.
+/// Where the parts of a run's state lie, in bytes from its beginning, which is on a 16-byte bound. The state is cleared
+/// when a run begins. When it ends, what precedes `search_at` is copied to the host, of the tallies only those of
+/// counted layers.
 struct StateLayout {
   StateLayout() = default;
   StateLayout(Index images, Index depth, std::size_t search_bytes);
@@ -66,15 +67,15 @@ struct StateLayout {
 struct RunMemory {
   std::byte* state = nullptr;
   StateLayout layout;
-  uint4* results = nullptr;  ///< the host's copy of the state up to `search_at`
+  uint4* results = nullptr;  ///< the host's copy of the state, with room up to `search_at`
   const std::uint8_t* counts = nullptr;
   std::size_t count_stride = 0;
   Survivors between{};       ///< from the first launch to the second; its count is in the state
   DuplicateSearch search{};  ///< empty where the pass `identical` is off
 };
 
-/// The launches that run layers 0 .. until-1 on `images` images, the second beginning with layer `second`. Images that
-/// are still active in the end go to `left`, whose count is in the state.
+/// The launches that run layers 0 .. until-1 on `images` images: one, or two of which the second begins with layer
+/// `second`. Images that are still active after the last go to `left`, whose count is in the state.
 std::vector<LaunchArgs> launches_of(const RunMemory& memory, Index images, Index second, Index until, Survivors left);
 
 }  // namespace spdnn::cuda::cascade

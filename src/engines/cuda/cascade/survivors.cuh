@@ -1,7 +1,8 @@
 #pragma once
 
-// How images go from the first launch to the second, through device memory. The pass `identical` looks for duplicates
-// on this way: save_survivors() offers each row, load_survivors() drops those that equal another.
+// How active images leave a launch for device memory (the last launch only for activations()), and how the second
+// launch takes those of the first. The pass `identical` looks for duplicates on this way: save_survivors() offers each
+// row, and load_survivors() compares it with one candidate at most and drops it if they are equal.
 
 #include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
@@ -12,7 +13,7 @@ namespace spdnn::cuda::cascade {
 inline constexpr Index kSide = 0;
 inline constexpr Index kEpoch = 1;
 
-/// Whether this thread's image, of row `row` if it `exists`, equals another; lists it if so. By whole warps whose
+/// Whether this thread's image, of row `row` if it `exists`, equals its candidate; lists it if so. By whole warps whose
 /// threads' rows follow one another.
 __device__ inline bool is_duplicate(const BlockContext& block, Index width, Index row, bool exists, std::uint32_t hash,
                                     Index image) {
@@ -32,8 +33,8 @@ __device__ inline bool is_duplicate(const BlockContext& block, Index width, Inde
   return (duplicates >> lane & 1U) != 0;
 }
 
-/// Loads the survivors first .. first+count-1 of the launch before; duplicates of others are not active. A thread takes
-/// four neurons of an image at a time. Ends with a barrier.
+/// Loads the survivors first .. first+count-1 of the launch before; those found to be duplicates are not active. A
+/// thread takes four neurons of an image at a time. Ends with note_active().
 __device__ inline void load_survivors(BlockContext& block, Index width, Index first, Index count, Wave& wave) {
   const Survivors& in = block.args.in;
   const bool exists = threadIdx.x < count;
@@ -63,8 +64,8 @@ __device__ inline void load_survivors(BlockContext& block, Index width, Index fi
   wave.active = note_active(wave, block.shared);
 }
 
-/// Writes a wave's active images for the next launch. Four threads per image, so that a warp's reads are of several
-/// banks. Begins with a barrier: other threads may still read what note_active() wrote after the last layer.
+/// Writes a wave's active images to `out`. Four threads per image, so that a warp's reads are of several banks. Begins
+/// with a barrier: other threads may still read what note_active() wrote after the last layer.
 __device__ inline void save_survivors(BlockContext& block, Index width, const Wave& wave) {
   constexpr Index kTogether = 4;
   const Survivors& out = block.args.out;

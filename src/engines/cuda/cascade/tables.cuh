@@ -1,11 +1,12 @@
 #pragma once
 
-// Layers 0 and 1, from the counts that count_kernel wrote. After layer 0 an activation is a function of one integer
-// count. Where the sums of layer 1 are a, b, a, b, ..., they depend on two counts: a table has what the layer makes of
-// each pair of counts, added term by term in the layer's own order.
+// Layer 0 from the counts that count_kernel wrote, and layer 1 as well where the plan has a table for it. After layer 0
+// an activation is a function of one integer count, so sums a, b, a, b, ... of layer 1 depend on two counts: the table
+// has what the layer makes of each pair of counts, added term by term in the layer's own order. The activations after
+// layer 0 are then never stored.
 //
 // A wave's counts lie in shared memory as its activations do later, one row for each neuron, but as bytes: the counts
-// of four of its regions take one region of memory.
+// of four of its groups take one region.
 
 #include "engines/cuda/cascade/layer.cuh"
 
@@ -39,8 +40,8 @@ __device__ inline void tabulate_pairs(BlockContext& block, const CascadeLayer& l
 
 /// Where a wave's counts are.
 struct Counts {
-  Index first;   ///< region of memory with those of the wave's first four regions
-  Index second;  ///< with the others'
+  Index first;   ///< the region with those of the wave's first four groups
+  Index second;  ///< the region with those of the other groups, if there are any
 
   __device__ Index region(Index group) const { return group < 4 ? first : second; }
   __device__ std::uint8_t* at(const Memory& memory, Index group) const {
@@ -64,9 +65,9 @@ struct Extremes {
   __device__ Index lowest() const { return min(least & 0xffffU, least >> 16U); }
 };
 
-/// Loads the counts of images first .. first+count-1. A thread takes 16 neurons of an image, of four regions at a time,
-/// to have enough reads of device memory under way. Where layer 1 has a table, this marks the images as layer 0 leaves
-/// them: a sum of one weight rises or falls with its count, so the extreme counts tell. Ends with a barrier.
+/// Loads the counts of images first .. first+count-1. A thread takes 16 neurons of one image in each of four groups at
+/// a time, to have enough reads of device memory under way. Where layer 1 has a table, this marks the images as layer 0
+/// leaves them: a sum of one weight rises or falls with its count, so the extreme counts tell. Ends with a barrier.
 __device__ inline Counts load_counts(BlockContext& block, Index outputs, Index first, Index count, bool tabled,
                                      Wave& wave) {
   constexpr Index kAhead = 4;
@@ -111,7 +112,8 @@ __device__ inline Counts load_counts(BlockContext& block, Index outputs, Index f
   return counts;
 }
 
-/// Makes each of a wave's regions from its counts: compute(counts, region, first slot). Ends with a barrier.
+/// Makes the activations of each of a wave's groups from its counts: compute(counts, region, first slot). Ends with a
+/// barrier.
 template <class Compute>
 __device__ void from_counts(BlockContext& block, const Counts& counts, Wave& wave, Compute compute) {
   for (Index g = 0; g < wave.groups; ++g) {

@@ -17,10 +17,11 @@ inline constexpr Index kCountThreads = 256;  ///< of a block of count_kernel
 inline constexpr Index kThreads = 512;       ///< of a block of cascade_kernel
 inline constexpr Index kMostRegions = 8;     ///< their numbers have four bits in Wave::regions
 inline constexpr Index kMostColumns = 128;   ///< of a region
-inline constexpr Index kSlots = kThreads;    ///< columns of a wave: one thread per column
+inline constexpr Index kSlots = kThreads;    ///< the most columns of a wave: one thread per column
 inline constexpr Index kNoLayer = 0xffffffff;
-inline constexpr Index kMostPrefetched = 1024;  ///< sectors of a layer's terms that are brought to L1 at most
-inline constexpr Index kTablePitch = 37;        ///< of Shared::pair_table: counts a and b are in bank 5 a + b
+/// Sectors of 32 bytes. The terms of a layer are prefetched if they take at most so many, otherwise none of them is.
+inline constexpr Index kMostPrefetched = 1024;
+inline constexpr Index kTablePitch = 37;  ///< of Shared::pair_table: the entry of counts a, b is in bank (5 a + b) % 32
 
 /// The arguments of count_kernel: CountedLayer on the device, and the images that it counts.
 struct CountingArgs {
@@ -61,7 +62,7 @@ struct ProgramView {
   Index dead_from;       ///< kNoLayer where the pass is off
   Index saturated_from;  ///< likewise
   Activation activation;
-  Index columns;  ///< of a region, a power of two
+  Index columns;  ///< of a region at most, a power of two
   Index regions;
   Index region_floats;
   bool has_pair_table;  ///< CascadeProgram::has_pair_table
@@ -69,7 +70,7 @@ struct ProgramView {
 
 /// What the kernels count in one layer.
 struct LayerTally {
-  Index live;        ///< active images that are not all zero
+  Index live;        ///< images that entered the layer active and are not all zero after it
   Index saturated;   ///< of these, retired at the cap
   Index duplicates;  ///< change from the layer before: duplicates of images that are not all zero
 };
@@ -82,17 +83,18 @@ struct Survivors {
   Index* count;
 };
 
-/// Where a run's results go: to page-locked memory of the host, which saves a copy after the last launch.
+/// Where a run's results go: the last block of the last launch writes them to page-locked memory of the host, which
+/// saves a copy after that launch.
 struct Results {
   uint4* to;  ///< null: another launch follows
   const uint4* from;
-  Index bytes;               ///< of what precedes the tallies, of which only those of counted layers follow
+  Index bytes;               ///< of what precedes the tallies; of these, only those of counted layers are written
   const Index* counted;      ///< LaunchArgs::counted
-  unsigned long long* done;  ///< finished blocks in the higher half; in the lower one, DuplicateSearch::listed
+  unsigned long long* done;  ///< finished blocks in its higher half; DuplicateSearch::listed in its lower half
 };
 
 /// What one launch of cascade_kernel runs: layers first .. until-1. Images come from `counts` where it begins with
-/// layer 0, otherwise from `in`; those that are still active in the end go to `out`.
+/// layer 0, otherwise from `in`; those that are still active after the last of them go to `out`.
 struct LaunchArgs {
   const std::uint8_t* counts;  ///< of layer 0's terms that are 1, by image and neuron
   std::size_t stride;          ///< bytes of an image's counts
@@ -106,7 +108,7 @@ struct LaunchArgs {
   Index* counted;             ///< layers from here on have tallies of 0
   std::uint32_t* categories;  ///< one bit per image
   Results results;
-  DuplicateSearch search;  ///< among the images that come from `in`, as offered when they went there
+  DuplicateSearch search;  ///< among the images that go from the first launch to the second
 };
 
 /// What a layer's activations show of an image.
@@ -124,7 +126,9 @@ struct alignas(16) Shared {
   float sums[kMostCounted + 1];                           ///< what layer 0 makes of each count
   float pair_table[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
   std::uint32_t prefetched[kMostPrefetched + 4];          ///< written for the sake of L1 alone, never read
-  Index next[4];  ///< the image that the block takes next, where its images go; two more make the size a multiple of 16
+  /// The first image of the block's next wave, and the place in `out` of the first survivor of its wave; finish_run()
+  /// reuses both. The other two only fill 16 bytes.
+  Index next[4];
 };
 static_assert(sizeof(Shared) % 16 == 0);
 static_assert(kSlots / 32 <= 32, "one lane per word of Shared::active");

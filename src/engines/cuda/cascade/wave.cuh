@@ -11,14 +11,15 @@
 
 namespace spdnn::cuda::cascade {
 
-/// Images in shared memory: columns of one width, in one or more regions. A region holds a row of `columns` floats for
-/// each neuron. Columns without an image, or whose image has retired, are computed as well until compact() drops them.
+/// Images in shared memory: groups of columns, each group in a region of its own, which holds for each neuron a row of
+/// one float per column. Columns without an image, or whose image has retired, are computed as well until compact()
+/// drops them.
 struct Wave {
   Index layer = 0;            ///< next to run
   Index active = 0;           ///< images that have not retired
-  Index shift = 0;            ///< a region has 2^shift columns
-  Index groups = 0;           ///< regions
-  std::uint32_t regions = 0;  ///< their numbers, four bits each
+  Index shift = 0;            ///< a group has 2^shift columns
+  Index groups = 0;           ///< how many there are
+  std::uint32_t regions = 0;  ///< the number of each group's region, four bits each
 
   __device__ Index columns() const { return 1U << shift; }
   __device__ Index slots() const { return groups << shift; }
@@ -55,17 +56,17 @@ struct BlockContext {
   Shared& shared;
   Memory memory;
 
-  /// A layer's description; after the last layer, that of any.
+  /// A layer's description; beyond the last layer, that of the last.
   __device__ CascadeLayer layer(Index number) const { return program.layers[min(number, program.depth - 1)]; }
 };
 
-/// Smallest shift so that 2^shift columns hold so many images, or those of a region.
+/// The smallest shift such that 2^shift columns hold all images, or as many as a region of `columns` holds.
 __device__ inline Index shift_for(Index images, Index columns) {
   const Index wanted = min(images, columns);
   return wanted <= 1 ? 0 : 32 - __clz(wanted - 1);
 }
 
-/// Notes which columns have active images; returns their number. Ends with a barrier.
+/// Notes which columns have active images; returns their number. Ends with a barrier and reads of Shared::active.
 __device__ inline Index note_active(const Wave& wave, Shared& shared) {
   if (threadIdx.x / 32 * 32 < wave.slots()) {
     const bool active = threadIdx.x < wave.slots() && shared.image[threadIdx.x] != kNoImage;
@@ -90,13 +91,13 @@ __device__ inline void list_active(const Wave& wave, Shared& shared) {
   __syncthreads();
 }
 
-/// Whether the active images of a wave need fewer columns than it has.
+/// Whether the active images of a wave fit into fewer groups or, of one group, into half the columns.
 __device__ inline bool saves_columns(const Wave& wave) {
   return wave.active > 0 && (wave.groups > 1 ? wave.active + wave.columns() : 2 * wave.active) <= wave.slots();
 }
 
-/// Moves the active images of a wave together. `width`: of the rows. After note_active(). Copies one region at a time
-/// into a free one, and frees each old region as soon as all its images have moved.
+/// Moves the active images of a wave together. `width`: the number of rows. After note_active(). Fills one free region
+/// at a time, and frees each old region as soon as all its images have moved. Ends with a barrier.
 __device__ inline void compact(BlockContext& block, Wave& wave, Index width) {
   Shared& shared = block.shared;
   const Index shift = shift_for(wave.active, block.program.columns);
