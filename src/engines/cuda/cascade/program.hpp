@@ -54,7 +54,7 @@ struct alignas(16) CascadeLayer {
   Index degree = 0;          ///< if `pairs` is 0, the neurons' highest degree: that of each where `degrees` is kUniform
   Index degrees = 0;         ///< where the neurons' degrees begin in CascadeProgram::degrees, or kUniform
   Index biases = 0;          ///< where the neurons' biases begin in CascadeProgram::biases, or kUniform
-  bool bias_always = false;  ///< the bias may be added to every sum: none is above 0, or the rule says so
+  bool bias_always = false;  ///< the bias may be added to every sum, see adds_bias_always()
   std::uint64_t terms = 0;   ///< where its terms begin in CascadeProgram::terms, in units of 16 bytes
 
   static constexpr Index kUniform = 0xffffffff;

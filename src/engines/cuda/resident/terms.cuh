@@ -203,7 +203,7 @@ __device__ void activate(const LayerRun<C>& run, float bias, Flags& flags, float
   constexpr float kZero = kStoredAsZero<typename C::Stored>;
   const LayerInfo& info = run.info;
   const float cap = run.layout.activation.cap;
-  if (info.plain) {
+  if (info.bias_always) {
 #pragma unroll
     for (Index i = 0; i < kImages; ++i) sums[i] += bias;
     if (run.watch_cap) {

@@ -48,7 +48,7 @@ std::vector<LayerInfo> layer_infos(const Plan& plan) {
                      .weight = layer.weights.value,
                      .bias = static_cast<float>(layer.bias.uniform),
                      .bound = error_bound_of(plan, k),
-                     .plain = adds_bias_always(plan, layer)});
+                     .bias_always = adds_bias_always(plan, layer)});
   }
   return infos;
 }

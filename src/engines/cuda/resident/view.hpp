@@ -18,10 +18,10 @@ inline constexpr Index kNoTile = 0xffffffff;
 struct LayerInfo {
   Index inputs;
   Index outputs;
-  float weight;  ///< of every term, where the chunk stream has no values
-  float bias;    ///< of every neuron, where there is no table
-  float bound;   ///< error_bound_of()
-  bool plain;    ///< Y = min(cap, max(0, Z + bias)) for all Z: no bias is above 0, or it is added everywhere
+  float weight;      ///< of every term, where the chunk stream has no values
+  float bias;        ///< of every neuron, where there is no table
+  float bound;       ///< error_bound_of()
+  bool bias_always;  ///< the bias may be added to every sum, see adds_bias_always()
 };
 
 /// A plan on the device; see ResidentLayout for the arrays.
