@@ -164,9 +164,19 @@ void PackedEditor::change_list(std::mt19937& random) {
   }
 }
 
-std::size_t mutate_packed(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+std::shared_ptr<std::byte> packed_input(const std::uint8_t* bytes, std::size_t size) {
+  std::shared_ptr<std::byte> copy = allocate_bytes(size);
+  if (size > 0) std::memcpy(copy.get(), bytes, size);
+  return copy;
+}
+
+}  // namespace spdnn::fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  using spdnn::fuzz::below;
   std::mt19937 random(seed);
-  auto editor = PackedEditor::open({reinterpret_cast<const std::byte*>(data), size});
+  auto editor = spdnn::fuzz::PackedEditor::open({reinterpret_cast<const std::byte*>(data), size});
   if (!editor || below(random, 32) == 0) return LLVMFuzzerMutate(data, size, max_size);  // not sealed
   const std::uint32_t changes = 1 + below(random, 3);
   for (std::uint32_t i = 0; i < changes; ++i) editor->change(random);
@@ -175,5 +185,3 @@ std::size_t mutate_packed(std::uint8_t* data, std::size_t size, std::size_t max_
   std::memcpy(data, file.data(), file.size());
   return file.size();
 }
-
-}  // namespace spdnn::fuzz

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -39,7 +40,8 @@ class PackedEditor {
   std::vector<Section> sections_;
 };
 
-/// The body of LLVMFuzzerCustomMutator for packed files.
-std::size_t mutate_packed(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed);
+/// The input as a file in memory, to be changed at will. A fuzzer that calls this has inputs changed by PackedEditor:
+/// LLVMFuzzerCustomMutator, which libFuzzer calls where it is linked, is in the same object.
+std::shared_ptr<std::byte> packed_input(const std::uint8_t* bytes, std::size_t size);
 
 }  // namespace spdnn::fuzz

@@ -1,7 +1,6 @@
 // Packed files, changed section by section and given the right checksums again, so that the checks after those of the
 // checksums are reached. What loads must be sound, and a bit changed afterwards must not go unnoticed.
 
-#include <cstring>
 #include <optional>
 
 #include "fuzz/harness.hpp"
@@ -56,15 +55,9 @@ Loaded load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) 
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned seed) {
-  return fuzz::mutate_packed(data, size, max_size, seed);
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const fuzz::MemoryPeak peak(size);
-  const std::shared_ptr<std::byte> data = allocate_bytes(size);
-  if (size > 0) std::memcpy(data.get(), bytes, size);
+  const std::shared_ptr<std::byte> data = fuzz::packed_input(bytes, size);
   const Loaded before = load_all(data, size);
   if (!before.network && !before.images && !before.plan) return 0;
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
@@ -68,15 +67,9 @@ void run_everywhere(const Plan& plan, const ImageSet& images) {
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned seed) {
-  return fuzz::mutate_packed(data, size, max_size, seed);
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const fuzz::MemoryPeak peak(size);
-  const std::shared_ptr<std::byte> data = allocate_bytes(size);
-  if (size > 0) std::memcpy(data.get(), bytes, size);
+  const std::shared_ptr<std::byte> data = fuzz::packed_input(bytes, size);
   Plan plan;
   const std::string problem = fuzz::attempt([&] { plan = load_plan(PackedFile("fuzz.spdnn", data, size)); });
   if (!problem.empty()) return 0;
