@@ -5,6 +5,7 @@
 
 #include "cascade_run.hpp"
 #include "colliding_rows.hpp"
+#include "support/own_inputs.hpp"
 
 namespace spdnn::cuda::cascade {
 namespace {
@@ -54,21 +55,6 @@ TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
   EXPECT_EQ(cascade_run.duplicates(), 1U);  // of the row that the hash's place in the table names
 }
 
-/// Every neuron reads one input, or the neuron of its number, so often.
-Layer own_input_layer(Index width, Index degree) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  for (Index row = 0; row < width; ++row) {
-    indices.insert(indices.end(), degree, row);
-    offsets.push_back(indices.size());
-  }
-  Layer layer;
-  layer.weights = make_csr(width, width, std::move(offsets), std::move(indices), {});
-  layer.weights.value = 0.25F;
-  layer.bias.uniform = -0.25;
-  return layer;
-}
-
 /// Compares a plan's activations with the reference's after every layer.
 void check_every_layer(const Plan& plan, const ImageSet& images, const Division& division) {
   const auto reference = testing::oracle_engine(plan);
@@ -81,40 +67,22 @@ void check_every_layer(const Plan& plan, const ImageSet& images, const Division&
   }
 }
 
-/// Layer 0 brings what is lit to the cap, layer 1 takes it off again.
 TEST(EmulatedCascade, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) {
-  constexpr Index kWidth = 36;
-  Network network;
-  for (const Index degree : {32U, 4U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
-  network.cap = 1.5;
-  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_EQ(plan.certificates.saturated_from, 2U);
-  testing::Rows rows(2);
-  for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
-  rows[1].emplace_back(3, 1.0F);
-  const ImageSet images{ImageSet{testing::make_matrix(kWidth, rows, true)}.to_bits()};
-  for (const Index second : {2U, 3U}) check_every_layer(plan, images, {32, 4, 16, second});
+  const testing::OffTheCap off_the_cap;
+  ASSERT_EQ(off_the_cap.plan.certificates.saturated_from, 2U);
+  for (const Index second : {2U, 3U}) check_every_layer(off_the_cap.plan, off_the_cap.images, {32, 4, 16, second});
 }
 
 TEST(EmulatedCascade, OneNeuronDecidesWhetherAnImageIsDeadOrSaturated) {
   constexpr Index kWidth = 36;
-  Network network;
-  for (const Index degree : {32U, 8U, 8U}) network.layers.push_back(own_input_layer(kWidth, degree));
-  network.cap = 1.5;
-  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
+  const Plan plan = make_plan(testing::own_input_network(kWidth, {32, 8, 8}), parse_passes("dead,saturated"));
   ASSERT_TRUE(compile_cascade(plan).has_pair_table);
   ASSERT_LE(plan.certificates.dead_from, 1U);
   ASSERT_LE(plan.certificates.saturated_from, 1U);
 
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  for (Index image = 0; image < 2 * kWidth; ++image) {  // one input alone, or all but that
-    for (Index input = 0; input < kWidth; ++input)
-      if ((input == image / 2) == (image % 2 == 0)) indices.push_back(input);
-    offsets.push_back(indices.size());
-  }
-  const ImageSet images{ImageSet{make_csr(2 * kWidth, kWidth, std::move(offsets), std::move(indices), {})}.to_bits()};
-
+  const ImageSet images = testing::images_lit_by(2 * kWidth, kWidth, [](Index image, Index input) {
+    return (input == image / 2) == (image % 2 == 0);  // one input alone, or all but that
+  });
   check_every_layer(plan, images, {32, 4, 16, 2});
 }
 

@@ -5,6 +5,7 @@
 
 #include "colliding_rows.hpp"
 #include "resident_run.hpp"
+#include "support/own_inputs.hpp"
 
 namespace spdnn::cuda::resident {
 namespace {
@@ -42,25 +43,12 @@ TEST(EmulatedResident, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   EXPECT_GE(seen.runs, 4);
 }
 
-/// Layer 0 brings what is lit to the cap, layer 1 takes it off again.
 TEST(EmulatedResident, ImagesAreNotSaturatedBeforeALayerThatTakesThemOffTheCap) {
-  constexpr Index kWidth = 36;
   Seen seen;
-  Network network;
-  for (const Index degree : {32U, 4U, 8U, 8U}) {
-    testing::Rows rows(kWidth);
-    for (Index j = 0; j < kWidth; ++j) rows[j].assign(degree, {j, 0.25F});
-    network.layers.push_back(testing::make_layer(kWidth, rows, -0.25, true));
-  }
-  network.cap = 1.5;
-  const Plan plan = make_plan(network, parse_passes("dead,saturated"));
-  ASSERT_EQ(plan.certificates.saturated_from, 2U);
-  testing::Rows rows(2);
-  for (Index input = 0; input < kWidth; ++input) rows[0].emplace_back(input, 1.0F);
-  rows[1].emplace_back(3, 1.0F);
-  const ImageSet images{ImageSet{testing::make_matrix(kWidth, rows, true)}.to_bits()};
-  check_shape<kFp32Shapes.all[0]>(plan, images, 1, true, seen);
-  check_shape<kFp32Shapes.all[6]>(plan, images, 1, true, seen);
+  const testing::OffTheCap off_the_cap;
+  ASSERT_EQ(off_the_cap.plan.certificates.saturated_from, 2U);
+  check_shape<kFp32Shapes.all[0]>(off_the_cap.plan, off_the_cap.images, 1, true, seen);
+  check_shape<kFp32Shapes.all[6]>(off_the_cap.plan, off_the_cap.images, 1, true, seen);
   EXPECT_GE(seen.runs, 2);
 }
 
