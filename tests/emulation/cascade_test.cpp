@@ -8,6 +8,12 @@ namespace {
 
 using testing::Dice;
 
+/// A device, and where the second launch begins on it.
+struct Setting {
+  Device device;
+  std::optional<Index> second;
+};
+
 TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
   Index duplicates = 0;
   std::size_t live = 0;
@@ -25,13 +31,13 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
         const Plan plan = make_plan(network, parse_passes(passes));
         const auto reference = testing::oracle_engine(plan);
         reference->load(images);
-        for (const Division& division : {Division{32, 4, 16, 3}, Division{16, 8, 64, 2}}) {
+        for (const auto& [device, second] : {Setting{kLarge, {}}, Setting{kSmall, 3U}, Setting{kSmall, 2U}}) {
           reference->reset();
           for (Index layers = 1; layers <= plan.depth(); ++layers) {
             SCOPED_TRACE(::testing::Message() << width << " neurons, " << count << " images, " << passes << ", "
-                                              << division.columns << " columns, " << layers << " layers");
+                                              << device.block_bytes << " bytes, " << layers << " layers");
             reference->advance(layers - 1, layers);
-            CascadeRun cascade_run(plan, images, division);
+            CascadeRun cascade_run(plan, images, device, {.second = second});
             cascade_run.run(layers);
             ASSERT_EQ(cascade_run.activations(layers), reference->activations());
             if (layers < plan.depth()) continue;
@@ -59,8 +65,8 @@ TEST(EmulatedCascade, TheTableRoundsAsTheLayerDoes) {
   const Plan plan = make_plan(network, parse_passes("dead"));
   const ImageSet images = make_images(200, 96);
   for (Index layers = 2; layers <= plan.depth(); ++layers) {
-    CascadeRun by_table(plan, images, {32, 4, 16, 3});
-    CascadeRun by_sums(plan, images, {32, 4, 16, 3}, Layer1::by_sums);
+    CascadeRun by_table(plan, images, kSmall, {.second = 3U});
+    CascadeRun by_sums(plan, images, kSmall, {.second = 3U, .layer_1_by_sums = true});
     by_table.run(layers);
     by_sums.run(layers);
     EXPECT_EQ(by_table.activations(layers), by_sums.activations(layers)) << layers << " layers";

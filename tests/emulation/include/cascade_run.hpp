@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "engines/cuda/cascade/count.cuh"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
@@ -15,34 +17,41 @@
 
 namespace spdnn::cuda::cascade {
 
-/// How a test divides shared memory and layers; the engine does so by the device's size.
-struct Division {
-  Index columns;
-  Index regions;
-  Index tile;    ///< images per counting block
-  Index second;  ///< the second launch's first layer
+/// The device that a run is on. Memory and layers are divided for it as the engine divides them.
+struct Device {
+  std::size_t block_bytes;  ///< shared memory of a block
+  unsigned blocks;          ///< one per multiprocessor
 };
+inline constexpr Device kLarge{std::size_t{227} << 10U, 1};  ///< 400 images make a wave of up to seven groups
+inline constexpr Device kSmall{std::size_t{48} << 10U, 3};   ///< waves of one group or two, one after another
 
-enum class Layer1 { as_compiled, by_sums };
+/// What a run is to have otherwise than the engine would.
+struct Departure {
+  std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
+  bool layer_1_by_sums = false;
+};
 
 /// A compiled plan, and images that it is run on as the engine runs them.
 class CascadeRun {
  public:
-  CascadeRun(const Plan& plan, const ImageSet& images, const Division& division, Layer1 layer_1 = Layer1::as_compiled)
+  CascadeRun(const Plan& plan, const ImageSet& images, const Device& device, const Departure& departure = {})
       : plan_(plan),
         images_(images.images()),
-        second_(division.second),
+        blocks_(device.blocks),
         compiled_(compile_cascade(plan)),
+        second_(departure.second.value_or(second_launch_layer(compiled_))),
         stride_(padded_width(compiled_.width)),
-        shared_{.columns = division.columns, .regions = division.regions, .region_floats = division.columns * stride_},
+        shared_(divide_shared_memory(plan.max_outputs(), device.block_bytes)),
         view_(view_of(compiled_, plan, shared_)),
         counting_(counting_of(compiled_.first, plan)),
         layout_(images_, plan.depth(), 0),
         state_(layout_.bytes),
         handed_over_(layout_.search_at, std::byte{0xab}) {
-    if (layer_1 == Layer1::by_sums) view_.has_pair_table = false;
+    EXPECT_LE(shared_.bytes(), device.block_bytes);
+    if (departure.layer_1_by_sums) view_.has_pair_table = false;
     counts_.resize(images_ * count_stride());
-    counting_.tile = division.tile;
+    counting_.tile = counting_tile(counting_, device.block_bytes);
+    EXPECT_LE(counting_.shared_bytes(), device.block_bytes);
     counting_.image_words = images.bits().words.data();
     counting_.images = images_;
     counting_.counts = counts_.data();
@@ -66,9 +75,9 @@ class CascadeRun {
                            .between = survivors(0),
                            .search = search_};
     for (const LaunchArgs& args : launches_of(memory, images_, second_, until, survivors(1))) {
-      emulation::launch(kBlocks, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
+      emulation::launch(blocks_, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
       const unsigned long long done = layout_.counters(state_.data()).listed >> 32U;
-      EXPECT_EQ(done, args.results.to != nullptr ? kBlocks : 0);
+      EXPECT_EQ(done, args.results.to != nullptr ? blocks_ : 0);
     }
   }
 
@@ -101,12 +110,11 @@ class CascadeRun {
     return {.rows = rows_[side].data(), .stride = stride_, .images = ids_[side].data(), .count = nullptr};
   }
 
-  static constexpr unsigned kBlocks = 3;
-
   const Plan& plan_;
   Index images_;
-  Index second_;
+  unsigned blocks_;
   CascadeProgram compiled_;
+  Index second_;
   Index stride_;
   SharedLayout shared_;
   ProgramView view_;
@@ -128,23 +136,19 @@ inline Network make_network(Index inputs, Index width, Index depth, Index altern
   Network network;
   for (Index k = 0; k < depth; ++k) {
     const Index from = k == 0 ? inputs : width;
-    std::vector<Offset> offsets{0};
-    std::vector<Index> indices;
+    MatrixBuilder weights(from);
     for (Index row = 0; row < width; ++row) {
       const bool pairs = k > 0 && k < alternating;
       const Index degree = k == 0 && ordered ? 32 : pairs || k == 0 ? 8 : 3 + static_cast<Index>(dice.below(6));
       const Index pair[2] = {static_cast<Index>(dice.below(from)), static_cast<Index>(dice.below(from))};
       for (Index t = 0; t < degree; ++t) {
         const auto any = static_cast<Index>(dice.below(from));
-        indices.push_back(pairs ? pair[t % 2] : k == 0 && ordered ? (row + t) % from : any);
+        weights.add(pairs ? pair[t % 2] : k == 0 && ordered ? (row + t) % from : any);
       }
-      offsets.push_back(indices.size());
+      weights.end_row();
     }
-    Layer layer;
-    layer.weights = make_csr(width, from, std::move(offsets), std::move(indices), {});
-    layer.weights.value = k == 1 ? 0.125F : 0.25F;
-    layer.bias.uniform = k == 1 ? 0.25 : -0.25;  // a sum of 0 stays 0
-    network.layers.push_back(std::move(layer));
+    const double bias = k == 1 ? 0.25 : -0.25;  // a sum of 0 stays 0
+    network.layers.push_back({weights.uniform(k == 1 ? 0.125F : 0.25F), Bias{bias, {}}});
   }
   network.cap = 1.5;
   return network;
@@ -152,17 +156,15 @@ inline Network make_network(Index inputs, Index width, Index depth, Index altern
 
 /// Every image twice; of all densities, so that some die, some saturate and some live.
 inline ImageSet make_images(Index images, Index inputs) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
+  MatrixBuilder lit(inputs);
   for (Index image = 0; image < images; ++image) {
     testing::Dice dice(1 + image / 2);
     const auto density = dice.below(101);
     for (Index input = 0; input < inputs; ++input)
-      if (dice.below(100) < density) indices.push_back(input);
-    offsets.push_back(indices.size());
+      if (dice.below(100) < density) lit.add(input);
+    lit.end_row();
   }
-  const CsrMatrix sparse = make_csr(images, inputs, std::move(offsets), std::move(indices), {});
-  return ImageSet{ImageSet{sparse}.to_bits()};
+  return ImageSet{ImageSet{lit.uniform()}.to_bits()};
 }
 
 }  // namespace spdnn::cuda::cascade
