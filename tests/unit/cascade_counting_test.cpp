@@ -14,10 +14,8 @@
 namespace spdnn {
 namespace {
 
-using testing::make_layer;
-using testing::plan_of;
-using testing::random_rows;
-using testing::Rows;
+using namespace testing::cascade;
+
 using Words = std::vector<std::uint32_t>;  ///< an image's bits
 
 /// Neuron j reads the inputs i with i mod `period` j or j + 1, as the first layers of the official networks do.

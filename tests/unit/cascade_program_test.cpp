@@ -13,10 +13,7 @@
 namespace spdnn {
 namespace {
 
-using testing::make_layer;
-using testing::plan_of;
-using testing::random_rows;
-using testing::Rows;
+using namespace testing::cascade;
 
 /// a, b, a, b, ... in every row.
 Rows alternating_rows(Index outputs, Index inputs, Index degree, std::mt19937& random) {

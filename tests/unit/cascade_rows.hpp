@@ -1,29 +1,24 @@
 #pragma once
 
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "spdnn/plan.hpp"
+#include "support/matrix_builder.hpp"
 
-namespace spdnn::testing {
+/// Plans for the tests of compile_cascade(): layers of one weight, from lists of inputs.
+namespace spdnn::testing::cascade {
 
 using Rows = std::vector<std::vector<Index>>;  ///< inputs of each neuron
 
 inline Layer make_layer(Index inputs, const Rows& rows, float weight = 0.1F) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
+  MatrixBuilder weights(inputs);
   for (const auto& row : rows) {
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(indices.size());
+    for (const Index input : row) weights.add(input);
+    weights.end_row();
   }
-  Layer layer;
-  layer.weights.rows = static_cast<Index>(rows.size());
-  layer.weights.cols = inputs;
-  layer.weights.offsets = Array<Offset>(std::move(offsets));
-  layer.weights.indices = Array<Index>(std::move(indices));
-  layer.weights.value = weight;
-  layer.bias.uniform = -0.3;
-  return layer;
+  return {weights.uniform(weight), Bias{-0.3, {}}};
 }
 
 inline Plan plan_of(std::vector<Layer> layers) {
@@ -42,4 +37,4 @@ inline Rows random_rows(Index outputs, Index read, Index least, Index most, std:
   return rows;
 }
 
-}  // namespace spdnn::testing
+}  // namespace spdnn::testing::cascade
