@@ -1,12 +1,10 @@
-// What CUDA engines share: layers resident and streamed, images in both forms and layouts, retired rows, errors.
+// What CUDA engines share: layers resident and streamed, images in both forms and layouts, errors.
 
 #include <numeric>
 #include <random>
 
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/layers/source.hpp"
-#include "engines/cuda/retire/active_rows.hpp"
-#include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
@@ -145,128 +143,6 @@ TEST_F(DeviceImagesTest, BothFormsExpandInBothLayouts) {
     expect_expanded(ImageSet{ImageSet{ones}.to_bits()}, stream);
     expect_expanded(ImageSet{random_matrix(37, neurons, 20, false, random)}, stream);
   }
-}
-
-using RowKernelsTest = OnDevice;
-
-TEST_F(RowKernelsTest, ActivationFollowsTheRuleAndFlagsSayWhatIsThere) {
-  const Stream stream = stream_on(EngineOptions{});
-  // Rows: nothing, one positive, all at the cap, negative only.
-  const std::vector<float> z{0, 0, 0, 0, 1, 0, 40, 50, 32.5F, -1, 0.25F, 0};
-  DeviceBuffer<float> buffer(z.size(), stream);
-  DeviceBuffer<std::uint32_t> flags(4, stream);
-  DeviceLayer layer;
-  layer.outputs = 3;
-  layer.bias = -0.5F;
-  check(cudaStreamSynchronize(stream));
-  upload(buffer.data(), z);
-  activate(Layout::by_image, buffer.data(), buffer.data(), 4, layer, {.cap = 32.0F, .everywhere = false}, 0.0F,
-           flags.data(), stream);
-  EXPECT_EQ(download(buffer.data(), z.size()), (std::vector<float>{0, 0, 0, 0, 0.5F, 0, 32, 32, 32, 0, 0, 0}));
-  EXPECT_EQ(download(flags.data(), 4),
-            (std::vector<std::uint32_t>{kMayMiss, kLives | kMayLive | kMayMiss, kLives | kMayLive, kMayMiss}));
-  // With an error bound of 1, what is within 1 of a decision stays open.
-  upload(buffer.data(), z);
-  activate(Layout::by_image, buffer.data(), buffer.data(), 4, layer, {.cap = 32.0F, .everywhere = false}, 1.0F,
-           flags.data(), stream);
-  EXPECT_EQ(download(flags.data(), 4), (std::vector<std::uint32_t>{kMayLive | kMayMiss, kMayLive | kMayMiss,
-                                                                   kLives | kMayLive | kMayMiss, kMayLive | kMayMiss}));
-}
-
-TEST_F(RowKernelsTest, BothLayoutsAgree) {
-  const Stream stream = stream_on(EngineOptions{});
-  constexpr Index kImages = 301;
-  constexpr Index kNeurons = 67;
-  std::mt19937 random(5);
-  std::vector<float> rows(std::size_t{kImages} * kNeurons);
-  for (float& value : rows) value = static_cast<float>(random() % 4) - 2.0F;
-  std::vector<float> columns(rows.size());
-  for (std::size_t i = 0; i < kImages; ++i)
-    for (std::size_t j = 0; j < kNeurons; ++j) columns[j * kImages + i] = rows[i * kNeurons + j];
-  DeviceBuffer<float> a(rows.size(), stream);
-  DeviceBuffer<float> b(rows.size(), stream);
-  DeviceBuffer<float> gathered(rows.size(), stream);
-  DeviceBuffer<std::uint32_t> flags_a(kImages, stream);
-  DeviceBuffer<std::uint32_t> flags_b(kImages, stream);
-  DeviceBuffer<Index> kept(kImages, stream);
-  check(cudaStreamSynchronize(stream));
-  upload(a.data(), rows);
-  upload(b.data(), columns);
-  std::vector<Index> chosen;
-  for (Index image = 0; image < kImages; image += 3) chosen.push_back(image);
-  upload(kept.data(), chosen);
-  DeviceLayer layer;
-  layer.outputs = kNeurons;
-  layer.bias = 0.25F;
-  const Activation activation{.cap = 1.0F, .everywhere = true};
-  activate(Layout::by_image, a.data(), a.data(), kImages, layer, activation, 0.0F, flags_a.data(), stream);
-  activate(Layout::by_neuron, b.data(), b.data(), kImages, layer, activation, 0.0F, flags_b.data(), stream);
-  EXPECT_EQ(download(flags_a.data(), kImages), download(flags_b.data(), kImages));
-  const auto count = static_cast<Index>(chosen.size());
-  gather_images(Layout::by_image, a.data(), kImages, kept.data(), count, kNeurons, gathered.data(), stream);
-  const auto by_image = download(gathered.data(), std::size_t{count} * kNeurons);
-  gather_images(Layout::by_neuron, b.data(), kImages, kept.data(), count, kNeurons, gathered.data(), stream);
-  const auto by_neuron = download(gathered.data(), std::size_t{count} * kNeurons);
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < kNeurons; ++j) {
-      const float z = rows[chosen[i] * std::size_t{kNeurons} + j] + 0.25F;
-      ASSERT_EQ(by_image[i * kNeurons + j], std::min(1.0F, std::max(0.0F, z)));
-      ASSERT_EQ(by_image[i * kNeurons + j], by_neuron[j * count + i]);
-    }
-}
-
-using ActiveRowsTest = OnDevice;
-
-TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
-  const Stream stream = stream_on(EngineOptions{});
-  Plan plan = random_plan({4, 4, 4, 4}, 6);
-  plan.passes.dead = plan.passes.saturated = true;
-  plan.certificates.saturated_from = 2;
-  ActiveRows rows(plan, false, stream);
-  rows.load(6);
-  for (int trial = 0; trial < 2; ++trial) {
-    rows.reset();
-    constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
-    constexpr std::uint32_t kFull = kLives | kMayLive;
-    const auto set_flags = [&](const std::vector<std::uint32_t>& flags) {
-      check(cudaStreamSynchronize(stream));
-      upload(rows.flags(), flags);
-    };
-    set_flags({kAlive, kMayMiss, kAlive, kAlive, kAlive, kAlive});  // image 1 is empty
-    rows.retire(0);
-    EXPECT_EQ(rows.kept_rows(), 5U);
-    set_flags({kAlive, kMayMiss, kMayMiss, kFull, kAlive, kAlive});  // image 2 dies; 3 is full, too early
-    rows.retire(1);
-    EXPECT_EQ(rows.kept_rows(), 4U);
-    rows.compact(4);
-    EXPECT_EQ(rows.image_of_rows(), (std::vector<Index>{0, 3, 4, 5}));
-    set_flags({kAlive, kFull, kAlive, kMayMiss});  // image 3 is retired, 5 dies
-    rows.retire(2);
-    EXPECT_EQ(rows.kept_rows(), 2U);
-    set_flags({kAlive, kFull, kMayMiss, kMayMiss});  // not compacted: rows of 3 and 5 are not counted again; 4 dies
-    rows.retire(3);
-    const Outcome outcome = rows.outcome();
-    EXPECT_EQ(outcome.categories, (Categories{0, 3}));
-    EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{4, 3, 2}));
-    EXPECT_EQ(outcome.saturated, 1);
-    const auto all = rows.fill_retired(2, {1, 2, 3, 4, 5, 6, 7, 8});
-    EXPECT_EQ(all, (std::vector<double>{1, 2, 0, 0, 0, 0, 32, 32, 0, 0, 0, 0}));
-  }
-}
-
-TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
-  const Stream stream = stream_on(EngineOptions{});
-  Plan plan = random_plan({4, 4}, 7);
-  plan.passes.dead = true;
-  ActiveRows rows(plan, false, stream);
-  rows.load(4);
-  rows.reset();
-  constexpr std::uint32_t kAlive = kLives | kMayLive | kMayMiss;
-  check(cudaStreamSynchronize(stream));
-  upload(rows.flags(), {kMayMiss, kMayMiss, kAlive, kAlive});
-  rows.retire(1);
-  rows.compact(rows.kept_rows());
-  EXPECT_EQ(rows.outcome().categories, (Categories{2, 3}));
 }
 
 using ErrorsTest = OnDevice;
