@@ -1,6 +1,7 @@
 // Rows of activations on the device: what activate() makes of them and says by their flags, and which rows retire by
 // these. Flags also tell of sums that are not finite, and of images that `merge` knows only up to a bound.
 
+#include <algorithm>
 #include <limits>
 #include <random>
 

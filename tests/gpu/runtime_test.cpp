@@ -1,6 +1,6 @@
 // What CUDA engines share: layers resident and streamed, images in both forms and layouts, errors.
 
-#include <numeric>
+#include <algorithm>
 #include <random>
 
 #include "engines/cuda/layers/images.hpp"
