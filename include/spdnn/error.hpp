@@ -35,6 +35,11 @@ struct DataError : Error {
   using Error::Error;
 };
 
+/// A run ended before its time, as it was asked to, and can be continued.
+struct Stopped : Error {
+  using Error::Error;
+};
+
 /// A device, its memory, or the host's memory, threads or descriptors do not suffice or failed.
 struct DeviceError : Error {
   using Error::Error;

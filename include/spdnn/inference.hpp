@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,8 +63,12 @@ struct InferenceSpec {
   int trials = 1;                      ///< the inference is repeated so often
   Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
   int threads = 0;                     ///< host threads; 0: as many as the process may use
-  bool compare = false;                ///< time the passes `dead` as well and compare the categories
-  ProgressCallback progress;           ///< told how far reading, planning and running have come
+  /// Where a run that `stop` ends leaves what it knows, and where it goes on if that is there already; empty: nowhere.
+  std::string checkpoint;
+  /// Asked between layers by each rank; true ends the run at its next chance. Needs `checkpoint`; empty: never.
+  std::function<bool()> stop;
+  bool compare = false;       ///< time the passes `dead` as well and compare the categories
+  ProgressCallback progress;  ///< told how far reading, planning and running have come
 };
 
 class Communicator;
@@ -99,7 +104,8 @@ class Inference {
   void load(Network network, ImageSet images);
   /// Applies the exact passes to the network, unless its plan was stored.
   void plan();
-  /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times.
+  /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Stopped, on all ranks,
+  /// where the run was stopped and its checkpoint is written.
   void run();
   /// Compares the categories with all the truth there is, and with the second run that `compare` or fp16 asks for. If
   /// it throws, report() still has what run() found; what cannot be run a second time is refused by run() already.

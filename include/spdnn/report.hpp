@@ -42,6 +42,8 @@ struct PhaseSeconds {
   double write = 0;          ///< the category file
   double total = 0;          ///< process start to the end of `write`; all trials included
 
+  /// Adds the phases of another part of the same run; `infer` becomes the sum.
+  void add(const PhaseSeconds& part);
   /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
   double other() const;
 };
@@ -92,6 +94,8 @@ struct Report {
   std::vector<std::string> notes;
   Precision precision = Precision::fp32;
   int trials = 1;
+  int parts = 1;           ///< runs that this one was made in: more than one where it was stopped and continued
+  PhaseSeconds earlier{};  ///< the sums over the parts before this one
   int threads = 1;
   Index batch = 0;
   PhaseSeconds seconds;              ///< of several ranks, from `upload` on, the longest

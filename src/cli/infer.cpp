@@ -4,9 +4,12 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/result_files.hpp"
+#include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/join.hpp"
+#include "core/message.hpp"
 #include "core/stopwatch.hpp"
+#include "inference/checkpoint.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 
@@ -36,7 +39,8 @@ po::options_description infer_options() {
       ("trials", text_or("1"), "repeat the inference so often")                                 //
       ("compare", "time --reduce dead as well and print its rate beside")                       //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")  //
-      ("batch", text_or("auto"), "images at a time; auto: as many as memory takes");
+      ("batch", text_or("auto"), "images at a time; auto: as many as memory takes")             //
+      ("checkpoint", text(), "on SIGTERM or SIGUSR1 stop here; the same command then continues");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());
   return all;
@@ -62,6 +66,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   const std::string batch = values["batch"].as<std::string>();
   if (batch != "auto") spec.batch = parse_count("batch", batch);
   spec.compare = values.count("compare") != 0;
+  spec.checkpoint = text_of(values, "checkpoint").value_or("");
   return spec;
 }
 
@@ -69,14 +74,31 @@ ExitCode exit_code(const Report& report) {
   return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_categories : ExitCode::done;
 }
 
-/// What went wrong, or nothing: the result that is there already is not to be lost for it.
-std::exception_ptr verify(Inference& inference) {
+/// Adds what verify() finds. Returns what went wrong, or nothing: the result that is there already is not to be lost
+/// for it.
+std::exception_ptr verify(Inference& inference, Report& report) {
+  std::exception_ptr error;
   try {
     inference.verify();
-    return nullptr;
   } catch (...) {
-    return std::current_exception();
+    error = std::current_exception();
   }
+  report.verdict = inference.report().verdict;
+  report.compared = inference.report().compared;
+  report.against_fp32 = inference.report().against_fp32;
+  return error;
+}
+
+/// From the specification to the report, on all ranks, each of which returns its own; the first writes the categories.
+Report run(Inference& inference, ResultFiles* files) {
+  inference.load();
+  inference.plan();
+  inference.run();
+  const Stopwatch writing;
+  if (files != nullptr) files->write_categories(inference.report().outcome.categories);
+  Report report = inference.report();
+  report.seconds.write = writing.seconds();
+  return report;
 }
 
 }  // namespace
@@ -86,7 +108,8 @@ int infer(const Arguments& arguments) {
   const double load_seconds = process_cpu_seconds();
   po::variables_map values;
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
-  const InferenceSpec spec = inference_spec(values);
+  InferenceSpec spec = inference_spec(values);
+  if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
   const Stopwatch joining;
   const std::unique_ptr<Communicator> ranks = join();
   const double join_seconds = ranks->is_alone() ? 0 : joining.seconds();
@@ -95,23 +118,22 @@ int infer(const Arguments& arguments) {
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<Inference> inference;
   inference.emplace(spec, *ranks);
-  inference->load();
-  inference->plan();
-  inference->run();
-
-  const Stopwatch writing;
-  if (files) files->write_categories(inference->report().outcome.categories);
-  const double write_seconds = writing.seconds();
-  const double total_seconds = load_seconds + process.seconds();
-
-  const std::exception_ptr error = verify(*inference);
-  Report report = inference->report();
+  Report report;
+  try {
+    report = run(*inference, files ? &*files : nullptr);
+  } catch (const Stopped& stopped) {
+    if (ranks->is_root()) print_message({stopped.what()});
+    return static_cast<int>(ExitCode::stopped);
+  }
   report.seconds.load = load_seconds;
   report.seconds.join = join_seconds;
-  report.seconds.write = write_seconds;
-  report.seconds.total = total_seconds;
+  report.seconds.total = load_seconds + process.seconds();
+  if (report.parts > 1) report.seconds.add(report.earlier);
+
+  const std::exception_ptr error = verify(*inference, report);
   if (files) files->finish(report);
   if (error) std::rethrow_exception(error);
+  if (files && !spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
   ranks->barrier();
   return static_cast<int>(exit_code(report));
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 #include "io/temporaries.hpp"
@@ -12,7 +13,10 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+
+std::atomic<bool> warnings_stop = false;
+std::atomic<bool> warned = false;
 
 bool is_default(int signal) {
   struct sigaction action {};
@@ -31,7 +35,10 @@ sigset_t handled_signals() {
 void* wait_for_signal(void* /*unused*/) {
   const sigset_t set = handled_signals();
   int signal = 0;
-  while (sigwait(&set, &signal) != 0) {
+  for (;;) {
+    if (sigwait(&set, &signal) != 0) continue;
+    if (!warnings_stop || (signal != SIGTERM && signal != SIGUSR1)) break;
+    warned = true;
   }
   end_temporaries();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -40,6 +47,11 @@ void* wait_for_signal(void* /*unused*/) {
 }
 
 }  // namespace
+
+std::function<bool()> stop_on_signals() {
+  warnings_stop = true;
+  return [] { return warned.load(); };
+}
 
 void clean_up_on_signals() {
   const sigset_t set = handled_signals();

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "cluster/communicator.hpp"
+#include "cluster/exchange.hpp"
 #include "cluster/shared_plan.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "inference/checkpoint.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
@@ -18,7 +20,9 @@
 #include "inference/run_on_ranks.hpp"
 #include "inference/run_report.hpp"
 #include "inference/verify.hpp"
+#include "io/path_kind.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -39,8 +43,10 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   return options;
 }
 
-/// Refuses at once, before a device is started up, what this machine does not give.
+/// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
 InferenceSpec checked(InferenceSpec spec) {
+  if (!spec.checkpoint.empty() && spec.trials != 1)
+    throw UsageError("checkpoint", "a run that may be stopped has one trial");
   require_threads(spec.threads);
   return spec;
 }
@@ -100,18 +106,21 @@ class Inference::Steps {
     const Stopwatch watch;
     order_ = share_order(ranks_, order_);
     plan_ = share_plan(ranks_, std::move(plan_));
-    mine_ = scatter_images(ranks_, images_);
     report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
-    RankedResult result = run_on_ranks(ranks_, order_, plan_, mine_, options(order_.precision));
-    if (ranks_.is_root()) conclude(std::move(result));
+    if (spec_.checkpoint.empty())
+      run_at_once();
+    else
+      run_in_parts();
     stage_ = Stage::run;
   }
 
   void verify() {
     require(stage_ == Stage::run, "verify() comes after run()");
     if (ranks_.is_root()) judge_by_truth();
-    if (spec_.compare) compare_with_dead();
-    if (order_.precision == Precision::fp16) compare_with_fp32();
+    if (!spec_.compare && order_.precision != Precision::fp16) return;
+    const ImageSet mine = scatter_images(ranks_, images_);
+    if (spec_.compare) compare_with_dead(mine);
+    if (order_.precision == Precision::fp16) compare_with_fp32(mine);
   }
 
   const Report& report() const { return report_; }
@@ -185,6 +194,79 @@ class Inference::Steps {
     if (choice.precision == Precision::fp16) check_run(*choice.variant, plan_, images_, options(Precision::fp32));
   }
 
+  RankedResult run_piece(const RunOrder& order, const Plan& plan, const ImageSet& all) {
+    const Stopwatch watch;
+    const ImageSet mine = scatter_images(ranks_, all);
+    if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
+    RunOptions how = options(order.precision);
+    if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
+    return run_on_ranks(ranks_, order, plan, mine, how);
+  }
+
+  void run_at_once() {
+    RankedResult result = run_piece(order_, plan_, images_);
+    if (ranks_.is_root()) conclude(std::move(result));
+  }
+
+  /// From a checkpoint, or to one, or both.
+  void run_in_parts() {
+    Checkpoint state;
+    std::vector<Work> work;
+    if (ranks_.is_root()) {
+      const bool continues = path_kind(spec_.checkpoint) != PathKind::missing;
+      state = continues ? read_checkpoint(spec_.checkpoint, plan_, images_) : Checkpoint(plan_, images_);
+      work = work_left(state, images_);
+      state.left.clear();
+    }
+    RankedResult all;
+    all.result.plan = order_.in_order ? plan_.fallback->in_order.get() : &plan_;
+    const std::size_t pieces = broadcast(ranks_, work.size());
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const Work piece = ranks_.is_root() ? std::move(work[i]) : Work{};
+      const Index layer = broadcast(ranks_, piece.layer);
+      const Plan rest = plan_from(plan_, layer);
+      const RunOrder order = share_order(ranks_, ranks_.is_root() ? order_of_piece(piece, rest) : RunOrder{});
+      RankedResult result = run_piece(order, rest, piece.images);
+      if (!ranks_.is_root()) continue;
+      conclude_work(piece, result, plan_.depth(), state);
+      add_times(all, std::move(result));
+    }
+    if (!broadcast(ranks_, state.left.empty())) stop(std::move(state), std::move(all));
+    if (!ranks_.is_root()) return;
+    report_.parts = state.parts + 1;
+    report_.earlier = state.seconds;
+    all.result.outcome = std::move(state.known);
+    conclude(std::move(all));
+  }
+
+  /// An engine that was asked for may be one that takes images, but not activations.
+  RunOrder order_of_piece(const Work& piece, const Plan& rest) const {
+    if (piece.layer == 0) return order_;
+    const RunPlan run = plan_for(rest, piece.images, order_.precision);
+    EngineOptions engine = options(order_.precision).engine;
+    engine.may_overflow = run.may_overflow;
+    EngineRequest request = engine_request(spec_, engine.device);
+    if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
+      request.variant.clear();
+    const EngineChoice choice = choose_engine(request, *run.plan, batch_info(piece.images), engine);
+    RunOrder order = order_for(*choice.variant, order_.precision, rest, piece.images);
+    order.layer = piece.layer;
+    return order;
+  }
+
+  [[noreturn]] void stop(Checkpoint state, RankedResult all) {
+    if (ranks_.is_root()) {
+      take_over(std::move(all), report_);
+      report_.seconds.total = since_start_.seconds();
+      state.seconds.add(report_.seconds);
+      ++state.parts;
+      join_pieces(state.left);
+      write_checkpoint(spec_.checkpoint, state);
+    }
+    ranks_.barrier();
+    throw Stopped(fmt::format("stopped; the same command continues the run from {}", spec_.checkpoint));
+  }
+
   void conclude(RankedResult result) {
     const Plan& ran = *result.result.plan;
     take_over(std::move(result), report_);
@@ -209,10 +291,10 @@ class Inference::Steps {
     return is_official(images_) ? "" : "the images are not the official ones";
   }
 
-  void compare_with_dead() {
+  void compare_with_dead(const ImageSet& mine) {
     dead_order_ = share_order(ranks_, dead_order_);
     dead_ = share_plan(ranks_, std::move(dead_));
-    const auto [result, times] = run_on_ranks(ranks_, dead_order_, dead_, mine_, options(dead_order_.precision));
+    const RunResult result = run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision)).result;
     if (!ranks_.is_root()) return;
     const Verdict by_dead =
         judge(report_.outcome.categories, result.outcome.categories,
@@ -223,12 +305,12 @@ class Inference::Steps {
   }
 
   /// What fp16 storage changes: its categories against those of the same run in fp32.
-  void compare_with_fp32() {
+  void compare_with_fp32(const ImageSet& mine) {
     RunOrder order = order_;
     if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
     RunOptions once = options(Precision::fp32);
     once.trials = 1;
-    const auto [in_fp32, times] = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine_, once);
+    const RunResult in_fp32 = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine, once).result;
     if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
   }
 
@@ -240,7 +322,6 @@ class Inference::Steps {
   Stage stage_ = Stage::begun;
   Plan plan_;  ///< the root's until it is shared
   RunOrder order_;
-  ImageSet mine_;  ///< this rank's part of the images
   // On the root only:
   Report report_;
   Truth truth_;

@@ -53,8 +53,27 @@ void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 
+/// Activations, row-major images x neurons, as the images of a run.
+ImageSet images_of(const std::vector<double>& activations, Index images, Index neurons) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  for (std::size_t image = 0; image < images; ++image) {
+    for (Index neuron = 0; neuron < neurons; ++neuron) {
+      const double value = activations[image * neurons + neuron];
+      if (value == 0.0) continue;
+      indices.push_back(neuron);
+      values.push_back(static_cast<float>(value));
+    }
+    offsets.push_back(indices.size());
+  }
+  return {make_csr(images, neurons, std::move(offsets), std::move(indices), std::move(values))};
+}
+
 /// One plan, run over batch after batch.
 class Runner {
+  static constexpr Index kStopChecks = 32;  ///< a batch
+
  public:
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
       : plan_(plan), images_(images), options_(options) {
@@ -75,7 +94,7 @@ class Runner {
     const Index images = images_.images();
     const Offset rounds = result_.batch == 0 ? 0 : (images - 1) / result_.batch + 1;
     Progress progress(options_.progress, "infer", rounds * static_cast<Offset>(options_.trials) * plan_.depth());
-    for (Index first = 0; first < images; first += std::min(result_.batch, images - first))
+    for (Index first = 0; first < images && !result_.unfinished; first += std::min(result_.batch, images - first))
       run_batch(first, std::min(result_.batch, images - first), progress);
     return std::move(result_);
   }
@@ -92,7 +111,13 @@ class Runner {
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
       watch.lap();
       engine_->reset();
-      Outcome this_time = infer(batch, progress);
+      const Index layer = advance(progress);
+      if (layer < plan_.depth()) {
+        result_.infer_seconds[trial] += watch.seconds();
+        result_.unfinished = Unfinished{first, layer, begun(count, layer)};
+        return;
+      }
+      Outcome this_time = outcome_of(batch);
       result_.infer_seconds[trial] += watch.seconds();
       if (trial == 0)
         outcome = std::move(this_time);
@@ -104,13 +129,22 @@ class Runner {
     result_.gather_seconds += watch.seconds();
   }
 
-  Outcome infer(const ImageSet& batch, Progress& progress) {
-    for (Index layer = 0; layer < plan_.depth();) {
-      const Index next = engine_->advance(layer, plan_.depth());
+  bool stopped() const { return options_.stop && options_.stop(); }
+
+  /// From the first layer to the last, or to one at which the run is stopped; returns the layer that would follow.
+  Index advance(Progress& progress) {
+    const Index step = options_.stop ? std::max<Index>(1, plan_.depth() / kStopChecks) : plan_.depth();
+    Index layer = 0;
+    while (layer < plan_.depth() && !stopped()) {
+      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, step) + layer);
       done_ += next - layer;
       progress.update(done_);
       layer = next;
     }
+    return layer;
+  }
+
+  Outcome outcome_of(const ImageSet& batch) {
     Outcome outcome = engine_->outcome();
     if (!outcome.borderline.empty()) {
       if (!in_order_) throw std::logic_error("borderline images of a plan that was not merged");
@@ -119,6 +153,21 @@ class Runner {
       settle_borderline(outcome, in_order_->outcome());
     }
     return outcome;
+  }
+
+  /// The batch's activations, for a run that continues this one; no images where it has to begin the batch again:
+  /// where activations are no fp32 numbers, where those before this layer are needed, too, or where memory is short.
+  ImageSet begun(Index images, Index layer) {
+    auto* const engine = dynamic_cast<InspectableEngine*>(engine_.get());
+    const EngineOptions& options = options_.engine;
+    if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
+        plan_.fallback)
+      return {};
+    try {
+      return images_of(engine->activations(), images, plan_.layers[layer - 1].outputs());
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
   }
 
   const Plan& plan_;

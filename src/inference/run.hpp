@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ struct RunOptions {
   int trials = 1;
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
   ProgressCallback progress;
+  /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
+  /// dozen times a batch.
+  std::function<bool()> stop = {};
+};
+
+/// What a run that was stopped has not done. Images after `first` and those of `begun` have not been begun.
+struct Unfinished {
+  Index first = 0;  ///< images before this one are done
+  Index layer = 0;  ///< the one that the images of `begun` enter next
+  ImageSet begun;   ///< images first, first+1, ...: their activations
 };
 
 struct RunResult {
@@ -26,6 +37,7 @@ struct RunResult {
   int threads = 0;                    ///< host threads
   Index batch = 0;
   std::vector<std::string> notes;  ///< on this run, besides the plan's
+  std::optional<Unfinished> unfinished;
 };
 
 /// The largest batch, at most `all.images`, whose working set fits the memory that is free on the variant's device,

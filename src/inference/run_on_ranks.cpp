@@ -1,6 +1,7 @@
 #include "inference/run_on_ranks.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -16,11 +17,15 @@
 namespace spdnn {
 
 void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
-  archive(order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
+  archive(order.layer, order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
 }
 
 void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
   archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
+}
+
+void fields(auto& archive, MaybeConst<Unfinished> auto& unfinished) {
+  archive(unfinished.first, unfinished.layer, unfinished.begun);
 }
 
 namespace {
@@ -33,10 +38,12 @@ struct RankReport {
   double gather_seconds = 0;
   Index batch = 0;
   Outcome outcome;
+  std::optional<Unfinished> unfinished;
 };
 
 void fields(auto& archive, MaybeConst<RankReport> auto& report) {
-  archive(report.times, report.infer_seconds, report.load_seconds, report.gather_seconds, report.batch, report.outcome);
+  archive(report.times, report.infer_seconds, report.load_seconds, report.gather_seconds, report.batch, report.outcome,
+          report.unfinished);
 }
 
 RankReport report_of(const RunResult& result, Index images) {
@@ -45,7 +52,8 @@ RankReport report_of(const RunResult& result, Index images) {
           result.load_seconds,
           result.gather_seconds,
           result.batch,
-          result.outcome};
+          result.outcome,
+          result.unfinished};
 }
 
 /// Puts the other ranks' results after the root's.
@@ -57,6 +65,21 @@ void add(RunResult& all, const RankReport& one, Index first) {
   all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
   all.batch = std::max(all.batch, one.batch);
   append_outcome(all.outcome, one.outcome, first);
+}
+
+/// What a rank has left of its images, the first of which is `first` among those of all ranks.
+void add_left(const RankReport& report, Index first, Index layer, std::vector<Work>& left) {
+  if (!report.unfinished) return;
+  const Unfinished& unfinished = *report.unfinished;
+  const auto ids = [&](Index begin, Index end) {
+    std::vector<Index> numbers(end - begin);
+    std::iota(numbers.begin(), numbers.end(), first + begin);
+    return numbers;
+  };
+  const Index begun_end = unfinished.first + unfinished.begun.images();
+  if (begun_end > unfinished.first)
+    left.push_back({layer + unfinished.layer, ids(unfinished.first, begun_end), unfinished.begun});
+  if (report.times.images > begun_end) left.push_back({layer, ids(begun_end, report.times.images), {}});
 }
 
 /// Ranks that run on the device of this one, which shares its memory with them.
@@ -79,7 +102,7 @@ RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadc
 
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images) {
   const RunPlan chosen = plan_for(plan, images, precision);
-  return {std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
+  return {0, std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
 }
 
 ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
@@ -112,12 +135,16 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
   RunOptions own = options;
   own.engine.precision = order.precision;
   const RunPlan chosen{&form, order.may_overflow, order.why_in_order};
-  if (ranks.is_alone()) return {run(variant, chosen, mine, own), {}};
+  if (ranks.is_alone()) {
+    RankedResult alone{run(variant, chosen, mine, own), {}, {}};
+    if (alone.result.unfinished) add_left(report_of(alone.result, mine.images()), 0, order.layer, alone.left);
+    return alone;
+  }
 
   own.engine.sharers = sharers_of(ranks, variant.device, own.engine.device);
   own.engine.threads = threads_of(ranks.place(), own.engine.threads);
   ranks.barrier();
-  RankedResult all{run(variant, chosen, mine, own), {}};
+  RankedResult all{run(variant, chosen, mine, own), {}, {}};
   ranks.barrier();
   const Stopwatch watch;
   const std::vector<RankReport> reports = gather(ranks, report_of(all.result, mine.images()));
@@ -125,10 +152,34 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
   for (const RankReport& report : reports) {
     if (!all.ranks.empty()) add(all.result, report, first);
     all.ranks.push_back(report.times);
+    add_left(report, first, order.layer, all.left);
     first += report.times.images;
   }
   all.result.gather_seconds += watch.seconds();
   return all;
+}
+
+void add_times(RankedResult& all, const RankedResult& piece) {
+  RunResult& sum = all.result;
+  const RunResult& one = piece.result;
+  sum.infer_seconds.resize(one.infer_seconds.size());
+  for (std::size_t trial = 0; trial < one.infer_seconds.size(); ++trial)
+    sum.infer_seconds[trial] += one.infer_seconds[trial];
+  sum.upload_seconds += one.upload_seconds;
+  sum.load_seconds += one.load_seconds;
+  sum.gather_seconds += one.gather_seconds;
+  sum.threads = one.threads;
+  sum.batch = std::max(sum.batch, one.batch);
+  for (const std::string& note : one.notes)
+    if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end()) sum.notes.push_back(note);
+  all.ranks.resize(piece.ranks.size());
+  for (std::size_t rank = 0; rank < piece.ranks.size(); ++rank) {
+    RankTimes& times = all.ranks[rank];
+    times.host = piece.ranks[rank].host;
+    times.images += piece.ranks[rank].images;
+    times.upload_seconds += piece.ranks[rank].upload_seconds;
+    times.infer_seconds += piece.ranks[rank].infer_seconds;
+  }
 }
 
 int device_of_rank(const RankPlace& place) { return place.node_rank % std::max(1, device_count(Device::cuda)); }

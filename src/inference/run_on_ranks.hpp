@@ -5,6 +5,7 @@
 
 #include "cluster/communicator.hpp"
 #include "inference/run.hpp"
+#include "inference/work.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/report.hpp"
 
@@ -13,8 +14,9 @@ namespace spdnn {
 // One run on all ranks of a job: every rank runs the same plan on images of its own. All ranks call these functions
 // together. A process by itself calls them too, and nothing is sent.
 
-/// Which engine runs which of the plan's forms: decided on the root, for all images.
+/// Which engine runs which of the plan's forms, from which layer on: decided on the root, for all images.
 struct RunOrder {
+  Index layer = 0;
   std::string variant;
   Precision precision = Precision::fp32;
   bool in_order = false;      ///< the plan that `merge` falls back on
@@ -23,7 +25,7 @@ struct RunOrder {
 };
 /// The root's order on all ranks.
 RunOrder share_order(Communicator& ranks, const RunOrder& order);
-/// The order to run `plan` on `images`.
+/// The order to run `plan` on `images` from its first layer on.
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images);
 
 /// This rank's part of the root's images; what others give is not looked at.
@@ -42,10 +44,15 @@ RankSpreads spreads_of(const std::vector<RankTimes>& times);
 struct RankedResult {
   RunResult result;              ///< on the root that of all ranks, each time the longest; elsewhere the rank's own
   std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
+  std::vector<Work> left;        ///< on the root, of a run that was stopped: its ids are places in all ranks' images
 };
-/// Runs this rank's images, which are those after the images of the ranks before it. The ranks begin together.
+/// Runs this rank's images, which are those after the images of the ranks before it. The ranks begin together. `plan`
+/// begins with the order's layer. In `left`, images that were not begun come without their data.
 RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,
                           const RunOptions& options);
+
+/// Adds the times of another piece of the same work, and what is noted of it; outcome and plan stay as they are.
+void add_times(RankedResult& all, const RankedResult& piece);
 
 /// Which of the devices that this rank sees is its own, where the ranks of a node use one after another.
 int device_of_rank(const RankPlace& place);

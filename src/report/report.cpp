@@ -150,6 +150,16 @@ Spread spread(std::vector<double> samples) {
   return {samples.front(), median, samples.back(), std::accumulate(samples.begin(), samples.end(), 0.0)};
 }
 
+void PhaseSeconds::add(const PhaseSeconds& part) {
+  for (double PhaseSeconds::*phase :
+       {&PhaseSeconds::load, &PhaseSeconds::join, &PhaseSeconds::read, &PhaseSeconds::plan, &PhaseSeconds::share,
+        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::gather, &PhaseSeconds::write,
+        &PhaseSeconds::total})
+    this->*phase += part.*phase;
+  const double sum = infer.sum + part.infer.sum;
+  infer = {sum, sum, sum, sum};
+}
+
 double PhaseSeconds::other() const {
   return std::max(0.0,
                   total - (load + join + read + plan + start.waited + share + upload + infer.sum + gather + write));
@@ -175,6 +185,8 @@ std::string to_text(const Report& r) {
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
   if (r.ranks) line("ranks", ranks_text(*r.ranks));
+  if (r.parts > 1)
+    line("parts", fmt::format("{}: stopped and continued; each time is the sum over the parts", r.parts));
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   add_phases(r, text);
@@ -218,6 +230,7 @@ std::string to_json(const Report& r) {
                {"notes", r.notes},
                {"precision", to_string(r.precision)},
                {"trials", r.trials},
+               {"parts", r.parts},
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},
                {"seconds", seconds_json(r.seconds)},

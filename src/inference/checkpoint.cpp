@@ -1,0 +1,102 @@
+#include "inference/checkpoint.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "cluster/fields.hpp"
+#include "cluster/parcel.hpp"
+#include "inference/outcomes.hpp"
+#include "io/digests.hpp"
+#include "io/packed/format.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::uint64_t digest_of(const ImageSet& images) {
+  if (const auto binary = image_digest(images)) return *binary;
+  const Parcel parcel = pack(images);
+  std::vector<std::uint64_t> hashes{packed::hash_block(parcel.description)};
+  for (const auto array : parcel.arrays) hashes.push_back(packed::hash_block(array));
+  return packed::combine_hashes(hashes);
+}
+
+/// The outcome of layers `layer`, layer+1, ... as one of all layers: nobody knows any more what was counted before.
+Outcome with_earlier_layers(Outcome outcome, Index layer) {
+  if (layer == 0) return outcome;
+  outcome.alive.clear();
+  if (!outcome.active.empty()) outcome.active.insert(outcome.active.begin(), layer, -1);
+  for (Overflow& overflow : outcome.overflow) overflow.layer += layer;
+  return outcome;
+}
+
+ImageSet joined(const std::vector<const Work*>& pieces) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  Index rows = 0;
+  for (const Work* const piece : pieces) {
+    const CsrMatrix csr = piece->images.to_csr();
+    for (Index row = 0; row < csr.rows; ++row) offsets.push_back(offsets.back() + csr.degree(row));
+    indices.insert(indices.end(), csr.indices.begin(), csr.indices.end());
+    for (Offset k = 0; k < csr.entries(); ++k) values.push_back(csr.entry_value(k));
+    rows += csr.rows;
+  }
+  const Index neurons = pieces.front()->images.neurons();
+  return {make_csr(rows, neurons, std::move(offsets), std::move(indices), std::move(values))};
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(const Plan& plan, const ImageSet& all)
+    : plan_digest(network_digest({plan.layers, plan.bias_rule, plan.cap})),
+      image_digest(digest_of(all)),
+      images(all.images()) {
+  known.alive.assign(plan.depth(), 0);
+  known.active.assign(plan.depth(), 0);
+  left.push_back({0, std::vector<Index>(images), {}});
+  std::iota(left[0].ids.begin(), left[0].ids.end(), Index{0});
+}
+
+void conclude_work(const Work& work, const RankedResult& result, Index depth, Checkpoint& checkpoint) {
+  Outcome outcome = with_earlier_layers(result.result.outcome, work.layer);
+  outcome.active.resize(depth, -1);
+  for (Index& image : outcome.categories) image = work.id(image);
+  for (Index& image : outcome.borderline) image = work.id(image);
+  for (Overflow& overflow : outcome.overflow) overflow.image = work.id(overflow.image);
+  append_outcome(checkpoint.known, outcome, 0);
+  std::sort(checkpoint.known.categories.begin(), checkpoint.known.categories.end());
+  std::sort(checkpoint.known.borderline.begin(), checkpoint.known.borderline.end());
+  const auto by_image = [](const Overflow& a, const Overflow& b) { return a.image < b.image; };
+  std::sort(checkpoint.known.overflow.begin(), checkpoint.known.overflow.end(), by_image);
+  for (Work left : result.left) {
+    // Not begun in this run, but perhaps in an earlier one.
+    if (left.images.images() == 0 && left.layer > 0) left.images = work.images.select(left.ids);
+    for (Index& image : left.ids) image = work.id(image);
+    checkpoint.left.push_back(std::move(left));
+  }
+}
+
+void join_pieces(std::vector<Work>& work) {
+  std::map<Index, std::vector<const Work*>> by_layer;
+  for (const Work& piece : work) by_layer[piece.layer].push_back(&piece);
+  std::vector<Work> all;
+  for (const auto& [layer, pieces] : by_layer) {
+    Work one{layer, {}, {}};
+    for (const Work* const piece : pieces) one.ids.insert(one.ids.end(), piece->ids.begin(), piece->ids.end());
+    if (layer > 0) one.images = joined(pieces);
+    all.push_back(std::move(one));
+  }
+  work = std::move(all);
+}
+
+std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images) {
+  std::vector<Work> work = checkpoint.left;
+  for (Work& piece : work)
+    if (piece.layer == 0) piece.images = piece.ids.size() == images.images() ? images : images.select(piece.ids);
+  return work;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "inference/run_on_ranks.hpp"
+#include "inference/work.hpp"
+#include "spdnn/images.hpp"
+#include "spdnn/plan.hpp"
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+/// What a run that was stopped leaves to the one that continues it, on however many ranks and with whichever engines:
+/// what is known, and the images that are left, with their activations where they had come to a layer. Activations are
+/// fp32 numbers, and every engine adds in the plan's order, so that the categories are those of an undisturbed run.
+struct Checkpoint {
+  std::uint64_t plan_digest = 0;
+  std::uint64_t image_digest = 0;
+  Index images = 0;        ///< of the whole run
+  int parts = 0;           ///< runs so far
+  PhaseSeconds seconds;    ///< their sums
+  Outcome known;           ///< of the images that are done
+  std::vector<Work> left;  ///< work at layer 0 comes without images: they are among those that are given
+
+  /// Nothing is done yet.
+  Checkpoint() = default;
+  Checkpoint(const Plan& plan, const ImageSet& images);
+};
+
+/// Adds what came of one piece of a run's work, which is then over; `result` is that of run_on_ranks().
+void conclude_work(const Work& work, const RankedResult& result, Index depth, Checkpoint& checkpoint);
+/// The pieces of work that are left, with the images of those that were not begun.
+std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images);
+/// Work at the same layer becomes one piece.
+void join_pieces(std::vector<Work>& work);
+
+/// The file at `path` and, where images had been begun, one beside it with their activations, path.DIGEST.spdnn. Both
+/// are there whole or not at all, and an earlier checkpoint stays until they are.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// DataError where the file is malformed or was made for another plan or other images.
+Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const ImageSet& images);
+/// Removes both files, if there are any.
+void remove_checkpoint(const std::string& path);
+
+}  // namespace spdnn

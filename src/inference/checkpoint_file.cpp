@@ -1,0 +1,281 @@
+// Checkpoints on disk: a JSON line, and a packed file of the activations of images that had been begun.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "inference/checkpoint.hpp"
+#include "io/atomic_file.hpp"
+#include "io/digests.hpp"
+#include "io/input_file.hpp"
+#include "report/json_line.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "spdnn-checkpoint-1";
+
+/// Times that a report adds up over the parts of a run.
+constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {
+    {"load", &PhaseSeconds::load},           {"join", &PhaseSeconds::join},   {"read", &PhaseSeconds::read},
+    {"plan", &PhaseSeconds::plan},           {"share", &PhaseSeconds::share}, {"upload", &PhaseSeconds::upload},
+    {"gather", &PhaseSeconds::gather},       {"write", &PhaseSeconds::write}, {"total", &PhaseSeconds::total},
+    {"images", &PhaseSeconds::upload_images}};
+
+std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+/// Ascending ids as [first, count] pairs.
+Json ranges_of(const std::vector<Index>& ids) {
+  Json ranges = Json::array();
+  for (std::size_t i = 0; i < ids.size();) {
+    std::size_t end = i + 1;
+    while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
+    ranges.push_back({ids[i], end - i});
+    i = end;
+  }
+  return ranges;
+}
+
+Json outcome_json(const Outcome& outcome) {
+  Json overflow = Json::array();
+  for (const Overflow& one : outcome.overflow) overflow.push_back({one.image, one.layer});
+  return {{"categories", outcome.categories},
+          {"alive", outcome.alive},
+          {"active", outcome.active},
+          {"saturated", outcome.saturated},
+          {"identical", outcome.identical},
+          {"borderline", outcome.borderline},
+          {"overflow", overflow}};
+}
+
+/// Refuses what is malformed; the name stands in all messages.
+class Parser {
+ public:
+  Parser(std::string name, const Plan& plan) : name_(std::move(name)), depth_(plan.depth()) {}
+
+  [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
+
+  Json parse(const std::string& text) const {
+    Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kSchema)
+      fail(fmt::format("is no checkpoint; expected one line of JSON, schema {}", kSchema));
+    return json;
+  }
+
+  const Json& at(const Json& json, const char* key) const {
+    if (!json.is_object() || !json.contains(key)) fail(fmt::format("has no {}", key));
+    return json.at(key);
+  }
+  /// A whole number of at most `most`.
+  std::uint64_t number(const Json& json, const char* what, std::uint64_t most) const {
+    if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)
+      fail(fmt::format("{}: expected a number in 0..{}", what, most));
+    return json.get<std::uint64_t>();
+  }
+  double seconds(const Json& json, const char* what) const {
+    if (!json.is_number() || !(json.get<double>() >= 0)) fail(fmt::format("{}: expected seconds", what));
+    return json.get<double>();
+  }
+  const Json& list(const Json& json, const char* what) const {
+    if (!json.is_array()) fail(fmt::format("{}: expected a list", what));
+    return json;
+  }
+  /// Of one image or more each.
+  std::vector<Index> ids(const Json& ranges, Index images) const {
+    std::vector<Index> all;
+    for (const Json& range : list(ranges, "images")) {
+      if (list(range, "images").size() != 2) fail("images: expected pairs of a first id and a count");
+      const auto first = static_cast<Index>(number(range[0], "images", images));
+      const auto count = static_cast<Index>(number(range[1], "images", images - first));
+      if (all.size() + count > images) fail("images: an image comes twice");
+      for (Index i = 0; i < count; ++i) all.push_back(first + i);
+    }
+    return all;
+  }
+  std::vector<Index> ascending(const Json& json, const char* what, Index images) const {
+    std::vector<Index> all;
+    for (const Json& one : list(json, what)) {
+      const auto id = static_cast<Index>(number(one, what, images));
+      if (id == images || (!all.empty() && id <= all.back())) fail(fmt::format("{}: ids do not ascend", what));
+      all.push_back(id);
+    }
+    return all;
+  }
+  std::vector<std::int64_t> counts(const Json& json, const char* what, bool may_be_empty) const {
+    std::vector<std::int64_t> all;
+    for (const Json& one : list(json, what)) {
+      if (!one.is_number_integer()) fail(fmt::format("{}: expected numbers", what));
+      all.push_back(one.get<std::int64_t>());
+    }
+    if (all.size() != depth_ && !(may_be_empty && all.empty())) fail(fmt::format("{}: expected one per layer", what));
+    return all;
+  }
+  Outcome outcome(const Json& json, Index images) const {
+    Outcome known;
+    known.categories = ascending(at(json, "categories"), "categories", images);
+    known.alive = counts(at(json, "alive"), "alive", true);
+    known.active = counts(at(json, "active"), "active", false);
+    known.saturated = static_cast<std::int64_t>(number(at(json, "saturated"), "saturated", kMaxIndex));
+    known.identical = static_cast<std::int64_t>(number(at(json, "identical"), "identical", kMaxIndex));
+    known.borderline = ascending(at(json, "borderline"), "borderline", images);
+    for (const Json& one : list(at(json, "overflow"), "overflow")) {
+      if (list(one, "overflow").size() != 2 || images == 0 || depth_ == 0) fail("overflow: expected image and layer");
+      known.overflow.push_back({static_cast<Index>(number(one[0], "overflow", images - 1)),
+                                static_cast<Index>(number(one[1], "overflow", depth_ - 1))});
+    }
+    return known;
+  }
+  std::vector<Work> left(const Json& json, Index images) const {
+    std::vector<Work> all;
+    std::vector<bool> seen(images, false);
+    for (const Json& piece : list(json, "left")) {
+      Work work;
+      work.layer = static_cast<Index>(number(at(piece, "layer"), "layer", depth_ == 0 ? 0 : depth_ - 1));
+      work.ids = ids(at(piece, "images"), images);
+      for (const Index id : work.ids) {
+        if (seen[id]) fail("images: an image comes twice");
+        seen[id] = true;
+      }
+      all.push_back(std::move(work));
+    }
+    return all;
+  }
+
+ private:
+  std::string name_;
+  Index depth_;
+};
+
+std::string read_all(const fs::path& path) {
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  file.check_unchanged();
+  return text;
+}
+
+fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
+
+/// The files of activations beside a checkpoint, but for one.
+void remove_activations(const std::string& path, const std::string& but) {
+  const fs::path folder = fs::absolute(path).parent_path();
+  const std::string stem = fs::path(path).filename().native() + ".";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().native();
+    constexpr std::size_t kDigits = 16;
+    const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
+                         name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
+    if (of_this && name.substr(stem.size(), kDigits) != but) fs::remove(entry.path(), ignored);
+  }
+}
+
+/// All activations as one set, as wide as the widest.
+ImageSet all_activations(const std::vector<Work>& left) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  Index neurons = 0;
+  for (const Work& work : left) {
+    if (work.layer == 0) continue;
+    const CsrMatrix csr = work.images.to_csr();
+    neurons = std::max(neurons, csr.cols);
+    for (Index row = 0; row < csr.rows; ++row) offsets.push_back(offsets.back() + csr.degree(row));
+    indices.insert(indices.end(), csr.indices.begin(), csr.indices.end());
+    for (Offset k = 0; k < csr.entries(); ++k) values.push_back(csr.entry_value(k));
+  }
+  const auto rows = static_cast<Index>(offsets.size() - 1);
+  return {make_csr(rows, neurons, std::move(offsets), std::move(indices), std::move(values))};
+}
+
+/// Gives each piece of work that had been begun its part of all activations.
+void take_activations(const fs::path& path, const Plan& plan, std::vector<Work>& left) {
+  std::size_t rows = 0;
+  for (const Work& work : left)
+    if (work.layer > 0) rows += work.ids.size();
+  const ImageSet all = read_images(path, std::nullopt, std::nullopt);
+  if (all.images() != rows)
+    throw DataError(fmt::format("{}: holds {} images, but the checkpoint has {}", path.native(), all.images(), rows));
+  Index first = 0;
+  for (Work& work : left) {
+    if (work.layer == 0) continue;
+    const auto count = static_cast<Index>(work.ids.size());
+    CsrMatrix part = all.slice(first, count).to_csr();
+    part.cols = plan.layers[work.layer].inputs();
+    if (std::any_of(part.indices.begin(), part.indices.end(), [&](Index neuron) { return neuron >= part.cols; }))
+      throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path.native(), part.cols,
+                                  work.layer + 1));
+    work.images = {std::move(part)};
+    first += count;
+  }
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  Json left = Json::array();
+  for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
+  Json seconds;
+  for (const auto& [name, member] : kSeconds) seconds[name] = checkpoint.seconds.*member;
+  seconds["infer"] = checkpoint.seconds.infer.sum;
+  std::string digest;
+  if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; })) {
+    const ImageSet activations = all_activations(checkpoint.left);
+    digest = hex(network_digest({{Layer{activations.sparse(), {}}}, BiasRule::non_zeros, {}}));
+    write_images(activations_path(path, digest), activations);
+  }
+  AtomicFile file(path);
+  file.write(json_line({{"schema", kSchema},
+                        {"plan", hex(checkpoint.plan_digest)},
+                        {"problem_images", checkpoint.images},
+                        {"image_digest", hex(checkpoint.image_digest)},
+                        {"parts", checkpoint.parts},
+                        {"seconds", seconds},
+                        {"known", outcome_json(checkpoint.known)},
+                        {"left", left},
+                        {"activations", digest.empty() ? Json(nullptr) : Json(digest)}}));
+  file.commit();
+  remove_activations(path, digest);
+}
+
+Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const ImageSet& images) {
+  const Parser parser(path, plan);
+  const Json json = parser.parse(read_all(path));
+  Checkpoint checkpoint(plan, images);
+  if (parser.at(json, "plan") != hex(checkpoint.plan_digest))
+    parser.fail("was made for another network or other passes");
+  if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");
+  constexpr int kMostParts = 1000000;
+  checkpoint.parts = static_cast<int>(parser.number(parser.at(json, "parts"), "parts", kMostParts));
+  const Json& seconds = parser.at(json, "seconds");
+  for (const auto& [name, member] : kSeconds)
+    checkpoint.seconds.*member = parser.seconds(parser.at(seconds, name), name);
+  const double infer = parser.seconds(parser.at(seconds, "infer"), "infer");
+  checkpoint.seconds.infer = {infer, infer, infer, infer};
+  checkpoint.known = parser.outcome(parser.at(json, "known"), images.images());
+  checkpoint.left = parser.left(parser.at(json, "left"), images.images());
+  const Json& digest = parser.at(json, "activations");
+  const bool begun =
+      std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; });
+  if (begun && !digest.is_string()) parser.fail("activations: expected a digest");
+  if (begun) take_activations(activations_path(path, digest.get<std::string>()), plan, checkpoint.left);
+  return checkpoint;
+}
+
+void remove_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  remove_activations(path, {});
+}
+
+}  // namespace spdnn

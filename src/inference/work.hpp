@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/images.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// Images and the layer that they enter next: all of them and the first layer in a usual run. A run that continues one
+/// that was stopped (checkpoint.hpp) has several pieces of work, most of them with activations in place of images.
+struct Work {
+  Index layer = 0;
+  std::vector<Index> ids;  ///< of the images, in the whole run; empty: 0, 1, 2, ...
+  ImageSet images;         ///< images x stored neurons that enter `layer`
+
+  Index id(Index image) const { return ids.empty() ? image : ids[image]; }
+};
+
+/// The plan's layers from `layer` on, for activations as images. A plan that falls back on another, with `merge`, has
+/// bounds on what rounding does from the first layer on, so it can only be taken whole (std::logic_error otherwise).
+Plan plan_from(const Plan& plan, Index layer);
+
+}  // namespace spdnn
