@@ -165,9 +165,10 @@ Support support_cpu_reference(const Plan& plan, const BatchInfo& batch, const En
     return {.why_not = "cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any"};
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
+  const std::size_t list_bytes = batch.bits ? plan.inputs() * sizeof(Index) + sizeof(Offset) : 0;  // bits become lists
+  const std::size_t image_bytes = row_bytes + list_bytes + sizeof(ImageState) + sizeof(Index);
   return {.preference = Preference::last_resort,
-          .working_bytes =
-              std::size_t{batch.images} * (row_bytes + sizeof(ImageState) + sizeof(Index)) + threads * row_bytes};
+          .working_bytes = std::size_t{batch.images} * image_bytes + threads * row_bytes};
 }
 
 std::unique_ptr<Engine> make_cpu_reference(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,

@@ -72,7 +72,10 @@ TileRunner<T>::TileRunner(Shared<T>& shared, Index compaction_points)
 
 template <class T>
 std::size_t TileRunner<T>::bytes(const Plan& plan, Index compaction_points) {
-  return ((std::size_t{compaction_points} + 2) * plan.max_outputs() + plan.inputs()) * kLaneBytes;
+  const std::size_t tiles = ((std::size_t{compaction_points} + 2) * plan.max_outputs() + plan.inputs()) * kLaneBytes;
+  const std::size_t waiting = (std::size_t{Phase(0, plan.depth(), compaction_points).until} + 1) * sizeof(Tile);
+  const std::size_t counts = 3 * sizeof(std::int64_t) * std::size_t{plan.depth()};  // the retirer's, by layer
+  return tiles + waiting + counts;
 }
 
 template <class T>

@@ -64,7 +64,7 @@ class TileRunner {
   Retirer<T>& retirer() { return retirer_; }
   const std::vector<Index>& stored() const { return stored_; }  ///< slots written by the last run
 
-  /// Bytes of one thread's tiles.
+  /// Bytes of one thread: its tiles, and what it keeps for each layer.
   static std::size_t bytes(const Plan& plan, Index compaction_points);
 
  private:

@@ -1,0 +1,65 @@
+// Support::working_bytes of the CPU engines, by which batches are chosen: compared with what the C library's allocator
+// has given out while an engine runs.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+
+#include "support/battery.hpp"
+
+namespace spdnn {
+namespace {
+
+std::size_t bytes_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// The most that is in use between the calls of an engine's run, beyond what there was before the engine was made.
+std::size_t bytes_taken(const Variant& variant, const std::shared_ptr<const Plan>& plan, const ImageSet& images,
+                        const EngineOptions& options) {
+  const std::size_t before = bytes_in_use();
+  std::size_t most = before;
+  const auto look = [&] { most = std::max(most, bytes_in_use()); };
+  const auto engine = make_engine(variant, plan, batch_info(images), options);
+  look();
+  engine->load(images);
+  look();
+  for (Index layer = 0; layer < plan->depth();) {
+    layer = engine->advance(layer, plan->depth());
+    look();
+  }
+  return most - before;
+}
+
+struct Shape {
+  Index neurons;
+  Index layers;  ///< 2100 are more than cpu_openmp computes at once: it keeps all images between its phases
+};
+
+/// Within a factor of 0.75 to 1.05: bits become lists that are told as if every pixel were set, and the allocator's own
+/// words are counted. Buffers stay below a huge page, so that nothing is rounded up to one.
+TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
+  for (const auto& [neurons, layers] : {Shape{512, 40}, Shape{64, 2100}}) {
+    testing::Dice dice(17);
+    const Network network = testing::random_network(dice, neurons, layers, 2, -0.01);
+    const auto plan = std::make_shared<const Plan>(testing::unreduced_plan(network, parse_passes("dead,identical")));
+    const ImageSet images = testing::bit_images(dice, 3000, neurons, 0.8);
+    for (const Variant& variant : variants()) {
+      if (variant.device != Device::cpu) continue;
+      for (const Precision precision : variant.precisions) {
+        const EngineOptions options{.precision = precision, .threads = 2};
+        const auto told = static_cast<double>(support_of(variant, *plan, batch_info(images), options).working_bytes);
+        const auto taken = static_cast<double>(bytes_taken(variant, plan, images, options));
+        SCOPED_TRACE(std::string(variant.name) + " in " + std::string(to_string(precision)));
+        EXPECT_LT(taken, 1.05 * told) << layers << " layers";
+        EXPECT_GT(taken, 0.75 * told) << layers << " layers";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
