@@ -27,7 +27,7 @@ struct NetworkSpec {
   /// `neurons` and `layers` is made.
   std::string path;
   std::vector<Index> neurons;   ///< of each layer: one number, or inputs of layer 1, outputs of each; empty: detect
-  std::optional<Index> layers;  ///< the first so many
+  std::optional<Index> layers;  ///< only the first of them, so many
   std::optional<double> bias;   ///< of every neuron, for files that bring none; empty: the official one
   std::optional<BiasRule> bias_rule;  ///< empty: the file's, or the challenge's
   std::optional<Cap> cap;             ///< empty: the file's, or the challenge's
@@ -60,7 +60,7 @@ struct InferenceSpec {
   std::optional<Precision> precision;  ///< empty: the engine's own
   int cuda_device = 0;                 ///< which of the visible ones
   std::size_t memory_limit = 0;        ///< bytes that an engine may take on its CUDA device; 0: all that is free
-  int trials = 1;                      ///< the inference is repeated so often
+  int trials = 1;                      ///< how often the inference is repeated
   Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
   int threads = 0;                     ///< host threads; 0: as many as the process may use
   /// Where a run that `stop` ends leaves what it knows, and where it goes on if that is there already; empty: nowhere.

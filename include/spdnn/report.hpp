@@ -107,7 +107,7 @@ struct Report {
 
   /// Images with a non-zero x edges of the given network per second; 0 when nothing was timed.
   double rate() const;
-  /// computed_edges per second of infer: what the device did. Empty where nobody counted.
+  /// computed_edges per second of infer: what the device did. Empty where the engine did not count.
   std::optional<double> rate_computed() const;
   /// The same edges as rate() per second of plan, share, upload and infer: what is left out has to be found first.
   double rate_with_setup() const;

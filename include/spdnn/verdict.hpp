@@ -16,7 +16,7 @@ struct Verdict {
   std::size_t categories = 0;          ///< how many there are
   std::optional<std::size_t> missing;  ///< absent where unknown: nothing to compare with, or a digest that differs
   std::optional<std::size_t> extra;
-  std::vector<Index> first_ids;  ///< 1-based: the first wrong ids, or of right categories the first ones; at most ten
+  std::vector<Index> first_ids;  ///< 1-based, at most ten: the first wrong ids, or the first ids if none is wrong
 };
 
 std::string_view to_string(Verdict::Status status);

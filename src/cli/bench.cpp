@@ -28,16 +28,16 @@ constexpr const char* kUsage = "spdnn bench layers [OPTIONS]";
 po::options_description layer_options() {
   const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
   po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                //
-      ("neurons", text("1024,4096"), "widths, joined by commas")                                       //
-      ("degrees", text("32"), "inputs of each neuron, joined by commas")                               //
-      ("alive", text("1,0.1"), "shares of the images that enter the layers, joined by commas")         //
-      ("weights", text("constant"), "constant (one value) or distinct (every weight its own)")         //
-      ("layers", text("8"), "layers timed together")                                                   //
-      ("images", text("60000"), "images at a share of 1")                                              //
-      ("trials", text("5"), "measurements; the median counts")                                         //
-      ("seconds", text("2"), "begin no trial of a measurement later than this")                        //
-      ("variants", text("all"), "names joined by commas, or all that can run here but cpu_reference")  //
+  options.add_options()                                                                                              //
+      ("neurons", text("1024,4096"), "widths, separated by commas")                                                  //
+      ("degrees", text("32"), "inputs of each neuron, separated by commas")                                          //
+      ("alive", text("1,0.1"), "shares of the images that enter the layers, separated by commas")                    //
+      ("weights", text("constant"), "constant (one value) or distinct (every weight its own)")                       //
+      ("layers", text("8"), "layers timed together")                                                                 //
+      ("images", text("60000"), "images at a share of 1")                                                            //
+      ("trials", text("5"), "measurements; the median counts")                                                       //
+      ("seconds", text("2"), "begin no trial of a measurement later than this")                                      //
+      ("variants", text("all"), "names separated by commas, or all: those that can run here, except cpu_reference")  //
       ("json", po::value<std::string>(), "write one JSON line per measurement here (-: stdout)");
   return options;
 }
@@ -133,7 +133,7 @@ class LayersRun {
   }
 
  private:
-  /// Nothing where it cannot be done, which the line of the table then says. Makes the problem where there is none.
+  /// Empty where the variant cannot be timed; the table then says why. Makes the problem if there is none yet.
   std::optional<LayerTiming> attempt(const Variant& variant, const LayerBench& bench,
                                      std::optional<LayerProblem>& problem) {
     EngineOptions options;
@@ -199,7 +199,7 @@ int bench_layers(const Arguments& arguments) {
 int bench(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "layers") return bench_layers({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty() && arguments[0] == "--help") return fmt::print("usage: {}\n", kUsage), 0;
-  throw UsageError(fmt::format("bench needs to know what: layers; usage: {}", kUsage));
+  throw UsageError(fmt::format("bench: expected layers; usage: {}", kUsage));
 }
 
 }  // namespace spdnn::cli

@@ -26,7 +26,7 @@ po::options_description convert_options() {
   options.add_options()                                                                                            //
       ("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")                  //
       ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
-      ("layers", po::value<std::string>(), "take the first so many layers")                                        //
+      ("layers", po::value<std::string>(), "take only the first L layers")                                         //
       ("bias", po::value<std::string>(), "bias of a network that brings none and is not of official form")         //
       ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
       ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32")                         //
@@ -72,7 +72,7 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
   throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
 }
 
-/// Text layers hold weights, and biases where they differ: says what must be given to `infer` beside them.
+/// Text layers hold weights, and biases where neurons have different ones: says which options `infer` then needs.
 void say_what_is_lost(const Path& out, const NetworkFile& file) {
   const Network& network = file.network;
   if (!file.has_rule && !file.has_bias) return;

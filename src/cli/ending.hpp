@@ -12,7 +12,7 @@ namespace spdnn::cli {
 ///   thread, FFTW where it gets no memory), is exit code 4.
 void guard_every_end();
 
-/// The last statement of main: sees to it that stdout is written, and gives back the exit code. Where nobody reads
+/// The last statement of main: makes sure that stdout is written, and returns the exit code. Where nobody reads
 /// stdout any more (`| head`), the program ends by SIGPIPE, silently, as others do, unless its caller ignored SIGPIPE.
 int end(int code);
 

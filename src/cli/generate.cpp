@@ -141,7 +141,7 @@ int generate(const Arguments& arguments) {
                kInputsUsage);
     return 0;
   }
-  throw UsageError(fmt::format("generate what? usage: {} | {}", kNetworkUsage, kInputsUsage));
+  throw UsageError(fmt::format("generate: expected network or inputs; usage: {} | {}", kNetworkUsage, kInputsUsage));
 }
 
 }  // namespace spdnn::cli

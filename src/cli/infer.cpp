@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "  spdnn infer --network n1024.spdnn --inputs images.spdnn\n"
     "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv --verify all --trials 5 --json run.json\n";
 
-/// In groups, and within each from the most to the least used.
+/// In groups; within each, the options that are used most come first.
 po::options_description infer_options() {
   const auto text = [] { return po::value<std::string>(); };
   const auto text_or = [](const char* value) { return po::value<std::string>()->default_value(value); };
@@ -36,10 +36,10 @@ po::options_description infer_options() {
       ("json", text(), "write the report here (-: stdout) as one JSON line");
   po::options_description timing("Timing and memory", 120, 60);
   timing.add_options()                                                                          //
-      ("trials", text_or("1"), "repeat the inference so often")                                 //
-      ("compare", "time --reduce dead as well and print its rate beside")                       //
+      ("trials", text_or("1"), "how often the inference is repeated")                           //
+      ("compare", "run --reduce dead as well; compare rates and categories")                    //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")  //
-      ("batch", text_or("auto"), "images at a time; auto: as many as memory takes")             //
+      ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")            //
       ("checkpoint", text(), "on SIGTERM or SIGUSR1 stop here; the same command then continues");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());

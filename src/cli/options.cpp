@@ -37,7 +37,7 @@ Index parse_up_to(Index most, const std::string& option, const std::string& text
   return static_cast<Index>(value);
 }
 
-/// No option means anything by an empty value, which is what a script's unset variable leaves behind.
+/// No option has a meaning for an empty value, which is what an unset variable of a script leaves.
 void refuse_empty_values(const po::options_description& options, const po::variables_map& values) {
   for (const auto& [name, value] : values) {
     const auto* const text = boost::any_cast<std::string>(&value.value());
@@ -46,8 +46,8 @@ void refuse_empty_values(const po::options_description& options, const po::varia
   }
 }
 
-/// Said here, as Boost writes its messages by replacing such as %canonical_option% in them, for ever where an argument
-/// has that in it.
+/// Refused here because Boost completes its messages by replacing placeholders such as %canonical_option%, and never
+/// comes to an end where an argument contains one.
 void refuse_unknown_options(const Arguments& arguments, const po::options_description& known,
                             const std::string& usage) {
   bool awaits_value = false;

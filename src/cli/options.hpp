@@ -18,7 +18,7 @@ namespace po = boost::program_options;
 
 /// Parses a subcommand's options and positional names ("IN", "OUT", ...; a trailing "..." takes the rest; a name in
 /// brackets may be left out). Prints the help, with the lines of `examples`, to stdout and returns false
-/// on --help. Throws UsageError otherwise.
+/// on --help. UsageError where the arguments do not fit the options.
 /// Positional values are read as options of the same name in lower case, declared in `options` or not.
 bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
            const std::vector<std::string>& positional, po::variables_map& values, const char* examples = "");

@@ -31,7 +31,7 @@ sigset_t handled_signals() {
   return set;
 }
 
-/// A thread that waits for the signals, as no handler might do what removing files takes.
+/// Runs on a thread of its own, because a signal handler may not do what removing files takes.
 void* wait_for_signal(void* /*unused*/) {
   const sigset_t set = handled_signals();
   int signal = 0;

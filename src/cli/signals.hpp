@@ -4,9 +4,9 @@
 
 namespace spdnn::cli {
 
-/// Ctrl-C, a closed terminal and a batch system's SIGTERM end the program as ever, by the signal itself, but only after
-/// its temporary files and directories are removed. A signal that is ignored, as under nohup, stays ignored. To be
-/// called before any other thread is there.
+/// Ctrl-C, a closed terminal and a batch system's SIGTERM end the program as usual, by the signal itself, but only
+/// after its temporary files and directories are removed. A signal that is ignored, as under nohup, stays ignored. To
+/// be called before any other thread is started.
 void clean_up_on_signals();
 
 /// From now on SIGTERM and SIGUSR1, with which schedulers warn, end nothing: what is returned says whether one has

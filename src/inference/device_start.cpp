@@ -10,8 +10,8 @@ namespace spdnn {
 
 namespace {
 
-/// Edges of a network from which on the device finds its twins sooner than the CPU does. Below, the CPU is done before
-/// the device is ready (measured on an H200 with 16 cores: 65536 neurons, 120 layers).
+/// In a network of so many edges or more, the device finds twins sooner than the CPU. In a smaller one, the CPU is done
+/// before the device is ready (measured on an H200 with 16 cores: 65536 neurons, 120 layers).
 constexpr Offset kEdgesWorthADevice = Offset{512} << 20U;
 
 }  // namespace

@@ -18,7 +18,7 @@ class DeviceStart {
   /// `choose` names the device on that thread, as asking how many there are starts the driver up.
   DeviceStart(bool needed, std::function<int()> choose);
   bool needed() const { return start_.has_value(); }
-  /// Until the device is ready.
+  /// Returns when the device is ready.
   void wait();
   const StartSeconds& seconds() const { return seconds_; }
   /// The device that was chosen, once it has been waited for; 0 where none is needed.
@@ -40,8 +40,8 @@ class DeviceStart {
 /// asked for that cannot be used.
 planning::TwinFinder finder_on(Device device, int cuda_device = 0);
 
-/// The same for InferenceSpec::plan_device, where empty stands for whatever takes less time. Waits for the device where
-/// that is to be used.
+/// The same for InferenceSpec::plan_device, where empty means whichever takes less time. Waits for the device if it
+/// is to be used.
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
                                 DeviceStart& start);
 

@@ -29,7 +29,8 @@ std::vector<Variant> usable_variants(const EngineRequest& request) {
   const auto lacks = [&](const Variant& variant) {
     return request.precision && !computes_in(variant, *request.precision);
   };
-  if (!std::all_of(usable.begin(), usable.end(), lacks)) std::erase_if(usable, lacks);  // else an error to come
+  if (!std::all_of(usable.begin(), usable.end(), lacks))
+    std::erase_if(usable, lacks);  // otherwise precision_for() refuses
   return usable;
 }
 

@@ -22,15 +22,15 @@ struct EngineChoice {
   std::string why;  ///< empty where the variant was named
 };
 
-/// The variant and its precision; each is asked with these options, and the precision requested. UsageError where
-/// variant, device and precision contradict one another.
+/// The variant and its precision; each variant is asked with these options and the precision requested. UsageError
+/// where variant, device and precision contradict one another.
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options);
 
 /// For a `field` that asks for CUDA: Unsupported in a build without CUDA, DeviceError where there is no usable device.
 void require_cuda(const char* field, int cuda_device = 0);
 
-/// Whether choose_engine could choose a CUDA variant, told without touching a device. Nothing is refused here.
+/// Whether choose_engine could choose a CUDA variant, without touching a device. Nothing is refused here.
 bool may_choose_cuda(const EngineRequest& request);
 
 }  // namespace spdnn

@@ -15,7 +15,7 @@ namespace spdnn {
 
 namespace {
 
-/// Half of the pixels set, in every image.
+/// In every image, about half of the pixels are set.
 ImageSet random_images(Index images, Index neurons) {
   std::mt19937_64 random(1);
   BitMatrix bits;

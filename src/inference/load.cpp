@@ -22,7 +22,7 @@ bool is_packed_file(const std::string& path) {
 
 GivenNetwork generate(const NetworkSpec& spec, const ProgressCallback& progress) {
   if (spec.neurons.size() != 1 || !spec.layers)
-    throw UsageError("neurons", "an official network has one number of neurons, and one of layers");
+    throw UsageError("neurons", "an official network takes one number of neurons and one of layers");
   if (spec.bias || spec.bias_rule || spec.cap)
     throw UsageError(spec.bias ? "bias" : spec.bias_rule ? "bias_rule" : "cap", "an official network has its own");
   const Index width = spec.neurons.front();
@@ -68,10 +68,11 @@ GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progr
 }
 
 ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress) {
-  if (spec.path.empty() == spec.mnist.empty()) throw UsageError("images", "either a file of them or MNIST's is needed");
+  if (spec.path.empty() == spec.mnist.empty())
+    throw UsageError("images", "expected either a file of images or MNIST's images");
   if (spec.images) check_memory_for("images", *spec.images);
   if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images);
-  if (spec.images) throw UsageError("images", "official images are as many as MNIST's");
+  if (spec.images) throw UsageError("images", "there are as many official images as MNIST has");
   return generate_official_images(read_mnist(spec.mnist), neurons, progress);
 }
 
@@ -109,7 +110,7 @@ void check_memory_for(const char* field, Offset count) {
   const std::size_t needed = count * sizeof(Offset);
   const std::size_t available = memory_budget(Device::cpu, {});
   if (needed > available)
-    throw DeviceError(field, fmt::format("{} need {} MB at least, but {} MB are available", count, needed / 1000000,
+    throw DeviceError(field, fmt::format("{} need at least {} MB, but {} MB are available", count, needed / 1000000,
                                          available / 1000000));
 }
 

@@ -23,19 +23,19 @@ struct GivenNetwork {
 /// network of official form, the challenge. UsageError where none of them says what the bias is.
 GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress);
 
-/// What read_network() is to be told.
+/// The request that read_network() takes for this network.
 NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress);
 
 /// Sets bias, rule and cap of a network read from spec.path, as load_network does.
 void settle_parameters(const NetworkSpec& spec, NetworkFile& file);
 
-/// The images that are read, or the official ones made from MNIST, of so many neurons.
+/// Images of so many neurons: read from a file, or the official ones made from MNIST.
 ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress);
 
 /// Whether network or images are the official ones of their size: the images in the official order.
 bool is_official(const Network& network);
 bool is_official(const ImageSet& images);
-/// Does a stored plan say that it was made for the official network of its size and depth?
+/// Whether a stored plan says that it was made for the official network of its size and depth.
 bool claims_official(const Plan& plan);
 
 /// The plan stored with the network, where it is a packed file that holds one made for these passes and the
@@ -44,11 +44,11 @@ std::optional<Plan> stored_plan(const NetworkSpec& spec, const Passes& passes);
 /// DataError where a plan stored in `path` is not one of the network read from there.
 void check_stored_plan(const std::string& path, const Plan& plan, const Network& network);
 
-/// DeviceError where the memory of this machine cannot take so many neurons or images as `field` asks for: eight bytes
-/// each, even if a file holds nothing of it.
+/// DeviceError where this machine has no memory for `count` neurons or images, which `field` asks for: they take eight
+/// bytes each even if the file names none of them.
 void check_memory_for(const char* field, Offset count);
 
-/// Notes on those of the two files that have no byte: lists without lines, or failed copies.
+/// Notes on those of the two files that are empty: they may be lists without lines, or copies that failed.
 std::vector<std::string> notes_on_empty_files(const std::string& truth, const std::string& images);
 
 }  // namespace spdnn

@@ -20,7 +20,7 @@ constexpr std::size_t kTextEdgeBytes = 30;
 
 std::size_t reading_bytes(const std::string& path, const Network& network) {
   if (path.empty()) return 0;
-  // A block of each thread, from which the edges are decoded.
+  // Each thread decodes edges from a block of its own.
   if (path_kind(path) == PathKind::file && form_of(path) == Form::packed)
     return static_cast<std::size_t>(host_threads()) * packed::kBlockBytes;
   std::size_t edges = 0;

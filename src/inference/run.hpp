@@ -41,8 +41,8 @@ struct RunResult {
 };
 
 /// The largest batch, at most `all.images`, whose working set fits the memory that is free on the variant's device,
-/// made as small as needs no more rounds. DeviceError where not even one image fits, UsageError where the variant does
-/// not support the run.
+/// then made as small as it can be without more rounds. DeviceError where not even one image fits, UsageError where the
+/// variant does not support the run.
 Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo& all, const EngineOptions& options);
 /// What an engine for batches of `batch.images` takes, see Support::working_bytes: with `merge`, all of them may have
 /// to be run again. UsageError where the variant does not support the run.
@@ -55,8 +55,8 @@ struct RunPlan {
   std::string why;             ///< why `merge` stands aside in this run; empty where it does not
 };
 
-/// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, told or
-/// estimated for a run goes by this plan.
+/// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, reported
+/// or estimated for a run goes by this plan.
 RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision);
 
 /// Throws what run() would throw before it makes an engine: UsageError where the variant does not support the run,

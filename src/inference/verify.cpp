@@ -22,7 +22,7 @@ void pick_evenly(const std::vector<Index>& from, std::size_t count, std::vector<
   for (std::size_t i = 0; i < count; ++i) picked.push_back(from[i * from.size() / count]);
 }
 
-/// Half of the sample from the categories and half from the rest, as most images of a deep network are none.
+/// Half of the sample from the categories and half from the rest, as most images of a deep network are no categories.
 std::vector<Index> choose_sample(const Categories& categories, Index images, Index sample) {
   std::vector<Index> all(images);
   std::iota(all.begin(), all.end(), Index{0});
@@ -59,7 +59,7 @@ Verdict recompute_images(const CheckedRun& problem, const Categories& categories
   return judge(categories, recompute(*problem.network, problem.images), "cpu_reference on all images");
 }
 
-/// What makes a problem one of which any categories would be right; nothing where there is something to compute.
+/// Why nothing is proved by a problem in which there is nothing to compute; otherwise empty.
 std::string why_empty(const CheckedRun& problem) {
   if (problem.images.images() == 0) return "there are no images";
   if (problem.plan.depth() == 0) return "the network has no layers";

@@ -11,7 +11,7 @@
 
 namespace spdnn {
 
-/// What the categories are to be compared with; settled, and its file read, before anything long runs.
+/// What the categories are to be compared with. It is settled, and its file is read, before anything long runs.
 struct Truth {
   std::optional<Categories> list;
   std::string source;       ///< the list's path
