@@ -17,6 +17,7 @@ ResultFiles::ResultFiles(const po::variables_map& values)
   std::vector<NamedOutput> outputs;
   if (categories_path_) outputs.push_back({"--categories", output_path(*categories_path_)});
   if (json_path_) outputs.push_back({"--json", output_path(*json_path_)});
+  if (const auto path = text_of(values, "checkpoint")) outputs.push_back({"--checkpoint", *path});
   std::vector<NamedInput> inputs;
   for (const char* const option : {"network", "inputs", "mnist", "truth"})
     if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});

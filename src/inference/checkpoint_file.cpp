@@ -12,6 +12,7 @@
 #include "io/atomic_file.hpp"
 #include "io/digests.hpp"
 #include "io/input_file.hpp"
+#include "io/packed/format.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -24,6 +25,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kSchema = "spdnn-checkpoint-1";
+constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
 
 /// Times that a report adds up over the parts of a run.
 constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {
@@ -58,6 +60,17 @@ Json outcome_json(const Outcome& outcome) {
           {"overflow", overflow}};
 }
 
+/// The line without its checksum, hashed.
+std::string checksum_of(Json json) {
+  json.erase("checksum");
+  const std::string text = json.dump();
+  return hex(packed::hash_block(std::as_bytes(std::span(text))));
+}
+
+std::string digest_of(const ImageSet& activations) {
+  return hex(network_digest({{Layer{activations.to_csr(), {}}}, BiasRule::non_zeros, {}}));
+}
+
 /// Refuses what is malformed; the name stands in all messages.
 class Parser {
  public:
@@ -69,6 +82,7 @@ class Parser {
     Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kSchema)
       fail(fmt::format("is no checkpoint; expected one line of JSON, schema {}", kSchema));
+    if (at(json, "checksum") != checksum_of(json)) fail("is corrupted: its checksum differs");
     return json;
   }
 
@@ -173,7 +187,6 @@ void remove_activations(const std::string& path, const std::string& but) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().native();
-    constexpr std::size_t kDigits = 16;
     const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
                          name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
     if (of_this && name.substr(stem.size(), kDigits) != but) fs::remove(entry.path(), ignored);
@@ -199,13 +212,14 @@ ImageSet all_activations(const std::vector<Work>& left) {
 }
 
 /// Gives each piece of work that had been begun its part of all activations.
-void take_activations(const fs::path& path, const Plan& plan, std::vector<Work>& left) {
+void take_activations(const fs::path& path, const std::string& digest, const Plan& plan, std::vector<Work>& left) {
   std::size_t rows = 0;
   for (const Work& work : left)
     if (work.layer > 0) rows += work.ids.size();
   const ImageSet all = read_images(path, std::nullopt, std::nullopt);
   if (all.images() != rows)
     throw DataError(fmt::format("{}: holds {} images, but the checkpoint has {}", path.native(), all.images(), rows));
+  if (digest_of(all) != digest) throw DataError(path.native() + ": holds other activations than the checkpoint's");
   Index first = 0;
   for (Work& work : left) {
     if (work.layer == 0) continue;
@@ -231,19 +245,20 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   std::string digest;
   if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; })) {
     const ImageSet activations = all_activations(checkpoint.left);
-    digest = hex(network_digest({{Layer{activations.sparse(), {}}}, BiasRule::non_zeros, {}}));
+    digest = digest_of(activations);
     write_images(activations_path(path, digest), activations);
   }
+  Json json{{"schema", kSchema},
+            {"plan", hex(checkpoint.plan_digest)},
+            {"image_digest", hex(checkpoint.image_digest)},
+            {"parts", checkpoint.parts},
+            {"seconds", seconds},
+            {"known", outcome_json(checkpoint.known)},
+            {"left", left},
+            {"activations", digest.empty() ? Json(nullptr) : Json(digest)}};
+  json["checksum"] = checksum_of(json);
   AtomicFile file(path);
-  file.write(json_line({{"schema", kSchema},
-                        {"plan", hex(checkpoint.plan_digest)},
-                        {"problem_images", checkpoint.images},
-                        {"image_digest", hex(checkpoint.image_digest)},
-                        {"parts", checkpoint.parts},
-                        {"seconds", seconds},
-                        {"known", outcome_json(checkpoint.known)},
-                        {"left", left},
-                        {"activations", digest.empty() ? Json(nullptr) : Json(digest)}}));
+  file.write(json_line(json));
   file.commit();
   remove_activations(path, digest);
 }
@@ -267,8 +282,13 @@ Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const Imag
   const Json& digest = parser.at(json, "activations");
   const bool begun =
       std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; });
-  if (begun && !digest.is_string()) parser.fail("activations: expected a digest");
-  if (begun) take_activations(activations_path(path, digest.get<std::string>()), plan, checkpoint.left);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (begun && !(digest.is_string() && digest.get<std::string>().size() == kDigits &&
+                 digest.get<std::string>().find_first_not_of(kHex) == std::string::npos))
+    parser.fail("activations: expected a digest");
+  if (begun)
+    take_activations(activations_path(path, digest.get<std::string>()), digest.get<std::string>(), plan,
+                     checkpoint.left);
   return checkpoint;
 }
 

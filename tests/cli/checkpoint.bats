@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# Runs that are stopped by a signal and continued from their checkpoint.
+
+setup_file() {
+  cd "$BATS_FILE_TMPDIR" || return 1
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --out images.spdnn --progress never
+}
+
+setup() {
+  cd "$BATS_FILE_TMPDIR" || return 1
+  run_args=(infer --generate official --neurons 1024 --layers 1920 --inputs images.spdnn --device cpu --reduce none
+    --progress never --checkpoint run.checkpoint)
+}
+
+# stop SIGNAL: starts the run, and sends the signal once the run can be expected to be between its layers.
+stop() {
+  "$SPDNN" "${run_args[@]}" --categories out.tsv 2>err 3>&- &
+  local process=$!
+  sleep 1
+  kill -s "$1" "$process"
+  wait "$process"
+}
+
+@test "a run that SIGUSR1 and then SIGTERM stop continues to the same categories" {
+  run stop USR1
+  [ "$status" -eq 5 ]
+  [ "$(cat err)" = "spdnn: stopped; the same command continues the run from run.checkpoint" ]
+  [ ! -e out.tsv ]
+  [ -s run.checkpoint ]
+  run stop TERM
+  [ "$status" -eq 5 ]
+  "$SPDNN" "${run_args[@]}" --categories out.tsv --json run.json >text
+  grep -q '^parts  *3: stopped and continued' text
+  jq -e '.parts == 3 and .seconds.infer.sum >= .seconds.infer.min and .seconds.total > .seconds.infer.sum' run.json
+  "$SPDNN" infer --generate official --neurons 1024 --layers 1920 --inputs images.spdnn --device cpu --progress never \
+    --categories planned.tsv
+  cmp out.tsv planned.tsv
+  [ -z "$(ls run.checkpoint* 2>/dev/null)" ]
+}
+
+@test "a file that is no checkpoint is refused, and stays" {
+  echo "my notes" >run.checkpoint
+  run "$SPDNN" "${run_args[@]}"
+  rm -f saved && mv run.checkpoint saved
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: run.checkpoint: is no checkpoint; expected one line of JSON"* ]]
+  [ "$(cat saved)" = "my notes" ]
+}
+
+@test "a checkpoint that cannot be written is refused before the run" {
+  run "$SPDNN" "${run_args[@]:0:13}" --checkpoint no-such-directory/run.checkpoint
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"no-such-directory"* ]]
+}
+
+@test "SIGUSR1 ends a run that has no checkpoint" {
+  "$SPDNN" "${run_args[@]:0:13}" 2>err 3>&- &
+  process=$!
+  sleep 0.5
+  kill -s USR1 "$process"
+  run wait "$process"
+  [ "$status" -ne 5 ]
+  [ "$status" -ne 0 ]
+}
