@@ -4,6 +4,7 @@
 #include <map>
 #include <new>
 
+#include "cli/bench.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "core/build_info.hpp"
@@ -183,6 +184,8 @@ class LayersRun {
   int failed_ = 0;  ///< measurements
 };
 
+}  // namespace
+
 int bench_layers(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, layer_options(), {}, values)) return 0;
@@ -192,14 +195,6 @@ int bench_layers(const Arguments& arguments) {
   for (const LayerBench& bench : all) run.measure(bench, chosen);
   run.finish();
   return 0;
-}
-
-}  // namespace
-
-int bench(const Arguments& arguments) {
-  if (!arguments.empty() && arguments[0] == "layers") return bench_layers({arguments.begin() + 1, arguments.end()});
-  if (!arguments.empty() && arguments[0] == "--help") return fmt::print("usage: {}\n", kUsage), 0;
-  throw UsageError(fmt::format("bench: expected layers; usage: {}", kUsage));
 }
 
 }  // namespace spdnn::cli

@@ -1,0 +1,220 @@
+// `spdnn bench scaling`: the same problem on more and more ranks, each run started by the site's launcher.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/bench.hpp"
+#include "cli/options.hpp"
+#include "cli/result_files.hpp"
+#include "data/generate.hpp"
+#include "io/input_file.hpp"
+#include "io/outputs.hpp"
+#include "io/temporaries.hpp"
+#include "report/json_line.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kUsage = "spdnn bench scaling [OPTIONS]";
+constexpr const char* kExamples =
+    "examples:\n"
+    "  spdnn bench scaling --ranks 1,2,4\n"
+    "  spdnn bench scaling --kind weak --ranks 1,2,4,8 --launcher \"srun -K1 --mpi=pmix -n {ranks}\" --json "
+    "scaling.jsonl\n";
+
+po::options_description scaling_options() {
+  const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
+  po::options_description options("Options", 120, 60);
+  options.add_options()                                                                                           //
+      ("ranks", text("1,2"), "numbers of ranks, joined by commas; the first is what others are compared with")    //
+      ("kind", text("strong"), "strong: the images are split; weak: each rank has as many")                       //
+      ("launcher", text("mpirun -np {ranks}"), "what starts that many ranks")                                     //
+      ("neurons", text("1024"), "of the official network")                                                        //
+      ("layers", text("120"), "of the official network")                                                          //
+      ("network", po::value<std::string>(), "a network from files instead")                                       //
+      ("images", text("60000"), "synthetic digits, of all ranks together, or of each where scaling is weak")      //
+      ("reduce", text("all"), "exact passes: all, dead, none or a list")                                          //
+      ("device", text("auto"), "auto, cpu or cuda")                                                               //
+      ("variant", text("auto"), "engine; see spdnn variants")                                                     //
+      ("threads", po::value<std::string>(), "host threads of each rank; default: the processors, shared evenly")  //
+      ("trials", text("5"), "the median counts")                                                                  //
+      ("scratch", text("."), "a directory that all ranks see, for the images")                                    //
+      ("json", po::value<std::string>(), "write one JSON line per run here (-: stdout)");
+  return options;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// Runs a command, its output to stderr, and returns its exit code.
+int run_command(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// What one run says of itself.
+struct Point {
+  Index ranks = 0;
+  double infer = 0;
+  double total = 0;
+  double rate = 0;
+};
+
+/// Runs one point after another, and prints each as soon as it is there.
+class ScalingRun {
+ public:
+  explicit ScalingRun(const po::variables_map& values)
+      : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")) {
+    if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
+    launcher_ = words_of(text("launcher"));
+    if (launcher_.empty()) throw UsageError("--launcher: expected a command");
+    images_ = parse_count("images", text("images"));
+    neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
+  }
+
+  void run() {
+    put(fmt::format("{:>6} {:>9} {:>12} {:>12} {:>10} {:>12} {:>12}\n", "ranks", "images", "infer, s", "efficiency",
+                    "TE/s", "total, s", "efficiency"));
+    for (const Index ranks : parse_counts("ranks", text("ranks"))) measure(ranks);
+  }
+
+ private:
+  std::string text(const char* option) const { return values_[option].as<std::string>(); }
+  std::string kind() const {
+    const std::string kind = text("kind");
+    if (kind != "strong" && kind != "weak")
+      throw UsageError(fmt::format("--kind: '{}' is neither strong nor weak", kind));
+    return kind;
+  }
+
+  void measure(Index ranks) {
+    const Offset images = weak_ ? Offset{images_} * ranks : images_;
+    const Temporary folder(Temporary::Kind::directory, text("scratch"), fs::path(text("scratch")) / "scaling", 0755);
+    const fs::path inputs = folder.path() / "images.spdnn";
+    const fs::path line = folder.path() / "run.json";
+    write_images(inputs, generate_digit_images(width(), narrow<Index>(images), 1));
+    const std::vector<std::string> command = command_for(ranks, inputs, line);
+    const int code = run_command(command);
+    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", fmt::join(command, " "), code));
+    report(ranks, images, Json::parse(text_of_file(line)));
+  }
+
+  /// Neurons of the images.
+  Index width() {
+    if (neurons_ == 0) neurons_ = read_network(text("network"), {.neurons = {}, .layers = 1}).network.inputs();
+    return neurons_;
+  }
+
+  std::vector<std::string> command_for(Index ranks, const fs::path& inputs, const fs::path& line) const {
+    std::vector<std::string> words;
+    for (std::string word : launcher_) {
+      constexpr std::string_view kRanks = "{ranks}";
+      if (const auto at = word.find(kRanks); at != std::string::npos)
+        word.replace(at, kRanks.size(), std::to_string(ranks));
+      words.push_back(word);
+    }
+    for (const std::string& word : {fs::read_symlink("/proc/self/exe").native(), std::string("infer")})
+      words.push_back(word);
+    const auto add = [&](const char* option, const std::string& value) {
+      words.push_back(std::string("--") + option);
+      words.push_back(value);
+    };
+    if (const auto network = text_of(values_, "network")) {
+      add("network", *network);
+    } else {
+      add("generate", "official");
+      add("neurons", text("neurons"));
+      add("layers", text("layers"));
+    }
+    add("inputs", inputs.native());
+    for (const char* option : {"reduce", "device", "variant", "trials"}) add(option, text(option));
+    if (const auto threads = text_of(values_, "threads")) add("threads", *threads);
+    add("json", line.native());
+    add("progress", "never");
+    return words;
+  }
+
+  static std::string text_of_file(const fs::path& path) {
+    const InputFile file(path);
+    std::string text(file.size(), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+
+  /// Efficiency: the work done per rank and second, as a share of the first point's.
+  void report(Index ranks, Offset images, Json run) {
+    const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
+    if (run["machine"]["ranks"] != ranks)
+      throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", run["machine"]["ranks"].dump(), ranks));
+    if (first_.ranks == 0) first_ = point;
+    const double more = static_cast<double>(ranks) / first_.ranks;
+    const auto efficiency = [&](double first, double now) {
+      return fmt::format("{:.1f} %", 100.0 * first / now / (weak_ ? 1.0 : more));
+    };
+    put(fmt::format("{:>6} {:>9} {:>12.6f} {:>12} {:>10.4g} {:>12.4f} {:>12}\n", ranks, images, point.infer,
+                    efficiency(first_.infer, point.infer), point.rate / 1e12, point.total,
+                    efficiency(first_.total, point.total)));
+    run["scaling"] = {{"kind", text("kind")}, {"ranks", ranks}};
+    json_ += json_line(run);
+    if (json_path_) write_text(output_path(*json_path_), json_path_ == "-" ? json_line(run) : json_);
+  }
+
+  void put(const std::string& line) const {
+    std::FILE* const table = json_path_ == "-" ? stderr : stdout;
+    std::fputs(line.c_str(), table);
+    std::fflush(table);
+  }
+
+  const po::variables_map& values_;
+  bool weak_;
+  std::optional<std::string> json_path_;
+  std::vector<std::string> launcher_;
+  Index images_ = 0;
+  Index neurons_ = 0;  ///< 0: not known yet
+  Point first_;
+  std::string json_;
+};
+
+}  // namespace
+
+int bench_scaling(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, kUsage, scaling_options(), {}, values, kExamples)) return 0;
+  ScalingRun(values).run();
+  return 0;
+}
+
+}  // namespace spdnn::cli
