@@ -5,9 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <system_error>
 
-#include "core/descriptor.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/error.hpp"
 
@@ -45,11 +47,30 @@ Descriptor leaders_file(Communicator& ranks, std::size_t bytes) {
 
 SharedMemory::SharedMemory(Communicator& ranks, std::size_t bytes) : bytes_(bytes) {
   if (ranks.place().node_ranks > 1 && bytes > 0) {
-    const Descriptor file = leaders_file(ranks, bytes);
-    if (file) memory_ = mapped(file.get(), bytes);
+    file_ = leaders_file(ranks, bytes);
+    if (file_) memory_ = mapped(file_.get(), bytes);
     shared_ = ranks.all(memory_ != nullptr, Group::node);
   }
   if (!shared_) memory_ = allocate_bytes(bytes);
+}
+
+void SharedMemory::write(std::size_t begin, std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = std::size_t{64} << 20U;
+  while (shared_ && !bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), kMost), static_cast<off_t>(begin));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw std::system_error(errno, std::generic_category());
+    begin += static_cast<std::size_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  std::copy(bytes.begin(), bytes.end(), memory_.get() + begin);
+}
+
+void SharedMemory::fetch() const {
+#ifdef MADV_POPULATE_READ
+  if (shared_) ::madvise(memory_.get(), bytes_, MADV_POPULATE_READ);  // older systems do it at the first touch
+#endif
 }
 
 }  // namespace spdnn

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "cluster/communicator.hpp"
+#include "core/descriptor.hpp"
 
 namespace spdnn {
 
@@ -16,6 +18,11 @@ class SharedMemory {
   SharedMemory(Communicator& ranks, std::size_t bytes);
 
   std::byte* data() const { return memory_.get(); }
+  /// Copies bytes to their place; for the leader. To memory that was never touched this is up to twice as fast as to
+  /// copy through the mapping, which the system extends page by page.
+  void write(std::size_t begin, std::span<const std::byte> bytes);
+  /// Maps what the leader has written, in one go.
+  void fetch() const;
   std::size_t size() const { return bytes_; }
   bool is_shared() const { return shared_; }
   /// Keeps the memory for as long as it is held.
@@ -24,6 +31,7 @@ class SharedMemory {
  private:
   std::shared_ptr<std::byte> memory_;
   std::size_t bytes_;
+  Descriptor file_;  ///< of shared memory
   bool shared_ = false;
 };
 

@@ -1,11 +1,8 @@
 #include "cluster/shared_plan.hpp"
 
-#include <cstring>
-
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/shared_memory.hpp"
-#include "core/parallel.hpp"
 
 namespace spdnn {
 
@@ -13,18 +10,11 @@ namespace {
 
 using Group = Communicator::Group;
 
-void copy_in_parallel(std::byte* to, std::span<const std::byte> from) {
-  constexpr std::size_t kPiece = std::size_t{4} << 20U;
-  parallel_ranges(from.size(), from.size() / kPiece + 1, [&](std::size_t, std::size_t begin, std::size_t end) {
-    std::memcpy(to + begin, from.data() + begin, end - begin);
-  });
-}
-
 /// An archive (parcel.hpp) that visits the arrays in the order in which a Packer does, copies each to its place and
 /// puts the copy in place of the array.
 class Mover {
  public:
-  explicit Mover(const SharedMemory& memory) : memory_(memory) {}
+  explicit Mover(SharedMemory& memory) : memory_(memory) {}
 
   template <class... T>
   void operator()(T&... values) {
@@ -56,13 +46,13 @@ class Mover {
   void move(Array<T>& array) {
     const auto [known, added] = places_.try_emplace({array.data(), array.size()}, next_);
     if (added) {
-      copy_in_parallel(memory_.data() + next_, std::as_bytes(array.span()));
+      memory_.write(next_, std::as_bytes(array.span()));
       next_ += aligned_in_parcel(array.bytes());
     }
     array = Array<T>({memory_.hold(), reinterpret_cast<const T*>(memory_.data() + known->second)}, array.size());
   }
 
-  const SharedMemory& memory_;
+  SharedMemory& memory_;
   std::size_t next_ = 0;
   std::map<std::pair<const void*, std::size_t>, std::size_t> places_;
 };
@@ -80,7 +70,7 @@ Plan share_plan(Communicator& ranks, Plan plan) {
   }
   broadcast_bytes(ranks, description);
   bytes = broadcast(ranks, bytes);
-  const SharedMemory memory(ranks, bytes);
+  SharedMemory memory(ranks, bytes);
   if (ranks.is_root()) {
     Mover mover(memory);
     mover(plan);
@@ -90,6 +80,7 @@ Plan share_plan(Communicator& ranks, Plan plan) {
     ranks.all(true, Group::node);  // the leader has written
   else
     ranks.broadcast({memory.data(), bytes}, Group::node);
+  memory.fetch();
   if (ranks.is_root()) return plan;
   return unpack<Plan>(description, memory.hold());
 }

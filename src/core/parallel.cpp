@@ -60,6 +60,9 @@ int team_given(int wanted) {
   return given;
 }
 
+/// See ThreadLimit.
+std::atomic<int> thread_limit = kMostThreads;
+
 /// Keeps that one of several exceptions which has the lowest number.
 class FirstError {
  public:
@@ -87,8 +90,12 @@ class FirstError {
 }  // namespace
 
 int host_threads(int requested) {
-  return requested > 0 ? requested : team_given(std::clamp(omp_get_num_procs(), 1, kMostThreads));
+  return requested > 0 ? requested : team_given(std::clamp(omp_get_num_procs(), 1, thread_limit.load()));
 }
+
+ThreadLimit::ThreadLimit(int threads) : before_(thread_limit.exchange(std::clamp(threads, 1, kMostThreads))) {}
+
+ThreadLimit::~ThreadLimit() { thread_limit = before_; }
 
 void require_threads(int threads) {
   const int given = team_given(threads);
@@ -109,7 +116,7 @@ void run_team(int threads, const std::function<void(int, int)>& work) {
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
   FirstError error;
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
-  const int size = count > 1 ? team_given(omp_get_max_threads()) : 1;
+  const int size = count > 1 ? team_given(std::min(omp_get_max_threads(), thread_limit.load())) : 1;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
   for (std::size_t i = 0; i < count; ++i) error.guard(i, [&] { work(i); });
   error.rethrow();

@@ -14,6 +14,19 @@ inline constexpr int kMostThreads = 1024;
 /// may use, or fewer where the system does not allow so many.
 int host_threads(int requested = 0);
 
+/// While it lives, work for which no number of threads is given takes at most so many: processes that share processors
+/// would wait for one another's threads otherwise.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  int before_;
+};
+
 /// DeviceError where the system does not allow that many threads.
 void require_threads(int threads);
 

@@ -143,6 +143,7 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
 
   own.engine.sharers = sharers_of(ranks, variant.device, own.engine.device);
   own.engine.threads = threads_of(ranks.place(), own.engine.threads);
+  const ThreadLimit limit(own.engine.threads);
   ranks.barrier();
   RankedResult all{run(variant, chosen, mine, own), {}, {}};
   ranks.barrier();
