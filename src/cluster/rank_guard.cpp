@@ -37,6 +37,7 @@ void pass_on(int signal) { ::kill(child, signal); }
 void ask_to_end(int code) {
   const char* const wire = std::getenv("PMI_FD");
   if (wire == nullptr || std::getenv("HYDI_CONTROL_FD") == nullptr) return;
+  ::usleep(200'000);  // what the launcher has not passed on of the message by then, it drops
   if (::dprintf(std::atoi(wire), "cmd=abort exitcode=%d\n", code) < 0) return;
   ::sleep(2);  // the launcher ends this process, too
 }
