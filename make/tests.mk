@@ -22,16 +22,21 @@ $(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)
 
-.PHONY: test run-test mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
+.PHONY: test run-test test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
 ##   test                         unit tests, emulated kernels and command line tests; no GPU is needed
-##   hostile                      writers killed at random, writers and readers at once, for minutes;
-##                                HOSTILE="--kills 60 --pairs 20 --readers 20" does less
-test hostile: %: build/.deps-TEST
+##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
+##   hostile                      writers and ranks killed at random, writers and readers at once, for minutes;
+##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
+test-mpi hostile: build/.deps-MPI
+test test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
 run-test: $(PROGRAM) $(UNIT_TESTS)
-	@./tests/run.sh $(UNIT_TESTS) $(PROGRAM)
+	@./tests/run.sh $(PROGRAM) tests/cli $(UNIT_TESTS)
+run-test-mpi: $(PROGRAM)
+	@./tests/run.sh $(PROGRAM) tests/mpi
 run-hostile: $(PROGRAM)
 	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
+	@./tests/hostile/ranks.py $(PROGRAM) $(HOSTILE_RANKS)
 
 ##   mutants                      does a test fail when the code is broken on purpose? MUTANTS="NAME ..." picks, with * and ?
 MUTANTS          ?= *

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Runs the unit tests (GoogleTest), in as many shares as there are processors, and the files of command line tests (bats),
-# so many at a time; counts their real results, says what was skipped and why, and closes with the line
-# `N passed, N failed, N skipped`. usage: run.sh UNIT_TESTS SPDNN
+# Runs a folder's files of command line tests (bats), as many at a time as there are processors, and the unit tests
+# (GoogleTest), if given, in so many shares; counts their real results, says what was skipped and why, and closes with the
+# line `N passed, N failed, N skipped`. usage: run.sh SPDNN FOLDER [UNIT_TESTS]
 set -uo pipefail
-unit_tests=$(realpath "$1")
-SPDNN=$(realpath "$2")
-here=$(cd "$(dirname "$0")" && pwd)
+SPDNN=$(realpath "$1")
+folder=$(realpath "$2")
+unit_tests=${3:+$(realpath "$3")}
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 jobs=$(nproc)
 # Threads that wait should not keep processors from other tests.
-export SPDNN unit_tests here log jobs OMP_WAIT_POLICY=passive
+export SPDNN folder unit_tests log jobs OMP_WAIT_POLICY=passive
 
 # run_part NAME: a share of the unit tests, by its number, or a file of command line tests. Its log is printed at its end.
 run_part() {
   case $1 in
-    *.bats) bats --tap "$here/cli/$1" ;;
+    *.bats) bats --tap "$folder/$1" ;;
     *) GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$1 "$unit_tests" --gtest_brief=0 --gtest_color=no ;;
   esac >"$log/$1" 2>&1
   echo "status $?" >>"$log/$1"
@@ -23,7 +23,7 @@ run_part() {
 }
 export -f run_part
 
-mapfile -t parts < <(seq 0 $((jobs - 1)) && cd "$here/cli" && printf '%s\n' *.bats)
+mapfile -t parts < <([ -z "$unit_tests" ] || seq 0 $((jobs - 1)); cd "$folder" && printf '%s\n' *.bats)
 printf '%s\n' "${parts[@]}" | xargs -P "$jobs" -I{} bash -c 'run_part {}'
 
 awk -v parts="${#parts[@]}" '

@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# spdnn infer on several ranks, with whatever MPI library there is: the same results as of a run alone, one report, one
+# message. tests/mpi has what takes longer: both libraries, kills, memory.
+
+load ../support/ranks
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  use_mpi || skip "needs MPI: mpirun, and the plug-in for its library beside the program"
+  "$SPDNN" generate network --family random --neurons 64 --layers 6 --degree 8 --seed 2 --bias -0.1 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
+  infer=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never)
+}
+
+# ends CODE COMMAND...: the command ends with this code; what it says is in the files stdout and stderr.
+ends() {
+  local code=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  printf '%s: %s\n' "$status" "$*" && cat stderr
+  [ "$status" -eq "$code" ]
+}
+
+# says_once PATTERN: of what spdnn said, one line, it matches the pattern.
+says_once() {
+  [ "$(said stderr | wc -l)" -eq 1 ]
+  # shellcheck disable=SC2053
+  [[ $(said stderr) == $1 ]]
+}
+
+@test "two and three ranks find the categories that one finds, planned and unplanned" {
+  for reduce in all none; do
+    "$SPDNN" "${infer[@]}" --reduce $reduce --categories alone.tsv
+    [ -s alone.tsv ]
+    for n in 2 3; do
+      ends 0 ranks $n "${infer[@]}" --reduce $reduce --categories ranks.tsv
+      cmp alone.tsv ranks.tsv
+      rm ranks.tsv
+      grep -q "^ranks  *$n on 1 host; " stdout
+      [ "$(grep -c '^verdict ' stdout)" -eq 1 ]
+    done
+  done
+}
+
+@test "the categories of all ranks are verified, compared and held against a list" {
+  "$SPDNN" "${infer[@]}" --categories truth.tsv
+  ends 0 ranks 3 "${infer[@]}" --truth truth.tsv --verify all --compare --json run.json
+  grep -q '^verdict  *PASSED: ' stdout
+  jq -e '.compared.same_categories and .verdict.status == "PASSED"' run.json
+  sed '$d' truth.tsv >wrong.tsv
+  ends 1 ranks 2 "${infer[@]}" --truth wrong.tsv
+  grep -q '^verdict  *FAILED: .*extra 1' stdout
+}
+
+@test "the report is that of all ranks, and its phases add up to the total" {
+  ends 0 ranks 3 "${infer[@]}" --trials 3 --json run.json
+  [ "$(wc -l <run.json)" -eq 1 ]
+  jq -e '.machine.ranks == 3 and .problem.images == 50 and .trials == 3 and .ranks.hosts == 1
+    and .ranks.images == {min: 16, median: 17, max: 17}
+    and (.ranks.upload, .ranks.infer | .min > 0 and .min <= .median and .median <= .max)
+    and .ranks.infer.max <= .seconds.infer.max' run.json
+  jq -e '.seconds | (.load + .join + .read + .plan + .start.waited + .share + .upload + .infer.sum + .gather + .write
+    + .other - .total | fabs) < 1e-6 and .join > 0 and .share > 0' run.json
+  "$SPDNN" "${infer[@]}" --json alone.json
+  for field in .problem .alive .verdict .passes; do
+    diff <(jq "$field" alone.json) <(jq "$field" run.json)
+  done
+}
+
+@test "with more ranks than images some have none" {
+  printf '1\t1\t1\n1\t2\t1\n2\t40\t1\n' >two.tsv
+  "$SPDNN" "${infer[@]/i.spdnn/two.tsv}" --categories alone.tsv
+  ends 0 ranks 3 "${infer[@]/i.spdnn/two.tsv}" --categories ranks.tsv --json run.json --verify all --compare
+  cmp alone.tsv ranks.tsv
+  jq -e '.ranks.images.min == 0 and .problem.images == 2' run.json
+}
+
+@test "an error in a file or in the command line is told once, with its exit code" {
+  printf '1\t1\tx\n' >bad.tsv
+  ends 3 ranks 3 "${infer[@]/i.spdnn/bad.tsv}" --categories ranks.tsv
+  says_once 'spdnn: rank 0 of 3 on *: bad.tsv:1:*'
+  ends 3 ranks 2 "${infer[@]}" --json missing/run.json
+  says_once 'spdnn: rank 0 of 2 on *: missing/run.json: cannot write: No such file or directory'
+  ends 2 ranks 3 "${infer[@]}" --trials 0
+  says_once 'spdnn: rank 0 of 3 on *: --trials: *'
+  [ ! -e ranks.tsv ]
+}
+
+@test "commands for one process are refused under a launcher" {
+  ends 2 ranks 2 generate inputs --family digits --neurons 64 --images 50 --out j.spdnn
+  says_once "spdnn: rank 0 of 2 on *: 'generate' is for one process, but a launcher started several"
+  [ ! -e j.spdnn ]
+  ends 0 ranks 1 variants
+}
+
+@test "a rank without memory is named with its host and the cause" {
+  printf '1\t1\t1\n2\t5\t1\n' >few.tsv
+  arguments=(infer --generate official --neurons 65536 --layers 24 --inputs few.tsv --reduce none --device cpu
+    --progress never --categories ranks.tsv)
+  # shellcheck disable=SC2016
+  ends 4 under_mpi -n 1 "$SPDNN" "${arguments[@]}" : \
+    -n 1 bash -c 'ulimit -v 200000; exec "$@"' bash "$SPDNN" "${arguments[@]}"
+  says_once "spdnn: rank 1 of 2 on $(hostname): out of host memory"
+  [ ! -e ranks.tsv ]
+}
+
+@test "under a launcher the program says which plug-in it misses" {
+  cp -L "$SPDNN" elsewhere
+  ends 4 under_mpi -n 2 ./elsewhere "${infer[@]}"
+  said stderr | grep 'MPI cannot be used; there is no spdnn-[a-z]*\.so beside the program: make MPI=1$'
+}
+
+@test "processes that srun starts without PMI are no run of one rank" {
+  ends 4 env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 "$SPDNN" "${infer[@]}" --categories ranks.tsv
+  says_once 'spdnn: rank 1 of 2 on *: srun started 2 processes *--mpi=pmix for OpenMPI*--mpi=pmi2 for MPICH*'
+  [ ! -e ranks.tsv ]
+  ends 0 env SLURM_STEP_NUM_TASKS=1 "$SPDNN" "${infer[@]}"
+}

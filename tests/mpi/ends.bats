@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# Ranks that are killed, and jobs that are told to end, with OpenMPI and MPICH: the job ends within seconds, nothing of it
+# is left, and the outputs are those of before.
+
+load ../support/ranks
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  "$SPDNN" generate network --family random --neurons 64 --layers 6 --degree 8 --seed 2 --bias -0.1 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 5000 --out i.spdnn
+  endless=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --trials 1000000
+    --categories c.tsv --json j.json)
+}
+
+teardown() { # of a test that failed
+  local process
+  for process in $([ -z "${mark:-}" ] || job_processes | cut -d' ' -f1); do kill -9 "$process"; done
+}
+
+# shared_files: of the MPI libraries and of spdnn, by name.
+shared_files() { find /dev/shm -maxdepth 1 \( -name '*vader*' -o -name '*mpi*' -o -name '*spdnn[-.]*' \) | sort; }
+
+# ends_after ACTION CODE: a job of three ranks is computing when ACTION happens; it ends with this code.
+ends_after() {
+  echo "old" | tee c.tsv >j.json
+  shared_files >shared_before
+  start_job 3 "${endless[@]}"
+  wait_until_working 3
+  mapfile -t known < <(known_to_launcher "${working[@]}")
+  echo "$library: $1"
+  eval "$1"
+  wait_for_job
+  echo "exit code $status after $seconds s" && cat stderr
+  [ "$status" -eq "$2" ]
+  [ "$seconds" -lt 20 ]
+  [ "$(cat c.tsv j.json)" = $'old\nold' ]
+  [ -z "$(find . -name '.spdnn-*')" ]
+}
+
+nothing_shared_is_left() { shared_files | diff shared_before -; }
+
+@test "kill -9 of the process in which a rank works: its rank and host are told, exit code 4" {
+  for library in openmpi mpich; do
+    use_mpi $library
+    for rank in 0 2; do
+      # shellcheck disable=SC2016
+      ends_after 'kill -9 "${working[$rank]}"' 4
+      [ "$(said stderr | wc -l)" -eq 1 ]
+      [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
+      nothing_shared_is_left
+    done
+  done
+}
+
+@test "kill -9 of the processes of all ranks at once" {
+  for library in openmpi mpich; do
+    use_mpi $library
+    # shellcheck disable=SC2016
+    ends_after 'kill -9 "${working[@]}"' 4
+    said stderr | grep ' ended by signal: Killed'
+    nothing_shared_is_left
+  done
+}
+
+@test "kill -9 of the process that mpirun knows: the launcher decides the exit code" {
+  for case in openmpi:137 mpich:9; do
+    use_mpi ${case%:*}
+    # shellcheck disable=SC2016
+    for action in 'kill -9 "${known[1]}"' 'kill -9 "${known[@]}"'; do
+      ends_after "$action" "${case#*:}"
+      cat stdout stderr | grep -i -e 'signal 9' -e 'KILLED BY SIGNAL: 9'
+      nothing_shared_is_left
+    done
+  done
+}
+
+@test "kill -9 of mpirun itself" {
+  for library in openmpi mpich; do
+    use_mpi $library
+    # shellcheck disable=SC2016
+    ends_after 'kill -9 "$(launcher_process)"' 137
+    # OpenMPI leaves the memory in which its ranks talk, one file for each, to whoever cleans up.
+    nothing_shared_is_left || { [ "$library" = openmpi ] && shared_files | comm -13 shared_before - | grep vader >left; }
+    xargs -r rm <left || true
+  done
+}
+
+@test "SIGTERM to mpirun, as from a scheduler, and to one rank" {
+  for case in openmpi:1:143 mpich:15:15; do
+    IFS=: read -r name of_mpirun of_rank <<<"$case"
+    use_mpi "$name"
+    # shellcheck disable=SC2016
+    ends_after 'kill "$(launcher_process)"' "$of_mpirun"
+    nothing_shared_is_left
+    # shellcheck disable=SC2016
+    ends_after 'kill "${known[1]}"' "$of_rank"
+    nothing_shared_is_left
+    [ -z "$(said stderr)" ]
+  done
+}
+
+@test "without memory, on the first rank or another: the rank is named, exit code 4" {
+  printf '1\t1\t1\n2\t5\t1\n3\t7\t1\n' >few.tsv
+  arguments=(infer --generate official --neurons 65536 --layers 24 --inputs few.tsv --reduce none --device cpu
+    --progress never --categories none.tsv)
+  # shellcheck disable=SC2016
+  poor=(bash -c 'ulimit -v 200000; exec "$@"' bash "$SPDNN" "${arguments[@]}")
+  for library in openmpi mpich; do
+    use_mpi $library
+    for rank in 0 1; do
+      first=("$SPDNN" "${arguments[@]}")
+      second=("${first[@]}")
+      if [ $rank -eq 0 ]; then first=("${poor[@]}"); else second=("${poor[@]}"); fi
+      status=0
+      under_mpi -n 1 "${first[@]}" : -n 1 "${second[@]}" >stdout 2>stderr || status=$?
+      echo "$library, rank $rank: $status" && cat stderr
+      [ "$status" -eq 4 ]
+      [[ $(said stderr) == "spdnn: rank $rank of 2 on $(hostname): "*"out of host memory" ]]
+      [ ! -e none.tsv ]
+    done
+  done
+}
