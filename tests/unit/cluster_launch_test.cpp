@@ -1,0 +1,118 @@
+// What the environment tells of a launcher, which images a rank has, and what a report says of all ranks.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cluster/launch.hpp"
+#include "cluster/partition.hpp"
+#include "inference/run_on_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+using By = Launch::By;
+
+Launch launch_in(const std::map<std::string, std::string>& environment) {
+  return launch_of([&](const char* name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+struct Case {
+  const char* what;
+  std::map<std::string, std::string> environment;
+  By by;
+  int rank;
+  std::optional<int> ranks;
+  bool maybe_several;
+};
+
+class LaunchOf : public testing::TestWithParam<Case> {};
+
+TEST_P(LaunchOf, ReadsTheEnvironment) {
+  const Case& expected = GetParam();
+  const Launch launch = launch_in(expected.environment);
+  EXPECT_EQ(launch.by, expected.by);
+  EXPECT_EQ(launch.rank, expected.rank);
+  EXPECT_EQ(launch.ranks, expected.ranks);
+  EXPECT_EQ(launch.maybe_several(), expected.maybe_several);
+}
+
+const std::vector<Case> kCases{
+    {"Nothing", {}, By::nobody, 0, std::nullopt, false},
+    {"OpenMpi", {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, By::open_mpi, 2, 4, true},
+    {"OpenMpiAlone", {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}, By::open_mpi, 0, 1, false},
+    {"OpenMpiWithoutSize", {{"OMPI_COMM_WORLD_RANK", "0"}}, By::open_mpi, 0, std::nullopt, true},
+    {"OpenMpiInASlurmStep",
+     {{"OMPI_COMM_WORLD_RANK", "3"},
+      {"OMPI_COMM_WORLD_SIZE", "4"},
+      {"PMIX_RANK", "3"},
+      {"SLURM_STEP_NUM_TASKS", "2"},
+      {"SLURM_PROCID", "0"}},
+     By::open_mpi,
+     3,
+     4,
+     true},
+    {"SrunWithPmix", {{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}}, By::open_mpi, 1, 8, true},
+    {"SrunWithPmixOneTask", {{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, By::open_mpi, 0, 1, false},
+    {"PmixElsewhere", {{"PMIX_RANK", "1"}}, By::open_mpi, 1, std::nullopt, true},
+    {"Mpich", {{"PMI_RANK", "5"}, {"PMI_SIZE", "7"}, {"PMI_FD", "9"}}, By::mpich, 5, 7, true},
+    {"MpichAlone", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, By::mpich, 0, 1, false},
+    {"SrunWithPmi2", {{"PMI_FD", "9"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "2"}}, By::mpich, 2, 3, true},
+    {"SrunWithoutPmi", {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, By::no_pmi, 1, 2, true},
+    {"SrunOfOneTask", {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
+    {"BatchScript", {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
+    {"NoNumbers",
+     {{"OMPI_COMM_WORLD_RANK", "x"}, {"PMI_RANK", "-1"}, {"PMIX_RANK", "1a"}},
+     By::nobody,
+     0,
+     std::nullopt,
+     false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, testing::ValuesIn(kCases),
+                         [](const auto& tested) { return tested.param.what; });
+
+TEST(ImagesOfRank, AreAllImagesInOrderAndBalanced) {
+  for (const Index images : {0U, 1U, 2U, 7U, 50U, 60000U})
+    for (const int ranks : {1, 2, 3, 7, 64}) {
+      Index next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const ImageRange range = images_of_rank(images, rank, ranks);
+        EXPECT_EQ(range.first, next);
+        const Index least = images / static_cast<Index>(ranks);
+        EXPECT_GE(range.count, least);
+        EXPECT_LE(range.count, least + (images % static_cast<Index>(ranks) == 0 ? 0 : 1));
+        next += range.count;
+      }
+      EXPECT_EQ(next, images);
+    }
+}
+
+TEST(ImagesOfRank, CountsBeyond32BitsAreNotCutOff) {
+  constexpr Index kImages = 4'000'000'000;
+  const ImageRange last = images_of_rank(kImages, 999, 1000);
+  EXPECT_EQ(last.first, 3'996'000'000U);
+  EXPECT_EQ(last.count, 4'000'000U);
+}
+
+TEST(SpreadsOf, AreThoseOfEachMemberOverTheRanks) {
+  const RankSpreads spreads = spreads_of({{"a", 4, 0.5, 8}, {"b", 6, 0.25, 16}, {"a", 5, 1, 4}});
+  EXPECT_EQ(spreads.ranks, 3);
+  EXPECT_EQ(spreads.hosts, 2);
+  const auto expect = [](const Spread& found, double min, double median, double max) {
+    EXPECT_EQ(found.min, min);
+    EXPECT_EQ(found.median, median);
+    EXPECT_EQ(found.max, max);
+  };
+  expect(spreads.images, 4, 5, 6);
+  expect(spreads.upload, 0.25, 0.5, 1);
+  expect(spreads.infer, 4, 8, 16);
+}
+
+}  // namespace
+}  // namespace spdnn
