@@ -52,19 +52,15 @@ says_once() {
   grep -q '^verdict  *FAILED: .*extra 1' stdout
 }
 
-@test "the report is that of all ranks, and its phases add up to the total" {
+@test "the report is that of all ranks, each time the longest" {
   ends 0 ranks 3 "${infer[@]}" --trials 3 --json run.json
   [ "$(wc -l <run.json)" -eq 1 ]
   jq -e '.machine.ranks == 3 and .problem.images == 50 and .trials == 3 and .ranks.hosts == 1
     and .ranks.images == {min: 16, median: 17, max: 17}
     and (.ranks.upload, .ranks.infer | .min > 0 and .min <= .median and .median <= .max)
-    and .ranks.infer.max <= .seconds.infer.max' run.json
-  jq -e '.seconds | (.load + .join + .read + .plan + .start.waited + .share + .upload + .infer.sum + .gather + .write
-    + .other - .total | fabs) < 1e-6 and .join > 0 and .share > 0' run.json
-  "$SPDNN" "${infer[@]}" --json alone.json
-  for field in .problem .alive .verdict .passes; do
-    diff <(jq "$field" alone.json) <(jq "$field" run.json)
-  done
+    and .ranks.upload.max == .seconds.upload and .ranks.infer.max <= .seconds.infer.max
+    and (.seconds | .join > 0 and .share > 0
+      and .total > .load + .join + .read + .plan + .share + .gather + .write)' run.json
 }
 
 @test "with more ranks than images some have none" {
