@@ -61,6 +61,10 @@ says_once() {
     and .ranks.upload.max == .seconds.upload and .ranks.infer.max <= .seconds.infer.max
     and (.seconds | .join > 0 and .share > 0
       and .total > .load + .join + .read + .plan + .share + .gather + .write)' run.json
+  "$SPDNN" "${infer[@]}" --json alone.json
+  for field in .problem .alive .verdict .passes; do
+    diff <(jq "$field" alone.json) <(jq "$field" run.json)
+  done
 }
 
 @test "with more ranks than images some have none" {

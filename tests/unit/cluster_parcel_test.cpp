@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <functional>
+#include <numeric>
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
@@ -68,7 +68,10 @@ void expect_same(const Plan& a, const Plan& b) {
 
 /// A plan in which no field has the value that it has by itself.
 Plan full_plan() {
-  const Array<Index> shared(std::vector<Index>{1, 0, 1});
+  const auto storage = allocate<Index>(3);
+  std::iota(storage.get(), storage.get() + 3, Index{0});
+  const Array<Index> shared(storage, 3);
+  const Array<Index> front(storage, 2);
   Plan in_order;
   Layer layer;
   layer.weights = {2, 3, Array<Offset>(std::vector<Offset>{0, 1, 3}), shared, Array<float>({0.5F, -1, 2}), 7};
@@ -78,7 +81,7 @@ Plan full_plan() {
   in_order.cap = 32;
   in_order.passes = {.twins = true, .unused = true, .saturated = true};
   in_order.certificates = {3, 5};
-  in_order.expansion = {shared, {}, Array<Index>({kAlwaysZero, kNotComputed})};
+  in_order.expansion = {shared, front, {}, Array<Index>({kAlwaysZero, kNotComputed})};
   in_order.provenance = {{.dead = true, .identical = true}, {"a note", ""}, 9, {3, 2, 2}, 0xfedcba9876543210};
   Plan plan = in_order;
   plan.passes.merge = true;
@@ -104,8 +107,8 @@ TEST(Parcel, HasAPlanThatThePlannerMade) {
 
 TEST(Parcel, SendsArraysThatAreSharedOnceAndSharesThemAgain) {
   const Plan plan = full_plan();
-  // Offsets, indices, weights, biases, the third layer's expansion; and the empty array.
-  EXPECT_EQ(pack(plan).arrays.size(), 6U);
+  // Offsets, indices, weights, biases, two more of the expansion; and the empty array.
+  EXPECT_EQ(pack(plan).arrays.size(), 7U);
   const Plan arrived = sent(plan);
   const Index* const indices = arrived.layers[0].weights.indices.data();
   EXPECT_EQ(arrived.layers[1].weights.indices.data(), indices);
