@@ -67,13 +67,13 @@ $(PROGRAM): $(OUT)/src/main.o $(LIBRARY)
 build/spdnn: $(PROGRAM)
 	@ln -sfn $(patsubst build/%,%,$<) $@
 
-# The facts of this build, rewritten only when they change.
+# The facts of this build, rewritten only when they change. What a site writes into jobs/site.sh does not change the build.
 $(OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp
 $(OUT)/generated/build_values.hpp: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SPDNN_VERSION "$(VERSION)"'; \
 	   echo "#define SPDNN_COMMIT \"$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)\""; \
-	   echo "#define SPDNN_DIRTY $$([ -z "$$(git status --porcelain --untracked-files=no 2>/dev/null)" ] && echo 0 || echo 1)"; \
+	   echo "#define SPDNN_DIRTY $$([ -z "$$(git status --porcelain --untracked-files=no -- . ':!jobs/site.sh' 2>/dev/null)" ] && echo 0 || echo 1)"; \
 	   echo '#define SPDNN_CUDA $(GPU)'; \
 	   echo '#define SPDNN_ARCH "$(if $(filter 1,$(GPU)),$(ARCH))"'; } > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("data_scripts/", "docs/", "include/", "make/", "results/", "src/", "tests/")
+FOLDERS = ("data_scripts/", "docs/", "include/", "jobs/", "make/", "results/", "src/", "tests/")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\s]+)`")
 BRACES = re.compile(r"\{([^{}]*)\}")

@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # variables are set here and there
+# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads site.sh, and knows which elements a sweep
+# has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json, the line that the program
+# writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why there is no result.
+
+SPDNN_ROOT=$(cd "$jobs/.." && pwd)
+# shellcheck source=jobs/site.sh
+. "$jobs/site.sh"
+absolute() {
+  case $1 in
+    /*) printf '%s\n' "$1" ;;
+    *) printf '%s\n' "$SPDNN_ROOT/$1" ;;
+  esac
+}
+SPDNN_PROGRAM=$(absolute "$SPDNN_PROGRAM")
+SPDNN_DATA=$(absolute "$SPDNN_DATA")
+SPDNN_RESULTS=$(absolute "$SPDNN_RESULTS")
+SPDNN_MNIST=${SPDNN_MNIST:+$(absolute "$SPDNN_MNIST")}
+elements=$SPDNN_RESULTS/sweep.list
+
+# die EXIT_CODE MESSAGE: the codes are those of spdnn, 2 usage, 3 data, 4 what the machine does not give.
+die() {
+  printf 'jobs/%s: %s\n' "$me" "$2" >&2
+  exit "$1"
+}
+
+load_modules() {
+  [ ${#SPDNN_MODULES[@]} -gt 0 ] || return 0
+  command -v module >/dev/null || die 4 "jobs/site.sh names modules to load, but there is no command 'module' here"
+  set +u # which not every site's module command can stand
+  module load "${SPDNN_MODULES[@]}" || die 4 "module load ${SPDNN_MODULES[*]} failed"
+  set -u
+}
+
+# Sets `commit` and `modified`, the program's own word on what it was built from.
+ask_program() {
+  local version
+  [ -x "$SPDNN_PROGRAM" ] || die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in jobs/site.sh names it"
+  version=$("$SPDNN_PROGRAM" --version) || die 4 "$SPDNN_PROGRAM --version failed"
+  commit=$(sed -nE '1s/.*\(commit ([^,)]+).*/\1/p' <<<"$version")
+  modified=false
+  if [[ ${version%%$'\n'*} == *", modified)"* ]]; then modified=true; fi
+  [ -n "$commit" ] || die 4 "$SPDNN_PROGRAM --version tells no commit"
+}
+
+# held NAME NEURONS LAYERS: whether the results hold this element as this program computes it. Where the commit does not
+# say what the program was built from, the result must be younger than the program.
+held() {
+  local file=$SPDNN_RESULTS/$1.json line
+  [ -s "$file" ] || return 1
+  line=$(cat "$file")
+  [[ $line == *"\"neurons\":$2,\"layers\":$3,"* && $line == *"\"commit\":\"$commit\",\"dirty\":$modified"* ]] || return 1
+  [[ $line != *'"status":"FAILED"'* ]] || return 1
+  [[ $modified == false && $commit != unknown ]] || [ "$file" -nt "$SPDNN_PROGRAM" ]
+}
+
+# Prints the jobs of these results that are in the queue, `INDEX JOB STATE` each; infer jobs have the index N/A.
+queued() {
+  command -v squeue >/dev/null || return 0
+  local jobs_in_queue
+  jobs_in_queue=$(squeue --me --noheader --array --name=spdnn-sweep,spdnn-infer --format='%K %F %T %k') || die 4 "squeue failed"
+  awk -v results="$SPDNN_RESULTS" '{
+    index_ = $1; job = $2; state = $3
+    sub(/^[^ ]+ +[^ ]+ +[^ ]+ +/, "")
+    if ($0 == results) print index_, (index_ == "N/A" ? job : job "_" index_), state
+  }' <<<"$jobs_in_queue"
+}

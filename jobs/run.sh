@@ -1,0 +1,127 @@
+# shellcheck shell=bash
+# Sourced by the jobs after common.sh: runs the program as a step of the job and carries requests to stop to it.
+#
+# What Slurm tells whom, as seen with 22.05: --signal=B:USR1@S signals this script only, S seconds before the time limit;
+# scancel --signal=USR1 JOB, and SIGTERM at the beginning of a preemption's grace time, reach the ranks only; scancel JOB,
+# scontrol requeue JOB and the time limit send SIGTERM to both, and the job is then no longer in the state RUNNING.
+# A rank that is told to stop leaves with exit code 5, the checkpoint being written.
+
+stopping='' step=''
+stop_step() {
+  stopping=$1
+  if [ -n "$step" ]; then kill -USR1 "$step" 2>/dev/null || true; fi
+}
+trap 'stop_step USR1' USR1
+trap 'stop_step TERM' TERM
+
+# Runs a command, such as srun, which hands on what signals it gets, and returns its exit code.
+run_step() {
+  local code=0
+  [ -z "$stopping" ] || return 5
+  "$@" &
+  step=$!
+  [ -z "$stopping" ] || stop_step "$stopping" # which came as the step began
+  # A trap that runs ends `wait` early. What a process ended with can be asked for again.
+  while kill -0 "$step" 2>/dev/null; do wait "$step" || true; done
+  wait "$step" || code=$?
+  step=''
+  return "$code"
+}
+
+# Prints the --mpi of srun that starts the program's ranks: what its MPI libraries, which are shared objects beside it,
+# speak, and srun offers. A library of no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's.
+mpi_type() {
+  local offered type folder wanted=''
+  if [ -n "$SPDNN_MPI_TYPE" ]; then
+    echo "$SPDNN_MPI_TYPE"
+    return
+  fi
+  folder=$(dirname "$(realpath "$SPDNN_PROGRAM")")
+  for folder in "$folder" "$folder/../lib/spdnn"; do
+    [ ! -e "$folder/spdnn-openmpi.so" ] || wanted+=' pmix'
+    [ ! -e "$folder/spdnn-mpich.so" ] || wanted+=' pmi2'
+    if [ -e "$folder/spdnn-mpi.so" ]; then
+      if ldd "$folder/spdnn-mpi.so" | grep -qE 'libmpich|libmpi\.so\.12'; then wanted+=' pmi2'; else wanted+=' pmix'; fi
+    fi
+  done
+  offered=$(srun --mpi=list 2>&1)
+  for type in $wanted; do
+    if grep -qw "$type" <<<"$offered"; then
+      echo "$type"
+      return
+    fi
+  done
+  echo none
+}
+
+# The job as Slurm's commands know it: the last element of an array shares its number with the array.
+this_job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
+this_job=${this_job:-$SLURM_JOB_ID}
+log=$SPDNN_RESULTS/logs/$SLURM_JOB_NAME-$this_job.log
+
+# fail NAME CODE WHY: leaves word of why there is no result, and ends the job.
+ended=''
+fail() {
+  ended=yes
+  mkdir -p "$SPDNN_RESULTS"
+  printf '%s (job %s, log %s)\n' "$3" "$this_job" "$log" >"$SPDNN_RESULTS/$1.failed.$SLURM_JOB_ID"
+  mv "$SPDNN_RESULTS/$1.failed.$SLURM_JOB_ID" "$SPDNN_RESULTS/$1.failed"
+  echo "jobs: $3" >&2
+  exit "$2"
+}
+
+# What ends a job before it runs the program, such as a module that is not there, is a failure too.
+trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"' EXIT
+
+# requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. NAME.requeues holds
+# the checkpoint's checksum at the last stop, and how often in a row it has been the same.
+requeue() {
+  local sum last='' times=0 notes=$SPDNN_RESULTS/$1.requeues
+  trap '' USR1 TERM
+  if [ "$(squeue --noheader --jobs="$this_job" --format=%T)" != RUNNING ]; then
+    fail "$1" 5 "stopped from outside; a new job continues"
+  fi
+  sum=$(cksum 2>/dev/null <"$SPDNN_RESULTS/$1.checkpoint") || sum='no checkpoint'
+  if [ -r "$notes" ]; then { read -r last && read -r times; } <"$notes"; fi
+  if [ "$sum" = "$last" ]; then times=$((times + 1)); else times=0; fi
+  [ "$times" -le "$SPDNN_FRUITLESS_REQUEUES" ] ||
+    { rm -f "$notes" && fail "$1" 5 "stopped $((times + 1)) times without getting further"; }
+  printf '%s\n%s\n' "$sum" "$times" >"$notes"
+  echo "jobs: stopped at a checkpoint, queued again"
+  ended=yes
+  scontrol requeue "$this_job" || fail "$1" 5 "stopped at a checkpoint, and Slurm did not queue the job again; a new job continues"
+  exit 5
+}
+
+# Says in the log that a start of the job begins; log_of_start prints the log from there on.
+begin() {
+  echo "jobs: $1, job $this_job, start $((${SLURM_RESTART_COUNT:-0} + 1)), $SLURM_NTASKS ranks on $SLURM_JOB_NODELIST"
+}
+log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$log"; }
+
+# end_element NAME CODE: ends the job unless the step's exit code is 0. srun's code is the highest of all ranks, those
+# included that it ended itself because one had left; what counts is how the first one left.
+end_element() {
+  local name=$1 code=$2 first why
+  [ "$code" -ne 0 ] || return 0
+  first=$(log_of_start | sed -nE 's/^srun: error: [^ ]+ tasks? [^ ]+: +//p' | head -n 1)
+  if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
+  # Ranks that had not begun to look for signals died of them.
+  if [ -n "$stopping" ] && [ "$code" -gt 128 ]; then code=5; fi
+  [ "$code" -ne 5 ] || requeue "$name"
+  rm -f "$SPDNN_RESULTS/$name.requeues"
+  why=$(log_of_start | grep -a '^spdnn: ' | head -n 1) || true
+  fail "$name" "$code" "exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
+}
+
+# infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
+infer() {
+  local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK")
+  shift
+  [[ " $* " != *" --threads"* ]] || threads=()
+  run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "$SPDNN_PROGRAM" infer \
+    "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" --checkpoint "$SPDNN_RESULTS/$name.checkpoint" ||
+    code=$?
+  end_element "$name" "$code"
+  rm -f "$SPDNN_RESULTS/$name".{failed,requeues}
+}
