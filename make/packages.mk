@@ -7,6 +7,8 @@ TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-c
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
+# A Slurm for its tests; they skip where it cannot be installed.
+SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=munged
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h
 
 # One stamp for each list. What is missing is installed where that is allowed.

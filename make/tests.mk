@@ -38,6 +38,13 @@ run-hostile: $(PROGRAM)
 	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
 	@./tests/hostile/ranks.py $(PROGRAM) $(HOSTILE_RANKS)
 
+##   test-slurm                   the cluster jobs in a Slurm that the tests start on this machine; takes root and Debian
+.PHONY: test-slurm run-test-slurm
+test-slurm:
+	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-test-slurm
+run-test-slurm: $(PROGRAM)
+	@CXX='$(CXX)' ./tests/slurm/run.sh $(PROGRAM) $(SLURM_PACKAGES)
+
 ##   mutants                      does a test fail when the code is broken on purpose? MUTANTS="NAME ..." picks, with * and ?
 MUTANTS          ?= *
 MUTANTS_MAY_LIVE ?= 0

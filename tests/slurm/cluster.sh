@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# A real Slurm on this machine, for tests: munge, slurmctld and two virtual nodes n0 and n1 with 8 processors and 2 GPUs
+# each, neither of which are there. It lives in one directory with ports of its own, beside any other Slurm; root starts
+# it, systemd takes no part. usage: cluster.sh start DIRECTORY | stop DIRECTORY
+# After the start, SLURM_CONF=DIRECTORY/slurm.conf makes sbatch, srun and the others speak to it. The partitions are test,
+# whose jobs are requeued when others need their nodes, and urgent, which preempts them.
+set -euo pipefail
+
+die() {
+  echo "cluster.sh: $1" >&2
+  exit 1
+}
+
+# Prints COUNT different TCP ports that nobody listens on.
+free_ports() {
+  python3 - "$1" <<'END'
+import socket, sys
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(s.getsockname()[1] for s in sockets))
+END
+}
+
+# requeued jobs wait for as long as a credential lives: 120 s, unless cred_expire says otherwise.
+write_configuration() {
+  local dir=$1 host controller_port n0_port n1_port gpu
+  host=$(hostname -s)
+  read -r controller_port n0_port n1_port < <(free_ports 3)
+  mkdir -p "$dir"/{gpu,state,log,spool/n0,spool/n1,tmp/n0,tmp/n1}
+  chmod 755 "$dir"
+  for gpu in 0 1; do
+    [ -e "$dir/gpu/gpu$gpu" ] || mknod "$dir/gpu/gpu$gpu" c 1 3
+  done
+  echo "Name=gpu File=$dir/gpu/gpu[0-1]" >"$dir/gres.conf"
+  cat >"$dir/slurm.conf" <<END
+ClusterName=test
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$controller_port
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$dir/munge.socket,cred_expire=5
+CryptoType=crypto/munge
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool/%n
+TmpFS=$dir/tmp/%n
+SlurmctldPidFile=$dir/slurmctld.pid
+SlurmdPidFile=$dir/slurmd-%n.pid
+SlurmctldLogFile=$dir/log/slurmctld
+SlurmdLogFile=$dir/log/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,bf_interval=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+KillWait=5
+MinJobAge=3600
+GresTypes=gpu
+NodeName=DEFAULT CPUs=8 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
+NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n0_port
+NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n1_port
+PartitionName=test Nodes=n0,n1 Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=urgent Nodes=n0,n1 MaxTime=60 PriorityTier=10 PreemptMode=OFF
+END
+}
+
+# Tells whether a command succeeds within so many seconds.
+within() {
+  local seconds=$1 end
+  shift
+  end=$((SECONDS + seconds))
+  until "$@" >/dev/null 2>&1; do
+    [ "$SECONDS" -lt "$end" ] || return 1
+    sleep 0.1
+  done
+}
+
+no_jobs() { [ -z "$(timeout 5 squeue --noheader)" ]; }
+both_idle() { [ "$(timeout 5 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
+
+start() {
+  local dir=$1 node
+  [ "$(id -u)" -eq 0 ] || die "root is needed to start munge and Slurm"
+  mkdir -p "$dir"
+  dir=$(cd "$dir" && pwd)
+  [ ! -e "$dir/slurm.conf" ] || stop "$dir"
+  write_configuration "$dir"
+  export SLURM_CONF=$dir/slurm.conf
+  head -c 1024 /dev/urandom >"$dir/munge.key"
+  chmod 600 "$dir/munge.key"
+  # munged wants nobody else to be able to write where its files are, and /tmp is everybody's: hence --force.
+  munged --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
+    --log-file="$dir/log/munged" --seed-file="$dir/munge.seed" 2>"$dir/log/munged.start" ||
+    die "munge did not start: $(tail -n 1 "$dir/log/munged.start")"
+  within 10 test -S "$dir/munge.socket" || die "munge has no socket"
+  (cd "$dir/state" && slurmctld -c 2>"$dir/log/slurmctld.start") ||
+    die "slurmctld did not start: $(tail -n 1 "$dir/log/slurmctld.start")"
+  for node in n0 n1; do
+    (cd "$dir/spool/$node" && slurmd -N "$node" -c 2>"$dir/log/$node.start") ||
+      die "slurmd of $node did not start: $(tail -n 1 "$dir/log/$node.start")"
+  done
+  within 30 both_idle || {
+    tail -n 5 "$dir"/log/* >&2
+    die "the nodes did not come up"
+  }
+}
+
+# Ends the process whose number a file holds, and is sure of it.
+end_process() {
+  local pid
+  pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] || return 0
+  kill "$pid" 2>/dev/null || return 0
+  within 5 eval "! kill -0 $pid" || kill -9 "$pid" 2>/dev/null || true
+}
+
+stop() {
+  local dir=$1 file
+  export SLURM_CONF=$dir/slurm.conf
+  # Jobs that are still there outlive slurmd, so they go first, and their steps' keepers after them.
+  if [ -e "$dir/slurmctld.pid" ]; then
+    timeout 10 scancel --partition=test --partition=urgent 2>/dev/null || true
+    within 10 no_jobs || true
+  fi
+  for file in "$dir"/slurmd-n0.pid "$dir"/slurmd-n1.pid "$dir"/slurmctld.pid "$dir"/munged.pid; do
+    end_process "$file"
+  done
+  rm -f "$dir"/*.pid
+}
+
+[ $# -eq 2 ] || die "usage: cluster.sh start|stop DIRECTORY"
+case $1 in
+  start | stop) "$1" "$2" ;;
+  *) die "usage: cluster.sh start|stop DIRECTORY" ;;
+esac

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # support.bash sets them
+# Jobs that are told to stop: they write a checkpoint, queue themselves again where nobody has ended them, and go on.
+
+setup() {
+  load support
+  make_site
+  make_problem
+}
+
+# went_on NAME STARTS: whether the job has run so often and has the right result at last, and nothing is left over.
+went_on() {
+  table
+  [ "$status" -eq 0 ]
+  [ "$(cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start ")" -eq "$2" ]
+  jq -e '.verdict.status == "PASSED" and .verdict.missing == 0 and .verdict.extra == 0' "$results/$1.json"
+  [ -z "$(find "$results" -name '*.checkpoint' -o -name '*.requeues' -o -name '*.failed')" ]
+}
+
+# Whether a job has been queued again. Slurm lets it wait for some seconds, see cluster.sh.
+is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
+
+@test "ranks on two nodes that get USR1 write a checkpoint; the job queues itself again and goes on" {
+  submit infer --name told --nodes 2 -- "${problem[@]}"
+  until_it_computes "$job"
+  scancel --signal=USR1 "$job"
+  within 20 is_requeued "$job"
+  [ -s "$results/told.checkpoint" ]
+  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
+  went_on told 2
+}
+
+@test "elements of a sweep that get USR1 queue themselves again, and no others" {
+  edit SPDNN_IMAGES=2000
+  submit sweep --configs 1024x240,1024x3,1024x239 --variants cpu_reference -- --reduce none --verify 1
+  # The last element of an array shares its number with the array.
+  until_it_computes "${job}_3"
+  scancel --batch --signal=USR1 "${job}_3"
+  within 20 is_requeued "${job}_3"
+  table
+  [ "$status" -eq 0 ]
+  [ "$(restarts_of "${job}_1") $(restarts_of "${job}_2") $(restarts_of "${job}_3")" = "0 0 1" ]
+}
+
+@test "a job that somebody ends stops at a checkpoint; a new one goes on, on another number of ranks" {
+  submit infer --name ended --nodes 2 -- "${problem[@]}"
+  until_it_computes "$job"
+  scancel "$job"
+  within 20 test -s "$results/ended.failed"
+  within 20 is_in "$job" CANCELLED
+  [ -s "$results/ended.checkpoint" ]
+  table
+  [ "$status" -eq 1 ]
+  [[ "${lines[0]}" == "failed: ended: stopped from outside; "* ]]
+  edit SPDNN_GPUS=0
+  submit infer --name ended --tasks-per-node 3 -- "${problem[@]}"
+  went_on ended 2
+  [ "$(jq .machine.ranks "$results/ended.json")" -eq 3 ]
+}
+
+@test "a job that is preempted stops at a checkpoint, makes room, and goes on" {
+  submit infer --name preempted --nodes 2 -- "${problem[@]}"
+  until_it_computes "$job"
+  sbatch --partition=urgent --exclusive --nodes=2 --output=/dev/null --wait --wrap 'srun sleep 1'
+  [ "$(restarts_of "$job")" -eq 1 ]
+  went_on preempted 2
+}
+
+@test "a job that Slurm queues again goes on" {
+  submit infer --name requeued -- "${problem[@]}"
+  until_it_computes "$job"
+  scontrol requeue "$job"
+  within 20 is_requeued "$job"
+  [ -s "$results/requeued.checkpoint" ]
+  went_on requeued 2
+}
+
+@test "a job that nears its time limit queues itself again and goes on" {
+  # Slurm looks every 30 s which limits are near, so that the signal comes up to so much earlier.
+  edit SPDNN_TIME_LIMIT=1 SPDNN_SECONDS_TO_STOP=35
+  problem=("${problem[@]/240/1200}")
+  submit infer --name limited --nodes 2 -- "${problem[@]}"
+  within 65 is_requeued "$job"
+  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
+  table
+  [ "$status" -eq 0 ]
+  jq -e '.verdict.status == "PASSED"' "$results/limited.json"
+}

@@ -1,0 +1,72 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Loaded by the tests in Slurm: a site of their own, as a user would set it up, and waiting with an end.
+
+# Makes a site in a directory with a blank in its name, and goes there. The images are few, the runs those of the CPU.
+make_site() {
+  site="$BATS_TEST_TMPDIR/my site"
+  mkdir -p "$site/build"
+  cd "$site" || return 1
+  cp -r "$BATS_TEST_DIRNAME/../../jobs" .
+  ln -s "$SPDNN" build/spdnn
+  edit SPDNN_CPUS_PER_TASK=1 SPDNN_TIME_LIMIT=5 SPDNN_IMAGES=100
+  results=$site/build/cluster
+}
+
+# edit ASSIGNMENT...: what a user does to site.sh.
+edit() { printf '%s\n' "$@" >>jobs/site.sh; }
+
+# within SECONDS COMMAND...: whether it succeeds by then.
+within() {
+  local seconds=$1 end
+  shift
+  end=$((SECONDS + seconds))
+  until "$@" >/dev/null 2>&1; do
+    if [ "$SECONDS" -ge "$end" ]; then
+      echo "not within $seconds s: $*"
+      return 1
+    fi
+    sleep 0.2
+  done
+}
+
+# submit ARGUMENT...: submits by submit.sh and sets `job`.
+submit() {
+  local said
+  said=$(timeout 30 jobs/submit.sh "$@")
+  echo "$said"
+  job=$(sed -nE 's/^job ([0-9]+);.*/\1/p' <<<"$said")
+}
+
+# Waits until nothing is in the queue, and shows the table, with its exit code in `status`.
+table() {
+  run timeout 90 jobs/submit.sh table --wait
+  echo "$output"
+}
+
+state_of() { scontrol --oneliner show job "$1" | grep -o ' JobState=[A-Z]*' | cut -d= -f2; }
+restarts_of() { scontrol --oneliner show job "$1" | grep -o ' Restarts=[0-9]*' | cut -d= -f2; }
+is_in() { [ "$(state_of "$1")" = "$2" ]; }
+has_step() { squeue --noheader --steps --jobs="$1" --format=%i | grep -q '\.0$'; }
+
+# Makes the images of tests whose runs are stopped, and `truth`, what categories come of them.
+make_problem() {
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --seed 5 --out images.spdnn
+  problem=(--generate official --neurons 1024 --layers 240 --inputs images.spdnn)
+  "$SPDNN" infer "${problem[@]}" --categories truth.tsv >/dev/null
+  # The reference engine, told to leave out nothing, takes seconds for it.
+  problem+=(--truth truth.tsv --variant cpu_reference --reduce none)
+}
+
+# Waits until a job computes.
+until_it_computes() {
+  within 20 has_step "$1"
+  sleep 2
+}
+
+teardown() {
+  local log
+  for log in "$site"/build/cluster/logs/*.log; do
+    if [ -e "$log" ]; then echo "== $log" && cat "$log"; fi
+  done
+  timeout 10 scancel --partition=test --partition=urgent
+}
