@@ -14,7 +14,7 @@ went_on() {
   [ "$status" -eq 0 ]
   [ "$(cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start ")" -eq "$2" ]
   jq -e '.verdict.status == "PASSED" and .verdict.missing == 0 and .verdict.extra == 0' "$results/$1.json"
-  [ -z "$(find "$results" -name '*.checkpoint' -o -name '*.requeues' -o -name '*.failed')" ]
+  [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]
 }
 
 # Whether a job has been queued again. Slurm lets it wait for some seconds, see cluster.sh.
@@ -22,17 +22,23 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
 
 @test "ranks on two nodes that get USR1 write a checkpoint; the job queues itself again and goes on" {
   submit infer --name told --nodes 2 -- "${problem[@]}"
+  told=$job
+  submit infer --name requeued -- "${problem[@]}"
+  until_it_computes "$told"
+  scancel --signal=USR1 "$told"
   until_it_computes "$job"
-  scancel --signal=USR1 "$job"
-  within 20 is_requeued "$job"
-  [ -s "$results/told.checkpoint" ]
-  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
+  # Slurm itself queues this one again.
+  scontrol requeue "$job"
+  within 20 is_requeued "$told"
+  within 20 test -s "$results/requeued.checkpoint"
+  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results/logs/spdnn-infer-$told.log"
   went_on told 2
+  went_on requeued 2
 }
 
-@test "elements of a sweep that get USR1 queue themselves again, and no others" {
+@test "an element of a sweep that gets USR1 queues itself again, and no others" {
   edit SPDNN_IMAGES=2000
-  submit sweep --configs 1024x240,1024x3,1024x239 --variants cpu_reference -- --reduce none --verify 1
+  submit sweep --configs 1024x3,1024x4,1024x239 --variants cpu_reference -- --reduce none --verify 1
   # The last element of an array shares its number with the array.
   until_it_computes "${job}_3"
   scancel --batch --signal=USR1 "${job}_3"
@@ -66,23 +72,26 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   went_on preempted 2
 }
 
-@test "a job that Slurm queues again goes on" {
-  submit infer --name requeued -- "${problem[@]}"
-  until_it_computes "$job"
-  scontrol requeue "$job"
-  within 20 is_requeued "$job"
-  [ -s "$results/requeued.checkpoint" ]
-  went_on requeued 2
-}
-
-@test "a job that nears its time limit queues itself again and goes on" {
+@test "a job that nears its time limit queues itself again" {
   # Slurm looks every 30 s which limits are near, so that the signal comes up to so much earlier.
-  edit SPDNN_TIME_LIMIT=1 SPDNN_SECONDS_TO_STOP=35
-  problem=("${problem[@]/240/1200}")
-  submit infer --name limited --nodes 2 -- "${problem[@]}"
+  edit SPDNN_TIME_LIMIT=1 SPDNN_SECONDS_TO_STOP=58
+  long=("${problem[@]/240/2400}")
+  submit infer --name limited --nodes 2 -- "${long[@]}"
   within 65 is_requeued "$job"
   grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
+  scancel "$job"
+  # A fast engine does the rest.
+  submit infer --name limited -- "${long[@]/cpu_reference/cpu_openmp}"
+  went_on limited 2
+}
+
+@test "a job that gets no further gives up" {
+  # One that is told to stop before it has begun, each time.
+  # shellcheck disable=SC2016  # the site's own
+  edit SPDNN_FRUITLESS_REQUEUES=0 'SPDNN_MODULES=(slow)' 'module() { kill -USR1 $$; }'
+  submit infer --name fruitless -- "${problem[@]}"
   table
-  [ "$status" -eq 0 ]
-  jq -e '.verdict.status == "PASSED"' "$results/limited.json"
+  [ "$status" -eq 1 ]
+  [[ "${lines[0]}" == "failed: fruitless: stopped 2 times without getting further "* ]]
+  [ "$(restarts_of "$job")" -eq 1 ]
 }

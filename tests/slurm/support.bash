@@ -39,7 +39,7 @@ submit() {
 
 # Waits until nothing is in the queue, and shows the table, with its exit code in `status`.
 table() {
-  run timeout 90 jobs/submit.sh table --wait
+  run timeout 120 jobs/submit.sh table --wait
   echo "$output"
 }
 
@@ -60,7 +60,7 @@ make_problem() {
 # Waits until a job computes.
 until_it_computes() {
   within 20 has_step "$1"
-  sleep 2
+  sleep 1.5
 }
 
 teardown() {

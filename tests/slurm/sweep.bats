@@ -22,7 +22,7 @@ setup() {
   run jobs/submit.sh sweep --configs 1024x3,1024x4 --variants auto,cpu_reference --at-once 1 --dry-run
   echo "$output"
   [[ "$output" == *" --array=1,3%1 "* ]]
-  [ -z "$(squeue --noheader)" ]
+  [ -z "$(squeue --noheader --name=spdnn-sweep)" ]
 }
 
 @test "an element that has its result by the time it starts is not run" {
