@@ -74,14 +74,14 @@ fail() {
 trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"' EXIT
 
 # requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. NAME.requeues holds
-# a checksum of what the checkpoint said was done and left at the last stop, and how often in a row that was the same.
+# a checksum of the images and layers that the checkpoint had left at the last stop, and how often in a row that was the same.
 requeue() {
   local sum last='' times=0 notes=$SPDNN_RESULTS/$1.requeues
   trap '' USR1 TERM
   if [ "$(squeue --noheader --jobs="$this_job" --format=%T)" != RUNNING ]; then
     fail "$1" 5 "stopped from outside; a new job continues"
   fi
-  sum=$(sed -E 's/"parts":[0-9]+,"seconds":\{[^}]*\},//' "$SPDNN_RESULTS/$1.checkpoint" 2>/dev/null | cksum) || sum='no checkpoint'
+  sum=$(sed -nE 's/.*"left":(.*),"activations":.*/\1/p' "$SPDNN_RESULTS/$1.checkpoint" 2>/dev/null | cksum) || sum='no checkpoint'
   if [ -r "$notes" ]; then { read -r last && read -r times; } <"$notes"; fi
   if [ "$sum" = "$last" ]; then times=$((times + 1)); else times=0; fi
   [ "$times" -le "$SPDNN_FRUITLESS_REQUEUES" ] ||

@@ -13,7 +13,7 @@ went_on() {
   table
   [ "$status" -eq 0 ]
   [ "$(cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start ")" -eq "$2" ]
-  jq -e '.verdict.status == "PASSED" and .verdict.missing == 0 and .verdict.extra == 0' "$results/$1.json"
+  jq -e '.verdict.status == "PASSED" and .verdict.missing == 0 and .parts == '"$2" "$results/$1.json"
   [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]
 }
 

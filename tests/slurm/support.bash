@@ -39,7 +39,7 @@ submit() {
 
 # Waits until nothing is in the queue, and shows the table, with its exit code in `status`.
 table() {
-  run timeout 120 jobs/submit.sh table --wait
+  run timeout 240 jobs/submit.sh table --wait
   echo "$output"
 }
 
