@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # variables are set here and there
-# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads site.sh, and knows which elements a sweep
-# has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json, the line that the program
-# writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why there is no result.
+# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads site.sh, and knows
+# which elements a sweep has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json, the
+# line that the program writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why there
+# is no result.
 
 SPDNN_ROOT=$(cd "$jobs/.." && pwd)
 # shellcheck source=jobs/site.sh

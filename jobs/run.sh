@@ -6,25 +6,25 @@
 # scontrol requeue JOB and the time limit send SIGTERM to both, and the job is then no longer in the state RUNNING.
 # A rank that is told to stop leaves with exit code 5, the checkpoint being written.
 
-stopping='' step=''
-stop_step() {
-  stopping=$1
-  if [ -n "$step" ]; then kill -USR1 "$step" 2>/dev/null || true; fi
-}
-trap 'stop_step USR1' USR1
-trap 'stop_step TERM' TERM
+stopping=''
+trap 'stopping=yes' USR1 TERM
 
-# Runs a command, such as srun, which hands on what signals it gets, and returns its exit code.
+# Runs a command, such as srun, which hands on what signals it gets, and returns its exit code. A request to stop is repeated
+# until the command has ended, because an srun that is just starting its step loses signals.
 run_step() {
-  local code=0
+  local code=0 step
   [ -z "$stopping" ] || return 5
   "$@" &
   step=$!
-  [ -z "$stopping" ] || stop_step "$stopping" # which came as the step began
-  # A trap that runs ends `wait` early. What a process ended with can be asked for again.
-  while kill -0 "$step" 2>/dev/null; do wait "$step" || true; done
-  wait "$step" || code=$?
-  step=''
+  while kill -0 "$step" 2>/dev/null; do
+    if [ -n "$stopping" ]; then
+      kill -USR1 "$step" 2>/dev/null || true
+      sleep 1
+    else
+      wait "$step" || true # which a trap ends early
+    fi
+  done
+  wait "$step" || code=$? # can be asked for again
   return "$code"
 }
 
