@@ -59,7 +59,7 @@ struct InferenceSpec {
   std::optional<Device> plan_device;   ///< where twins are looked for; empty: where that takes less time
   std::optional<Precision> precision;  ///< empty: the engine's own
   int cuda_device = 0;                 ///< which of the visible ones
-  std::size_t memory_limit = 0;        ///< bytes that an engine may take on its CUDA device; 0: all that is free
+  std::size_t device_memory = 0;       ///< bytes that an engine may take on its CUDA device; 0: all that is free
   int trials = 1;                      ///< how often the inference is repeated
   Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
   int threads = 0;                     ///< host threads; 0: as many as the process may use

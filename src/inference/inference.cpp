@@ -36,7 +36,7 @@ EngineRequest engine_request(const InferenceSpec& spec, int cuda_device = 0) {
 RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision) {
   RunOptions options;
   options.engine = {
-      .precision = precision, .threads = spec.threads, .device = cuda_device, .memory_limit = spec.memory_limit};
+      .precision = precision, .threads = spec.threads, .device = cuda_device, .device_memory = spec.device_memory};
   options.trials = spec.trials;
   options.batch = spec.batch;
   options.progress = spec.progress;

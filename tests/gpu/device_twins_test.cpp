@@ -161,10 +161,10 @@ TEST_F(DeviceTwinsTest, CollidingHashesCostTimeOnly) {
 TEST_F(DeviceTwinsTest, WithoutMemoryTheCpuLooks) {
   const std::vector<Layer> layers = layers_of_all_kinds();
   EngineOptions options;
-  options.memory_limit = 1;
+  options.device_memory = 1;
   expect_twins(layers, find_twins(layers, options), static_cast<Index>(layers.size()));
   // A slot takes half. Its sort needs a megabyte and 40 bytes per row, which is too much for 20000 rows.
-  options.memory_limit = std::size_t{3} << 20U;
+  options.device_memory = std::size_t{3} << 20U;
   const TwinsFound found = find_twins(layers, options);
   EXPECT_GT(found.left_to_cpu, 0U);
   EXPECT_LT(found.left_to_cpu, layers.size());

@@ -206,7 +206,7 @@ TEST_F(EnginesTest, LittleMemoryChangesNothing) {
     const Trace expected = trace_of(find_variant("cpu_reference"), plan, one.images, {.precision = Precision::fp64});
     for (const std::size_t limit : {std::size_t{1} << 12U, std::size_t{1} << 16U, std::size_t{1} << 20U}) {
       SCOPED_TRACE(limit);
-      options.memory_limit = limit;
+      options.device_memory = limit;
       expect_same(trace_of(variant, plan, one.images, options), expected);
     }
   });

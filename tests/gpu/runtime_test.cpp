@@ -89,7 +89,7 @@ TEST_F(LayerSourceTest, ResidentLayersAreThePlans) {
 
 TEST_F(LayerSourceTest, StreamedLayersAreThePlansInAnyOrder) {
   EngineOptions options;
-  options.memory_limit = 4096;
+  options.device_memory = 4096;
   const Stream stream = stream_on(options);
   const Plan plan = random_plan({500, 700, 330, 10, 400, 400, 257, 500}, 2);
   LayerSource source(plan, {}, options, stream);
@@ -101,7 +101,7 @@ TEST_F(LayerSourceTest, StreamedLayersAreThePlansInAnyOrder) {
 
 TEST_F(LayerSourceTest, OneStreamedLayerIsAskedForTwice) {
   EngineOptions options;
-  options.memory_limit = 64;
+  options.device_memory = 64;
   const Stream stream = stream_on(options);
   const Plan plan = random_plan({500, 700}, 3);
   LayerSource source(plan, {}, options, stream);
@@ -171,7 +171,7 @@ TEST_F(ErrorsTest, ADeviceThatIsNotThereIsNamed) {
 TEST_F(ErrorsTest, TheBudgetIsNoMoreThanTheLimit) {
   EngineOptions options;
   EXPECT_GT(memory_budget(options), std::size_t{1} << 20U);
-  options.memory_limit = 12345;
+  options.device_memory = 12345;
   EXPECT_EQ(memory_budget(options), 12345U);
 }
 

@@ -171,7 +171,7 @@ std::size_t memory_budget(const EngineOptions& options) {
   constexpr std::size_t kReserve = std::size_t{256} << 20U;
   const std::size_t usable = free_bytes > 2 * kReserve ? free_bytes - kReserve - free_bytes / 20 : free_bytes / 2;
   const std::size_t share = usable / static_cast<std::size_t>(options.sharers);
-  return options.memory_limit == 0 ? share : std::min(share, options.memory_limit);
+  return options.device_memory == 0 ? share : std::min(share, options.device_memory);
 }
 
 }  // namespace spdnn::cuda

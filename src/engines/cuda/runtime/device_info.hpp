@@ -34,7 +34,7 @@ DeviceInfo device_info(int ordinal = 0);
 void start_up(int ordinal = 0);
 
 /// Bytes that one engine may take on its device now: what is free, less a reserve for the libraries' own needs, and no
-/// more than options.memory_limit.
+/// more than options.device_memory.
 std::size_t memory_budget(const EngineOptions& options);
 
 /// Bytes read and written per second by a copy within the device's memory, the best of ten.

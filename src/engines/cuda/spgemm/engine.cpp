@@ -22,7 +22,7 @@ constexpr Offset kMaxProducts = Offset{1} << 28U;  ///< enough to fill the card,
 
 /// cuSPARSE's share of the device: a fixed one, so that it can be told before and after the plan is resident.
 std::size_t workspace_share(const EngineOptions& options) {
-  const std::size_t total = options.memory_limit > 0 ? options.memory_limit : device_info(options.device).total_bytes;
+  const std::size_t total = options.device_memory > 0 ? options.device_memory : device_info(options.device).total_bytes;
   return total / 8;
 }
 
