@@ -16,6 +16,7 @@ struct EngineOptions {
   Precision precision = Precision::fp32;
   int threads = 0;                ///< host threads; 0: as many as the process may use
   int device = 0;                 ///< which of the visible CUDA devices
+  std::size_t host_memory = 0;    ///< bytes an engine on the CPU may take; 0: nine tenths of what is available
   std::size_t device_memory = 0;  ///< bytes an engine may take on its CUDA device; 0: all that is free
   int sharers = 1;                ///< processes that share the device's memory evenly, this one included
   bool may_overflow = false;      ///< a sum may exceed what the precision holds: the engine notes where it does

@@ -59,10 +59,14 @@ struct InferenceSpec {
   std::optional<Device> plan_device;   ///< where twins are looked for; empty: where that takes less time
   std::optional<Precision> precision;  ///< empty: the engine's own
   int cuda_device = 0;                 ///< which of the visible ones
-  std::size_t device_memory = 0;       ///< bytes that an engine may take on its CUDA device; 0: all that is free
-  int trials = 1;                      ///< how often the inference is repeated
-  Index batch = 0;                     ///< images at a time; 0: as many as the memory takes
-  int threads = 0;                     ///< host threads; 0: as many as the process may use
+  /// Bytes of host memory that network, plan, images and an engine on the CPU may take together; the program itself and
+  /// CUDA's own memory come on top. 0: nine tenths of what the machine, and the cgroup that the process is in, have
+  /// left. A packed or generated network that takes more is streamed: its layers are read while others are computed.
+  std::size_t host_memory = 0;
+  std::size_t device_memory = 0;  ///< bytes that an engine may take on its CUDA device; 0: all that is free
+  int trials = 1;                 ///< how often the inference is repeated
+  Index batch = 0;                ///< images at a time; 0: as many as the memory takes
+  int threads = 0;                ///< host threads; 0: as many as the process may use
   /// Where a run that `stop` ends leaves what it knows, and where it goes on if that is there already; empty: nowhere.
   std::string checkpoint;
   /// Asked between layers by each rank; true ends the run at its next chance. Needs `checkpoint`; empty: never.

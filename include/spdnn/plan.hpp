@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/passes.hpp"
 
@@ -16,14 +18,36 @@ namespace spdnn {
 inline constexpr Index kAlwaysZero = std::numeric_limits<Index>::max();       ///< neuron proven zero for every image
 inline constexpr Index kNotComputed = std::numeric_limits<Index>::max() - 1;  ///< neuron that nothing reads
 
+/// What bounds on a layer's sums are told from.
+struct LayerBounds {
+  double absolute = 0;  ///< largest sum of the absolute weights of an output neuron
+  double terms = 0;     ///< most inputs of an output neuron
+  double least_bias = 0;
+  double most_bias = 0;
+};
+
+/// Layers that do not fit into memory: they are read when they are needed.
+struct StreamedLayers {
+  std::shared_ptr<const LayerStream> stream;
+  std::vector<LayerBounds> bounds;  ///< by layer, found when the plan was made
+  Index at_once = 2;                ///< layers that may be in memory at a time, those that are read ahead included
+
+  /// What these take.
+  std::size_t bytes() const { return at_once * stream->largest_layer_bytes(); }
+};
+
 /// Layers over *stored* neurons, one after another.
 struct LayerChain {
   std::vector<Layer> layers;
+  std::shared_ptr<const StreamedLayers> streamed;  ///< in place of `layers`, which then is empty; otherwise null
   BiasRule bias_rule = BiasRule::non_zeros;
   std::optional<double> cap;
 
-  Index inputs() const { return layers.empty() ? 0 : layers.front().inputs(); }
-  Index depth() const { return static_cast<Index>(layers.size()); }
+  Index inputs() const { return depth() == 0 ? 0 : shape(0).inputs; }
+  Index depth() const { return static_cast<Index>(streamed ? streamed->stream->shapes().size() : layers.size()); }
+  LayerShape shape(Index k) const { return streamed ? streamed->stream->shapes()[k] : shape_of(layers[k]); }
+  Index outputs(Index k) const { return shape(k).outputs; }
+  std::pair<double, double> bias_range(Index k) const;  ///< least and most of layer k's biases
   Offset edges() const;
   Index max_outputs() const;  ///< neurons of the widest layer, the inputs of the first not counted
   Index max_width() const;    ///< the same with the inputs of the first counted
@@ -71,6 +95,7 @@ struct Plan : LayerChain {
   std::vector<Array<Index>> expansion;
   Provenance provenance;
 
+  /// What the plan takes in memory.
   std::size_t bytes() const;
   /// Says for which network the plan was made, here and in the plan that it falls back on.
   void set_network_digest(std::uint64_t digest);

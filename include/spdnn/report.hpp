@@ -74,6 +74,12 @@ struct Machine {
   std::string cuda;
 };
 
+/// Of a run whose layers did not fit into host memory.
+struct StreamedRun {
+  Index layers_at_once = 0;
+  std::uint64_t bytes_read = 0;  ///< from the network's file, by upload and infer; 0 where the layers are generated
+};
+
 /// One run: everything that the text report and the JSON line say.
 struct Report {
   std::vector<Index> neurons;  ///< inputs, then outputs of each layer, as given
@@ -98,8 +104,9 @@ struct Report {
   PhaseSeconds earlier{};  ///< the sums over the parts before this one
   int threads = 1;
   Index batch = 0;
-  PhaseSeconds seconds;              ///< of several ranks, from `upload` on, the longest
-  std::optional<RankSpreads> ranks;  ///< of a run on several
+  std::optional<StreamedRun> streamed;  ///< empty where the plan was in memory
+  PhaseSeconds seconds;                 ///< of several ranks, from `upload` on, the longest
+  std::optional<RankSpreads> ranks;     ///< of a run on several
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;

@@ -6,9 +6,11 @@
 #include "core/system_failure.hpp"
 #include "inference/device_start.hpp"
 #include "inference/load.hpp"
+#include "inference/streaming.hpp"
 #include "io/digests.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/outputs.hpp"
+#include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "io/path_kind.hpp"
 #include "plan/planner.hpp"
@@ -35,6 +37,8 @@ po::options_description convert_options() {
       ("plan", po::value<std::string>(),
        "store with a packed network its plan for these passes: all, dead or a list")                //
       ("plan-device", po::value<std::string>(), "finds twins for --plan: auto (cpu), cpu or cuda")  //
+      ("host-memory", po::value<std::string>()->default_value("auto"),
+       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")  //
       ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
   return options;
 }
@@ -83,6 +87,19 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
   if (!options.empty()) print_message({"note: ", out.native(), " does not hold all parameters; infer with", options});
 }
 
+/// The plan must fit into memory.
+void convert_stream(const NetworkStream& network, const Path& out, const std::optional<Passes>& passes,
+                    std::size_t budget, const ProgressCallback& progress) {
+  if (!passes) return write_packed(out, {.stream = &network}, progress);
+  const Plan plan = plan_stream(network, *passes, budget, progress);
+  if (plan.streamed) {
+    std::string why = "cannot plan";
+    for (const std::string& note : plan.provenance.notes) why += "; " + note;
+    throw DeviceError(fmt::format("{}: {}", out.string(), why));
+  }
+  write_packed(out, {.stream = &network, .plan = &plan}, progress);
+}
+
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"images"}, "a network");
   const Form form = network_form(out, text_of(values, "form"));
@@ -96,6 +113,13 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   NetworkSpec spec = network_parameters(values);
   spec.path = in;
   const NetworkRequest request = request_for(spec, parse_progress(*text_of(values, "progress")));
+  const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
+  if (const auto given = form == Form::packed ? stream_if_too_large(spec, budget) : std::nullopt)
+    return convert_stream(given->network, out, passes, budget, request.progress);
+  if (const auto text = form == Form::packed ? stream_text_if_too_large(spec, budget) : std::nullopt) {
+    for (const std::string& note : text->notes) print_message({"note: ", note});
+    return convert_stream(text->network, out, passes, budget, request.progress);
+  }
   NetworkFile file = read_network(in, request);
   for (const std::string& note : file.notes) print_message({"note: ", note});
   if (form != Form::packed) {

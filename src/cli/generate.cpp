@@ -9,7 +9,9 @@
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "data/official/problems.hpp"
+#include "inference/streaming.hpp"
 #include "io/outputs.hpp"
+#include "io/packed/read_write.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -45,10 +47,14 @@ po::options_description common_options() {
   return options;
 }
 
+void refuse_family_options(const po::variables_map& values, const std::string& family) {
+  refuse(values, {"seed", "degree", "weights", "bias"}, "--family " + family);
+}
+
 Network make_network(const po::variables_map& values, Index neurons, Index layers, const ProgressCallback& progress) {
   const std::string family = required(values, "family", kNetworkUsage);
   if (family == "official") {
-    refuse(values, {"seed", "degree", "weights", "bias"}, "--family official");
+    refuse_family_options(values, family);
     return generate_official_network(neurons, layers, progress);
   }
   FamilyOptions options{.neurons = neurons, .layers = layers, .seed = seed_of(values)};
@@ -68,7 +74,8 @@ int generate_network(const Arguments& arguments) {
       "degree", text(), "inputs of each neuron (default 32; not official)")(
       "weights", text(), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")(
       "bias", text(), "of every neuron (default 0; not official)")(
-      "form", text(), "tsv, tsv.gz, mtx or packed (default: packed for a .spdnn file, tsv for a directory)");
+      "form", text(), "tsv, tsv.gz, mtx or packed (default: packed for a .spdnn file, tsv for a directory)")(
+      "host-memory", text()->default_value("auto"), "a packed official network that takes more is made layer by layer");
   po::variables_map values;
   if (!parse(arguments, kNetworkUsage, options, {}, values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kNetworkUsage));
@@ -79,11 +86,27 @@ int generate_network(const Arguments& arguments) {
   check_outputs({{"--out", out, form != Form::packed}}, {});
   const ProgressCallback progress = parse_progress(values["progress"].as<std::string>());
 
+  const std::size_t host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
+
+  const std::string family = required(values, "family", kNetworkUsage);
+  const auto say = [&](Offset edges, double bias, double cap) {
+    fmt::print("{}: {} network, {} neurons, {} layers, {} edges, bias {}, cap {}\n", out.string(), family, neurons,
+               layers, edges, bias, cap);
+  };
+  if (family == "official" && form == Form::packed) {
+    refuse_family_options(values, family);
+    NetworkSpec spec;
+    spec.neurons = {neurons};
+    spec.layers = layers;
+    if (const auto given = stream_if_too_large(spec, host_budget(host_memory))) {
+      write_packed(out, {.stream = &given->network}, progress);
+      say(given->network.edges(), *given->network.layers->shapes()[0].bias, *given->network.cap);
+      return 0;
+    }
+  }
   const Network network = make_network(values, neurons, layers, progress);
   write_network(out, form, network, progress);
-  fmt::print("{}: {} network, {} neurons, {} layers, {} edges, bias {}, cap {}\n", out.string(),
-             values["family"].as<std::string>(), neurons, layers, network.edges(), network.layers[0].bias.uniform,
-             *network.cap);
+  say(network.edges(), network.layers[0].bias.uniform, *network.cap);
   return 0;
 }
 

@@ -35,12 +35,14 @@ po::options_description infer_options() {
       ("categories", text(), "write the categories here (-: stdout), in the challenge's format")  //
       ("json", text(), "write the report here (-: stdout) as one JSON line");
   po::options_description timing("Timing and memory", 120, 60);
-  timing.add_options()                                                                          //
-      ("trials", text_or("1"), "how often the inference is repeated")                           //
-      ("compare", "run --reduce dead as well; compare rates and categories")                    //
-      ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")  //
-      ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")            //
-      ("checkpoint", text(), "on SIGTERM or SIGUSR1 stop here; the same command then continues");
+  timing.add_options()                                                                                                //
+      ("trials", text_or("1"), "how often the inference is repeated")                                                 //
+      ("compare", "run --reduce dead as well; compare rates and categories")                                          //
+      ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
+      ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
+      ("checkpoint", text(), "on SIGTERM or SIGUSR1 stop here; the same command then continues")                      //
+      ("host-memory", text_or("auto"), "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")  //
+      ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());
   return all;
@@ -65,6 +67,8 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.trials = static_cast<int>(parse_count("trials", values["trials"].as<std::string>()));
   const std::string batch = values["batch"].as<std::string>();
   if (batch != "auto") spec.batch = parse_count("batch", batch);
+  spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
+  spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
   spec.compare = values.count("compare") != 0;
   spec.checkpoint = text_of(values, "checkpoint").value_or("");
   return spec;

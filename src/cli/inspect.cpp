@@ -4,12 +4,15 @@
 #include <tuple>
 
 #include "cli/specification.hpp"
+#include "core/bytes_text.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
+#include "inference/streaming.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn::cli {
 
@@ -98,6 +101,9 @@ int inspect(const Arguments& arguments) {
   const Index images = parse_count("images", values["images"].as<std::string>());
 
   const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
+  if (const auto large = stream_if_too_large(spec.network, host_budget(0)))
+    throw DeviceError(fmt::format("the network takes {} in memory, more than there is for it; infer streams its layers",
+                                  bytes_text(large->network.bytes())));
   const GivenNetwork given = load_network(spec.network, spec.progress);
   const Plan plan = make_plan(given.network, spec.passes, find_twins);
   EngineOptions options;

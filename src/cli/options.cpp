@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -123,6 +124,29 @@ double parse_real(const std::string& option, const std::string& text) {
   const auto value = parse_number<double>(option, text, "a number");
   if (!std::isfinite(value)) throw UsageError(fmt::format("--{}: '{}' is not a finite number", option, text));
   return value;
+}
+
+std::size_t parse_bytes(const std::string& option, const std::string& text) {
+  if (text == "auto") return 0;
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto refuse = [&] {
+    return UsageError(fmt::format("--{}: '{}' is not a size, such as 500M, 4G, 8GB or auto", option, text));
+  };
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
+  if (error != std::errc{} || number == 0) throw refuse();
+  std::string unit = lower(text.substr(digits));
+  constexpr std::string_view kUnits = "kmgt";
+  const std::size_t power = unit.empty() || unit == "b" ? 0 : kUnits.find(unit[0]) + 1;  // npos + 1 is 0
+  if (power > 0) unit.erase(0, 1);
+  if (!unit.empty() && unit != "b" && unit != "ib") throw refuse();
+  if (power == 0 && unit == "ib") throw refuse();
+  const std::size_t base = unit == "b" ? 1000 : 1024;
+  for (std::size_t i = 0; i < power; ++i) {
+    if (number > std::numeric_limits<std::size_t>::max() / base) throw refuse();
+    number *= base;
+  }
+  return number;
 }
 
 BiasRule parse_bias_rule(const std::string& text) {

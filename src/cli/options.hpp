@@ -35,6 +35,9 @@ double parse_real(const std::string& option, const std::string& text);
 BiasRule parse_bias_rule(const std::string& text);
 /// A positive number, or `none`.
 std::optional<double> parse_cap(const std::string& text);
+/// A number of bytes, for instance 500M or 4G; `auto` is 0. K, M, G and T count in powers of 1024, as KiB, MiB, GiB and
+/// TiB do, and kB, MB, GB and TB in powers of 1000; case does not matter.
+std::size_t parse_bytes(const std::string& option, const std::string& text);
 /// `fp16`, `fp32` or `fp64`.
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.

@@ -47,9 +47,14 @@ std::string to_string(const Passes& passes) {
   return text.empty() ? "none" : text;
 }
 
+std::pair<double, double> LayerChain::bias_range(Index k) const {
+  if (streamed) return {streamed->bounds[k].least_bias, streamed->bounds[k].most_bias};
+  return {layers[k].bias.min(), layers[k].bias.max()};
+}
+
 Offset LayerChain::edges() const {
   Offset sum = 0;
-  for (const Layer& layer : layers) sum += layer.weights.entries();
+  for (Index k = 0; k < depth(); ++k) sum += shape(k).edges;
   return sum;
 }
 
@@ -63,14 +68,14 @@ void Plan::set_network_digest(std::uint64_t digest) {
 
 Index LayerChain::max_outputs() const {
   Index width = 0;
-  for (const Layer& layer : layers) width = std::max(width, layer.outputs());
+  for (Index k = 0; k < depth(); ++k) width = std::max(width, outputs(k));
   return width;
 }
 
 Index LayerChain::max_width() const { return std::max(inputs(), max_outputs()); }
 
 std::size_t Plan::bytes() const {
-  std::size_t sum = 0;
+  std::size_t sum = streamed ? streamed->bytes() : 0;
   for (const Layer& layer : layers) sum += layer.weights.bytes() + layer.bias.values.bytes();
   for (const Array<Index>& map : expansion) sum += map.bytes();
   return sum;

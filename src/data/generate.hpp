@@ -6,6 +6,7 @@
 #include <string>
 
 #include "spdnn/images.hpp"
+#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/progress.hpp"
 
@@ -23,6 +24,11 @@ WeightLaw parse_weight_law(const std::string& text);
 /// The official network, bit for bit, with its bias and cap and any number of layers. `neurons` must be 1024, 4096,
 /// 16384 or 65536 (UsageError otherwise). The recipe is in official/network.cpp.
 Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress = {});
+
+/// The same, its layers made one at a time.
+NetworkStream stream_official_network(Index neurons, Index layers);
+/// What it takes in memory.
+std::size_t official_network_bytes(Index neurons, Index layers);
 
 struct FamilyOptions {
   Index neurons = 1024;

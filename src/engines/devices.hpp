@@ -26,8 +26,8 @@ double start_up(Device device, int ordinal = 0);
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 
 /// Bytes that an engine may take on its device now, besides what the plan and the images already hold: on the host,
-/// nine tenths of available_host_bytes(); on a CUDA device, see cuda::memory_budget(). Where several processes share
-/// the device, each has an even share.
+/// nine tenths of available_host_bytes(), and no more than options.host_memory; on a CUDA device, see
+/// cuda::memory_budget(). Where several processes share the device, each has an even share.
 std::size_t memory_budget(Device device, const EngineOptions& options);
 
 /// Bytes read and written per second by a plain copy of 1 GiB (less where memory is short) on the device, the best of

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "inference/run.hpp"
 #include "inference/run_on_ranks.hpp"
 #include "inference/run_report.hpp"
+#include "inference/streaming.hpp"
 #include "inference/verify.hpp"
 #include "io/path_kind.hpp"
 #include "plan/planner.hpp"
@@ -33,10 +35,11 @@ EngineRequest engine_request(const InferenceSpec& spec, int cuda_device = 0) {
   return {spec.variant, spec.device, spec.precision, cuda_device};
 }
 
-RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision) {
+RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision, std::size_t host_memory) {
   RunOptions options;
   options.engine = {
       .precision = precision, .threads = spec.threads, .device = cuda_device, .device_memory = spec.device_memory};
+  options.engine.host_memory = host_memory;
   options.trials = spec.trials;
   options.batch = spec.batch;
   options.progress = spec.progress;
@@ -133,27 +136,54 @@ class Inference::Steps {
   void read() {
     truth_ = read_truth(spec_.truth);
     Stopwatch watch;
-    if (auto stored = stored_plan(spec_.network, spec_.passes)) {
+    const std::size_t budget = host_budget(spec_.host_memory);
+    if (auto stored = stored_plan(spec_.network, spec_.passes, budget / 4 * 3)) {
       plan_ = std::move(*stored);
       plan_was_stored_ = true;
       official_network_ = claims_official(plan_);
       report_.seconds.plan = watch.lap();
     }
-    if (needs_network() || !plan_was_stored_) {
+    if (needs_network() || !plan_was_stored_) stream_ = stream_if_too_large(spec_.network, budget);
+    if (stream_) {
+      official_network_ = stream_->official;
+    } else if (needs_network() || !plan_was_stored_) {
+      require_room_for_text(spec_.network, budget);
       GivenNetwork given = load_network(spec_.network, spec_.progress);
       if (plan_was_stored_) check_stored_plan(spec_.network.path, plan_, given.network);
       official_network_ = given.official;
       reader_notes_ = std::move(given.notes);
       network_ = std::move(given.network);
+      require_room(spec_.network, *network_, spec_.host_memory);
     }
-    images_ = load_images(spec_.images, network_ ? network_->inputs() : plan_.inputs(), spec_.progress);
+    const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
+    images_ = load_images(spec_.images, neurons, spec_.progress);
     const auto empty = notes_on_empty_files(spec_.truth.path, spec_.images.path);
     reader_notes_.insert(reader_notes_.end(), empty.begin(), empty.end());
     report_.seconds.read = watch.lap();
   }
 
+  /// Ranks share a plan by its arrays, and a checkpoint knows it by them.
+  void require_one_process() const {
+    constexpr const char* kTooLarge = "the network does not fit into host memory, and is streamed from its file";
+    if (!ranks_.is_alone()) throw DeviceError(fmt::format("{}: that takes one process", kTooLarge));
+    if (!spec_.checkpoint.empty()) throw DeviceError("checkpoint", fmt::format("{}: there is none then", kTooLarge));
+  }
+
+  /// The network as given, planned for some passes.
+  Plan plan_given(const Passes& passes) const {
+    if (!stream_) return make_plan(*network_, passes);
+    const std::size_t budget = host_budget(spec_.host_memory);
+    const std::size_t held = spec_.host_memory == 0 ? 0 : images_.bytes();
+    return plan_stream(stream_->network, passes, budget - std::min(budget, held), spec_.progress);
+  }
+
   void make() {
     const Stopwatch watch;
+    if (stream_) {
+      plan_ = plan_given(spec_.passes);
+      report_.seconds.plan = watch.seconds();
+      return;
+    }
     const planning::TwinFinder find_twins = finder_for(spec_.plan_device, *network_, spec_.passes, start_);
     planned_on_cuda_ = spec_.passes.twins && find_twins != nullptr;
     plan_ = make_plan(*network_, spec_.passes, find_twins);
@@ -163,11 +193,15 @@ class Inference::Steps {
 
   bool needs_network() const { return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything; }
 
-  RunOptions options(Precision precision) const { return run_options(spec_, start_.device(), precision); }
+  RunOptions options(Precision precision, const Plan& plan, const ImageSet& images) const {
+    return run_options(spec_, start_.device(), precision, host_memory_for_engine(spec_.host_memory, plan, images));
+  }
+
+  std::uint64_t bytes_read() const { return plan_.streamed ? plan_.streamed->stream->bytes_read() : 0; }
 
   EngineChoice choose(const Plan& plan) const {
     const RunPlan run = plan_for(plan, images_, Precision::fp32);
-    EngineOptions engine = options(Precision::fp32).engine;
+    EngineOptions engine = options(Precision::fp32, plan, images_).engine;
     engine.may_overflow = run.may_overflow;
     return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_), engine);
   }
@@ -177,6 +211,7 @@ class Inference::Steps {
     const EngineChoice choice = choose(plan_);
     order_ = order_for(*choice.variant, choice.precision, plan_, images_);
     check_second_runs(choice);
+    if (plan_.streamed || dead_.streamed) require_one_process();
     describe(plan_, images_, choice, spec_, report_);
     if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
     if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
@@ -186,25 +221,28 @@ class Inference::Steps {
   /// Refuses before the first run what verify() could not run after it.
   void check_second_runs(const EngineChoice& choice) {
     if (spec_.compare) {
-      dead_ = make_plan(*network_, parse_passes("dead"));
+      dead_ = plan_given(parse_passes("dead"));
       const EngineChoice by = choose(dead_);
-      check_run(*by.variant, dead_, images_, options(by.precision));
+      check_run(*by.variant, dead_, images_, options(by.precision, dead_, images_));
       dead_order_ = order_for(*by.variant, by.precision, dead_, images_);
     }
-    if (choice.precision == Precision::fp16) check_run(*choice.variant, plan_, images_, options(Precision::fp32));
+    if (choice.precision == Precision::fp16)
+      check_run(*choice.variant, plan_, images_, options(Precision::fp32, plan_, images_));
   }
 
   RankedResult run_piece(const RunOrder& order, const Plan& plan, const ImageSet& all) {
     const Stopwatch watch;
     const ImageSet mine = scatter_images(ranks_, all);
     if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
-    RunOptions how = options(order.precision);
+    RunOptions how = options(order.precision, plan, mine);
     if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
     return run_on_ranks(ranks_, order, plan, mine, how);
   }
 
   void run_at_once() {
+    const std::uint64_t read_before = bytes_read();
     RankedResult result = run_piece(order_, plan_, images_);
+    if (plan_.streamed) report_.streamed = {plan_.streamed->at_once, bytes_read() - read_before};
     if (ranks_.is_root()) conclude(std::move(result));
   }
 
@@ -243,7 +281,7 @@ class Inference::Steps {
   RunOrder order_of_piece(const Work& piece, const Plan& rest) const {
     if (piece.layer == 0) return order_;
     const RunPlan run = plan_for(rest, piece.images, order_.precision);
-    EngineOptions engine = options(order_.precision).engine;
+    EngineOptions engine = options(order_.precision, rest, piece.images).engine;
     engine.may_overflow = run.may_overflow;
     EngineRequest request = engine_request(spec_, engine.device);
     if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
@@ -279,8 +317,9 @@ class Inference::Steps {
   void judge_by_truth() {
     const Outcome& outcome = report_.outcome;
     report_.verdict = unverified(outcome.categories, "verifying did not finish");
-    const Network* const network = network_ ? &*network_ : nullptr;
-    report_.verdict = spdnn::verify(truth_, {plan_, network, images_, why_unofficial()}, outcome.categories);
+    const auto given = [this](const Passes& passes) { return plan_given(passes); };
+    report_.verdict =
+        spdnn::verify(truth_, {plan_, given, images_, why_unofficial(), spec_.host_memory}, outcome.categories);
     if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
   }
 
@@ -294,7 +333,8 @@ class Inference::Steps {
   void compare_with_dead(const ImageSet& mine) {
     dead_order_ = share_order(ranks_, dead_order_);
     dead_ = share_plan(ranks_, std::move(dead_));
-    const RunResult result = run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision)).result;
+    const RunResult result =
+        run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision, dead_, mine)).result;
     if (!ranks_.is_root()) return;
     const Verdict by_dead =
         judge(report_.outcome.categories, result.outcome.categories,
@@ -308,7 +348,7 @@ class Inference::Steps {
   void compare_with_fp32(const ImageSet& mine) {
     RunOrder order = order_;
     if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
-    RunOptions once = options(Precision::fp32);
+    RunOptions once = options(Precision::fp32, plan_, mine);
     once.trials = 1;
     const RunResult in_fp32 = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine, once).result;
     if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
@@ -326,6 +366,7 @@ class Inference::Steps {
   Report report_;
   Truth truth_;
   std::optional<Network> network_;
+  std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
   ImageSet images_;
   Plan dead_;  ///< with `compare`: what the second run runs
   RunOrder dead_order_;

@@ -16,10 +16,6 @@ namespace spdnn {
 
 namespace {
 
-bool is_packed_file(const std::string& path) {
-  return path_kind(path) == PathKind::file && form_of(path) == Form::packed;
-}
-
 GivenNetwork generate(const NetworkSpec& spec, const ProgressCallback& progress) {
   if (spec.neurons.size() != 1 || !spec.layers)
     throw UsageError("neurons", "an official network takes one number of neurons and one of layers");
@@ -92,10 +88,14 @@ bool claims_official(const Plan& plan) {
   return known && *known == plan.provenance.network_digest;
 }
 
-std::optional<Plan> stored_plan(const NetworkSpec& spec, const Passes& passes) {
+bool is_packed_file(const std::string& path) {
+  return path_kind(path) == PathKind::file && form_of(path) == Form::packed;
+}
+
+std::optional<Plan> stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_t most_bytes) {
   if (spec.path.empty() || !is_packed_file(spec.path)) return std::nullopt;
   if (spec.layers || !spec.neurons.empty() || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
-  if (!packed_contents(spec.path).plan) return std::nullopt;
+  if (!packed_contents(spec.path).plan || stored_plan_bytes(spec.path) > most_bytes) return std::nullopt;
   Plan plan = read_plan(spec.path);
   if (plan.provenance.requested != passes) return std::nullopt;
   return plan;

@@ -164,7 +164,7 @@ class Runner {
         plan_.fallback)
       return {};
     try {
-      return images_of(engine->activations(), images, plan_.layers[layer - 1].outputs());
+      return images_of(engine->activations(), images, plan_.outputs(layer - 1));
     } catch (const std::bad_alloc&) {
       return {};
     }

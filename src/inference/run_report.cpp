@@ -12,12 +12,12 @@ namespace spdnn {
 namespace {
 
 std::string bias_text(const Plan& plan) {
-  if (plan.layers.empty()) return "0";
-  double low = plan.layers[0].bias.min();
-  double high = plan.layers[0].bias.max();
-  for (const Layer& layer : plan.layers) {
-    low = std::min(low, layer.bias.min());
-    high = std::max(high, layer.bias.max());
+  if (plan.depth() == 0) return "0";
+  auto [low, high] = plan.bias_range(0);
+  for (Index k = 1; k < plan.depth(); ++k) {
+    const auto [least, most] = plan.bias_range(k);
+    low = std::min(low, least);
+    high = std::max(high, most);
   }
   return low == high ? fmt::format("{:g}", low) : fmt::format("{:g}..{:g}", low, high);
 }
@@ -30,7 +30,7 @@ std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, I
   for (Index k = 0; k < plan.depth(); ++k) {
     const std::int64_t active = k == 0 || all ? std::int64_t{images} : outcome.active[k - 1];
     if (active < 0) return std::nullopt;
-    sum += static_cast<double>(active) * static_cast<double>(plan.layers[k].weights.entries());
+    sum += static_cast<double>(active) * static_cast<double>(plan.shape(k).edges);
   }
   return sum;
 }

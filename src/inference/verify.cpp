@@ -9,7 +9,7 @@
 #include "data/official/problems.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
-#include "plan/planner.hpp"
+#include "inference/streaming.hpp"
 #include "spdnn/files.hpp"
 
 namespace spdnn {
@@ -38,25 +38,28 @@ std::vector<Index> choose_sample(const Categories& categories, Index images, Ind
 }
 
 /// cpu_reference on the network as given, leaving out only images that are all zero.
-Categories recompute(const Network& network, const ImageSet& images) {
+Categories recompute(const CheckedRun& problem, const ImageSet& images) {
   const Variant& reference = oracle();
+  const Plan plan = problem.plan_given(parse_passes("dead"));
   RunOptions options;
   options.engine.precision = reference.precisions.front();
-  return run(reference, make_plan(network, parse_passes("dead")), images, options).outcome.categories;
+  options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images);
+  return run(reference, plan, images, options).outcome.categories;
 }
 
-Verdict recompute_sample(const Network& network, const ImageSet& images, const Categories& categories, Index sample) {
-  const std::vector<Index> checked = choose_sample(categories, images.images(), sample);
+Verdict recompute_sample(const CheckedRun& problem, const Categories& categories, Index sample) {
+  const Index images = problem.images.images();
+  const std::vector<Index> checked = choose_sample(categories, images, sample);
   Categories truth;
-  for (const Index hit : recompute(network, images.select(checked))) truth.push_back(checked[hit]);
+  for (const Index hit : recompute(problem, problem.images.select(checked))) truth.push_back(checked[hit]);
   return judge_sample(categories, checked, truth,
-                      fmt::format("cpu_reference on {} of {} images", checked.size(), images.images()));
+                      fmt::format("cpu_reference on {} of {} images", checked.size(), images));
 }
 
 Verdict recompute_images(const CheckedRun& problem, const Categories& categories, const Truth& truth) {
   const bool all = truth.everything || truth.sample >= problem.images.images();
-  if (!all) return recompute_sample(*problem.network, problem.images, categories, truth.sample);
-  return judge(categories, recompute(*problem.network, problem.images), "cpu_reference on all images");
+  if (!all) return recompute_sample(problem, categories, truth.sample);
+  return judge(categories, recompute(problem, problem.images), "cpu_reference on all images");
 }
 
 /// Why nothing is proved by a problem in which there is nothing to compute; otherwise empty.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,9 +26,11 @@ Truth read_truth(const TruthSpec& spec);
 /// What was run, and is to be verified.
 struct CheckedRun {
   const Plan& plan;
-  const Network* network;  ///< as given; may be null unless images are to be recomputed
+  /// Plans the network as given for some passes; used where images are to be recomputed.
+  std::function<Plan(const Passes&)> plan_given;
   const ImageSet& images;
-  std::string why_unofficial;  ///< empty: network and images are the challenge's own
+  std::string why_unofficial;   ///< empty: network and images are the challenge's own
+  std::size_t host_memory = 0;  ///< that recomputing may take; see InferenceSpec
 };
 
 /// The verdict by all the truth there is: the given list, images recomputed by cpu_reference, and for official problems

@@ -52,15 +52,6 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   return read_tsv_images(source, neurons ? *neurons : *named, images);
 }
 
-/// Refuses networks without layers and layers without neurons, which a packed file could hold.
-void refuse_empty(const Path& path, const Network& network) {
-  if (network.layers.empty()) throw DataError(path.string() + ": a network of no layers, expected at least one");
-  for (std::size_t k = 0; k < network.layers.size(); ++k)
-    if (const Layer& layer = network.layers[k]; layer.inputs() == 0 || layer.outputs() == 0)
-      throw DataError(fmt::format("{}: layer {} leads from {} to {} neurons, expected at least one of each",
-                                  path.string(), k + 1, layer.inputs(), layer.outputs()));
-}
-
 /// Refuses to write what readers would refuse.
 void check_writable(const Path& path, const std::function<void()>& validate) {
   try {
@@ -87,7 +78,9 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request) {
     if (kind == PathKind::missing) throw_system_failure(path, kReading, ENOENT);
     if (kind == PathKind::directory || form_of(path) != Form::packed) return read_layer_files(path, request);
     NetworkFile file = read_packed_network(path, request);
-    refuse_empty(path, file.network);
+    std::vector<LayerShape> shapes;
+    for (const Layer& layer : file.network.layers) shapes.push_back(shape_of(layer));
+    refuse_empty(path.string(), shapes);
     return file;
   });
 }

@@ -18,12 +18,6 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;  ///< unit roundoff of fp32
 
-/// Upper bounds over all rows of a layer.
-struct WidestRow {
-  double absolute = 0;  ///< sum of the absolute weights
-  double terms = 0;
-};
-
 /// Compares bit patterns, which orders finite absolute values alike and vectorises.
 double largest_of(std::span<const float> values) {
   std::uint32_t largest = 0;
@@ -31,31 +25,19 @@ double largest_of(std::span<const float> values) {
   return std::bit_cast<float>(largest);
 }
 
-WidestRow all_in_one(const CsrMatrix& weights) {
-  const auto terms = static_cast<double>(weights.entries());
-  const double largest =
-      weights.uniform() ? std::abs(static_cast<double>(weights.value)) : largest_of(weights.values.span());
-  return {terms * largest, terms};
+void add_biases(const Layer& layer, LayerBounds& bounds) {
+  bounds.least_bias = layer.bias.min();
+  bounds.most_bias = layer.bias.max();
 }
 
-WidestRow widest_row(const CsrMatrix& weights) {
-  WidestRow widest;
-  std::mutex mutex;
-  for_row_ranges(weights, [&](Index begin, Index end) {
-    WidestRow mine;
-    for (Index row = begin; row < end; ++row) {
-      mine.absolute = std::max(mine.absolute, row_sum(weights, row).absolute);
-      mine.terms = std::max(mine.terms, static_cast<double>(weights.degree(row)));
-    }
-    const std::lock_guard lock(mutex);
-    widest.absolute = std::max(widest.absolute, mine.absolute);
-    widest.terms = std::max(widest.terms, mine.terms);
-  });
-  return widest;
-}
-
-double largest_bias(const Bias& bias, Index neurons) {
-  return neurons == 0 ? 0 : std::max(std::abs(bias.min()), std::abs(bias.max()));
+LayerBounds all_in_one(const Layer& layer) {
+  const CsrMatrix& weights = layer.weights;
+  LayerBounds bounds;
+  bounds.terms = static_cast<double>(weights.entries());
+  bounds.absolute = bounds.terms * (weights.uniform() ? std::abs(static_cast<double>(weights.value))
+                                                      : largest_of(weights.values.span()));
+  add_biases(layer, bounds);
+  return bounds;
 }
 
 /// Whether an image may name a neuron twice: entries that do not ascend are not examined any further.
@@ -69,18 +51,36 @@ bool has_repeats(const CsrMatrix& rows) {
 
 }  // namespace
 
-Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds) {
-  std::vector<WidestRow> widest(plan.layers.size());
-  for_layers(plan.layers.size(), [&](std::size_t k) {
-    const CsrMatrix& weights = plan.layers[k].weights;
-    widest[k] = bounds == RowBounds::rough ? all_in_one(weights) : widest_row(weights);
+LayerBounds bounds_of(const Layer& layer) {
+  const CsrMatrix& weights = layer.weights;
+  LayerBounds bounds;
+  std::mutex mutex;
+  for_row_ranges(weights, [&](Index begin, Index end) {
+    LayerBounds mine;
+    for (Index row = begin; row < end; ++row) {
+      mine.absolute = std::max(mine.absolute, row_sum(weights, row).absolute);
+      mine.terms = std::max(mine.terms, static_cast<double>(weights.degree(row)));
+    }
+    const std::lock_guard lock(mutex);
+    bounds.absolute = std::max(bounds.absolute, mine.absolute);
+    bounds.terms = std::max(bounds.terms, mine.terms);
   });
+  add_biases(layer, bounds);
+  return bounds;
+}
+
+Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds) {
+  std::vector<LayerBounds> widest(plan.layers.size());
+  for_layers(plan.layers.size(), [&](std::size_t k) {
+    widest[k] = bounds == RowBounds::rough ? all_in_one(plan.layers[k]) : bounds_of(plan.layers[k]);
+  });
+  if (plan.streamed) widest = plan.streamed->bounds;
   const double cap = plan.cap.value_or(std::numeric_limits<double>::infinity()) * (1 + kUnit);
   Magnitudes result;
   double largest = largest_value;
-  for (std::size_t k = 0; k < plan.layers.size(); ++k) {
-    const double products = std::max(1.0, largest) * widest[k].absolute * std::exp((widest[k].terms + 2) * kUnit);
-    const double bias = largest_bias(plan.layers[k].bias, plan.layers[k].outputs());
+  for (const LayerBounds& layer : widest) {
+    const double products = std::max(1.0, largest) * layer.absolute * std::exp((layer.terms + 2) * kUnit);
+    const double bias = std::max(std::abs(layer.least_bias), std::abs(layer.most_bias));
     result.inputs.push_back(largest);
     result.sums.push_back((products + bias) * (1 + 2 * kUnit));
     largest = std::min(cap, result.sums.back());

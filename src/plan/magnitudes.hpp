@@ -26,9 +26,13 @@ struct Magnitudes {
 
 /// How closely the rows of a layer are examined.
 enum class RowBounds {
-  rough,  ///< as if one neuron had all edges of its layer, each with the largest weight; reads no uniform weights
+  rough,  ///< as if one neuron had all edges of its layer, each with the largest weight; reads no uniform weights.
+          ///< Streamed layers have exact bounds in any case, found when the plan was made
   exact,  ///< one pass over the weights of the rows, or over their degrees where weights are uniform
 };
+
+/// Of one layer, examined closely.
+LayerBounds bounds_of(const Layer& layer);
 
 /// For images whose values are at most `largest_value`. What exceeds fp64 becomes infinity.
 Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds);

@@ -1,6 +1,7 @@
 #include "plan/planner.hpp"
 
 #include "core/out_of_memory.hpp"
+#include "plan/certify.hpp"
 #include "plan/passes/merge.hpp"
 #include "plan/passes/saturation.hpp"
 #include "plan/sweep.hpp"
@@ -21,50 +22,16 @@ Plan unreduced(const Network& network) {
   return plan;
 }
 
-void stand_aside(Plan& plan, bool Passes::*pass, const std::string& why) {
-  plan.passes.*pass = false;
-  plan.provenance.notes.push_back(why);
-}
-
-void certify_dead(Plan& plan) {
-  plan.certificates.dead_from = planning::dead_from(plan.layers, plan.bias_rule);
-  if (!plan.passes.dead || plan.certificates.dead_from == 0) return;
-  if (plan.certificates.dead_from == plan.depth())
-    stand_aside(plan, &Passes::dead, "dead stands aside: a positive bias in the last layer revives rows of zeros");
-  else
-    plan.provenance.notes.push_back("dead begins after layer " + std::to_string(plan.certificates.dead_from) +
-                                    ", where a positive bias revives rows of zeros");
-}
-
-void certify_saturated(Plan& plan) {
-  plan.certificates.saturated_from = plan.depth();
-  if (!plan.passes.saturated || plan.depth() == 0) return;
-  if (!plan.cap) {
-    stand_aside(plan, &Passes::saturated, "saturated stands aside: there is no cap");
-    return;
-  }
-  if (!planning::certifiable_cap(*plan.cap)) {
-    stand_aside(plan, &Passes::saturated, "saturated stands aside: the cap is no fp32 number");
-    return;
-  }
-  plan.certificates.saturated_from = planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap);
-  const std::string layer = std::to_string(plan.certificates.saturated_from);
-  const std::string why = "where a row at the cap does not provably stay there";
-  if (plan.certificates.saturated_from == plan.depth())
-    stand_aside(plan, &Passes::saturated, "saturated stands aside because of layer " + layer + ", " + why);
-  else if (plan.certificates.saturated_from > 0)
-    plan.provenance.notes.push_back("saturated begins after layer " + layer + ", " + why);
-}
-
 Plan merge_if_sound(Plan plan) {
   const std::string reason = planning::reason_against_merge(plan);
   if (!reason.empty()) {
-    stand_aside(plan, &Passes::merge, "merge stands aside: " + reason);
+    planning::stand_aside(plan, &Passes::merge, "merge stands aside: " + reason);
     return plan;
   }
   Plan merged = planning::merged(plan);
   if (merged.edges() < plan.edges()) return merged;
-  stand_aside(plan, &Passes::merge, "merge stands aside: no neuron has equal terms that fp32 can hold as one");
+  planning::stand_aside(plan, &Passes::merge,
+                        "merge stands aside: no neuron has equal terms that fp32 can hold as one");
   return plan;
 }
 
@@ -76,8 +43,8 @@ Plan make_plan(const Network& network, const Passes& passes, const planning::Twi
     plan.provenance.requested = passes;
     plan.passes = passes;
     if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
-    certify_dead(plan);
-    certify_saturated(plan);
+    planning::certify_dead(plan, planning::dead_from(plan.layers, plan.bias_rule));
+    planning::certify_saturated(plan, [&] { return planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap); });
     return passes.merge ? merge_if_sound(std::move(plan)) : plan;
   });
 }

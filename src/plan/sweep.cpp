@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "core/parallel_rows.hpp"
+#include "core/progress.hpp"
+#include "core/read_ahead.hpp"
 #include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"
@@ -155,6 +157,30 @@ void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
     plan.expansion[k] = std::move(reduced[k].outputs.map);
   }
   if (plan.passes.unused) drop_all_unread(plan);
+}
+
+bool reduce_stream(Plan& plan, std::size_t most_bytes, const ProgressCallback& callback) {
+  const Plan given_plan = plan;
+  Plan reduced = plan;
+  reduced.streamed = nullptr;
+  ReadAhead layers(given_plan);
+  Progress progress(callback, "planning", plan.depth());
+  Storage inputs{{}, plan.inputs()};
+  reduced.provenance.given_edges = 0;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const Layer given = layers.layer(k);
+    reduced.provenance.given_edges += given.weights.entries();
+    const Storage groups = number_groups(plan.passes.twins ? first_equal_rows(given) : Array<Index>{}, given.outputs());
+    Reduced part = reduce_layer(given, groups, inputs, plan.passes, plan.bias_rule, k == 0);
+    inputs = part.outputs;
+    reduced.layers.push_back(std::move(part.layer));
+    reduced.expansion[k] = std::move(part.outputs.map);
+    if (reduced.bytes() > most_bytes) return false;
+    progress.update(k + 1);
+  }
+  if (plan.passes.unused) drop_all_unread(reduced);
+  plan = std::move(reduced);
+  return true;
 }
 
 }  // namespace spdnn::planning

@@ -2,6 +2,7 @@
 
 #include "plan/passes/twins.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/progress.hpp"
 
 namespace spdnn::planning {
 
@@ -12,5 +13,9 @@ namespace spdnn::planning {
 /// stays as it is goes on sharing the network's storage. Cost: each given edge is read once or twice; memory beyond the
 /// network is that of the stored rows, and one number per given neuron.
 void reduce_layers(Plan& plan, const TwinFinder& find_twins);
+
+/// The same for a plan whose layers are streamed, one after another; what is left of them is then held in memory. Gives
+/// up, leaving the plan as it was, as soon as that takes more than `most_bytes`: then false.
+bool reduce_stream(Plan& plan, std::size_t most_bytes, const ProgressCallback& progress);
 
 }  // namespace spdnn::planning

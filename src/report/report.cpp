@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/build_info.hpp"
+#include "core/bytes_text.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 
@@ -187,6 +188,9 @@ std::string to_text(const Report& r) {
   if (r.ranks) line("ranks", ranks_text(*r.ranks));
   if (r.parts > 1)
     line("parts", fmt::format("{}: stopped and continued; each time is the sum over the parts", r.parts));
+  if (r.streamed)
+    line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and infer",
+                                 r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   add_phases(r, text);
@@ -233,6 +237,7 @@ std::string to_json(const Report& r) {
                {"parts", r.parts},
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},
+               {"streamed", nullptr},
                {"seconds", seconds_json(r.seconds)},
                {"computed_edges", optional_json(r.computed_edges)},
                {"rate", r.rate()},
@@ -254,6 +259,8 @@ std::string to_json(const Report& r) {
                {"ranks", ranks_json(r.ranks)},
                {"machine", machine},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
+  if (r.streamed)
+    json["streamed"] = {{"layers_at_once", r.streamed->layers_at_once}, {"bytes_read", r.streamed->bytes_read}};
   if (r.compared) {
     json["compared"] = {{"variant", r.compared->variant},
                         {"passes", to_string(r.compared->passes)},

@@ -7,6 +7,7 @@
 #include "fuzz/packed_editor.hpp"
 #include "io/digests.hpp"
 #include "io/packed/file.hpp"
+#include "io/packed/network_digest.hpp"
 
 namespace {
 
@@ -29,6 +30,18 @@ void require_padding(const ImageSet& images) {
           "padding changes no image");
 }
 
+/// The digest of the network, read layer by layer.
+std::optional<std::uint64_t> streamed_digest(const std::shared_ptr<const std::byte>& data, std::size_t size) {
+  std::optional<std::uint64_t> digest;
+  attempt([&] {
+    const NetworkStream stream = open_network(std::make_unique<const PackedFile>("fuzz.spdnn", data, size), {});
+    std::vector<std::uint64_t> layers;
+    for (Index k = 0; k < stream.depth(); ++k) layers.push_back(layer_digest(stream.layers->read(k)));
+    digest = network_digest(stream.bias_rule, stream.cap, layers);
+  });
+  return digest;
+}
+
 Loaded load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) {
   Loaded loaded;
   attempt([&] {
@@ -38,6 +51,8 @@ Loaded load_all(const std::shared_ptr<const std::byte>& data, std::size_t size) 
       network.validate();
       loaded.network = network_digest(network);
     });
+    const auto streamed = streamed_digest(data, size);
+    require(streamed == loaded.network, "a network is read in one go where it is layer by layer, and as the same");
     attempt([&] {
       const ImageSet images = load_images(file);
       fuzz::require_sound(images);

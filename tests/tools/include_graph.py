@@ -44,7 +44,7 @@ ROOMS = {
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
 PARTS = {
     "io: any form": ["io/files", "io/outputs", "io/image_digest"],
-    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow",
+    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
                         "engines/variant_lines"],
     "main": ["main.cpp"],
 }

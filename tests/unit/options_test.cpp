@@ -34,5 +34,29 @@ TEST(Options, PercentSignsInValuesAndFileNamesMeanNothing) {
   EXPECT_EQ(refusal({"--", "--100%.tsv"}), "taken");
 }
 
+TEST(Options, SizesAreBytesOrHaveAUnit) {
+  const auto bytes = [](const char* text) { return parse_bytes("host-memory", text); };
+  EXPECT_EQ(bytes("auto"), 0U);
+  EXPECT_EQ(bytes("1"), 1U);
+  EXPECT_EQ(bytes("4096b"), 4096U);
+  EXPECT_EQ(bytes("3k"), 3072U);
+  EXPECT_EQ(bytes("500M"), 500U << 20U);
+  EXPECT_EQ(bytes("4G"), std::size_t{4} << 30U);
+  EXPECT_EQ(bytes("4GiB"), std::size_t{4} << 30U);
+  EXPECT_EQ(bytes("4gb"), 4'000'000'000U);
+  EXPECT_EQ(bytes("2TB"), 2'000'000'000'000U);
+  EXPECT_EQ(bytes("7kB"), 7000U);
+  for (const char* wrong : {"", "0", "0G", "-1", "1.5G", "G", "4X", "4Gi", "4GG", "4 G", "4iB", "1e9", "auto1",
+                            "17000000T", "99999999999999999999"}) {
+    try {
+      bytes(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "--host-memory: '" + std::string(wrong) + "' is not a size, such as 500M, 4G, 8GB or auto");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace spdnn::cli

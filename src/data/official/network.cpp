@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -65,40 +66,78 @@ Array<Index> layer_inputs(const Members& members, Index stride) {
     const Index* const other = members.data() + (group + stride) % groups * kGroupSize;
     std::merge(own, own + kGroupSize, other, other + kGroupSize, row);
   }
-  for (std::size_t copy = 1; copy < kGroupSize; ++copy)
-    std::copy_n(indices.get(), distinct, indices.get() + copy * distinct);
+  parallel_for(kGroupSize - 1, [&](std::size_t i) {  // where layers are made in parallel, this is one thread's
+    std::copy_n(indices.get(), distinct, indices.get() + (i + 1) * distinct);
+  });
   return {indices, members.size() * kOfficialDegree};
 }
 
-}  // namespace
+/// The layers, each made when it is asked for, from the renumberings of all blocks.
+class OfficialLayers final : public LayerStream {
+ public:
+  OfficialLayers(Index neurons, Index layers, double bias)
+      : LayerStream(std::vector<LayerShape>(layers, {.inputs = neurons,
+                                                     .outputs = neurons,
+                                                     .edges = Offset{neurons} * kOfficialDegree,
+                                                     .weight = kOfficialWeight,
+                                                     .bias = bias,
+                                                     .degree = kOfficialDegree})),
+        block_depth_(static_cast<Index>(std::countr_zero(neurons / kGroupSize))),
+        blocks_(all_blocks(neurons, (std::size_t{layers} + block_depth_ - 1) / block_depth_)) {
+    std::vector<Offset> offsets(std::size_t{neurons} + 1);
+    for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = i * kOfficialDegree;
+    empty_.weights.rows = empty_.weights.cols = neurons;
+    empty_.weights.offsets = Array<Offset>(std::move(offsets));  // shared by all layers
+    empty_.weights.value = kOfficialWeight;
+    empty_.bias.uniform = bias;
+  }
 
-Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress) {
+  Layer read(Index k) const override {
+    Layer layer = empty_;
+    layer.weights.indices = layer_inputs(blocks_[k / block_depth_], Index{1} << k % block_depth_);
+    return layer;
+  }
+
+ private:
+  Index block_depth_;
+  std::vector<Members> blocks_;
+  Layer empty_;  ///< all but the inputs
+};
+
+OfficialProblem known_problem(Index neurons) {
   const auto problem = official_problem(neurons);
   if (!problem)
     throw UsageError(
         fmt::format("there is no official network of {} neurons; expected 1024, 4096, 16384 or 65536", neurons));
-  const auto block_depth = static_cast<Index>(std::countr_zero(neurons / kGroupSize));
-  const std::vector<Members> blocks = all_blocks(neurons, (std::size_t{layers} + block_depth - 1) / block_depth);
+  return *problem;
+}
 
-  std::vector<Offset> offsets(std::size_t{neurons} + 1);
-  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = i * kOfficialDegree;
-  CsrMatrix weights;
-  weights.rows = weights.cols = neurons;
-  weights.offsets = Array<Offset>(std::move(offsets));  // shared by all layers
-  weights.value = kOfficialWeight;
+}  // namespace
 
+std::size_t official_network_bytes(Index neurons, Index layers) {
+  return std::size_t{neurons} * (kOfficialDegree * sizeof(Index) * layers + sizeof(Offset));
+}
+
+NetworkStream stream_official_network(Index neurons, Index layers) {
+  const OfficialProblem problem = known_problem(neurons);
+  NetworkStream network;
+  network.layers = std::make_shared<const OfficialLayers>(neurons, layers, problem.bias);
+  network.cap = kOfficialCap;
+  network.digest = official_network_digest(neurons, layers).value_or(0);
+  return network;
+}
+
+Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress) {
+  const OfficialLayers source(neurons, layers, known_problem(neurons).bias);
   Network network;
   network.cap = kOfficialCap;
-  network.layers.assign(layers, Layer{weights, {.uniform = problem->bias, .values = {}}});
+  network.layers.resize(layers);
   Progress bar(progress, "generate layers", layers);
   constexpr std::size_t kLayersPerUpdate = 64;
   for (std::size_t first = 0; first < layers; first += kLayersPerUpdate) {
     bar.update(first);
-    parallel_for(std::min<std::size_t>(kLayersPerUpdate, layers - first), [&](std::size_t i) {
-      const std::size_t layer = first + i;
-      network.layers[layer].weights.indices =
-          layer_inputs(blocks[layer / block_depth], Index{1} << layer % block_depth);
-    });
+    parallel_for(std::min<std::size_t>(kLayersPerUpdate, layers - first),
+                 [&](std::size_t i) { network.layers[first + i] = source.read(static_cast<Index>(first + i)); });
   }
   return network;
 }

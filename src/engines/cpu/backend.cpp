@@ -16,7 +16,8 @@ namespace spdnn {
 namespace {
 
 std::size_t memory_budget(const EngineOptions& options) {
-  return available_host_bytes() / 10 * 9 / static_cast<std::size_t>(options.sharers);
+  const std::size_t usable = available_host_bytes() / 10 * 9 / static_cast<std::size_t>(options.sharers);
+  return options.host_memory == 0 ? usable : std::min(usable, options.host_memory);
 }
 
 double copy_bytes_per_second(const EngineOptions& options) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "core/read_ahead.hpp"
 #include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 class ReferenceEngine final : public InspectableEngine {
  public:
   ReferenceEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
-      : shared_plan_(std::move(plan)), plan_(*shared_plan_), threads_(host_threads(options.threads)) {}
+      : shared_plan_(std::move(plan)), plan_(*shared_plan_), threads_(host_threads(options.threads)), layers_(plan_) {}
 
   void load(const ImageSet& images) override {
     images_ = images.to_csr();
@@ -91,13 +92,14 @@ class ReferenceEngine final : public InspectableEngine {
 
   void run_layer(Index number) {
     constexpr Index kImages = 16;  // that a thread takes at a time
+    const Layer layer = layers_.layer(number);
     std::atomic<Index> next = 0;
     run_team(threads_, [&](int, int) {
       for (Index first = next.fetch_add(kImages); first < images_.rows; first = next.fetch_add(kImages))
         for (Index image = first; image < std::min(first + kImages, images_.rows); ++image)
-          if (states_[image].kind == ImageState::Kind::undecided) run_image(number, image);
+          if (states_[image].kind == ImageState::Kind::undecided) run_image(layer, number, image);
     });
-    width_ = plan_.layers[number].outputs();
+    width_ = layer.outputs();
 
     if (plan_.passes.dead && number + 1 >= plan_.certificates.dead_from) retire_dead();
     if (plan_.passes.saturated && number + 1 >= plan_.certificates.saturated_from) {
@@ -109,8 +111,7 @@ class ReferenceEngine final : public InspectableEngine {
     count_alive(number);
   }
 
-  void run_image(Index number, Index image) {
-    const Layer& layer = plan_.layers[number];
+  void run_image(const Layer& layer, Index number, Index image) {
     const CsrMatrix& weights = layer.weights;
     const std::vector<double>& y = rows_[image];
     std::vector<double> next(layer.outputs());
@@ -149,6 +150,7 @@ class ReferenceEngine final : public InspectableEngine {
   const std::shared_ptr<const Plan> shared_plan_;
   const Plan& plan_;
   int threads_;
+  ReadAhead layers_;
   CsrMatrix images_;
   std::vector<std::vector<double>> rows_;  ///< one per loaded image; retired images keep what they held last
   std::vector<ImageState> states_;

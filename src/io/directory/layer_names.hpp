@@ -2,10 +2,13 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "spdnn/files.hpp"
+#include "spdnn/layer_stream.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {
@@ -36,6 +39,16 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons);
 
 /// read_network() and write_network() for the text forms.
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request);
+/// A directory of TSV layers, left there to be read one at a time.
+struct LayerFilesStream {
+  /// Their edges are not known before they are read: shapes have as many as the sizes of the files suggest. A DataError
+  /// says where the network is replaced meanwhile.
+  std::shared_ptr<const LayerStream> layers;
+  bool has_bias = false;             ///< there are bias files
+  std::vector<std::string> notes{};  ///< as in NetworkFile
+};
+/// Nothing where the path is no directory, or has layers in another form. DataError as read_layer_files().
+std::optional<LayerFilesStream> open_layer_files(const Path& path, const NetworkRequest& request);
 /// Whether biases are written to files (-bias.tsv). They are only where they differ: a single number for all layers is,
 /// like rule and cap, a parameter of the challenge, which is given to `infer`.
 bool needs_bias_files(const Network& network);

@@ -46,6 +46,23 @@ class NamedLayers {
     for (const auto& [name, digest] : manifest.files) named_.emplace(key(*parse_layer_name(name)), Named{name, digest});
   }
 
+  /// Layer k, with its biases.
+  void check(const LayerFiles& files, const Layer& layer, Index k) const {
+    const Path& file = files.weights.at(k + 1);
+    check(file, weights_digest(layer.weights));
+    if (const auto bias = files.biases.find(k + 1); bias != files.biases.end())
+      check(bias->second, bias_digest(layer.bias, layer.outputs()));
+    else if (const auto name = parse_layer_name(file.filename().string()))
+      check_absence(file.parent_path(), {name->neurons, name->layer, true});
+  }
+
+  void check_end(const LayerFiles& files, std::size_t layers) const {
+    if (extent_ == Extent::all_layers)
+      check_absence(files.weights.begin()->second.parent_path(),
+                    {files.neurons, static_cast<Index>(layers + 1), false});
+  }
+
+ private:
   void check(const Path& file, std::uint64_t digest) const {
     const auto name = parse_layer_name(file.filename().string());
     const auto found = name ? named_.find(key(*name)) : named_.end();
@@ -121,19 +138,18 @@ std::optional<NetworkManifest> read_manifest(const Path& directory) {
 
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent) {
   const NamedLayers named(manifest, extent);
-  const std::vector<Layer>& layers = network.layers;
-  parallel_for(layers.size(), [&](std::size_t k) {
-    const auto number = static_cast<Index>(k + 1);
-    const Path& file = files.weights.at(number);
-    named.check(file, weights_digest(layers[k].weights));
-    if (const auto bias = files.biases.find(number); bias != files.biases.end())
-      named.check(bias->second, bias_digest(layers[k].bias, layers[k].outputs()));
-    else if (const auto name = parse_layer_name(file.filename().string()))
-      named.check_absence(file.parent_path(), {name->neurons, name->layer, true});
-  });
-  if (extent == Extent::all_layers)
-    named.check_absence(files.weights.begin()->second.parent_path(),
-                        {files.neurons, static_cast<Index>(layers.size() + 1), false});
+  parallel_for(network.layers.size(),
+               [&](std::size_t k) { named.check(files, network.layers[k], static_cast<Index>(k)); });
+  named.check_end(files, network.layers.size());
+}
+
+void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Layer& layer, Index k,
+                    Extent extent) {
+  NamedLayers(manifest, extent).check(files, layer, k);
+}
+
+void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent) {
+  NamedLayers(manifest, extent).check_end(files, layers);
 }
 
 NetworkState::NetworkState(const Path& directory) {

@@ -36,6 +36,11 @@ enum class Extent { all_layers, first_layers, one_file };
 /// Compares what was read with the manifest. The DataError names the first file that differs from the one that the
 /// manifest describes, is missing, or is there without being named.
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent);
+/// The same for one layer, number k from 0, of all that are to be read.
+void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Layer& layer, Index k,
+                    Extent extent);
+/// What is to be checked besides the layers: that the last one of `layers` is the network's last.
+void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent);
 
 /// What shows whether a directory, or the network in it, was replaced: the identity of the directory, and its manifest.
 /// Waits for a writer that is replacing files; DataError where such a writer was stopped before it was done.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/out_of_memory.hpp"
@@ -132,16 +134,40 @@ void check_biases(const Path& path, const LayerFiles& files, std::size_t count, 
                               (path / name).string(), count, files.biases.begin()->first));
 }
 
+/// What is known before the layers are read.
+struct FoundLayers {
+  LayerFiles files;
+  Shapes shapes;
+  std::vector<Path> paths;  ///< of the weights
+  Extent extent = Extent::all_layers;
+
+  bool has_bias() const { return !files.biases.empty() && files.biases.begin()->first <= paths.size(); }
+};
+
+FoundLayers find_layers(const Path& path, const NetworkRequest& request) {
+  const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
+  FoundLayers found;
+  found.files = find_layer_files(path, square);
+  found.shapes = {request.neurons, found.files.neurons};
+  found.paths = without_gap(path, found.files, count_layers(path, request, found.files));
+  found.extent = !is_directory(path) ? Extent::one_file : request.layers ? Extent::first_layers : Extent::all_layers;
+  check_biases(path, found.files, found.paths.size(), found.extent);
+  return found;
+}
+
+Layer read_layer(const FoundLayers& found, std::size_t k) {
+  Layer layer{read_weights(found.paths[k], found.shapes, k), {}};
+  if (const auto bias = found.files.biases.find(static_cast<Index>(k + 1)); bias != found.files.biases.end()) {
+    TextSource source(bias->second);
+    layer.bias = read_tsv_bias(source, layer.outputs());
+  }
+  return layer;
+}
+
 /// Makes one attempt at reading. `manifest` was read before it.
 NetworkFile read_once(const Path& path, const NetworkRequest& request, const std::optional<NetworkManifest>& manifest) {
-  const auto square = request.neurons.size() == 1 ? std::optional(request.neurons[0]) : std::nullopt;
-  const LayerFiles files = find_layer_files(path, square);
-  const Shapes shapes{request.neurons, files.neurons};
-  const std::vector<Path> paths = without_gap(path, files, count_layers(path, request, files));
-  const Extent extent = !is_directory(path) ? Extent::one_file
-                        : request.layers    ? Extent::first_layers
-                                            : Extent::all_layers;
-  check_biases(path, files, paths.size(), extent);
+  const FoundLayers found = find_layers(path, request);
+  const auto& [files, shapes, paths, extent] = found;
 
   NetworkFile result;
   Network& network = result.network;
@@ -160,11 +186,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   const auto read = [&](std::size_t k) {
     count_neurons(0);  // reads no further layer once there are too many
     Layer& layer = network.layers[k];
-    layer.weights = read_weights(paths[k], shapes, k);
-    if (const auto bias = files.biases.find(static_cast<Index>(k + 1)); bias != files.biases.end()) {
-      TextSource source(bias->second);
-      layer.bias = read_tsv_bias(source, layer.outputs());
-    }
+    layer = read_layer(found, k);
     count_neurons(layer.outputs());
     const std::lock_guard lock(mutex);
     if (layer.weights.entries() == 0) without_edges.insert(k);
@@ -180,12 +202,67 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   for (const std::size_t k : without_edges)
     if (file_size(paths[k], gone) == 0)
       result.notes.push_back(paths[k].string() + ": the file is empty: a layer without edges");
-  result.has_bias = !files.biases.empty() && files.biases.begin()->first <= paths.size();
+  result.has_bias = found.has_bias();
   if (manifest) check_manifest(*manifest, files, network, extent);
   return result;
 }
 
+/// The shapes, with as many edges as there are lines of a usual length.
+std::vector<LayerShape> shapes_of(const FoundLayers& found) {
+  constexpr std::size_t kLineBytes = 16;
+  std::vector<LayerShape> shapes;
+  for (std::size_t k = 0; k < found.paths.size(); ++k)
+    shapes.push_back({.inputs = found.shapes.inputs(k),
+                      .outputs = found.shapes.outputs(k),
+                      .edges = text_bytes({found.paths[k]}) / kLineBytes,
+                      .weight = std::nullopt,
+                      .bias = std::nullopt,
+                      .degree = std::nullopt});
+  return shapes;
+}
+
+class TextLayers final : public LayerStream {
+ public:
+  TextLayers(Path directory, NetworkState state, FoundLayers found)
+      : LayerStream(shapes_of(found)),
+        directory_(std::move(directory)),
+        state_(std::move(state)),
+        found_(std::move(found)) {
+    if (state_.manifest()) check_manifest_end(*state_.manifest(), found_.files, found_.paths.size(), found_.extent);
+  }
+
+  Layer read(Index k) const override {
+    Layer layer = read_layer(found_, k);
+    if (state_.manifest())
+      check_manifest(*state_.manifest(), found_.files, layer, k, found_.extent);
+    else if (state_ != NetworkState(directory_))
+      throw DataError(directory_.string() + ": was replaced while it was read, expected a network at rest");
+    return layer;
+  }
+
+ private:
+  Path directory_;
+  NetworkState state_;  ///< before the first layer is read
+  FoundLayers found_;
+};
+
 }  // namespace
+
+std::optional<LayerFilesStream> open_layer_files(const Path& path, const NetworkRequest& request) {
+  if (!is_directory(path)) return std::nullopt;
+  NetworkState state(path);
+  FoundLayers found = find_layers(path, request);
+  LayerFilesStream stream;
+  for (const Path& file : found.paths) {
+    if (form_of(file) == Form::matrix_market) return std::nullopt;
+    std::error_code gone;
+    if (file_size(file, gone) == 0)
+      stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");
+  }
+  stream.has_bias = found.has_bias();
+  stream.layers = std::make_shared<const TextLayers>(path, std::move(state), std::move(found));
+  return stream;
+}
 
 /// A network that is replaced while it is read is read again, so that the result never has layers of both.
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {

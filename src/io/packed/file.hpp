@@ -53,6 +53,7 @@ class PackedFile {
 
 /// What read_packed_network() and its like call; see read_write.hpp.
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
+NetworkStream open_network(std::unique_ptr<const PackedFile> file, const NetworkRequest& request);
 ImageSet load_images(const PackedFile& file);
 /// Checks the neurons of images read from `name` and adds images of zeros.
 ImageSet fit_images(const std::string& name, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);

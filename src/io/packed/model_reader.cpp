@@ -89,27 +89,50 @@ ModelReader::Model ModelReader::records(std::uint32_t section) {
 }
 
 void ModelReader::layers(Model& model, std::size_t count) {
-  for (std::size_t k = 0; k < count; ++k) next_layer(model);
+  for (std::size_t k = 0; k < count; ++k) model.layers.push_back(layer(model, k));
 }
 
-void ModelReader::next_layer(Model& model) {
-  const std::size_t k = model.layers.size();
+void ModelReader::check_record(const Model& model, std::size_t k) const {
   const LayerRecord& record = model.layer_records[k];
   const std::string where = fmt::format("layer {}", k + 1);
-  Layer layer{matrix(record.weights, where), {}};
-  if (k > 0 && layer.inputs() != model.layers.back().outputs())
-    refuse(where, fmt::format("{} inputs, expected {}", layer.inputs(), model.layers.back().outputs()));
+  check_record(record.weights, where);
+  if (k > 0 && record.weights.cols != model.layer_records[k - 1].weights.rows)
+    refuse(where, fmt::format("{} inputs, expected {}", record.weights.cols, model.layer_records[k - 1].weights.rows));
   if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
-  layer.bias.uniform = record.bias;
+}
+
+Layer ModelReader::layer(const Model& model, std::size_t k) {
+  check_record(model, k);
+  const LayerRecord& record = model.layer_records[k];
+  const std::string where = fmt::format("layer {}", k + 1);
+  Layer result{matrix(record.weights, where), {}};
+  result.bias.uniform = record.bias;
   if (record.biases != kNone)
-    layer.bias.values = loader_.plain<double>(
-        record.biases, layer.outputs(),
+    result.bias.values = loader_.plain<double>(
+        record.biases, result.outputs(),
         {where + ": a bias is not finite", [](auto, std::span<const double> biases) { return all_finite(biases); }});
-  model.layers.push_back(std::move(layer));
+  return result;
+}
+
+void ModelReader::begin_again() {
+  loader_.begin_again();
+  suspects_.clear();
+}
+
+void ModelReader::check_record(const MatrixRecord& record, const std::string& where) const {
+  if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
+  if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
+  if (record.offsets != kNone) return;
+  // Such rows without entries need no form of their own, which would let a tiny file ask for huge memory.
+  if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
+  if (std::uint64_t{record.rows} * record.degree != record.entries)
+    refuse(where,
+           fmt::format("{} entries, expected {} in each of {} rows", record.entries, record.degree, record.rows));
+  if (record.entries > file_.size()) refuse(where, "more entries than the file has room for");
 }
 
 CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& where) {
-  if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
+  check_record(record, where);
   CsrMatrix matrix;
   matrix.rows = record.rows;
   matrix.cols = record.cols;
@@ -117,7 +140,6 @@ CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& whe
   const auto unordered = repeats_ == Repeats::refused ? std::make_shared<std::atomic<bool>>(false) : nullptr;
   matrix.indices = indices(record, where, matrix.offsets, unordered);
   if (unordered) suspects_.push_back({matrix, where, unordered});
-  if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
   matrix.value = record.value;
   matrix.values = values(record, where);
   return matrix;
@@ -136,16 +158,10 @@ Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string
         record.offsets, count,
         {where + ": offsets descend or lead outside the matrix", ascend, step, SectionLoader::Stage::first});
   }
-  // Such rows without entries need no form of their own, which would let a tiny file ask for huge memory.
-  if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
-  if (std::uint64_t{record.rows} * record.degree != record.entries)
-    refuse(where,
-           fmt::format("{} entries, expected {} in each of {} rows", record.entries, record.degree, record.rows));
-  if (record.entries > file_.size()) refuse(where, "more entries than the file has room for");
   const std::pair shape{Index{record.rows}, Index{record.degree}};
   if (regular_offsets_.empty() || shape != regular_shape_) {
     const std::size_t count = std::size_t{record.rows} + 1;
-    const std::shared_ptr<Offset[]> made = loader_.storage<Offset>(count);
+    const std::shared_ptr<Offset[]> made = allocate<Offset>(count);
     for (std::size_t i = 0; i < count; ++i) made[static_cast<std::ptrdiff_t>(i)] = i * record.degree;
     regular_offsets_ = {made, count};
     regular_shape_ = shape;

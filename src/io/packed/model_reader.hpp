@@ -20,7 +20,9 @@ class ModelReader {
  public:
   /// Whether a row may hold a column more than once: it may in a plan, but not in networks and images.
   enum class Repeats { refused, allowed };
-  ModelReader(const PackedFile& file, Repeats repeats) : file_(file), loader_(file), repeats_(repeats) {}
+  /// `slab_bytes` as for SectionLoader.
+  ModelReader(const PackedFile& file, Repeats repeats, std::size_t slab_bytes = 0)
+      : file_(file), loader_(file, slab_bytes), repeats_(repeats) {}
 
   struct Model {
     packed::ModelRecord record;
@@ -33,13 +35,17 @@ class ModelReader {
   Model records(std::uint32_t section);
   /// Requests the first `count` layers.
   void layers(Model& model, std::size_t count);
+  /// Requests one layer.
+  Layer layer(const Model& model, std::size_t k);
+  /// Checks what the record of a layer alone tells.
+  void check_record(const Model& model, std::size_t k) const;
+  /// Forgets what was read: any section may be requested again.
+  void begin_again();
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
   void run(const ProgressCallback& callback);
 
  private:
-  /// Requests the layer after those in `model`.
-  void next_layer(Model& model);
   /// A matrix whose rows are searched for repeated columns if its blocks show that they do not ascend.
   struct Suspect {
     CsrMatrix matrix;
@@ -47,6 +53,7 @@ class ModelReader {
     std::shared_ptr<const std::atomic<bool>> unordered;
   };
 
+  void check_record(const packed::MatrixRecord& record, const std::string& where) const;
   Array<Offset> offsets(const packed::MatrixRecord& record, const std::string& where);
   /// `unordered` is null where nobody needs it.
   Array<Index> indices(const packed::MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "io/claimed_size.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layers.hpp"
 #include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 
@@ -29,10 +29,9 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
 
 }  // namespace
 
-NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
+ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, const NetworkRequest& request) {
   const auto section = file.find(Kind::network);
   if (!section) file.fail("holds no network");
-  ModelReader reader(file, ModelReader::Repeats::refused);
   ModelReader::Model model = reader.records(*section);
   const std::size_t count = request.layers.value_or(model.record.layers);
   if (count > model.record.layers)
@@ -45,7 +44,13 @@ NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) 
   check_sizes(file, model.layer_records, request.neurons);
   if (request.neurons.empty() && count > 0)
     check_claimed_size(file.name(), model.layer_records[0].weights.cols, "inputs", file.size());
-  reader.layers(model, count);
+  return model;
+}
+
+NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
+  ModelReader reader(file, ModelReader::Repeats::refused);
+  ModelReader::Model model = network_records(file, reader, request);
+  reader.layers(model, model.layer_records.size());
   reader.run(request.progress);
   NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
   return result;

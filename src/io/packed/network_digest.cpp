@@ -83,19 +83,29 @@ void carry_out(std::span<const Task> tasks) {
 
 }  // namespace
 
-std::uint64_t weights_digest(const CsrMatrix& weights) {
-  LayerDigest digest(weights, Bias{});
+std::uint64_t layer_digest(const Layer& layer) {
+  LayerDigest digest(layer.weights, layer.bias);
   std::vector<Task> tasks;
   digest.add_tasks(tasks);
   carry_out(tasks);
   return packed::combine_hashes(digest.words);
 }
 
+std::uint64_t weights_digest(const CsrMatrix& weights) { return layer_digest({weights, Bias{}}); }
+
 std::uint64_t bias_digest(const Bias& bias, Index outputs) {
   const bool one = bias.values.empty() || all_same_bits(bias.values.span());
   const std::vector<std::uint64_t> words{outputs, one ? 1U : 0U,
                                          one && outputs > 0 ? std::bit_cast<std::uint64_t>(bias[0])
                                                             : packed::hash_block(std::as_bytes(bias.values.span()))};
+  return packed::combine_hashes(words);
+}
+
+std::uint64_t network_digest(BiasRule rule, const std::optional<double>& cap,
+                             const std::vector<std::uint64_t>& layer_digests) {
+  std::vector<std::uint64_t> words{rule == BiasRule::everywhere ? 1U : 0U, cap ? 1U : 0U,
+                                   std::bit_cast<std::uint64_t>(cap.value_or(0.0))};
+  words.insert(words.end(), layer_digests.begin(), layer_digests.end());
   return packed::combine_hashes(words);
 }
 
@@ -106,10 +116,9 @@ std::uint64_t network_digest(const Network& network) {
   std::vector<Task> tasks;
   for (auto& layer : digests) layer->add_tasks(tasks);
   carry_out(tasks);
-  std::vector<std::uint64_t> words{network.bias_rule == BiasRule::everywhere ? 1U : 0U, network.cap ? 1U : 0U,
-                                   std::bit_cast<std::uint64_t>(network.cap.value_or(0.0))};
-  for (const auto& layer : digests) words.push_back(packed::combine_hashes(layer->words));
-  return packed::combine_hashes(words);
+  std::vector<std::uint64_t> combined;
+  for (const auto& layer : digests) combined.push_back(packed::combine_hashes(layer->words));
+  return network_digest(network.bias_rule, network.cap, combined);
 }
 
 }  // namespace spdnn

@@ -13,7 +13,8 @@ namespace spdnn {
 
 namespace {
 
-/// Arrays are cut from slabs of at most this size; a larger array has a slab of its own.
+/// Arrays are cut from slabs of at most this size unless another one is asked for; a larger array has a slab of its
+/// own.
 constexpr std::size_t kSlabBytes = std::size_t{32} << 20;
 /// The progress bar is updated after this many blocks, 512 MiB.
 constexpr std::size_t kBlocksPerUpdate = 2048;
@@ -22,6 +23,19 @@ constexpr std::size_t kBlocksPerUpdate = 2048;
 constexpr std::size_t kBlocksOfAPage = (std::size_t{2} << 20) / packed::kBlockBytes;
 
 }  // namespace
+
+// Four times the size of the file is enough for most small files.
+SectionLoader::SectionLoader(const PackedFile& file, std::size_t slab_bytes)
+    : file_(file),
+      used_(file.sections(), false),
+      slab_bytes_(slab_bytes > 0 ? slab_bytes : std::min(kSlabBytes, 4 * file.size())) {}
+
+void SectionLoader::begin_again() {
+  jobs_.clear();
+  used_.assign(file_.sections(), false);
+  slab_.reset();
+  slab_size_ = slab_used_ = 0;
+}
 
 void SectionLoader::claim(std::uint32_t section, std::size_t count, std::size_t width) {
   const packed::SectionEntry& entry = file_.entry(section);
@@ -50,8 +64,7 @@ void SectionLoader::read_now(std::uint32_t section, std::span<std::byte> to) {
 std::shared_ptr<std::byte[]> SectionLoader::bytes(std::size_t count) {
   const std::size_t rounded = packed::aligned(count);
   if (rounded > slab_size_ - slab_used_) {
-    // Four times the size of the file is enough for most small files.
-    slab_size_ = std::max(rounded, std::min(kSlabBytes, 4 * file_.size()));
+    slab_size_ = std::max(rounded, slab_bytes_);
     slab_ = allocate<std::byte>(slab_size_);
     slab_used_ = 0;
   }

@@ -19,7 +19,8 @@ namespace spdnn {
 /// its array, or into a block of the thread where it is converted.
 class SectionLoader {
  public:
-  explicit SectionLoader(const PackedFile& file) : file_(file), used_(file.sections(), false) {}
+  /// Arrays are cut from slabs of `slab_bytes`, or more where one is larger; 0: whatever suits the size of the file.
+  explicit SectionLoader(const PackedFile& file, std::size_t slab_bytes = 0);
 
   /// How the numbers of a section are checked. Sections of the second stage are checked when those of the first are
   /// complete and right.
@@ -80,6 +81,8 @@ class SectionLoader {
   }
 
   void run(const ProgressCallback& callback);
+  /// Forgets what was requested, and gives later arrays memory of their own: any section may be requested again.
+  void begin_again();
 
  private:
   struct Job {
@@ -120,6 +123,7 @@ class SectionLoader {
   const PackedFile& file_;
   std::vector<bool> used_;
   std::vector<Job> jobs_;
+  std::size_t slab_bytes_;
   std::shared_ptr<std::byte[]> slab_;
   std::size_t slab_size_ = 0;
   std::size_t slab_used_ = 0;

@@ -1,5 +1,7 @@
 #include "io/packed/writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "core/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "io/digests.hpp"
+#include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"
@@ -116,6 +119,15 @@ MatrixRecord PackedWriter::add_matrix(const CsrMatrix& matrix, const ValueCoding
   return record;
 }
 
+LayerRecord PackedWriter::add_layer(const Layer& layer, const ValueCoding& coding) {
+  LayerRecord record;
+  record.weights = add_matrix(layer.weights, coding);
+  const Bias& bias = layer.bias;
+  record.bias = bias.values.empty() ? bias.uniform : 0.0;
+  if (!bias.values.empty()) record.biases = add_array(bias.values.span());
+  return record;
+}
+
 void PackedWriter::add_model(Kind kind, ModelRecord record, const std::vector<Layer>& layers,
                              const std::vector<Array<Index>>& expansion) {
   std::vector<ValueCoding> codings(layers.size());
@@ -124,11 +136,7 @@ void PackedWriter::add_model(Kind kind, ModelRecord record, const std::vector<La
   std::vector<std::byte> records;
   append(records, record);
   for (std::size_t k = 0; k < layers.size(); ++k) {
-    LayerRecord layer;
-    layer.weights = add_matrix(layers[k].weights, codings[k]);
-    const Bias& bias = layers[k].bias;
-    layer.bias = bias.values.empty() ? bias.uniform : 0.0;
-    if (!bias.values.empty()) layer.biases = add_array(bias.values.span());
+    LayerRecord layer = add_layer(layers[k], codings[k]);
     if (!expansion.empty() && !expansion[k].empty()) layer.expansion = add_array(expansion[k].span());
     append(records, layer);
   }
@@ -145,6 +153,35 @@ void PackedWriter::add_network(const Network& network) {
   header_.layers = narrow<std::uint32_t>(network.layers.size());
   header_.edges = network.edges();
   header_.network_digest = network_digest(network);
+}
+
+void PackedWriter::add_network(const NetworkStream& network, const ProgressCallback& callback) {
+  layers_ = network.layers;
+  ModelRecord record;
+  record.bias_everywhere = network.bias_rule == BiasRule::everywhere ? 1 : 0;
+  record.cap = network.cap.value_or(0.0);
+  record.layers = narrow<std::uint32_t>(network.depth());
+  std::vector<std::byte> records;
+  append(records, record);
+  std::vector<std::uint64_t> digests;
+  Progress progress(callback, "looking over layers", network.depth());
+  for (Index k = 0; k < network.depth(); ++k) {
+    const Layer layer = layers_->read(k);
+    Network{{layer}, network.bias_rule, network.cap}.validate();
+    const auto first = narrow<std::uint32_t>(sections_.size());
+    append(records, add_layer(layer, choose_coding(layer.weights)));
+    const auto end = narrow<std::uint32_t>(sections_.size());
+    for (std::uint32_t i = first; i < end; ++i)
+      sections_[i].fill = {};  // it would keep the layer, or what was its memory
+    layer_sections_.push_back({first, end});
+    digests.push_back(layer_digest(layer));
+    header_.edges += layer.weights.entries();
+    progress.update(k + 1);
+  }
+  add_records(Kind::network, std::move(records));
+  header_.contents |= packed::kNetwork;
+  header_.layers = record.layers;
+  header_.network_digest = network_digest(network.bias_rule, network.cap, digests);
 }
 
 void PackedWriter::add_images(const ImageSet& images) {
@@ -212,31 +249,63 @@ void PackedWriter::make_blocks(std::span<Block> blocks, std::byte* buffer) {
   });
 }
 
-/// Writes all sections and computes their checksums.
-void PackedWriter::stream(AtomicFile& file, const ProgressCallback& callback) {
+/// Writes sections one after another and computes their checksums.
+void PackedWriter::write_sections(AtomicFile& file, std::uint32_t first, std::uint32_t end, Progress& progress) {
   constexpr std::array<std::byte, packed::kAlignment> kZeros{};
   std::vector<Block> blocks;
-  for (std::uint32_t i = 0; i < sections_.size(); ++i)
-    for (std::uint64_t first = 0; first < sections_[i].entry.bytes; first += packed::kBlockBytes)
-      blocks.push_back({i, first, {}, 0});
+  for (std::uint32_t i = first; i < end; ++i)
+    for (std::uint64_t at = 0; at < sections_[i].entry.bytes; at += packed::kBlockBytes)
+      blocks.push_back({i, at, {}, 0});
 
-  std::vector<std::vector<std::uint64_t>> hashes(sections_.size());
-  const std::shared_ptr<std::byte> buffer =
-      allocate_bytes(std::min(kBlocksAtOnce, blocks.size()) * packed::kBlockBytes);
-  Progress progress(callback, "writing", header_.file_bytes);
+  std::vector<std::vector<std::uint64_t>> hashes(end - first);
   for (std::size_t done = 0; done < blocks.size(); done += kBlocksAtOnce) {
     const auto group = std::span(blocks).subspan(done, std::min(kBlocksAtOnce, blocks.size() - done));
-    make_blocks(group, buffer.get());
+    make_blocks(group, buffer_.get());
     for (const Block& block : group) {
       const std::uint64_t place = sections_[block.section].entry.offset + block.first;
       file.write(std::span(kZeros).first(place - file.size()));
       file.write(std::span<const std::byte>(block.bytes));
-      hashes[block.section].push_back(block.hash);
+      hashes[block.section - first].push_back(block.hash);
     }
     progress.update(file.size());
   }
+  for (std::uint32_t i = first; i < end; ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i - first]);
+}
+
+/// False where the sections of a streamed layer, made again, are not those that its record describes.
+bool PackedWriter::make_fills(const Layer& layer, const LayerSections& sections) {
+  PackedWriter again;
+  again.add_layer(layer, choose_coding(layer.weights));
+  const auto same = [&](std::uint32_t i) {
+    return again.sections_[i - sections.first].entry.bytes == sections_[i].entry.bytes;
+  };
+  bool all_same = again.sections_.size() == sections.end - sections.first;
+  for (std::uint32_t i = sections.first; i < sections.end && all_same; ++i) all_same = same(i);
+  for (std::uint32_t i = sections.first; i < sections.end && all_same; ++i)
+    sections_[i].fill = std::move(again.sections_[i - sections.first].fill);
+  return all_same;
+}
+
+void PackedWriter::stream(const Path& path, AtomicFile& file, const ProgressCallback& callback) {
+  constexpr std::array<std::byte, packed::kAlignment> kZeros{};
+  std::size_t blocks = 0;
+  for (const Section& section : sections_) blocks += packed::blocks_of(section.entry.bytes);
+  buffer_ = allocate_bytes(std::min(kBlocksAtOnce, blocks) * packed::kBlockBytes);
+  Progress progress(callback, "writing", header_.file_bytes);
+  std::uint32_t next = 0;
+  for (Index k = 0; k < layer_sections_.size(); ++k) {
+    const LayerSections& sections = layer_sections_[k];
+    write_sections(file, next, sections.first, progress);
+    const Layer layer = layers_->read(k);
+    if (!make_fills(layer, sections))
+      throw DataError(
+          fmt::format("{}: cannot write: layer {} has changed since it was looked over", path.string(), k + 1));
+    write_sections(file, sections.first, sections.end, progress);
+    for (std::uint32_t i = sections.first; i < sections.end; ++i) sections_[i].fill = {};
+    next = sections.end;
+  }
+  write_sections(file, next, narrow<std::uint32_t>(sections_.size()), progress);
   file.write(std::span(kZeros).first(header_.file_bytes - file.size()));  // for empty sections at the end
-  for (std::size_t i = 0; i < sections_.size(); ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i]);
 }
 
 void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
@@ -249,7 +318,7 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
   };
   write_start();  // fails at once in a pipe, where the checksums could not be added at the end
   file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
-  stream(file, callback);
+  stream(path, file, callback);
   std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });
   header_.table_checksum = packed::hash_block(std::as_bytes(std::span(table)));
   header_.checksum = packed::header_checksum(header_);
@@ -259,11 +328,16 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
 
 void write_packed(const Path& path, const PackedParts& parts, const ProgressCallback& progress) {
   PackedWriter writer;
+  Plan plan;  // outlives the writing
   try {
     if (parts.network) writer.add_network(*parts.network);
+    if (parts.stream) writer.add_network(*parts.stream, progress);
     if (parts.images) writer.add_images(*parts.images);
-    if (parts.plan) writer.add_plan(*parts.plan);
-    if (parts.network && parts.plan && parts.plan->provenance.network_digest != writer.header().network_digest)
+    if (parts.plan) plan = *parts.plan;  // shares the arrays
+    if (parts.stream && parts.stream->digest == 0) plan.set_network_digest(writer.header().network_digest);
+    if (parts.plan) writer.add_plan(plan);
+    if ((parts.network || parts.stream) && parts.plan &&
+        plan.provenance.network_digest != writer.header().network_digest)
       throw std::invalid_argument("the plan was made for another network");
   } catch (const std::invalid_argument& error) {
     throw DataError(path.string() + ": cannot write: " + error.what());

@@ -2,23 +2,28 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/value_coding.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/layer_stream.hpp"
 #include "spdnn/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {
 
 /// Collects the sections of a packed file, then writes them all. Arrays that are added must live until then, because
-/// only a few blocks are copied at a time.
+/// only a few blocks are copied at a time. Layers of a stream are made twice, one at a time: when they are added, for
+/// their records, and when they are written.
 class PackedWriter {
  public:
   void add_network(const Network& network);
+  void add_network(const NetworkStream& network, const ProgressCallback& callback);
   void add_images(const ImageSet& images);
   void add_plan(const Plan& plan);
   void write(const Path& path, const ProgressCallback& callback);
@@ -31,6 +36,11 @@ class PackedWriter {
   struct Section {
     packed::SectionEntry entry;
     Fill fill;
+  };
+  /// Sections of a streamed layer; their `fill` is made when they are written.
+  struct LayerSections {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
   };
   struct Block {
     std::uint32_t section;
@@ -46,14 +56,20 @@ class PackedWriter {
   void add_model(packed::Kind kind, packed::ModelRecord record, const std::vector<Layer>& layers,
                  const std::vector<Array<Index>>& expansion);
   void add_plan_as(packed::Kind kind, const Plan& plan);
+  packed::LayerRecord add_layer(const Layer& layer, const ValueCoding& coding);
   packed::MatrixRecord add_matrix(const CsrMatrix& matrix, const ValueCoding& coding);
   void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
   void lay_out();
   void make_blocks(std::span<Block> blocks, std::byte* buffer);
-  void stream(AtomicFile& file, const ProgressCallback& callback);
+  void stream(const Path& path, AtomicFile& file, const ProgressCallback& callback);
+  void write_sections(AtomicFile& file, std::uint32_t first, std::uint32_t end, Progress& progress);
+  bool make_fills(const Layer& layer, const LayerSections& sections);
 
   packed::Header header_;
   std::vector<Section> sections_;
+  std::shared_ptr<const LayerStream> layers_;  ///< may be null
+  std::vector<LayerSections> layer_sections_;  ///< by layer of that
+  std::shared_ptr<std::byte> buffer_;          ///< blocks that are being made
 };
 
 }  // namespace spdnn

@@ -27,7 +27,13 @@ bool stays_at_cap(const Layer& layer, Index row, BiasRule rule, double cap) {
   return least + bias - 2 * kUnit * std::abs(bias) >= cap;
 }
 
-bool layer_stays_at_cap(const Layer& layer, BiasRule rule, double cap) {
+}  // namespace
+
+bool zeros_stay(const Layer& layer, BiasRule rule) {
+  return rule == BiasRule::non_zeros || layer.outputs() == 0 || layer.bias.max() <= 0;
+}
+
+bool caps_stay(const Layer& layer, BiasRule rule, double cap) {
   std::atomic<bool> stays = layer.outputs() > 0;
   for_row_ranges(layer.weights, [&](Index begin, Index end) {
     for (Index row = begin; row < end && stays.load(std::memory_order_relaxed); ++row)
@@ -36,12 +42,15 @@ bool layer_stays_at_cap(const Layer& layer, BiasRule rule, double cap) {
   return stays;
 }
 
-}  // namespace
+Index from_which_on(const std::vector<std::uint8_t>& has_property) {
+  auto from = static_cast<Index>(has_property.size());
+  while (from > 0 && has_property[from - 1] != 0) --from;
+  return from;
+}
 
 Index dead_from(const std::vector<Layer>& layers, BiasRule rule) {
-  if (rule == BiasRule::non_zeros) return 0;
   auto from = static_cast<Index>(layers.size());
-  while (from > 0 && (layers[from - 1].outputs() == 0 || layers[from - 1].bias.max() <= 0)) --from;
+  while (from > 0 && zeros_stay(layers[from - 1], rule)) --from;
   return from;
 }
 
@@ -51,10 +60,8 @@ bool certifiable_cap(double cap) {
 
 Index saturated_from(const std::vector<Layer>& layers, BiasRule rule, double cap) {
   std::vector<std::uint8_t> stays(layers.size());
-  for_layers(layers.size(), [&](std::size_t k) { stays[k] = layer_stays_at_cap(layers[k], rule, cap) ? 1 : 0; });
-  auto from = static_cast<Index>(layers.size());
-  while (from > 0 && stays[from - 1] != 0) --from;
-  return from;
+  for_layers(layers.size(), [&](std::size_t k) { stays[k] = caps_stay(layers[k], rule, cap) ? 1 : 0; });
+  return from_which_on(stays);
 }
 
 }  // namespace spdnn::planning

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "spdnn/network.hpp"
 
 namespace spdnn::planning {
@@ -21,6 +24,14 @@ namespace spdnn::planning {
 // certifies nothing, because an image at the cap must be a category. So an image can be retired, as dead or as a
 // category and with all its later activations known, as soon as its row is all zero or all at the cap after the
 // certified layer.
+
+/// Whether rows of zeros that enter the layer come out as zeros. Cost: one pass over the biases.
+bool zeros_stay(const Layer& layer, BiasRule rule);
+/// Whether rows at the cap that enter the layer come out at the cap. Cost: one pass over the weights, or over the
+/// degrees where weights are uniform.
+bool caps_stay(const Layer& layer, BiasRule rule, double cap);
+/// The first layer from which on all layers have the property; their number where the last has it not.
+Index from_which_on(const std::vector<std::uint8_t>& has_property);
 
 /// See Plan::dead_from; layers.size() where nothing is certified. Cost: one pass over the biases.
 Index dead_from(const std::vector<Layer>& layers, BiasRule rule);

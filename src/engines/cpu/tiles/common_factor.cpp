@@ -56,14 +56,16 @@ int grain_of(const ImageSet& images) {
 
 /// Of the activations, given that of the sums.
 template <class T>
-int grain_after(const Plan& plan, const Bias& bias, int sums) {
+int grain_after(const Plan& plan, Index k, int sums) {
   const auto with = [&](double b) {
     return b < 0 ? last_place<T>(b) : b == 0 ? sums : std::min(sums, lowest_bit<T>(b));
   };
-  int grain = with(bias.uniform);
-  if (!bias.values.empty()) {
+  int grain = kFinest<T>;  // whatever biases there are in a file
+  if (const auto bias = plan.shape(k).bias) {
+    grain = with(*bias);
+  } else if (!plan.streamed) {
     grain = std::numeric_limits<int>::max();
-    for (const double b : bias.values) grain = std::min(grain, with(b));
+    for (const double b : plan.layers[k].bias.values) grain = std::min(grain, with(b));
   }
   return plan.cap ? std::min(grain, lowest_bit<T>(*plan.cap)) : grain;
 }
@@ -75,17 +77,16 @@ std::vector<bool> factors(const Plan& plan, const ImageSet& images, RowBounds bo
   std::vector<bool> once(plan.depth());
   int grain = grain_of(images);
   for (Index k = 0; k < plan.depth(); ++k) {
-    const CsrMatrix& weights = plan.layers[k].weights;
     int sums = kFinest<T>;
-    if (weights.uniform()) {
-      const bool power = is_power_of_two(weights.value);
-      const double unscaled = magnitudes.sums[k] / std::abs(static_cast<double>(weights.value));
+    if (const auto weight = plan.shape(k).weight) {
+      const bool power = is_power_of_two(*weight);
+      const double unscaled = magnitudes.sums[k] / std::abs(static_cast<double>(*weight));
       const double most = k == 0 && images.is_bits() ? std::ldexp(1.0, std::numeric_limits<T>::digits) : limit;
-      const int products = grain + lowest_bit<float>(weights.value);
+      const int products = grain + lowest_bit<float>(*weight);
       once[k] = power && magnitudes.sums[k] <= limit && unscaled <= most && products >= kFinest<T>;
       sums = std::max(sums, products);
     }
-    grain = grain_after<T>(plan, plan.layers[k].bias, sums);
+    grain = grain_after<T>(plan, k, sums);
   }
   return once;
 }
@@ -96,9 +97,8 @@ template <class T>
 std::vector<bool> common_factors(const Plan& plan, const ImageSet& images) {
   std::vector<bool> once = factors<T>(plan, images, RowBounds::rough);
   for (Index k = 0; k < plan.depth(); ++k) {
-    const CsrMatrix& weights = plan.layers[k].weights;
-    if (weights.uniform() && is_power_of_two(weights.value) && !once[k])
-      return factors<T>(plan, images, RowBounds::exact);
+    const auto weight = plan.shape(k).weight;
+    if (weight && is_power_of_two(*weight) && !once[k]) return factors<T>(plan, images, RowBounds::exact);
   }
   return once;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/parallel.hpp"
+#include "core/read_ahead.hpp"
 #include "engines/cpu/tiles/common_factor.hpp"
 #include "engines/cpu/tiles/dispatch.hpp"
 #include "engines/cpu/tiles/pinning.hpp"
@@ -34,7 +35,15 @@ Index compaction_point_count(const Plan& plan) {
       most, static_cast<Index>(std::count(phase.is_compaction_point.begin(), phase.is_compaction_point.end(), true)));
 }
 
-bool needs_store(const Plan& plan) { return Phase(0, plan.depth(), compaction_point_count(plan)).until < plan.depth(); }
+/// The layers that a phase may have: half of those that may be in memory, where they are streamed, so that the others
+/// are read meanwhile.
+Index most_layers_at_once(const Plan& plan) { return plan.streamed ? plan.streamed->at_once / 2 : plan.depth(); }
+
+Phase phase_of(const Plan& plan, Index first, Index until) {
+  return {first, first + std::min(until - first, most_layers_at_once(plan)), compaction_point_count(plan)};
+}
+
+bool needs_store(const Plan& plan) { return phase_of(plan, 0, plan.depth()).until < plan.depth(); }
 
 /// Threads write full tiles, except for one tile each.
 template <class T>
@@ -47,9 +56,16 @@ class OpenmpEngine final : public InspectableEngine {
  public:
   OpenmpEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, const Kernels<T>& kernels)
       : plan_(std::move(plan)),
-        shared_{.plan = *plan_, .kernels = kernels, .inputs = {}, .store = {}, .states = {}, .multiply_once = {}},
+        shared_{.plan = *plan_,
+                .kernels = kernels,
+                .layers = {},
+                .inputs = {},
+                .store = {},
+                .states = {},
+                .multiply_once = {}},
         threads_(host_threads(options.threads)),
-        may_overflow_(options.may_overflow) {
+        may_overflow_(options.may_overflow),
+        layers_(*plan_, most_layers_at_once(*plan_)) {
     shared_.store.stride = std::size_t{plan_->max_outputs()} * kLanes<T>;
     for (int thread = 0; thread < threads_; ++thread)
       runners_.push_back(std::make_unique<TileRunner<T>>(shared_, compaction_point_count(*plan_)));
@@ -73,7 +89,9 @@ class OpenmpEngine final : public InspectableEngine {
   }
 
   Index advance(Index first, Index until) override {
-    const Phase phase(first, until, compaction_point_count(shared_.plan));
+    const Phase phase = phase_of(shared_.plan, first, until);
+    shared_.layers.clear();
+    for (Index layer = first; layer < phase.until; ++layer) shared_.layers.push_back(layers_.layer(layer));
     Store<T>& store = shared_.store;
     if (phase.until < shared_.plan.depth()) make_store();
     const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
@@ -115,7 +133,7 @@ class OpenmpEngine final : public InspectableEngine {
       reset();
       for (Index layer = 0; layer < shared_.plan.depth();) layer = advance(layer, shared_.plan.depth());
     }
-    const Index width = shared_.plan.layers[layers_done_ - 1].outputs();
+    const Index width = shared_.plan.outputs(layers_done_ - 1);
     std::vector<double> all(std::size_t{loaded()} * width, 0.0);
     const auto row = [&](Index image) { return all.begin() + static_cast<std::ptrdiff_t>(std::size_t{image} * width); };
     for (const Index slot : shared_.store.occupied) {
@@ -180,6 +198,7 @@ class OpenmpEngine final : public InspectableEngine {
   Shared<T> shared_;
   int threads_;
   bool may_overflow_;
+  ReadAhead layers_;
   std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one per thread
   Index layers_done_ = 0;
 };

@@ -22,9 +22,7 @@ std::size_t tile_size(Index neurons) {
   return std::size_t{neurons} * kLanes<T>;
 }
 
-Index neurons_before(const Plan& plan, Index layer) {
-  return layer == 0 ? plan.inputs() : plan.layers[layer - 1].outputs();
-}
+Index neurons_before(const Plan& plan, Index layer) { return layer == 0 ? plan.inputs() : plan.outputs(layer - 1); }
 
 template <class T>
 Offset empty_lanes(const LaneMap<T>& lane_map) {
@@ -32,9 +30,9 @@ Offset empty_lanes(const LaneMap<T>& lane_map) {
 }
 
 template <class T>
-LayerTask<T> task_of(const Plan& plan, Index layer, bool multiply_once) {
-  const CsrMatrix& weights = plan.layers[layer].weights;
-  const Bias& bias = plan.layers[layer].bias;
+LayerTask<T> task_of(const Plan& plan, const Layer& layer, bool multiply_once) {
+  const CsrMatrix& weights = layer.weights;
+  const Bias& bias = layer.bias;
   return {.offsets = weights.offsets.data(),
           .indices = weights.indices.data(),
           .values = weights.uniform() ? nullptr : weights.values.data(),
@@ -165,7 +163,7 @@ template <class T>
 bool TileRunner<T>::worth_compacting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
   Offset waste = tile.waste;
-  if (layer == phase_->first) waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
+  if (layer == phase_->first) waste += empty_lanes(tile) * shared_.layers.front().weights.entries();
   return waste >= kMoveCost * kLanes<T> * neurons_before(shared_.plan, layer);
 }
 
@@ -189,7 +187,8 @@ void TileRunner<T>::fill_empty_lanes(Tile& target, Tile& source, Index neurons) 
 
 template <class T>
 void TileRunner<T>::step(Tile& tile, Index layer) {
-  LayerTask<T> task = task_of<T>(shared_.plan, layer, shared_.multiply_once[layer]);
+  const Layer& source = shared_.layers[layer - phase_->first];
+  LayerTask<T> task = task_of<T>(shared_.plan, source, shared_.multiply_once[layer]);
   task.tile = tile.data;
   task.bits = tile.bits;
   task.output = free_.back();
@@ -199,7 +198,7 @@ void TileRunner<T>::step(Tile& tile, Index layer) {
   release(tile);
   tile.data = task.output;
   tile.bits = nullptr;
-  tile.waste += empty_lanes(tile) * shared_.plan.layers[layer].weights.entries();
+  tile.waste += empty_lanes(tile) * source.weights.entries();
   retirer_.retire(tile, layer + 1, facts);
 }
 

@@ -31,6 +31,7 @@ template <class T>
 struct Shared {
   const Plan& plan;
   const Kernels<T>& kernels;
+  std::vector<Layer> layers;  ///< of the phase; the arrays are the plan's, unless they are streamed
   InputTiles inputs;
   Store<T> store;
   ImageStates states;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// For engines that need all layers at hand: why they refuse, where the layers are streamed; otherwise empty.
+std::string reason_not_to_stream(const Plan& plan, std::string_view variant);
+
+}  // namespace spdnn

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spdnn/images.hpp"
+#include "spdnn/inference.hpp"
+#include "spdnn/layer_stream.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn {
+
+/// A network that is streamed.
+struct GivenStream {
+  NetworkStream network;
+  bool official = false;  ///< the official network of its size, by construction or by the digest in its file
+};
+
+/// The bytes of host memory that network, plan, images and engine may take together: `asked`, or nine tenths of what is
+/// available where that is less, or where `asked` is 0.
+std::size_t host_budget(std::size_t asked);
+
+/// The specified network, to be streamed, where holding it would take more than three quarters of the budget, and it is
+/// one that can be streamed: packed, or the official one made here. UsageError and DataError as load_network().
+std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget);
+
+/// The plan of a streamed network where so many bytes are left. DeviceError where that is not enough for two layers.
+Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget,
+                 const ProgressCallback& progress);
+
+/// A directory of TSV layers, to be converted layer by layer, where its network would take more than three quarters of
+/// the budget, as far as the sizes of the files tell. Settles bias, rule and cap as load_network() does.
+struct TextToStream {
+  NetworkStream network;
+  std::vector<std::string> notes{};  ///< of the reader
+};
+std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget);
+
+/// DeviceError where a network that cannot be streamed takes more than there is for it: before text is read, where the
+/// sizes of its files leave no doubt, and where `asked` is the limit, when the network is there.
+void require_room_for_text(const NetworkSpec& spec, std::size_t budget);
+void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked);
+
+/// EngineOptions::host_memory for a run: what `asked` leaves beside plan and images, and the layers that are streamed
+/// take; 0 where nothing was asked for and nothing is streamed.
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images);
+
+}  // namespace spdnn

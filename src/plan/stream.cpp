@@ -1,0 +1,101 @@
+#include "plan/stream.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/bytes_text.hpp"
+#include "core/out_of_memory.hpp"
+#include "core/progress.hpp"
+#include "core/read_ahead.hpp"
+#include "plan/certify.hpp"
+#include "plan/magnitudes.hpp"
+#include "plan/passes/saturation.hpp"
+#include "plan/sweep.hpp"
+
+namespace spdnn {
+
+namespace {
+
+Plan unreduced(const NetworkStream& network, const StreamRoom& room) {
+  const std::vector<LayerShape>& shapes = network.layers->shapes();
+  Plan plan;
+  plan.streamed =
+      std::make_shared<const StreamedLayers>(StreamedLayers{network.layers, {}, std::max<Index>(2, room.at_once)});
+  plan.bias_rule = network.bias_rule;
+  plan.cap = network.cap;
+  plan.expansion.resize(shapes.size());
+  plan.provenance.given_edges = network.edges();
+  plan.provenance.network_digest = network.digest;
+  plan.provenance.given_neurons.push_back(network.inputs());
+  for (const LayerShape& shape : shapes) plan.provenance.given_neurons.push_back(shape.outputs);
+  return plan;
+}
+
+/// A layer of one output neuron for one of many that are alike: certificates and bounds are the same. Nothing where the
+/// shape does not tell that they are alike.
+std::optional<Layer> one_of_all(const LayerShape& shape) {
+  if (!shape.weight || !shape.bias || !shape.degree) return std::nullopt;
+  const Index rows = std::min<Index>(shape.outputs, 1);
+  std::vector<Offset> offsets(std::size_t{rows} + 1, 0);
+  offsets.back() = rows * *shape.degree;
+  Layer layer{make_csr(rows, shape.inputs, offsets, std::vector<Index>(offsets.back())), {}};
+  layer.weights.value = *shape.weight;
+  layer.bias.uniform = *shape.bias;
+  return layer;
+}
+
+/// Finds certificates and bounds.
+void survey(Plan& plan, const ProgressCallback& callback) {
+  const std::vector<LayerShape>& shapes = plan.streamed->stream->shapes();
+  const bool with_caps = plan.passes.saturated && plan.cap && planning::certifiable_cap(*plan.cap);
+  std::vector<std::uint8_t> zeros;
+  std::vector<std::uint8_t> caps;
+  StreamedLayers known = *plan.streamed;
+  {
+    ReadAhead layers(plan);
+    Progress progress(callback, "planning", shapes.size());
+    for (Index k = 0; k < shapes.size(); ++k) {
+      const std::optional<Layer> one = one_of_all(shapes[k]);
+      const Layer layer = one ? *one : layers.layer(k);
+      known.bounds.push_back(planning::bounds_of(layer));
+      zeros.push_back(planning::zeros_stay(layer, plan.bias_rule) ? 1 : 0);
+      caps.push_back(with_caps && planning::caps_stay(layer, plan.bias_rule, *plan.cap) ? 1 : 0);
+      progress.update(k + 1);
+    }
+  }
+  plan.streamed = std::make_shared<const StreamedLayers>(std::move(known));
+  planning::certify_dead(plan, planning::from_which_on(zeros));
+  planning::certify_saturated(plan, [&] { return planning::from_which_on(caps); });
+}
+
+}  // namespace
+
+Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamRoom& room,
+               const ProgressCallback& progress) {
+  return with_memory_for("the network", "cannot plan", [&] {
+    Plan plan = unreduced(network, room);
+    plan.provenance.requested = passes;
+    plan.passes = passes;
+    if (passes.merge)
+      planning::stand_aside(plan, &Passes::merge, "merge stands aside: the network does not fit into memory");
+    if (passes.twins || passes.unused) {
+      if (planning::reduce_stream(plan, room.plan_bytes, progress)) {
+        planning::certify_dead(plan, planning::dead_from(plan.layers, plan.bias_rule));
+        planning::certify_saturated(plan,
+                                    [&] { return planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap); });
+        return plan;
+      }
+      for (bool Passes::*const pass : {&Passes::twins, &Passes::unused})
+        if (plan.passes.*pass)
+          planning::stand_aside(plan, pass,
+                                std::string(pass == &Passes::twins ? "twins" : "unused") +
+                                    " stands aside: what it leaves of the layers takes more than the " +
+                                    bytes_text(room.plan_bytes) + " of host memory that are left for it");
+    }
+    survey(plan, progress);
+    return plan;
+  });
+}
+
+}  // namespace spdnn

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+
+#include "spdnn/layer_stream.hpp"
+#include "spdnn/plan.hpp"
+#include "spdnn/progress.hpp"
+
+namespace spdnn {
+
+/// What planning and running a network that is not in memory may take there.
+struct StreamRoom {
+  Index at_once = 2;           ///< layers in memory at a time, as in StreamedLayers
+  std::size_t plan_bytes = 0;  ///< of a plan whose layers are in memory
+};
+
+/// The plan of a network that is not in memory. With `twins` or `unused`, the layers are reduced one after another as
+/// they are read, and the plan holds what is left of them in memory: the same plan as make_plan() finds. Where that
+/// takes more than `room.plan_bytes`, and where none of the two is asked for, the plan's layers are the network's,
+/// streamed. `merge` stands aside: it takes the plan twice. Cost: each layer is read once for its reduction, and once
+/// for certificates and bounds unless its shape tells them, as it does where all neurons have equally many inputs of
+/// one weight, and one bias.
+Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamRoom& room,
+               const ProgressCallback& progress = {});
+
+}  // namespace spdnn

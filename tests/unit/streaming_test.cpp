@@ -1,0 +1,324 @@
+// Networks whose layers are streamed: the same plans, the same activations bit for bit, few layers in memory at a time,
+// and files that are wrong, or go wrong meanwhile, noticed.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "core/read_ahead.hpp"
+#include "data/generate.hpp"
+#include "engines/overflow.hpp"
+#include "inference/run.hpp"
+#include "io/digests.hpp"
+#include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/files.hpp"
+#include "spdnn/inference.hpp"
+#include "support/battery.hpp"
+#include "support/streamed.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Case;
+using testing::CopiedLayers;
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = testing::battery();
+  return all;
+}
+
+struct Configuration {
+  const Variant* variant;
+  Precision precision;
+};
+
+/// The engines on the CPU: all of them take streamed layers.
+std::vector<Configuration> configurations() {
+  std::vector<Configuration> all;
+  for (const Variant& variant : variants())
+    for (const Precision precision : variant.precisions)
+      if (variant.device == Device::cpu) all.push_back({&variant, precision});
+  return all;
+}
+
+constexpr std::array<const char*, 2> kPasses{"none", "dead,saturated,identical"};
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
+
+template <class T>
+bool same(const Array<T>& a, const Array<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+void expect_same(const Layer& a, const Layer& b) {
+  EXPECT_EQ(a.inputs(), b.inputs());
+  EXPECT_EQ(a.outputs(), b.outputs());
+  EXPECT_TRUE(same(a.weights.offsets, b.weights.offsets) && same(a.weights.indices, b.weights.indices));
+  for (Offset k = 0; k < a.weights.entries(); ++k) ASSERT_EQ(a.weights.entry_value(k), b.weights.entry_value(k));
+  for (Index j = 0; j < a.outputs(); ++j) EXPECT_EQ(a.bias[j], b.bias[j]);
+}
+
+void expect_same_certificates(const Plan& a, const Plan& b) {
+  EXPECT_EQ(a.passes, b.passes);
+  EXPECT_EQ(a.certificates.dead_from, b.certificates.dead_from);
+  EXPECT_EQ(a.certificates.saturated_from, b.certificates.saturated_from);
+  EXPECT_EQ(a.provenance.notes, b.provenance.notes);
+  EXPECT_EQ(a.provenance.given_edges, b.provenance.given_edges);
+  EXPECT_EQ(a.provenance.given_neurons, b.provenance.given_neurons);
+  EXPECT_EQ(a.edges(), b.edges());
+  for (Index k = 0; k < a.depth(); ++k) EXPECT_EQ(a.bias_range(k), b.bias_range(k));
+}
+
+/// The bits of a file.
+std::string bytes_of(const Path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Streaming, EveryActivationIsTheSameBitForBit) {
+  for (const auto& [variant, precision] : configurations()) {
+    for (const Case& c : cases()) {
+      for (const char* passes : kPasses) {
+        const Plan plan = make_plan(c.network, parse_passes(passes));
+        for (const Index at_once : {2U, 5U}) {
+          SCOPED_TRACE(std::string(variant->name) + " " + c.name + " " + passes);
+          const Plan streamed = testing::streamed_plan(testing::stream_of(c.network), parse_passes(passes), at_once);
+          expect_same_certificates(streamed, plan);
+          const EngineOptions options{.precision = precision, .threads = 2};
+          const auto expected = testing::engine_for(*variant, plan, c.images, options);
+          const auto found = testing::engine_for(*variant, streamed, c.images, options);
+          expected->load(c.images);
+          found->load(c.images);
+          for (int trial = 0; trial < 2; ++trial) {
+            for (Index layer = 0; layer < plan.depth(); ++layer) {
+              testing::advance_to(*expected, layer, layer + 1);
+              testing::advance_to(*found, layer, layer + 1);
+              ASSERT_TRUE(same_bits(found->activations(), expected->activations())) << "layer " << layer + 1;
+            }
+            EXPECT_EQ(found->outcome().alive, expected->outcome().alive);
+            expected->reset();
+            found->reset();
+          }
+          const Outcome outcome = testing::run_through(*found, plan.depth());
+          EXPECT_EQ(outcome.categories, testing::run_through(*expected, plan.depth()).categories);
+        }
+      }
+    }
+  }
+}
+
+TEST(Streaming, NoMoreLayersAreInMemoryThanMayBe) {
+  const Network network = testing::deep_network(40);
+  testing::Dice dice(4);
+  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  for (const auto& [variant, precision] : configurations()) {
+    for (const Index at_once : {2U, 3U, 8U}) {
+      const NetworkStream stream = testing::stream_of(network);
+      RunOptions options;
+      options.engine.precision = precision;
+      options.trials = 3;
+      options.batch = 40;
+      run(*variant, testing::streamed_plan(stream, parse_passes("dead"), at_once), images, options);
+      const auto& layers = dynamic_cast<const CopiedLayers&>(*stream.layers);
+      EXPECT_LE(layers.most_at_once(), static_cast<int>(at_once)) << variant->name;
+      EXPECT_GE(layers.bytes_read(), 40U * 3 * 3);
+    }
+  }
+}
+
+TEST(Streaming, ALayerThatCannotBeReadEndsTheRun) {
+  for (const auto& [variant, precision] : configurations()) {
+    for (const Index broken : {0U, 3U}) {
+      const Case& c = cases().front();
+      RunOptions options;
+      options.engine.precision = precision;
+      const Plan plan = testing::streamed_plan(testing::stream_of(testing::deep_network(4)), {}, 3);
+      StreamedLayers streamed = *plan.streamed;
+      streamed.stream = testing::stream_of(testing::deep_network(4), broken).layers;
+      Plan spoiled = plan;
+      spoiled.streamed = std::make_shared<const StreamedLayers>(streamed);
+      testing::Dice dice(1);
+      EXPECT_THROW(run(*variant, spoiled, testing::bit_images(dice, 10, 64, 0.5), options), DataError) << c.name;
+    }
+  }
+}
+
+TEST(Streaming, BoundsAreThoseOfThePlanInMemory) {
+  for (const Case& c : cases()) {
+    const Plan plan = make_plan(c.network, {});
+    const Plan streamed = testing::streamed_plan(testing::stream_of(c.network), {}, 2);
+    for (const Precision precision : {Precision::fp32, Precision::fp64})
+      EXPECT_EQ(may_overflow(streamed, c.images, precision), may_overflow(plan, c.images, precision)) << c.name;
+  }
+}
+
+TEST(ReadAhead, GivesTheLayersInAnyOrder) {
+  const Network network = testing::deep_network(9);
+  for (const Index at_once : {2U, 4U, 20U}) {
+    const Plan plan = testing::streamed_plan(testing::stream_of(network), {}, at_once);
+    ReadAhead layers(plan);
+    for (const Index k : {0U, 1U, 2U, 0U, 0U, 8U, 0U, 5U, 6U, 5U, 7U, 8U, 0U, 1U})
+      expect_same(layers.layer(k), network.layers[k]);
+  }
+}
+
+TEST(ReadAhead, ReadsOnUntilAsManyLayersAreThereAsMayBe) {
+  for (const Index at_once : {2U, 4U, 8U}) {
+    const NetworkStream stream = testing::stream_of(testing::deep_network(9));
+    const auto& source = dynamic_cast<const CopiedLayers&>(*stream.layers);
+    const Plan plan = testing::streamed_plan(stream, {}, at_once);
+    ReadAhead layers(plan);
+    const Layer held = layers.layer(0);
+    for (int i = 0; i < 10000 && source.bytes_read() < at_once; ++i)  // it is a thread of its own that reads
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(source.bytes_read(), at_once);
+    EXPECT_EQ(source.most_at_once(), static_cast<int>(at_once));
+  }
+}
+
+TEST(StreamedPlans, AreReducedAsThoseInMemory) {
+  for (const Case& c : cases()) {
+    for (const char* passes : {"all", "twins", "unused", "twins,dead", "twins,unused,saturated"}) {
+      SCOPED_TRACE(c.name + " " + passes);
+      const Plan expected = make_plan(c.network, parse_passes(passes));
+      const Plan found =
+          make_plan(testing::stream_of(c.network), parse_passes(passes), {.at_once = 2, .plan_bytes = 1U << 30U});
+      ASSERT_FALSE(found.streamed);
+      expect_same_certificates(found, expected);
+      ASSERT_EQ(found.layers.size(), expected.layers.size());
+      for (std::size_t k = 0; k < found.layers.size(); ++k) {
+        expect_same(found.layers[k], expected.layers[k]);
+        EXPECT_TRUE(same(found.expansion[k], expected.expansion[k]));
+      }
+    }
+  }
+}
+
+TEST(StreamedPlans, PassesStandAsideWhereTheirLayersDoNotFit) {
+  const Network network = testing::deep_network(6);
+  const Plan plan = testing::streamed_plan(testing::stream_of(network), parse_passes("all"), 2);
+  EXPECT_TRUE(plan.streamed);
+  EXPECT_EQ(to_string(plan.passes), "saturated,dead,identical");
+  EXPECT_EQ(to_string(plan.provenance.requested), "twins,unused,saturated,dead,identical");
+  EXPECT_GE(plan.provenance.notes.size(), 2U);
+  const Plan merged = testing::streamed_plan(testing::stream_of(network), parse_passes("merge"), 2);
+  EXPECT_FALSE(merged.passes.merge);
+  EXPECT_FALSE(merged.fallback);
+}
+
+TEST(StreamedPlans, OfLayersAsOneAreMadeWithoutReadingThem) {
+  const NetworkStream stream = stream_official_network(1024, 12);
+  const Plan expected = make_plan(generate_official_network(1024, 12), parse_passes("dead,saturated"));
+  std::vector<LayerShape> shapes = stream.layers->shapes();
+  const auto unreadable = std::make_shared<const CopiedLayers>(generate_official_network(1024, 12).layers, 0);
+  NetworkStream other = stream;
+  other.layers = unreadable;
+  expect_same_certificates(testing::streamed_plan(other, parse_passes("dead,saturated"), 2), expected);
+}
+
+class StreamedFile : public ::testing::Test {
+ protected:
+  Path write(const Network& network) const {
+    write_network(path_, Form::packed, network);
+    return path_;
+  }
+  /// Overwrites a byte in the middle of the file.
+  void spoil() const {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path_) / 2));
+    file.put('\x5a').put('\xa5');
+  }
+
+  TemporaryDirectory directory_;
+  Path path_ = directory_ / "n.spdnn";
+};
+
+TEST_F(StreamedFile, HoldsTheLayersThatWereWritten) {
+  for (const Case& c : cases()) {
+    if (c.name == "repeated_terms" || c.name == "no_outputs") continue;  // no network of files
+    SCOPED_TRACE(c.name);
+    const NetworkStream stream = open_packed_network(write(c.network), {});
+    const Network network = read_network(path_, {}).network;
+    ASSERT_EQ(stream.depth(), network.layers.size());
+    EXPECT_EQ(stream.digest, network_digest(network));
+    EXPECT_EQ(stream.edges(), network.edges());
+    for (int pass = 0; pass < 2; ++pass)
+      for (Index k = stream.depth(); k-- > 0;) expect_same(stream.layers->read(k), network.layers[k]);
+    EXPECT_LE(stream.bytes(), network.bytes());  // which counts offsets that layers share once for each of them
+    EXPECT_GE(stream.bytes(), network.edges() * sizeof(Index));
+    EXPECT_GT(stream.layers->bytes_read(), 0U);
+    EXPECT_LT(stream.layers->bytes_read(), 2 * std::filesystem::file_size(path_));
+  }
+}
+
+TEST_F(StreamedFile, MayBeReadInPart) {
+  const Network network = testing::deep_network(5);
+  const NetworkStream stream = open_packed_network(write(network), {.layers = 3});
+  EXPECT_EQ(stream.depth(), 3U);
+  EXPECT_EQ(stream.digest, 0U);
+  EXPECT_THROW(open_packed_network(path_, {.layers = 6}), DataError);
+  EXPECT_THROW(open_packed_network(path_, {.neurons = {65}}), DataError);
+}
+
+/// The message with which a layer is refused.
+std::string refusal(const LayerStream& layers) {
+  for (Index k = 0; k < layers.shapes().size(); ++k) {
+    try {
+      layers.read(k);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+  }
+  return "taken";
+}
+
+TEST_F(StreamedFile, IsRefusedWhereItIsCorrupted) {
+  write(testing::deep_network(40));
+  spoil();
+  EXPECT_NE(refusal(*open_packed_network(path_, {}).layers).find("is corrupted"), std::string::npos);
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 1);
+  EXPECT_THROW(open_packed_network(path_, {}), DataError);
+}
+
+TEST_F(StreamedFile, IsRefusedWhereItChangesMeanwhile) {
+  const NetworkStream stream = open_packed_network(write(testing::deep_network(40)), {});
+  EXPECT_EQ(refusal(*stream.layers), "taken");
+  spoil();
+  EXPECT_EQ(refusal(*stream.layers),
+            path_.string() + ": changed while it was read: it was written to, expected a file that stays as it is");
+  std::filesystem::resize_file(path_, 200);
+  EXPECT_NE(refusal(*stream.layers).find("changed while it was read"), std::string::npos);
+}
+
+TEST_F(StreamedFile, IsWrittenAsFromMemory) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const std::string expected = bytes_of(write(c.network));
+    const NetworkStream stream = testing::stream_of(c.network);
+    write_packed(directory_ / "streamed.spdnn", {.stream = &stream});
+    EXPECT_EQ(bytes_of(directory_ / "streamed.spdnn"), expected);
+    if (c.name == "no_outputs") continue;  // of which no file holds a plan
+    const Plan plan = make_plan(stream, parse_passes("all"), {.at_once = 2, .plan_bytes = 1U << 30U});
+    write_packed(directory_ / "planned.spdnn", {.stream = &stream, .plan = &plan});
+    EXPECT_EQ(read_plan(directory_ / "planned.spdnn").provenance.network_digest, network_digest(c.network));
+  }
+}
+
+TEST_F(StreamedFile, OfAnOfficialNetworkIsTheOneFromMemory) {
+  const NetworkStream stream = stream_official_network(1024, 20);
+  write_packed(directory_ / "streamed.spdnn", {.stream = &stream});
+  EXPECT_EQ(bytes_of(directory_ / "streamed.spdnn"), bytes_of(write(generate_official_network(1024, 20))));
+  EXPECT_EQ(stream_official_network(1024, 120).digest, network_digest(generate_official_network(1024, 120)));
+}
+
+}  // namespace
+}  // namespace spdnn
