@@ -18,6 +18,7 @@
 #include "engines/cuda/runtime/handle.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/overflow.hpp"
+#include "engines/streamed.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -226,7 +227,8 @@ class CascadeEngine final : public InspectableEngine {
 namespace spdnn {
 
 Support support_cascade(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  std::string why_not = reason_against_cascade(plan);
+  std::string why_not = reason_not_to_stream(plan, "cascade");
+  if (why_not.empty()) why_not = reason_against_cascade(plan);
   if (why_not.empty() && !batch.binary) why_not = "cascade: images of other values than 0 and 1; resident takes any";
   if (why_not.empty()) why_not = reason_not_to_watch(options, "cascade");
   if (why_not.empty() && cuda::cuda_available(nullptr, options.device))

@@ -11,6 +11,7 @@
 
 #include "engines/cuda/dense/engine.hpp"
 #include "engines/cuda/runtime/launch.hpp"
+#include "engines/streamed.hpp"
 
 namespace spdnn {
 
@@ -77,6 +78,8 @@ std::unique_ptr<DenseProduct> make_product(const Plan& plan, cudaStream_t stream
 
 Support support_cublas_dense(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   constexpr std::size_t kLibraryWorkspace = std::size_t{64} << 20U;
+  if (std::string why_not = reason_not_to_stream(plan, "cublas_dense"); !why_not.empty())
+    return {.why_not = std::move(why_not)};
   return {.working_bytes = DenseEngine::device_bytes(plan, LayerFormat{}, options, batch.images) +
                            dense_size(plan) * sizeof(float) + kLibraryWorkspace};
 }

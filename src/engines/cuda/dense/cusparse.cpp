@@ -141,7 +141,7 @@ std::unique_ptr<DenseProduct> make_product(const Plan&, cudaStream_t stream) {
 Support support_cusparse_spmm(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   // cuSPARSE's workspace splits the edges among blocks: a few bytes per edge of one layer.
   std::size_t edges = 0;
-  for (const Layer& layer : plan.layers) edges = std::max<std::size_t>(edges, layer.weights.entries());
+  for (Index k = 0; k < plan.depth(); ++k) edges = std::max<std::size_t>(edges, plan.shape(k).edges);
   return {.why_not = reason_against_library(plan, "cusparse_spmm"),
           .working_bytes = DenseEngine::device_bytes(plan, kFormat, options, batch.images) + 16 * edges};
 }

@@ -27,9 +27,10 @@ void DenseEngine::load(const ImageSet& images) {
 
 /// On the layer with most edges, which as a rule is typical.
 void DenseEngine::tune() {
-  const auto edges_less = [](const Layer& a, const Layer& b) { return a.weights.entries() < b.weights.entries(); };
-  const auto largest = std::max_element(plan_.layers.begin(), plan_.layers.end(), edges_less);
-  const DeviceLayer layer = layers_.layer(static_cast<Index>(largest - plan_.layers.begin()));
+  Index largest = 0;
+  for (Index k = 1; k < plan_.depth(); ++k)
+    if (plan_.shape(k).edges > plan_.shape(largest).edges) largest = k;
+  const DeviceLayer layer = layers_.layer(largest);
   check(cudaMemsetAsync(y_.data(), 0, y_.bytes(), stream_));
   if (layer.edges > 0) product_->tune(layer, images_.images(), y_.data(), z_.data());
   tuned_ = true;
@@ -51,7 +52,7 @@ Index DenseEngine::advance(Index first, Index until) {
 }
 
 void DenseEngine::run_layer(Index number) {
-  width_ = plan_.layers[number].outputs();
+  width_ = plan_.outputs(number);
   if (rows_.rows() == 0) return;
   const DeviceLayer layer = layers_.layer(number);
   if (layer.edges > 0)

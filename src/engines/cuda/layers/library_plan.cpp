@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,22 @@ bool is_distinct(const CsrMatrix& matrix) {
   }
   return true;
 }
+
+/// A network's layers as they are read; no row of it names an input twice, so that the shapes stay.
+class DistinctLayers final : public LayerStream {
+ public:
+  explicit DistinctLayers(std::shared_ptr<const LayerStream> given)
+      : LayerStream(given->shapes()), given_(std::move(given)) {}
+  Layer read(Index k) const override {
+    Layer layer = given_->read(k);
+    layer.weights = with_distinct_columns(layer.weights);
+    return layer;
+  }
+  std::uint64_t bytes_read() const override { return given_->bytes_read(); }
+
+ private:
+  std::shared_ptr<const LayerStream> given_;
+};
 
 }  // namespace
 
@@ -52,13 +69,18 @@ CsrMatrix with_distinct_columns(const CsrMatrix& matrix) {
 
 std::string reason_against_library(const Plan& plan, std::string_view variant) {
   for (Index k = 0; k < plan.depth(); ++k)
-    if (const Offset edges = plan.layers[k].weights.entries(); edges > kMaxIndex)
+    if (const Offset edges = plan.shape(k).edges; edges > kMaxIndex)
       return fmt::format("{}: layer {} has {} edges; expected at most {}", variant, k + 1, edges, kMaxIndex);
   return {};
 }
 
 Plan with_distinct_inputs(const Plan& plan) {
   Plan result = plan;
+  if (plan.streamed) {
+    StreamedLayers streamed = *plan.streamed;
+    streamed.stream = std::make_shared<const DistinctLayers>(plan.streamed->stream);
+    result.streamed = std::make_shared<const StreamedLayers>(std::move(streamed));
+  }
   parallel_for(result.layers.size(), [&](std::size_t k) {
     Layer& layer = result.layers[k];
     layer.weights = with_distinct_columns(layer.weights);

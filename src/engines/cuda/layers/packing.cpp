@@ -85,29 +85,28 @@ std::vector<Share> shares_of(std::span<const Part> parts, std::size_t start, std
 
 }  // namespace
 
-LayerLayout layout_of(const Layer& layer, LayerFormat format) {
-  const CsrMatrix& weights = layer.weights;
+LayerLayout layout_of(const LayerShape& shape, LayerFormat format) {
   LayerLayout layout;
-  layout.offsets32 = weights.entries() <= std::numeric_limits<std::uint32_t>::max();
-  layout.indices16 = format.indices16 && weights.cols <= (Index{1} << 16U);
-  layout.values = format.values || !weights.uniform();
-  layout.biases = !layer.bias.values.empty();
+  layout.offsets32 = shape.edges <= std::numeric_limits<std::uint32_t>::max();
+  layout.indices16 = format.indices16 && shape.inputs <= (Index{1} << 16U);
+  layout.values = format.values || !shape.weight;
+  layout.biases = !shape.bias;
   layout.biases64 = format.biases64;
   layout.indices_at =
-      aligned((std::size_t{weights.rows} + 1) * (layout.offsets32 ? sizeof(std::uint32_t) : sizeof(Offset)));
+      aligned((std::size_t{shape.outputs} + 1) * (layout.offsets32 ? sizeof(std::uint32_t) : sizeof(Offset)));
   layout.values_at =
-      layout.indices_at + aligned(weights.entries() * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
-  layout.biases_at = layout.values_at + (layout.values ? aligned(weights.entries() * sizeof(float)) : 0);
-  layout.bytes =
-      layout.biases_at + aligned(layer.bias.values.size() * (layout.biases64 ? sizeof(double) : sizeof(float)));
+      layout.indices_at + aligned(shape.edges * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
+  layout.biases_at = layout.values_at + (layout.values ? aligned(shape.edges * sizeof(float)) : 0);
+  const std::size_t bias_bytes = layout.biases64 ? sizeof(double) : sizeof(float);
+  layout.bytes = layout.biases_at + (layout.biases ? aligned(shape.outputs * bias_bytes) : 0);
   return layout;
 }
 
-DeviceLayer view(const Layer& layer, const LayerLayout& layout, const std::byte* block) {
+DeviceLayer view(const LayerShape& shape, const LayerLayout& layout, const std::byte* block) {
   DeviceLayer view;
-  view.inputs = layer.inputs();
-  view.outputs = layer.outputs();
-  view.edges = layer.weights.entries();
+  view.inputs = shape.inputs;
+  view.outputs = shape.outputs;
+  view.edges = shape.edges;
   if (layout.offsets32)
     view.offsets = reinterpret_cast<const std::uint32_t*>(block);
   else
@@ -117,9 +116,9 @@ DeviceLayer view(const Layer& layer, const LayerLayout& layout, const std::byte*
   else
     view.indices = reinterpret_cast<const Index*>(block + layout.indices_at);
   if (layout.values) view.values = reinterpret_cast<const float*>(block + layout.values_at);
-  view.value = layer.weights.value;
+  view.value = shape.weight.value_or(1.0F);
   if (layout.biases && !layout.biases64) view.biases = reinterpret_cast<const float*>(block + layout.biases_at);
-  view.bias = static_cast<float>(layer.bias.uniform);
+  view.bias = static_cast<float>(shape.bias.value_or(0.0));
   return view;
 }
 
@@ -134,7 +133,7 @@ void upload_blocks(std::span<const Layer> layers, LayerFormat format, std::byte*
   std::vector<Part> parts;
   std::size_t bytes = 0;
   for (const Layer& layer : layers) {
-    const LayerLayout layout = layout_of(layer, format);
+    const LayerLayout layout = layout_of(shape_of(layer), format);
     add_parts(layer, layout, bytes, parts);
     bytes += layout.bytes;
   }

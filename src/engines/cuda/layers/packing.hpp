@@ -5,6 +5,7 @@
 
 #include "engines/cuda/layers/layer.hpp"
 #include "engines/cuda/runtime/staging.hpp"
+#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 
 namespace spdnn::cuda {
@@ -28,10 +29,10 @@ struct LayerLayout {
   std::size_t biases_at = 0;
   std::size_t bytes = 0;
 };
-LayerLayout layout_of(const Layer& layer, LayerFormat format);
+LayerLayout layout_of(const LayerShape& shape, LayerFormat format);
 
 /// The layer whose block lies at `block` in device memory.
-DeviceLayer view(const Layer& layer, const LayerLayout& layout, const std::byte* block);
+DeviceLayer view(const LayerShape& shape, const LayerLayout& layout, const std::byte* block);
 
 /// Writes a layer's block to host memory, on this thread.
 void pack(const Layer& layer, const LayerLayout& layout, std::byte* block);

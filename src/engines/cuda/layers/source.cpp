@@ -18,8 +18,8 @@ struct PlanBytes {
 
 PlanBytes plan_bytes(const Plan& plan, LayerFormat format) {
   PlanBytes bytes;
-  for (const Layer& layer : plan.layers) {
-    const std::size_t layer_bytes = layout_of(layer, format).bytes;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const std::size_t layer_bytes = layout_of(plan.shape(k), format).bytes;
     bytes.all += layer_bytes;
     bytes.largest = std::max(bytes.largest, layer_bytes);
   }
@@ -37,15 +37,19 @@ std::size_t LayerSource::device_bytes(const Plan& plan, LayerFormat format, cons
   return fits(plan, format, options) ? bytes.all + plan.depth() * sizeof(DeviceLayer) : 2 * bytes.largest;
 }
 
-LayerSource::LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream)
+LayerSource::LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream,
+                         LayerCompanion* companion)
     : plan_(plan),
       format_(format),
       device_(options.device),
       stream_(stream),
+      companion_(companion),
       resident_(fits(plan, format, options)),
       copy_stream_(make_stream()) {
+  read_ahead_.emplace(plan);
   if (resident_) {
     upload_all();
+    read_ahead_.reset();
     return;
   }
   const std::size_t largest = plan_bytes(plan, format).largest;
@@ -66,11 +70,15 @@ LayerSource::~LayerSource() {
 void LayerSource::upload_all() {
   memory_ = DeviceBuffer<std::byte>(plan_bytes(plan_, format_).all, stream_);
   Staging staging;
-  upload_blocks(plan_.layers, format_, memory_.data(), staging, stream_);
+  if (!plan_.streamed) upload_blocks(plan_.layers, format_, memory_.data(), staging, stream_);
   std::size_t at = 0;
-  for (const Layer& layer : plan_.layers) {
-    const LayerLayout layout = layout_of(layer, format_);
-    layers_.push_back(view(layer, layout, memory_.data() + at));
+  for (Index k = 0; k < plan_.depth(); ++k) {
+    const Layer layer = read_ahead_->layer(k);
+    const LayerShape shape = plan_.shape(k);
+    const LayerLayout layout = layout_of(shape, format_);
+    if (plan_.streamed) upload_blocks({&layer, 1}, format_, memory_.data() + at, staging, stream_);
+    if (companion_ != nullptr) companion_->add(layer);
+    layers_.push_back(view(shape, layout, memory_.data() + at));
     at += layout.bytes;
   }
   staging.upload(device_table_, layers_, stream_);
@@ -97,20 +105,21 @@ DeviceLayer LayerSource::layer(Index k) {
   constexpr auto kPolicy = std::launch::async | std::launch::deferred;
   if (slots_[1 - current_].layer != after && after != k)
     next_ = std::async(kPolicy, [this, after, other = 1 - current_] { fetch(after, other); });
-  const Layer& source = plan_.layers[k];
-  return view(source, layout_of(source, format_), slot.device.data());
+  const LayerShape shape = plan_.shape(k);
+  return view(shape, layout_of(shape, format_), slot.device.data());
 }
 
 void LayerSource::fetch(Index k, std::size_t number) {
   check(cudaSetDevice(device_));  // this may be a thread of its own
   Slot& slot = slots_[number];
   slot.layer.reset();
-  const Layer& source = plan_.layers[k];
-  const LayerLayout layout = layout_of(source, format_);
+  const Layer source = read_ahead_->layer(k);
+  const LayerLayout layout = layout_of(plan_.shape(k), format_);
   check(cudaEventSynchronize(slot.copied));
   pack(source, layout, slot.staging.data());
   check(cudaStreamWaitEvent(copy_stream_, slot.released));
   check(cudaMemcpyAsync(slot.device.data(), slot.staging.data(), layout.bytes, cudaMemcpyHostToDevice, copy_stream_));
+  if (companion_ != nullptr) companion_->fetch(source, number, copy_stream_);
   check(cudaEventRecord(slot.copied, copy_stream_));
   slot.layer = k;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/read_ahead.hpp"
 #include "engines/cuda/layers/packing.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/handle.hpp"
@@ -12,13 +13,31 @@
 
 namespace spdnn::cuda {
 
+/// What else an engine wants on the device for each layer, made of the layer while it is in host memory.
+class LayerCompanion {
+ public:
+  LayerCompanion() = default;
+  virtual ~LayerCompanion() = default;
+  LayerCompanion(const LayerCompanion&) = delete;
+  LayerCompanion& operator=(const LayerCompanion&) = delete;
+
+  /// Layer k is to be resident. Called for all layers in order, by the source's constructor.
+  virtual void add(const Layer& layer) = 0;
+  /// The layer takes buffer `slot` of the two that layers are streamed through: what belongs to it may be copied on
+  /// `stream`, into a buffer that no earlier work uses, from host memory that no earlier copy reads. Called by a thread
+  /// of the source's, not while the engine works on that slot.
+  virtual void fetch(const Layer& layer, std::size_t slot, cudaStream_t stream) = 0;
+};
+
 /// The plan's layers on the device. Where they fit into half of the memory budget they are all resident from
 /// construction on; otherwise they are streamed through two buffers, the copy of the next layer overlapping the work on
-/// this one. Engines that go layer by layer need not know which.
+/// this one. Engines that go layer by layer need not know which, nor whether the layers are in host memory or read from
+/// a file, which then is read while earlier layers are copied and computed.
 class LayerSource {
  public:
-  /// `plan` must outlive the source. Enqueues the upload of a resident plan on `stream`.
-  LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream);
+  /// `plan` and `companion` must outlive the source. Enqueues the upload of a resident plan on `stream`.
+  LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream,
+              LayerCompanion* companion = nullptr);
   ~LayerSource();
   LayerSource(const LayerSource&) = delete;
   LayerSource& operator=(const LayerSource&) = delete;
@@ -28,6 +47,8 @@ class LayerSource {
   DeviceLayer layer(Index k);
 
   bool resident() const { return resident_; }
+  /// The buffer of the layer last asked for, where layers are streamed.
+  std::size_t slot() const { return current_; }
   /// All layers, for engines that run many layers in one kernel. Resident sources only.
   const std::vector<DeviceLayer>& resident_layers() const;
   /// The same in device memory.
@@ -53,7 +74,9 @@ class LayerSource {
   LayerFormat format_;
   int device_;
   cudaStream_t stream_;
+  LayerCompanion* companion_;
   bool resident_;
+  std::optional<ReadAhead> read_ahead_;  ///< none once all layers are resident
   DeviceBuffer<std::byte> memory_;
   std::vector<DeviceLayer> layers_;
   DeviceBuffer<DeviceLayer> device_table_;

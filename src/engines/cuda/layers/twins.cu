@@ -118,7 +118,7 @@ struct Chunk {
 
   void add(const Layer& layer) {
     ++end;
-    bytes += layout_of(layer, kFormat).bytes;
+    bytes += layout_of(shape_of(layer), kFormat).bytes;
     size += layer.outputs() + layer.weights.entries();
     rows += layer.outputs();
   }
@@ -211,9 +211,10 @@ class Slot {
     const std::byte* block = memory_.data();
     Index row = 0;
     for (const Layer& layer : layers) {
-      const LayerLayout layout = layout_of(layer, kFormat);
+      const LayerShape shape = shape_of(layer);
+      const LayerLayout layout = layout_of(shape, kFormat);
       const std::byte* const biases = layout.biases ? block + layout.biases_at : nullptr;
-      layers_.push_back({view(layer, layout, block), reinterpret_cast<const std::uint64_t*>(biases), row});
+      layers_.push_back({view(shape, layout, block), reinterpret_cast<const std::uint64_t*>(biases), row});
       block += layout.bytes;
       row += layer.outputs();
     }

@@ -20,6 +20,7 @@
 #include "engines/cuda/runtime/handle.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/overflow.hpp"
+#include "engines/streamed.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -284,7 +285,8 @@ namespace spdnn {
 
 Support support_resident(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   if (plan.depth() == 0) return {.why_not = "resident: a network without layers"};
-  std::string why_not = cuda::reason_against_storage(plan, options.precision);
+  std::string why_not = reason_not_to_stream(plan, "resident");
+  if (why_not.empty()) why_not = cuda::reason_against_storage(plan, options.precision);
   if (why_not.empty()) why_not = reason_not_to_watch(options, "resident");
   if (why_not.empty() && cuda::cuda_available(nullptr, options.device))
     why_not = cuda::reason_against_device(plan, batch, options);

@@ -197,7 +197,7 @@ bool ActiveRows::may_retire(Index layers_done) const {
 
 void ActiveRows::retire(Index layers_done) {
   if (rows_ == 0) return;
-  const Index width = layers_done == 0 ? plan_.inputs() : plan_.layers[layers_done - 1].outputs();
+  const Index width = layers_done == 0 ? plan_.inputs() : plan_.outputs(layers_done - 1);
   const bool dead = (plan_.passes.dead || plan_.passes.merge) && layers_done >= plan_.certificates.dead_from;
   const bool saturated = plan_.passes.saturated && plan_.cap && layers_done > 0 &&
                          layers_done >= plan_.certificates.saturated_from && width > 0;

@@ -8,6 +8,7 @@
 
 #include "engines/cuda/layers/library_plan.hpp"
 #include "engines/cuda/runtime/device.hpp"
+#include "engines/streamed.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -243,6 +244,8 @@ std::vector<double> SpgemmEngine::activations() {
 
 Support SpgemmEngine::support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
                               std::string_view variant) {
+  if (std::string why_not = reason_not_to_stream(plan, variant); !why_not.empty())
+    return {.why_not = std::move(why_not)};
   const Index images = batch.images;
   const std::size_t matrix = std::size_t{images} * plan.max_width() * (sizeof(Index) + sizeof(float));
   const std::size_t offsets = (std::size_t{images} + 1) * (2 * sizeof(Offset) + 2 * sizeof(std::uint32_t));

@@ -11,6 +11,7 @@
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/handle.hpp"
 #include "engines/cuda/runtime/launch.hpp"
+#include "engines/cuda/spmm/device_work.cuh"
 #include "engines/cuda/spmm/engine.hpp"
 #include "engines/cuda/spmm/kernels.cuh"
 
@@ -19,57 +20,10 @@ namespace spdnn::cuda {
 namespace {
 
 using spmm::Config;
+using spmm::DeviceWork;
 using spmm::place;
 using spmm::tiles_for;
 using spmm::Work;
-
-/// The items of all layers on the device.
-class DeviceWork {
- public:
-  DeviceWork(const Plan& plan, const ShareOut& share_out, cudaStream_t stream) {
-    std::vector<WorkItem> items;
-    std::vector<CutRow> cuts;
-    std::vector<std::pair<std::size_t, std::size_t>> starts;
-    for (const Layer& layer : plan.layers) {
-      const WorkList list = share_out(layer.weights);
-      starts.emplace_back(items.size(), cuts.size());
-      works_.push_back({.items = nullptr,
-                        .item_count = list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()),
-                        .cuts = nullptr,
-                        .cut_count = narrow<Index>(list.cuts.size()),
-                        .pieces = list.pieces});
-      by_row_.push_back(list.items.empty());
-      items.insert(items.end(), list.items.begin(), list.items.end());
-      cuts.insert(cuts.end(), list.cuts.begin(), list.cuts.end());
-      most_pieces_ = std::max(most_pieces_, list.pieces);
-    }
-    put(items_, items, stream);
-    put(cuts_, cuts, stream);
-    for (std::size_t k = 0; k < works_.size(); ++k) {
-      if (!by_row_[k]) works_[k].items = items_.data() + starts[k].first;
-      works_[k].cuts = cuts_.data() + starts[k].second;
-    }
-    check(cudaStreamSynchronize(stream));
-  }
-
-  const Work& operator[](Index layer) const { return works_[layer]; }
-  Index most_pieces() const { return most_pieces_; }
-
- private:
-  template <class T>
-  static void put(DeviceBuffer<T>& to, const std::vector<T>& from, cudaStream_t stream) {
-    to = DeviceBuffer<T>(from.size(), stream);
-    if (from.empty()) return;
-    check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
-    check(cudaStreamSynchronize(stream));
-  }
-
-  std::vector<Work> works_;
-  std::vector<bool> by_row_;
-  DeviceBuffer<WorkItem> items_;
-  DeviceBuffer<CutRow> cuts_;
-  Index most_pieces_ = 0;
-};
 
 /// A search for duplicates costs as much as several layers of a few thousand images, which mostly die in the first
 /// layers.
@@ -79,13 +33,15 @@ constexpr LayerFormat kFormat{.indices16 = true, .values = false};
 
 class SpmmEngine final : public InspectableEngine {
  public:
-  SpmmEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, const ShareOut& share_out)
+  SpmmEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, ShareOut share_out)
       : shared_plan_(std::move(plan)),
         stream_(stream_on(options)),
         activation_(activation_of(plan_, options.may_overflow)),
-        layers_(plan_, kFormat, options, stream_),
-        work_(plan_, share_out, stream_),
-        rows_(plan_, options.may_overflow, stream_) {}
+        work_(plan_, std::move(share_out), stream_),
+        layers_(plan_, kFormat, options, stream_, &work_),
+        rows_(plan_, options.may_overflow, stream_) {
+    work_.settle(layers_.resident());
+  }
 
   void load(const ImageSet& images) override {
     images_.load(images, stream_);
@@ -95,10 +51,10 @@ class SpmmEngine final : public InspectableEngine {
     flags_.reserve(padded, stream_);
     tiles_at_once_ = std::max(1U, tiles_for(images.images()));
     if (work_.most_pieces() > 0) {
-      const std::size_t bytes = std::size_t{work_.most_pieces()} * kWarp * sizeof(float4);
+      const std::size_t bytes = work_.most_pieces() * kWarp * sizeof(float4);
       const std::size_t affordable = std::max<std::size_t>(1, Config::kPieceBytes / bytes);
       tiles_at_once_ = static_cast<Index>(std::min<std::size_t>(tiles_at_once_, affordable));
-      pieces_.reserve(std::size_t{work_.most_pieces()} * kWarp * tiles_at_once_, stream_);
+      pieces_.reserve(work_.most_pieces() * kWarp * tiles_at_once_, stream_);
     }
     tiles_at_once_ = std::min<Index>(tiles_at_once_, kMaxGridY);
     rows_.load(images.images());
@@ -141,12 +97,13 @@ class SpmmEngine final : public InspectableEngine {
     return rows_.fill_retired(width_, active);
   }
 
-  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images, bool items) {
+  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images, Index cut_at) {
     const std::size_t padded = std::size_t{tiles_for(images)} * Config::kTile;
-    std::size_t neurons = 0;
-    for (const Layer& layer : plan.layers) neurons += layer.outputs();
-    return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) +
-           (items ? neurons * sizeof(WorkItem) + Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
+    const bool resident = LayerSource::fits(plan, kFormat, options);
+    const WorkSize work = resident ? all_work(plan, cut_at) : most_work(plan, cut_at);
+    const std::size_t work_bytes = (resident ? 1 : 2) * (work.items * sizeof(WorkItem) + work.cuts * sizeof(CutRow));
+    return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) + work_bytes +
+           (work.pieces > 0 ? Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
            DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
   }
 
@@ -193,16 +150,17 @@ class SpmmEngine final : public InspectableEngine {
   }
 
   void run_layer(Index number) {
-    width_ = plan_.layers[number].outputs();
+    width_ = plan_.outputs(number);
     if (rows_.rows() == 0) return;
     const float bound = error_bound_of(plan_, number);
     const DeviceLayer layer = layers_.layer(number);
     check(cudaMemsetAsync(flags_.data(), 0,
                           std::size_t{tiles_for(rows_.rows())} * Config::kTile * sizeof(std::uint32_t), stream_));
+    const Work& work = work_.of(number, layers_);
     if (activation_.watched)
-      multiply(Activate<true>{layer, activation_, bound}, work_[number]);
+      multiply(Activate<true>{layer, activation_, bound}, work);
     else
-      multiply(Activate<false>{layer, activation_, bound}, work_[number]);
+      multiply(Activate<false>{layer, activation_, bound}, work);
     side_ = 1 - side_;
     check(cudaMemcpyAsync(rows_.flags(), flags_.data(), std::size_t{rows_.rows()} * sizeof(std::uint32_t),
                           cudaMemcpyDeviceToDevice, stream_));
@@ -248,8 +206,8 @@ class SpmmEngine final : public InspectableEngine {
   const Plan& plan_ = *shared_plan_;
   Stream stream_;
   Activation activation_;
-  LayerSource layers_;
   DeviceWork work_;
+  LayerSource layers_;
   ActiveRows rows_;
   DeviceImages images_;
   std::array<DeviceBuffer<float>, 2> buffers_;  ///< tiles of activations
@@ -265,18 +223,12 @@ class SpmmEngine final : public InspectableEngine {
 }  // namespace
 
 std::unique_ptr<Engine> make_spmm_engine(std::shared_ptr<const Plan> plan, const EngineOptions& options,
-                                         const ShareOut& share_out) {
-  return std::make_unique<SpmmEngine>(std::move(plan), options, share_out);
+                                         ShareOut share_out) {
+  return std::make_unique<SpmmEngine>(std::move(plan), options, std::move(share_out));
 }
 
-Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  const auto regular = [](const Layer& layer) {
-    for (Index row = 0; row < layer.outputs(); ++row)
-      if (layer.weights.degree(row) != layer.weights.degree(0)) return false;
-    return true;
-  };
-  const bool items = !std::all_of(plan.layers.begin(), plan.layers.end(), regular);
-  return {.working_bytes = SpmmEngine::device_bytes(plan, options, batch.images, items)};
+Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options, Index cut_at) {
+  return {.working_bytes = SpmmEngine::device_bytes(plan, options, batch.images, cut_at)};
 }
 
 }  // namespace spdnn::cuda

@@ -9,11 +9,14 @@
 namespace spdnn::cuda {
 
 /// How a layer's work is shared out among warps.
-using ShareOut = std::function<WorkList(const CsrMatrix& weights)>;
+struct ShareOut {
+  std::function<WorkList(const CsrMatrix& weights)> list;
+  Index cut_at = 0;  ///< rows of more terms are cut into pieces of that many, at most; 0: none is
+};
 
 /// Our own layer-by-layer sparse-dense product for any network; see engine.cu.
 std::unique_ptr<Engine> make_spmm_engine(std::shared_ptr<const Plan> plan, const EngineOptions& options,
-                                         const ShareOut& share_out);
-Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
+                                         ShareOut share_out);
+Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options, Index cut_at);
 
 }  // namespace spdnn::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace spdnn {
 
@@ -41,6 +42,47 @@ WorkList equal_shares(const CsrMatrix& weights, Index share) {
     }
   }
   return list;
+}
+
+namespace {
+
+/// The inputs of every neuron, where they are equally many.
+std::optional<Offset> equal_degree(const Plan& plan, Index k) {
+  if (plan.streamed) return plan.shape(k).degree;
+  const CsrMatrix& weights = plan.layers[k].weights;
+  for (Index row = 1; row < weights.rows; ++row)
+    if (weights.degree(row) != weights.degree(0)) return std::nullopt;
+  return weights.rows == 0 ? 0 : weights.degree(0);
+}
+
+WorkSize work_size(const Plan& plan, Index k, Index cut_at) {
+  const LayerShape shape = plan.shape(k);
+  const auto degree = equal_degree(plan, k);
+  if (cut_at == 0) return {.items = degree ? 0 : std::size_t{shape.outputs}, .cuts = 0, .pieces = 0};
+  if (degree && *degree <= cut_at) return {.items = shape.outputs, .cuts = 0, .pieces = 0};
+  const std::size_t whole_pieces = shape.edges / cut_at;
+  const std::size_t cuts = std::min<std::size_t>(shape.outputs, whole_pieces);
+  return {.items = shape.outputs + whole_pieces, .cuts = cuts, .pieces = whole_pieces + cuts};
+}
+
+}  // namespace
+
+WorkSize most_work(const Plan& plan, Index cut_at) {
+  WorkSize most;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const WorkSize one = work_size(plan, k, cut_at);
+    most = {std::max(most.items, one.items), std::max(most.cuts, one.cuts), std::max(most.pieces, one.pieces)};
+  }
+  return most;
+}
+
+WorkSize all_work(const Plan& plan, Index cut_at) {
+  WorkSize all;
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const WorkSize one = work_size(plan, k, cut_at);
+    all = {all.items + one.items, all.cuts + one.cuts, std::max(all.pieces, one.pieces)};
+  }
+  return all;
 }
 
 }  // namespace spdnn

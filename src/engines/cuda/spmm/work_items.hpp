@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "spdnn/csr_matrix.hpp"
+#include "spdnn/plan.hpp"
 
 namespace spdnn {
 
@@ -38,5 +39,16 @@ WorkList rows_by_length(const CsrMatrix& weights);
 /// cuts move to the next row's start, so that only long rows are added up in pieces, each the same way in any matrix
 /// that it stands in.
 WorkList equal_shares(const CsrMatrix& weights, Index share);
+
+/// How much a layer's work list holds at most.
+struct WorkSize {
+  std::size_t items = 0;
+  std::size_t cuts = 0;
+  std::size_t pieces = 0;
+};
+/// Of any layer of a plan, and of all of them together (`pieces`: of any), by equal_shares(), or with `cut_at` 0 by
+/// rows_by_length(). Cost: one pass over the offsets of rows, unless they are streamed.
+WorkSize most_work(const Plan& plan, Index cut_at);
+WorkSize all_work(const Plan& plan, Index cut_at);
 
 }  // namespace spdnn

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "engines/cuda/layers/source.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
+#include "engines/cuda/spmm/engine.hpp"
+#include "engines/cuda/spmm/kernels.cuh"
+
+namespace spdnn::cuda::spmm {
+
+/// The work items on the device: of all layers, or of the two that are there where layers are streamed.
+class DeviceWork final : public LayerCompanion {
+ public:
+  DeviceWork(const Plan& plan, ShareOut share_out, cudaStream_t stream)
+      : share_out_(std::move(share_out)), most_(most_work(plan, share_out_.cut_at)), stream_(stream) {}
+
+  void add(const Layer& layer) override {
+    const WorkList list = share_out_.list(layer.weights);
+    Resident& resident = resident_.emplace_back();
+    resident.work = counts(layer, list);
+    resident.by_row = list.items.empty();
+    resident.first_item = all_.items.size();
+    resident.first_cut = all_.cuts.size();
+    all_.items.insert(all_.items.end(), list.items.begin(), list.items.end());
+    all_.cuts.insert(all_.cuts.end(), list.cuts.begin(), list.cuts.end());
+    all_.pieces = std::max(all_.pieces, list.pieces);
+  }
+
+  void fetch(const Layer& layer, std::size_t slot, cudaStream_t stream) override {
+    const WorkList list = share_out_.list(layer.weights);
+    Slot& to = slots_[slot];
+    to.work = counts(layer, list);
+    to.work.items = to.items.copy(list.items, stream);
+    to.work.cuts = to.cuts.copy(list.cuts, stream);
+  }
+
+  /// To be called once the source has been made.
+  void settle(bool resident) {
+    if (resident) {
+      most_.pieces = all_.pieces;
+      items_ = DeviceBuffer<WorkItem>(all_.items.size(), stream_);
+      cuts_ = DeviceBuffer<CutRow>(all_.cuts.size(), stream_);
+      upload(items_, all_.items);
+      upload(cuts_, all_.cuts);
+      for (Resident& one : resident_) {
+        if (!one.by_row) one.work.items = items_.data() + one.first_item;
+        one.work.cuts = cuts_.data() + one.first_cut;
+      }
+      all_ = {};
+    } else {
+      for (Slot& slot : slots_) slot = {{most_.items, stream_}, {most_.cuts, stream_}, {}};
+    }
+    check(cudaStreamSynchronize(stream_));
+  }
+
+  /// Of the layer that the source handed out last, number `layer`.
+  const Work& of(Index layer, const LayerSource& source) const {
+    return source.resident() ? resident_[layer].work : slots_[source.slot()].work;
+  }
+  std::size_t most_pieces() const { return most_.pieces; }
+
+ private:
+  struct Resident {
+    Work work;
+    bool by_row = false;
+    std::size_t first_item = 0;
+    std::size_t first_cut = 0;
+  };
+  /// An array that is copied again and again.
+  template <class T>
+  struct Copied {
+    Copied() = default;
+    Copied(std::size_t most, cudaStream_t stream) : device(most, stream), host(most) {}
+    const T* copy(const std::vector<T>& from, cudaStream_t stream) {
+      if (from.empty()) return nullptr;
+      std::copy(from.begin(), from.end(), host.data());
+      check(cudaMemcpyAsync(device.data(), host.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+      return device.data();
+    }
+    DeviceBuffer<T> device;
+    PinnedBuffer<T> host;
+  };
+  struct Slot {
+    Copied<WorkItem> items;
+    Copied<CutRow> cuts;
+    Work work;
+  };
+
+  static Work counts(const Layer& layer, const WorkList& list) {
+    return {.items = nullptr,
+            .item_count = list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()),
+            .cuts = nullptr,
+            .cut_count = narrow<Index>(list.cuts.size()),
+            .pieces = list.pieces};
+  }
+
+  template <class T>
+  void upload(DeviceBuffer<T>& to, const std::vector<T>& from) const {
+    if (from.empty()) return;
+    check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, stream_));
+  }
+
+  ShareOut share_out_;
+  WorkSize most_;  ///< of any layer, at most
+  cudaStream_t stream_;
+  WorkList all_;  ///< of resident layers, until they are uploaded
+  std::vector<Resident> resident_;
+  DeviceBuffer<WorkItem> items_;
+  DeviceBuffer<CutRow> cuts_;
+  std::array<Slot, 2> slots_;
+};
+
+}  // namespace spdnn::cuda::spmm

@@ -1,0 +1,149 @@
+// Streamed layers on the device: resident or through two buffers there, every variant that takes them computes the same
+// bits as from layers in host memory.
+
+#include <cstring>
+#include <set>
+
+#include "gpu/on_device.hpp"
+#include "inference/run.hpp"
+#include "plan/planner.hpp"
+#include "support/battery.hpp"
+#include "support/streamed.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+using testing::Case;
+using testing::CopiedLayers;
+
+class StreamingTest : public OnDevice {
+ protected:
+  template <class Work>
+  static void for_each_variant(const Work& work) {
+    for (const Variant& variant : variants()) {
+      if (variant.device != Device::cuda) continue;
+      SCOPED_TRACE(variant.name);
+      work(variant);
+    }
+  }
+};
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
+
+void expect_same_bits(const Variant& variant, const Plan& plan, const Plan& streamed, const Case& c,
+                      const EngineOptions& options) {
+  const auto expected = testing::engine_for(variant, plan, c.images);
+  const auto found = testing::engine_for(variant, streamed, c.images, options);
+  expected->load(c.images);
+  found->load(c.images);
+  for (int trial = 0; trial < 2; ++trial) {
+    for (Index layer = 0; layer < plan.depth(); ++layer) {
+      testing::advance_to(*expected, layer, layer + 1);
+      testing::advance_to(*found, layer, layer + 1);
+      ASSERT_TRUE(same_bits(found->activations(), expected->activations())) << "layer " << layer + 1;
+    }
+    EXPECT_EQ(found->outcome().categories, expected->outcome().categories);
+    expected->reset();
+    found->reset();
+  }
+  EXPECT_EQ(testing::run_through(*found, plan.depth()).categories,
+            testing::run_through(*expected, plan.depth()).categories);
+}
+
+TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
+  std::set<std::string_view> ran;
+  for_each_variant([&](const Variant& variant) {
+    for (const Case& c : testing::battery()) {
+      if (c.name == "repeated_terms" && variant.name == "cusparse_spmm") continue;  // no given network has such rows
+      for (const char* passes : {"none", "dead", "dead,saturated,identical"}) {
+        const Plan plan = make_plan(c.network, parse_passes(passes));
+        for (const Index at_once : {2U, 5U}) {
+          const Plan streamed = testing::streamed_plan(testing::stream_of(c.network), parse_passes(passes), at_once);
+          for (const std::size_t device_memory : {std::size_t{0}, std::size_t{4096}}) {
+            SCOPED_TRACE(c.name + " " + passes);
+            const EngineOptions options{.device_memory = device_memory};
+            if (!support_of(variant, streamed, batch_info(c.images), options).takes()) continue;
+            if (!support_of(variant, plan, batch_info(c.images), {}).takes()) continue;
+            expect_same_bits(variant, plan, streamed, c, options);
+            ran.insert(variant.name);
+          }
+        }
+      }
+    }
+  });
+  EXPECT_EQ(ran, (std::set<std::string_view>{"spmm_rows", "spmm_merge", "cusparse_spmm"}));
+}
+
+/// A layer of one long row beside short ones, so that spmm_merge cuts it, among layers of other sizes.
+TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
+  testing::Dice dice(17);
+  Network network;
+  for (const Index heavy : {0U, 1500U, 0U, 3000U, 7U, 2999U}) {
+    testing::Rows rows = testing::random_rows(dice, 3000, 200, 6, 0.05, 0.4);
+    if (heavy > 0) rows[heavy % 200] = testing::random_rows(dice, 3000, 1, heavy, 0.0, 0.002).front();
+    network.layers.push_back(testing::make_layer(3000, rows, -0.1));
+    network.layers.push_back(testing::random_layer(dice, 200, 3000, 4, 0.1, 0.6, -0.1));
+  }
+  const Case c{"heavy_rows", network, testing::bit_images(dice, 300, 3000, 0.3)};
+  const Plan plan = make_plan(network, parse_passes("dead"));
+  const Plan streamed = testing::streamed_plan(testing::stream_of(network), parse_passes("dead"), 3);
+  for (const char* name : {"spmm_rows", "spmm_merge"})
+    for (const std::size_t device_memory : {std::size_t{0}, std::size_t{4096}}) {
+      SCOPED_TRACE(name);
+      expect_same_bits(find_variant(name), plan, streamed, c, {.device_memory = device_memory});
+      expect_same_bits(find_variant(name), plan, plan, c, {.device_memory = device_memory});
+    }
+}
+
+TEST_F(StreamingTest, LayersThatAreResidentAreReadOnce) {
+  const Network network = testing::deep_network(20);
+  testing::Dice dice(5);
+  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  for (const std::size_t device_memory : {std::size_t{0}, std::size_t{1} << 14U}) {
+    const NetworkStream stream = testing::stream_of(network);
+    const auto& layers = dynamic_cast<const CopiedLayers&>(*stream.layers);
+    RunOptions options;
+    options.engine.device_memory = device_memory;
+    options.trials = 4;
+    options.batch = 100;
+    run(find_variant("spmm_rows"), testing::streamed_plan(stream, parse_passes("none"), 4), images, options);
+    EXPECT_LE(layers.most_at_once(), 4);
+    if (device_memory == 0) {
+      EXPECT_LE(layers.bytes_read(), 20U + 3);  // and what was read ahead after the last
+    } else {
+      EXPECT_GE(layers.bytes_read(), 20U * 4);
+    }
+  }
+}
+
+TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
+  const Network network = testing::deep_network(6);
+  testing::Dice dice(5);
+  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  for (const std::size_t device_memory : {std::size_t{0}, std::size_t{1} << 12U})
+    for (const Index broken : {0U, 1U, 4U}) {
+      const Plan whole = testing::streamed_plan(testing::stream_of(network), {}, 2);
+      StreamedLayers layers = *whole.streamed;
+      layers.stream = testing::stream_of(network, broken).layers;
+      Plan plan = whole;
+      plan.streamed = std::make_shared<const StreamedLayers>(layers);
+      RunOptions options;
+      options.engine.device_memory = device_memory;
+      options.batch = 100;
+      for (const char* name : {"spmm_rows", "spmm_merge", "cusparse_spmm"})
+        EXPECT_THROW(run(find_variant(name), plan, images, options), DataError) << name;
+    }
+}
+
+TEST_F(StreamingTest, OtherVariantsSayWhyTheyRefuse) {
+  const Plan plan = testing::streamed_plan(testing::stream_of(testing::deep_network(4)), {}, 2);
+  for (const char* name : {"cascade", "resident", "cublas_dense", "cusparse_spgemm_filtered"})
+    EXPECT_NE(support_of(find_variant(name), plan, {10, true, true}, {}).why_not.find("the layers are streamed"),
+              std::string::npos)
+        << name;
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
