@@ -167,7 +167,9 @@ Layer read_layer(const FoundLayers& found, std::size_t k) {
 /// Makes one attempt at reading. `manifest` was read before it.
 NetworkFile read_once(const Path& path, const NetworkRequest& request, const std::optional<NetworkManifest>& manifest) {
   const FoundLayers found = find_layers(path, request);
-  const auto& [files, shapes, paths, extent] = found;
+  const LayerFiles& files = found.files;
+  const Shapes& shapes = found.shapes;
+  const std::vector<Path>& paths = found.paths;
 
   NetworkFile result;
   Network& network = result.network;
@@ -203,7 +205,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
     if (file_size(paths[k], gone) == 0)
       result.notes.push_back(paths[k].string() + ": the file is empty: a layer without edges");
   result.has_bias = found.has_bias();
-  if (manifest) check_manifest(*manifest, files, network, extent);
+  if (manifest) check_manifest(*manifest, files, network, found.extent);
   return result;
 }
 
