@@ -164,7 +164,8 @@ class Series:
         after = self.seen()
         kind = "nobody there to be killed" if not hit else "run done all the same" if code == 0 else "run ended by it"
         self.counts[f"{name}, {number.name} to {way}: {kind}"] += 1
-        outputs = "old" if after == before else "new" if after == (letter, letter) else "new list, old report"
+        outputs = ("old" if after == before else "new" if after == (letter, letter) else
+                   f"new list, old report, after {number.name} to {way}")
         self.counts[f"outputs: {outputs}"] += 1
         # The list is put in its place just before the report; a kill may come between.
         allowed = {before, (letter, letter), (letter, before[1])}
