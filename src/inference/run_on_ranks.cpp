@@ -119,6 +119,7 @@ ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
 RankSpreads spreads_of(const std::vector<RankTimes>& times) {
   const auto over_ranks = [&](auto member) {
     std::vector<double> values;
+    values.reserve(times.size());
     for (const RankTimes& rank : times) values.push_back(static_cast<double>(rank.*member));
     return spread(std::move(values));
   };

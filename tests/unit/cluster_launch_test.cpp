@@ -42,39 +42,41 @@ TEST_P(LaunchOf, ReadsTheEnvironment) {
   EXPECT_EQ(launch.maybe_several(), expected.maybe_several);
 }
 
-const std::vector<Case> kCases{
-    {"Nothing", {}, By::nobody, 0, std::nullopt, false},
-    {"OpenMpi", {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, By::open_mpi, 2, 4, true},
-    {"OpenMpiAlone", {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}, By::open_mpi, 0, 1, false},
-    {"OpenMpiWithoutSize", {{"OMPI_COMM_WORLD_RANK", "0"}}, By::open_mpi, 0, std::nullopt, true},
-    {"OpenMpiInASlurmStep",
-     {{"OMPI_COMM_WORLD_RANK", "3"},
-      {"OMPI_COMM_WORLD_SIZE", "4"},
-      {"PMIX_RANK", "3"},
-      {"SLURM_STEP_NUM_TASKS", "2"},
-      {"SLURM_PROCID", "0"}},
-     By::open_mpi,
-     3,
-     4,
-     true},
-    {"SrunWithPmix", {{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}}, By::open_mpi, 1, 8, true},
-    {"SrunWithPmixOneTask", {{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, By::open_mpi, 0, 1, false},
-    {"PmixElsewhere", {{"PMIX_RANK", "1"}}, By::open_mpi, 1, std::nullopt, true},
-    {"Mpich", {{"PMI_RANK", "5"}, {"PMI_SIZE", "7"}, {"PMI_FD", "9"}}, By::mpich, 5, 7, true},
-    {"MpichAlone", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, By::mpich, 0, 1, false},
-    {"SrunWithPmi2", {{"PMI_FD", "9"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "2"}}, By::mpich, 2, 3, true},
-    {"SrunWithoutPmi", {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, By::no_pmi, 1, 2, true},
-    {"SrunOfOneTask", {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
-    {"BatchScript", {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
-    {"NoNumbers",
-     {{"OMPI_COMM_WORLD_RANK", "x"}, {"PMI_RANK", "-1"}, {"PMIX_RANK", "1a"}},
-     By::nobody,
-     0,
-     std::nullopt,
-     false},
-};
+std::vector<Case> cases() {
+  return {
+      {"Nothing", {}, By::nobody, 0, std::nullopt, false},
+      {"OpenMpi", {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, By::open_mpi, 2, 4, true},
+      {"OpenMpiAlone", {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}, By::open_mpi, 0, 1, false},
+      {"OpenMpiWithoutSize", {{"OMPI_COMM_WORLD_RANK", "0"}}, By::open_mpi, 0, std::nullopt, true},
+      {"OpenMpiInASlurmStep",
+       {{"OMPI_COMM_WORLD_RANK", "3"},
+        {"OMPI_COMM_WORLD_SIZE", "4"},
+        {"PMIX_RANK", "3"},
+        {"SLURM_STEP_NUM_TASKS", "2"},
+        {"SLURM_PROCID", "0"}},
+       By::open_mpi,
+       3,
+       4,
+       true},
+      {"SrunWithPmix", {{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}}, By::open_mpi, 1, 8, true},
+      {"SrunWithPmixOneTask", {{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}, By::open_mpi, 0, 1, false},
+      {"PmixElsewhere", {{"PMIX_RANK", "1"}}, By::open_mpi, 1, std::nullopt, true},
+      {"Mpich", {{"PMI_RANK", "5"}, {"PMI_SIZE", "7"}, {"PMI_FD", "9"}}, By::mpich, 5, 7, true},
+      {"MpichAlone", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, By::mpich, 0, 1, false},
+      {"SrunWithPmi2", {{"PMI_FD", "9"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "2"}}, By::mpich, 2, 3, true},
+      {"SrunWithoutPmi", {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, By::no_pmi, 1, 2, true},
+      {"SrunOfOneTask", {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
+      {"BatchScript", {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
+      {"NoNumbers",
+       {{"OMPI_COMM_WORLD_RANK", "x"}, {"PMI_RANK", "-1"}, {"PMIX_RANK", "1a"}},
+       By::nobody,
+       0,
+       std::nullopt,
+       false},
+  };
+}
 
-INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, testing::ValuesIn(cases()),
                          [](const auto& tested) { return tested.param.what; });
 
 TEST(ImagesOfRank, AreAllImagesInOrderAndBalanced) {
