@@ -91,6 +91,7 @@ class OpenmpEngine final : public InspectableEngine {
   Index advance(Index first, Index until) override {
     const Phase phase = phase_of(shared_.plan, first, until);
     shared_.layers.clear();
+    shared_.layers.reserve(most_layers_at_once(shared_.plan));
     for (Index layer = first; layer < phase.until; ++layer) shared_.layers.push_back(layers_.layer(layer));
     Store<T>& store = shared_.store;
     if (phase.until < shared_.plan.depth()) make_store();
@@ -214,6 +215,7 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
   const int threads = host_threads(options.threads);
   const std::size_t slot_bytes = plan.max_outputs() * kLaneBytes + sizeof(LaneMap<T>);
   return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, compaction_point_count(plan)) +
+         most_layers_at_once(plan) * sizeof(Layer) +
          (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(ImageState) + 2 * sizeof(Index));
 }
