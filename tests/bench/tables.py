@@ -57,6 +57,7 @@ passes named in `passes` left out; `TE/s of total` divides by `total`. A run of 
 their first call. PASSED: the whole list of categories is the official one, by its digest. Nothing is extrapolated."""
 
 END_TO_END = "end_to_end"
+SCALING = "scaling"  # has a page of its own, made by scaling_page.py
 TITLES = {
     "default": """\
 ## Official networks, default passes
@@ -166,7 +167,7 @@ def parse(text):
 def read(directory):
     """The lines of all files, by name and then as they stand, by schema; those of end_to_end.jsonl by themselves."""
     lines = {kind: [] for kind in (*SCHEMAS, END_TO_END)}
-    for path in sorted(directory.glob("*.jsonl")):
+    for path in sorted(path for path in directory.glob("*.jsonl") if path.stem != SCALING):
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             try:
                 line = parse(text)
