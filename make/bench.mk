@@ -5,7 +5,7 @@ $(OUT)/%_bench: $(OUT)/tests/bench/%_bench.o $(LIBRARY)
 $(OUT)/%_peer: $(OUT)/tests/peers/%_peer.o $(LIBRARY)
 	$(call link,-lgraphblas)
 
-.PHONY: bench kernel-bench bench-gpu results
+.PHONY: bench kernel-bench bench-gpu results scaling
 ##   bench                        reading files, and LAGraph's GraphBLAS beside our CPU engine; MNIST= for the official images
 bench: $(OUT)/io_bench $(OUT)/graphblas_peer
 	./$(OUT)/io_bench
@@ -23,3 +23,7 @@ bench-gpu: $(PROGRAM)
 ##   results                      the tables made of all JSON lines in results/
 results: build/.deps-TEST
 	@./tests/bench/tables.py $(sort $(dir $(wildcard results/*/*.jsonl)))
+
+##   scaling                      the page of results/*/scaling.jsonl, with a model fitted to it and a plot
+scaling: build/.deps-BENCH # Debian's Python, which is the one that has Debian's Matplotlib
+	@$(foreach lines,$(wildcard results/*/scaling.jsonl),/usr/bin/python3 -B tests/bench/scaling_page.py --plot $(dir $(lines)) &&) true

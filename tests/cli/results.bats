@@ -105,6 +105,47 @@ END
   refuse "$(jq -c '.rate *= 1.01' <<<"$good")" "rate is"
 }
 
+@test "the scaling page and its plot are what the committed lines make, and a number that differs is noticed" {
+  page=("$root/tests/bench/scaling_page.py" --check)
+  for lines in "$root"/results/*/scaling.jsonl; do "${page[@]}" "${lines%/*}"; done
+  cp "$root"/results/h200/scaling.* "$BATS_TEST_TMPDIR/machine"
+  cd "$BATS_TEST_TMPDIR/machine" || return 1
+  chmod u+w scaling.*
+  "${page[@]}" .
+  sed -i '0,/101\.8 %/s//101.9 %/' scaling.md
+  run "${page[@]}" .
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"scaling.md is not what"* && "$output" != *"scaling.svg"* ]]
+  cp "$root/results/h200/scaling.md" .
+  jq -c 'if .tag == "official-65536x120" and .launched == 0 then .wall *= 1.1 else . end' \
+    "$root/results/h200/scaling.jsonl" >scaling.jsonl
+  run "${page[@]}" .
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"scaling.md is not what"* ]]
+  jq -c 'if .tag == "scan-sf-16384x120-469" then .wall *= 1.1 | .seconds.infer.median *= 1.1 | .rate /= 1.1 else . end' \
+    "$root/results/h200/scaling.jsonl" >scaling.jsonl
+  run "${page[@]}" .
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"scaling.md is not what"*"scaling.svg is not what"* ]]
+}
+
+@test "scaling lines that are not understood, and lines that contradict the words of the page, are refused" {
+  page=("$root/tests/bench/scaling_page.py" .)
+  cd "$BATS_TEST_TMPDIR/machine" || return 1
+  refuse() {
+    jq -c "$1" "$root/results/h200/scaling.jsonl" >scaling.jsonl
+    run "${page[@]}"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"$2"* ]]
+    [ ! -e scaling.md ]
+  }
+  refuse 'del(.wall)' "scaling.jsonl:1: no field wall"
+  refuse 'select(.tag != "scan-sf-16384x120-59")' "scan-sf-16384x120: a point that the model is fitted to is missing"
+  refuse 'select(.tag != "official-1024x120" or .launched == 0)' "official-1024x120: no runs on 2 GPUs"
+  refuse 'if .launched == 0 then .wall *= 5 else . end' "two GPUs are slower than one"
+}
+
 @test "official_gpu runs its groups, each line as soon as it is there" {
   make_program
   run "${official[@]}" --neurons 1024,4096 "$file" planned unsaturated
