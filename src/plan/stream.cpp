@@ -53,11 +53,12 @@ void survey(Plan& plan, const ProgressCallback& callback) {
   std::vector<std::uint8_t> caps;
   StreamedLayers known = *plan.streamed;
   {
-    ReadAhead layers(plan);
+    std::optional<ReadAhead> layers;  // which reads ahead from the moment on that it is there
     Progress progress(callback, "planning", shapes.size());
     for (Index k = 0; k < shapes.size(); ++k) {
       const std::optional<Layer> one = one_of_all(shapes[k]);
-      const Layer layer = one ? *one : layers.layer(k);
+      if (!one && !layers) layers.emplace(plan);
+      const Layer layer = one ? *one : layers->layer(k);
       known.bounds.push_back(planning::bounds_of(layer));
       zeros.push_back(planning::zeros_stay(layer, plan.bias_rule) ? 1 : 0);
       caps.push_back(with_caps && planning::caps_stay(layer, plan.bias_rule, *plan.cap) ? 1 : 0);

@@ -97,8 +97,9 @@ LayerLayout layout_of(const LayerShape& shape, LayerFormat format) {
   layout.values_at =
       layout.indices_at + aligned(shape.edges * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
   layout.biases_at = layout.values_at + (layout.values ? aligned(shape.edges * sizeof(float)) : 0);
-  const std::size_t bias_bytes = layout.biases64 ? sizeof(double) : sizeof(float);
-  layout.bytes = layout.biases_at + (layout.biases ? aligned(shape.outputs * bias_bytes) : 0);
+  // A layer that is held by input, for a library, has a bias per column.
+  const std::size_t biases = layout.biases ? std::max(shape.inputs, shape.outputs) : 0;
+  layout.bytes = layout.biases_at + aligned(biases * (layout.biases64 ? sizeof(double) : sizeof(float)));
   return layout;
 }
 
