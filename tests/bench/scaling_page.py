@@ -151,8 +151,6 @@ class Page:
                 [p.tag for p in self.problems if p.infer_median[1] > 2 * p.infer_median[2]] == [STRUCTURE_FREE],
             "8 GPUs and more are slower than one":
                 all(self.best_speedup(p) < 1 for p in self.problems),
-            "the model of the structure-free wall errs to the slow side":
-                self.wall_error(self.problems[0]).relative > 0,
             "1024x120 is shorter than a start of MPI":
                 self.problems[1].wall[1] < self.model.launch + self.model.join,
             "all official runs PASSED": all(run["verdict"]["status"] == "PASSED" for p in self.problems[1:]
