@@ -79,7 +79,7 @@ memory_of() {
       say "$n ranks: $memory kB with the network, $tiny kB with hardly any; $((memory - tiny)) kB for $network kB of edges"
       needs[n]=$((memory - tiny))
     done
-    [ "${needs[1]}" -ge "$network" ]
+    [ $((needs[1] * 100)) -ge $((network * 95)) ]
     [ $((needs[4] * 10)) -le $((needs[1] * 13)) ]
   done
 }
