@@ -19,6 +19,7 @@ struct EngineOptions {
   std::size_t host_memory = 0;    ///< bytes an engine on the CPU may take; 0: nine tenths of what is available
   std::size_t device_memory = 0;  ///< bytes an engine may take on its CUDA device; 0: all that is free
   int sharers = 1;                ///< processes that share the device's memory evenly, this one included
+  bool in_steps = false;          ///< advance() may be asked for a few layers at a time
   bool may_overflow = false;      ///< a sum may exceed what the precision holds: the engine notes where it does
 };
 

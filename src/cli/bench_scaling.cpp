@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -70,13 +71,25 @@ std::vector<std::string> words_of(const std::string& text) {
 /// Runs a command, its output to stderr, and returns its exit code.
 int run_command(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  // This process blocks and ignores signals (cli/signals.hpp) that the command is to hear.
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigset_t all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error = ::posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
   int status = 0;
@@ -114,7 +127,7 @@ class ScalingRun {
  private:
   std::string text(const char* option) const { return values_[option].as<std::string>(); }
   std::string kind() const {
-    const std::string kind = text("kind");
+    std::string kind = text("kind");
     if (kind != "strong" && kind != "weak")
       throw UsageError(fmt::format("--kind: '{}' is neither strong nor weak", kind));
     return kind;

@@ -107,7 +107,7 @@ void end_by_exception() noexcept {
     fail(ExitCode::usage, {text_of(error), ": make GPU=1"});
   } catch (const UsageError& error) {
     // Every rank has the same command line: one of them tells.
-    if (!tells_shared_errors()) end_process(ExitCode::usage);
+    if (!tells_usage_errors()) end_process(ExitCode::usage);
     fail(ExitCode::usage, {text_of(error)});
   } catch (const DataError& error) {
     fail(ExitCode::data, {text_of(error)});

@@ -7,6 +7,7 @@
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/join.hpp"
+#include "cluster/rank_name.hpp"
 #include "core/message.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
@@ -40,7 +41,7 @@ po::options_description infer_options() {
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
-      ("checkpoint", text(), "on SIGTERM or SIGUSR1 stop here; the same command then continues")                      //
+      ("checkpoint", text(), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                            //
       ("host-memory", text_or("auto"), "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")  //
       ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free");
   po::options_description all("Options", 120, 60);
@@ -122,6 +123,7 @@ int infer(const Arguments& arguments) {
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<Inference> inference;
   inference.emplace(spec, *ranks);
+  speak_for_itself();
   Report report;
   try {
     report = run(*inference, files ? &*files : nullptr);
@@ -129,6 +131,7 @@ int infer(const Arguments& arguments) {
     if (ranks->is_root()) print_message({stopped.what()});
     return static_cast<int>(ExitCode::stopped);
   }
+  end_on_signals();
   report.seconds.load = load_seconds;
   report.seconds.join = join_seconds;
   report.seconds.total = load_seconds + process.seconds();

@@ -53,6 +53,8 @@ std::function<bool()> stop_on_signals() {
   return [] { return warned.load(); };
 }
 
+void end_on_signals() { warnings_stop = false; }
+
 void clean_up_on_signals() {
   const sigset_t set = handled_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);

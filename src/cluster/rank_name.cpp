@@ -12,6 +12,7 @@ namespace spdnn {
 namespace {
 
 std::array<char, 512> name{};
+bool speaks_for_itself = false;
 
 void write_name(int rank, const char* of_ranks) noexcept {
   std::array<char, 256> host{};  // without core/host_name.hpp, which allocates
@@ -33,6 +34,10 @@ const char* rank_name() noexcept {
   return name.data();
 }
 
-bool tells_shared_errors() noexcept { return !this_launch().maybe_several() || this_launch().rank == 0; }
+bool tells_usage_errors() noexcept {
+  return speaks_for_itself || !this_launch().maybe_several() || this_launch().rank == 0;
+}
+
+void speak_for_itself() noexcept { speaks_for_itself = true; }
 
 }  // namespace spdnn

@@ -8,7 +8,9 @@ const char* rank_name() noexcept;
 /// Once MPI has told.
 void name_rank(int rank, int ranks) noexcept;
 
-/// Whether an error that every rank meets, such as one in the command line, is to be told by this one.
-bool tells_shared_errors() noexcept;
+/// Whether this rank tells of an error in what is asked for. Until speak_for_itself(), which is to be called once the
+/// command line is found to be in order, every rank meets the same ones, and the first tells.
+bool tells_usage_errors() noexcept;
+void speak_for_itself() noexcept;
 
 }  // namespace spdnn

@@ -97,6 +97,16 @@ ThreadLimit::ThreadLimit(int threads) : before_(thread_limit.exchange(std::clamp
 
 ThreadLimit::~ThreadLimit() { thread_limit = before_; }
 
+std::string processor_set() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return {};
+  std::string text;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &set)) text += std::to_string(processor) + ",";
+  return text;
+}
+
 void require_threads(int threads) {
   const int given = team_given(threads);
   if (given < threads)

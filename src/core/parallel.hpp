@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <string>
 
 namespace spdnn {
 
@@ -13,6 +14,9 @@ inline constexpr int kMostThreads = 1024;
 /// The number of threads for work on the host: `requested`, or if that is 0 the number of processors that the process
 /// may use, or fewer where the system does not allow so many.
 int host_threads(int requested = 0);
+
+/// The processors that this process may use, as the system prints them; equal for processes that share them.
+std::string processor_set();
 
 /// While it lives, work for which no number of threads is given takes at most so many: processes that share processors
 /// would wait for one another's threads otherwise.

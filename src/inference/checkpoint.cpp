@@ -1,5 +1,7 @@
 #include "inference/checkpoint.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -21,6 +23,12 @@ std::uint64_t digest_of(const ImageSet& images) {
   std::vector<std::uint64_t> hashes{packed::hash_block(parcel.description)};
   for (const auto array : parcel.arrays) hashes.push_back(packed::hash_block(array));
   return packed::combine_hashes(hashes);
+}
+
+std::uint64_t digest_of(const Plan& plan, Precision precision) {
+  const std::string text = fmt::format("{:x} {} {}", network_digest({plan.layers, plan.bias_rule, plan.cap}),
+                                       to_string(plan.passes), to_string(precision));
+  return packed::hash_block(std::as_bytes(std::span(text)));
 }
 
 /// The outcome of layers `layer`, layer+1, ... as one of all layers: nobody knows any more what was counted before.
@@ -50,13 +58,11 @@ ImageSet joined(const std::vector<const Work*>& pieces) {
 
 }  // namespace
 
-Checkpoint::Checkpoint(const Plan& plan, const ImageSet& all)
-    : plan_digest(network_digest({plan.layers, plan.bias_rule, plan.cap})),
-      image_digest(digest_of(all)),
-      images(all.images()) {
+Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& all)
+    : plan_digest(digest_of(plan, precision)), image_digest(digest_of(all)) {
   known.alive.assign(plan.depth(), 0);
   known.active.assign(plan.depth(), 0);
-  left.push_back({0, std::vector<Index>(images), {}});
+  left.push_back({0, std::vector<Index>(all.images()), {}});
   std::iota(left[0].ids.begin(), left[0].ids.end(), Index{0});
 }
 

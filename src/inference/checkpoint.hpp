@@ -16,9 +16,8 @@ namespace spdnn {
 /// what is known, and the images that are left, with their activations where they had come to a layer. Activations are
 /// fp32 numbers, and every engine adds in the plan's order, so that the categories are those of an undisturbed run.
 struct Checkpoint {
-  std::uint64_t plan_digest = 0;
+  std::uint64_t plan_digest = 0;  ///< of the plan, the passes that run and the precision
   std::uint64_t image_digest = 0;
-  Index images = 0;        ///< of the whole run
   int parts = 0;           ///< runs so far
   PhaseSeconds seconds;    ///< their sums
   Outcome known;           ///< of the images that are done
@@ -26,7 +25,7 @@ struct Checkpoint {
 
   /// Nothing is done yet.
   Checkpoint() = default;
-  Checkpoint(const Plan& plan, const ImageSet& images);
+  Checkpoint(const Plan& plan, Precision precision, const ImageSet& images);
 };
 
 /// Adds what came of one piece of a run's work, which is then over; `result` is that of run_on_ranks().
@@ -39,8 +38,9 @@ void join_pieces(std::vector<Work>& work);
 /// The file at `path` and, where images had been begun, one beside it with their activations, path.DIGEST.spdnn. Both
 /// are there whole or not at all, and an earlier checkpoint stays until they are.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
-/// DataError where the file is malformed or was made for another plan or other images.
-Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const ImageSet& images);
+/// Fills in a checkpoint at which nothing is done yet. `ran` is the plan that activations were computed with. DataError
+/// where the file is malformed or was made for another plan, other passes, another precision or other images.
+void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint);
 /// Removes both files, if there are any.
 void remove_checkpoint(const std::string& path);
 

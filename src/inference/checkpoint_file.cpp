@@ -29,10 +29,13 @@ constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
 
 /// Times that a report adds up over the parts of a run.
 constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {
-    {"load", &PhaseSeconds::load},           {"join", &PhaseSeconds::join},   {"read", &PhaseSeconds::read},
-    {"plan", &PhaseSeconds::plan},           {"share", &PhaseSeconds::share}, {"upload", &PhaseSeconds::upload},
-    {"gather", &PhaseSeconds::gather},       {"write", &PhaseSeconds::write}, {"total", &PhaseSeconds::total},
+    {"read", &PhaseSeconds::read},           {"plan", &PhaseSeconds::plan},     {"share", &PhaseSeconds::share},
+    {"upload", &PhaseSeconds::upload},       {"gather", &PhaseSeconds::gather}, {"total", &PhaseSeconds::total},
     {"images", &PhaseSeconds::upload_images}};
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
@@ -189,7 +192,8 @@ void remove_activations(const std::string& path, const std::string& but) {
     const std::string name = entry.path().filename().native();
     const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
                          name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
-    if (of_this && name.substr(stem.size(), kDigits) != but) fs::remove(entry.path(), ignored);
+    if (of_this && is_digest(name.substr(stem.size(), kDigits)) && name.substr(stem.size(), kDigits) != but)
+      fs::remove(entry.path(), ignored);
   }
 }
 
@@ -263,12 +267,12 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   remove_activations(path, digest);
 }
 
-Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const ImageSet& images) {
-  const Parser parser(path, plan);
+void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
+  const auto images = static_cast<Index>(checkpoint.left.at(0).ids.size());
+  const Parser parser(path, ran);
   const Json json = parser.parse(read_all(path));
-  Checkpoint checkpoint(plan, images);
   if (parser.at(json, "plan") != hex(checkpoint.plan_digest))
-    parser.fail("was made for another network or other passes");
+    parser.fail("was made for another network, other passes or another precision");
   if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");
   constexpr int kMostParts = 1000000;
   checkpoint.parts = static_cast<int>(parser.number(parser.at(json, "parts"), "parts", kMostParts));
@@ -277,19 +281,16 @@ Checkpoint read_checkpoint(const std::string& path, const Plan& plan, const Imag
     checkpoint.seconds.*member = parser.seconds(parser.at(seconds, name), name);
   const double infer = parser.seconds(parser.at(seconds, "infer"), "infer");
   checkpoint.seconds.infer = {infer, infer, infer, infer};
-  checkpoint.known = parser.outcome(parser.at(json, "known"), images.images());
-  checkpoint.left = parser.left(parser.at(json, "left"), images.images());
+  checkpoint.known = parser.outcome(parser.at(json, "known"), images);
+  checkpoint.left = parser.left(parser.at(json, "left"), images);
   const Json& digest = parser.at(json, "activations");
   const bool begun =
       std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; });
-  constexpr std::string_view kHex = "0123456789abcdef";
-  if (begun && !(digest.is_string() && digest.get<std::string>().size() == kDigits &&
-                 digest.get<std::string>().find_first_not_of(kHex) == std::string::npos))
+  if (begun && !(digest.is_string() && is_digest(digest.get<std::string>())))
     parser.fail("activations: expected a digest");
   if (begun)
-    take_activations(activations_path(path, digest.get<std::string>()), digest.get<std::string>(), plan,
+    take_activations(activations_path(path, digest.get<std::string>()), digest.get<std::string>(), ran,
                      checkpoint.left);
-  return checkpoint;
 }
 
 void remove_checkpoint(const std::string& path) {

@@ -248,21 +248,22 @@ class Inference::Steps {
 
   /// From a checkpoint, or to one, or both.
   void run_in_parts() {
+    RankedResult all;
+    all.result.plan = order_.in_order ? plan_.fallback->in_order.get() : &plan_;
     Checkpoint state;
     std::vector<Work> work;
     if (ranks_.is_root()) {
       const bool continues = path_kind(spec_.checkpoint) != PathKind::missing;
-      state = continues ? read_checkpoint(spec_.checkpoint, plan_, images_) : Checkpoint(plan_, images_);
+      state = Checkpoint(plan_, order_.precision, images_);
+      if (continues) read_checkpoint(spec_.checkpoint, *all.result.plan, state);
       work = work_left(state, images_);
       state.left.clear();
     }
-    RankedResult all;
-    all.result.plan = order_.in_order ? plan_.fallback->in_order.get() : &plan_;
     const std::size_t pieces = broadcast(ranks_, work.size());
     for (std::size_t i = 0; i < pieces; ++i) {
       const Work piece = ranks_.is_root() ? std::move(work[i]) : Work{};
       const Index layer = broadcast(ranks_, piece.layer);
-      const Plan rest = plan_from(plan_, layer);
+      const Plan rest = layer == 0 ? plan_ : plan_from(*all.result.plan, layer);  // of the plan that ran before
       const RunOrder order = share_order(ranks_, ranks_.is_root() ? order_of_piece(piece, rest) : RunOrder{});
       RankedResult result = run_piece(order, rest, piece.images);
       if (!ranks_.is_root()) continue;

@@ -4,7 +4,7 @@ namespace spdnn {
 
 namespace {
 
-/// Adds counts by layer, each -1 where one of both was not counted.
+/// Adds counts by layer, each -1 where either was not counted.
 void add_counts(std::vector<std::int64_t>& all, const std::vector<std::int64_t>& part) {
   for (std::size_t layer = 0; layer < all.size(); ++layer) {
     const bool counted = all[layer] >= 0 && layer < part.size() && part[layer] >= 0;

@@ -163,6 +163,9 @@ class Runner {
     if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
         plan_.fallback)
       return {};
+    // Held as fp64, and then once more, in fewer bytes.
+    const std::size_t bytes = 2 * sizeof(double) * images * std::size_t{plan_.outputs(layer - 1)};
+    if (bytes > memory_budget(Device::cpu, {.sharers = options.sharers})) return {};
     try {
       return images_of(engine->activations(), images, plan_.outputs(layer - 1));
     } catch (const std::bad_alloc&) {
@@ -232,6 +235,7 @@ RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& ima
   return with_memory_for(variant.name, "cannot run", [&] {
     RunOptions informed = options;
     informed.engine.may_overflow = chosen.may_overflow;
+    informed.engine.in_steps = static_cast<bool>(options.stop);
     RunResult result = Runner(variant, *chosen.plan, images, informed).run();
     result.plan = chosen.plan;
     result.threads = host_threads(options.engine.threads);

@@ -16,11 +16,11 @@ struct RunOptions {
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
   ProgressCallback progress;
   /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
-  /// dozen times a batch.
+  /// dozen times a batch; an engine on a device may have put them off, so that it then ends with the batch.
   std::function<bool()> stop = {};
 };
 
-/// What a run that was stopped has not done. Images after `first` and those of `begun` have not been begun.
+/// What a run that was stopped has not done. Images from `first` on that are not in `begun` have not been begun.
 struct Unfinished {
   Index first = 0;  ///< images before this one are done
   Index layer = 0;  ///< the one that the images of `begun` enter next

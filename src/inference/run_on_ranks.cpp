@@ -82,18 +82,22 @@ void add_left(const RankReport& report, Index first, Index layer, std::vector<Wo
   if (report.times.images > begun_end) left.push_back({layer, ids(begun_end, report.times.images), {}});
 }
 
-/// Ranks that run on the device of this one, which shares its memory with them.
-int sharers_of(Communicator& ranks, Device device, int ordinal) {
-  if (device == Device::cpu) return ranks.place().node_ranks;
-  const std::string mine = host_name() + " " + device_names(device, ordinal).id;
+/// Ranks on this rank's host that have the same as this one, and so share it.
+int sharers_of(Communicator& ranks, const std::string& thing) {
+  const std::string mine = host_name() + " " + thing;
   const std::vector<std::string> all = broadcast(ranks, gather(ranks, mine));
   return static_cast<int>(std::count(all.begin(), all.end(), mine));
 }
 
-/// Where threads are not given, the ranks of a node share its processors, unless the launcher has bound each to its
-/// own.
-int threads_of(const RankPlace& place, int asked) {
-  return asked != 0 ? asked : std::max(1, host_threads() / place.node_ranks);
+/// Ranks that run on the device of this one, and so share its memory.
+int sharers_of_device(Communicator& ranks, Device device, int ordinal) {
+  return device == Device::cpu ? ranks.place().node_ranks : sharers_of(ranks, device_names(device, ordinal).id);
+}
+
+/// Where threads are not given, ranks that may use the same processors share them.
+int threads_of(Communicator& ranks, int asked) {
+  const int sharers = sharers_of(ranks, processor_set());
+  return asked != 0 ? asked : std::max(1, host_threads() / sharers);
 }
 
 }  // namespace
@@ -142,8 +146,8 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
     return alone;
   }
 
-  own.engine.sharers = sharers_of(ranks, variant.device, own.engine.device);
-  own.engine.threads = threads_of(ranks.place(), own.engine.threads);
+  own.engine.sharers = sharers_of_device(ranks, variant.device, own.engine.device);
+  own.engine.threads = threads_of(ranks, own.engine.threads);
   const ThreadLimit limit(own.engine.threads);
   ranks.barrier();
   RankedResult all{run(variant, chosen, mine, own), {}, {}};

@@ -174,6 +174,44 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   EXPECT_NO_THROW(run(stopped));
 }
 
+TEST_F(CheckpointTest, IsRefusedForOtherPassesAndAnotherPrecision) {
+  InferenceSpec stopped = spec("cpu_openmp");
+  stopped.checkpoint = path();
+  stopped.stop = [asked = 0]() mutable { return ++asked > 3; };
+  EXPECT_THROW(run(stopped), Stopped);
+  stopped.stop = {};
+  InferenceSpec other = stopped;
+  other.passes = {};
+  EXPECT_THROW(run(other), DataError);
+  other = stopped;
+  other.precision = Precision::fp64;
+  EXPECT_THROW(run(other), DataError);
+  EXPECT_NO_THROW(run(stopped));
+}
+
+TEST_F(CheckpointTest, AMergedPlanThatRunsInOrderIsContinuedInOrder) {
+  // Two inputs that are twins, and an image with a value outside 0..1, for which merge stands aside.
+  Layer doubled;
+  doubled.weights = make_csr(2, 2, {0, 2, 4}, {0, 1, 0, 1});
+  doubled.bias.uniform = -0.5;
+  network_ = {};
+  network_.layers.assign(kLayers, doubled);
+  images_ = {make_csr(3, 2, {0, 1, 3, 3}, {0, 0, 1}, {2.0F, 0.25F, 0.125F})};
+  InferenceSpec merged = spec("cpu_openmp");
+  merged.passes = parse_passes("twins,merge");
+  const Categories expected = run(merged).outcome.categories;
+  ASSERT_EQ(expected.size(), 1U);
+  EXPECT_EQ(run_in_parts(merged, 3).outcome.categories, expected);
+}
+
+TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
+  const std::string of_a_user = path() + ".official-network.spdnn";
+  std::ofstream(of_a_user) << "a network";
+  run_in_parts(spec("cpu_openmp"), 3);
+  remove_checkpoint(path());
+  EXPECT_TRUE(std::filesystem::exists(of_a_user));
+}
+
 TEST_F(CheckpointTest, NeedsOneTrial) {
   InferenceSpec two = spec("cpu_openmp");
   two.checkpoint = path();

@@ -216,7 +216,7 @@ std::size_t working_bytes(const Plan& plan, const EngineOptions& options, Index 
   const std::size_t slot_bytes = plan.max_outputs() * kLaneBytes + sizeof(LaneMap<T>);
   return static_cast<std::size_t>(threads) * TileRunner<T>::bytes(plan, compaction_point_count(plan)) +
          most_layers_at_once(plan) * sizeof(Layer) +
-         (needs_store(plan) ? slot_count<T>(images, threads) * slot_bytes : 0) +
+         (needs_store(plan) || options.in_steps ? slot_count<T>(images, threads) * slot_bytes : 0) +
          std::size_t{images} * (sizeof(ImageState) + 2 * sizeof(Index));
 }
 
