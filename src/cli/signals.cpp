@@ -53,7 +53,9 @@ std::function<bool()> stop_on_signals() {
   return [] { return warned.load(); };
 }
 
-void end_on_signals() { warnings_stop = false; }
+void end_on_signals() {
+  if (!warned) warnings_stop = false;
+}
 
 void clean_up_on_signals() {
   const sigset_t set = handled_signals();

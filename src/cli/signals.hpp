@@ -12,7 +12,7 @@ void clean_up_on_signals();
 /// From now on SIGTERM and SIGUSR1, with which schedulers warn, end nothing: what is returned says whether one has
 /// come.
 std::function<bool()> stop_on_signals();
-/// They end the program again.
+/// They end the program again, unless one has come: it may be repeated, and what is left to do is little.
 void end_on_signals();
 
 }  // namespace spdnn::cli

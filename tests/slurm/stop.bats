@@ -80,8 +80,8 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   within 65 is_requeued "$job"
   grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
   scancel "$job"
-  # A fast engine does the rest.
-  submit infer --name limited -- "${long[@]/cpu_reference/cpu_openmp}"
+  # A fast engine does the rest, in the same precision.
+  submit infer --name limited -- "${long[@]/cpu_reference/cpu_openmp}" --precision fp64
   went_on limited 2
 }
 
