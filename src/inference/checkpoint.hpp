@@ -18,10 +18,11 @@ namespace spdnn {
 struct Checkpoint {
   std::uint64_t plan_digest = 0;  ///< of the plan, the passes that run and the precision
   std::uint64_t image_digest = 0;
-  int parts = 0;           ///< runs so far
-  PhaseSeconds seconds;    ///< their sums
-  Outcome known;           ///< of the images that are done
-  std::vector<Work> left;  ///< work at layer 0 comes without images: they are among those that are given
+  int parts = 0;            ///< runs so far
+  PhaseSeconds seconds;     ///< their sums
+  Outcome known;            ///< of the images that are done
+  std::string activations;  ///< the digest in the name of the file of activations that it was read with, if any
+  std::vector<Work> left;   ///< work at layer 0 comes without images: they are among those that are given
 
   /// Nothing is done yet.
   Checkpoint() = default;
@@ -36,7 +37,8 @@ std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images
 void join_pieces(std::vector<Work>& work);
 
 /// The file at `path` and, where images had been begun, one beside it with their activations, path.DIGEST.spdnn. Both
-/// are there whole or not at all, and an earlier checkpoint stays until they are.
+/// are there whole or not at all, and an earlier checkpoint stays until they are. Of two runs that use one path at a
+/// time the later to write wins.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// Fills in a checkpoint at which nothing is done yet. `ran` is the plan that activations were computed with. DataError
 /// where the file is malformed or was made for another plan, other passes, another precision or other images.

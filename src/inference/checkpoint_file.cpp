@@ -183,8 +183,8 @@ std::string read_all(const fs::path& path) {
 
 fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
 
-/// The files of activations beside a checkpoint, but for one.
-void remove_activations(const std::string& path, const std::string& but) {
+/// Removes all files of activations beside a checkpoint, those that killed runs have left included.
+void remove_activations(const std::string& path) {
   const fs::path folder = fs::absolute(path).parent_path();
   const std::string stem = fs::path(path).filename().native() + ".";
   std::error_code ignored;
@@ -192,8 +192,7 @@ void remove_activations(const std::string& path, const std::string& but) {
     const std::string name = entry.path().filename().native();
     const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
                          name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
-    if (of_this && is_digest(name.substr(stem.size(), kDigits)) && name.substr(stem.size(), kDigits) != but)
-      fs::remove(entry.path(), ignored);
+    if (of_this && is_digest(name.substr(stem.size(), kDigits))) fs::remove(entry.path(), ignored);
   }
 }
 
@@ -264,7 +263,9 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   AtomicFile file(path);
   file.write(json_line(json));
   file.commit();
-  remove_activations(path, digest);
+  std::error_code ignored;
+  if (!checkpoint.activations.empty() && checkpoint.activations != digest)
+    fs::remove(activations_path(path, checkpoint.activations), ignored);
 }
 
 void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
@@ -288,15 +289,15 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
       std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; });
   if (begun && !(digest.is_string() && is_digest(digest.get<std::string>())))
     parser.fail("activations: expected a digest");
-  if (begun)
-    take_activations(activations_path(path, digest.get<std::string>()), digest.get<std::string>(), ran,
-                     checkpoint.left);
+  if (!begun) return;
+  checkpoint.activations = digest.get<std::string>();
+  take_activations(activations_path(path, checkpoint.activations), checkpoint.activations, ran, checkpoint.left);
 }
 
 void remove_checkpoint(const std::string& path) {
   std::error_code ignored;
   fs::remove(path, ignored);
-  remove_activations(path, {});
+  remove_activations(path);
 }
 
 }  // namespace spdnn

@@ -3,13 +3,13 @@
 
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
-  "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --out images.spdnn --progress never
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 5000 --out images.spdnn --progress never
 }
 
 setup() {
   cd "$BATS_FILE_TMPDIR" || return 1
   run_args=(infer --generate official --neurons 1024 --layers 1920 --inputs images.spdnn --device cpu --reduce none
-    --progress never --checkpoint run.checkpoint)
+    --threads 1 --progress never --checkpoint run.checkpoint)
 }
 
 # stop SIGNAL: starts the run, and sends the signal once the run can be expected to be between its layers.
@@ -48,13 +48,13 @@ stop() {
 }
 
 @test "a checkpoint that cannot be written is refused before the run" {
-  run "$SPDNN" "${run_args[@]:0:13}" --checkpoint no-such-directory/run.checkpoint
+  run "$SPDNN" "${run_args[@]:0:15}" --checkpoint no-such-directory/run.checkpoint
   [ "$status" -eq 3 ]
   [[ "$output" == *"no-such-directory"* ]]
 }
 
 @test "SIGUSR1 ends a run that has no checkpoint" {
-  "$SPDNN" "${run_args[@]:0:13}" 2>err 3>&- &
+  "$SPDNN" "${run_args[@]:0:15}" 2>err 3>&- &
   process=$!
   sleep 0.5
   kill -s USR1 "$process"
