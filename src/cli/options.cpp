@@ -47,7 +47,7 @@ void refuse_empty_values(const po::options_description& options, const po::varia
   }
 }
 
-/// Refused here because Boost completes its messages by replacing placeholders such as %canonical_option%, and never
+/// Refused here because Boost completes its messages by replacing names such as %canonical_option% in them, and never
 /// comes to an end where an argument contains one.
 void refuse_unknown_options(const Arguments& arguments, const po::options_description& known,
                             const std::string& usage) {
