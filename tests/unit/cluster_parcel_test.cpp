@@ -11,11 +11,13 @@
 #include "cluster/shared_plan.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"
+#include "support/equal.hpp"
 
 namespace spdnn {
 namespace {
 
 using plan_tests::to_vector;
+using testing::expect_equal;
 
 /// What the receiver has: the description and, in one piece, the arrays.
 template <class T>
@@ -29,41 +31,6 @@ T sent(const T& value) {
   }
   EXPECT_EQ(begin, parcel.array_bytes);
   return unpack<T>(parcel.description, memory);
-}
-
-void expect_same(const CsrMatrix& a, const CsrMatrix& b) {
-  EXPECT_EQ(a.rows, b.rows);
-  EXPECT_EQ(a.cols, b.cols);
-  EXPECT_EQ(to_vector(a.offsets), to_vector(b.offsets));
-  EXPECT_EQ(to_vector(a.indices), to_vector(b.indices));
-  EXPECT_EQ(to_vector(a.values), to_vector(b.values));
-  EXPECT_EQ(a.value, b.value);
-}
-
-/// Field by field; the plan that it falls back on, too.
-void expect_same(const Plan& a, const Plan& b) {
-  ASSERT_EQ(a.layers.size(), b.layers.size());
-  for (std::size_t k = 0; k < a.layers.size(); ++k) {
-    expect_same(a.layers[k].weights, b.layers[k].weights);
-    EXPECT_EQ(a.layers[k].bias.uniform, b.layers[k].bias.uniform);
-    EXPECT_EQ(to_vector(a.layers[k].bias.values), to_vector(b.layers[k].bias.values));
-  }
-  EXPECT_EQ(a.bias_rule, b.bias_rule);
-  EXPECT_EQ(a.cap, b.cap);
-  EXPECT_EQ(to_string(a.passes), to_string(b.passes));
-  EXPECT_EQ(a.certificates.dead_from, b.certificates.dead_from);
-  EXPECT_EQ(a.certificates.saturated_from, b.certificates.saturated_from);
-  ASSERT_EQ(a.expansion.size(), b.expansion.size());
-  for (std::size_t k = 0; k < a.expansion.size(); ++k) EXPECT_EQ(to_vector(a.expansion[k]), to_vector(b.expansion[k]));
-  EXPECT_EQ(to_string(a.provenance.requested), to_string(b.provenance.requested));
-  EXPECT_EQ(a.provenance.notes, b.provenance.notes);
-  EXPECT_EQ(a.provenance.given_edges, b.provenance.given_edges);
-  EXPECT_EQ(a.provenance.given_neurons, b.provenance.given_neurons);
-  EXPECT_EQ(a.provenance.network_digest, b.provenance.network_digest);
-  ASSERT_EQ(a.fallback.has_value(), b.fallback.has_value());
-  if (!a.fallback) return;
-  EXPECT_EQ(a.fallback->error_bounds, b.fallback->error_bounds);
-  expect_same(*a.fallback->in_order, *b.fallback->in_order);
 }
 
 /// A plan in which no field has the value that it has by itself.
@@ -93,7 +60,7 @@ Plan full_plan() {
 
 TEST(Parcel, HasEveryFieldOfAPlanWithItsFallback) {
   const Plan plan = full_plan();
-  expect_same(plan, sent(plan));
+  expect_equal(plan, sent(plan));
 }
 
 TEST(Parcel, HasAPlanThatThePlannerMade) {
@@ -102,7 +69,7 @@ TEST(Parcel, HasAPlanThatThePlannerMade) {
                     plan_tests::make_layer(2, {{{0, 1.0F}, {1, 1.0F}}, {{1, 2.0F}}}, {-0.25, {}})};
   const Plan plan = make_plan(network, {.twins = true, .merge = true});
   ASSERT_TRUE(plan.fallback);
-  expect_same(plan, sent(plan));
+  expect_equal(plan, sent(plan));
 }
 
 TEST(Parcel, SendsArraysThatAreSharedOnceAndSharesThemAgain) {
@@ -127,7 +94,7 @@ TEST(Parcel, LaysEachArrayOnABoundOf64Bytes) {
 TEST(Parcel, HasImagesInBothForms) {
   ImageSet images;
   images.data = make_csr(2, 5, {0, 2, 3}, {1, 4, 0}, {0.5F, 2, 1});
-  expect_same(images.sparse(), sent(images).sparse());
+  expect_equal(images.sparse(), sent(images).sparse());
   images.data = BitMatrix{2, 5, Array<std::uint64_t>({3, 16})};
   const ImageSet arrived = sent(images);
   ASSERT_TRUE(arrived.is_bits());
@@ -168,7 +135,7 @@ TEST(SharePlan, OnTheRootThePlanIsTheSameInOnePieceOfMemory) {
   RootOfSilentRanks ranks;
   const Plan plan = full_plan();
   const Plan shared = share_plan(ranks, full_plan());
-  expect_same(plan, shared);
+  expect_equal(plan, shared);
   const Index* const indices = shared.layers[0].weights.indices.data();
   EXPECT_EQ(shared.fallback->in_order->expansion[0].data(), indices);
   const auto* const first = reinterpret_cast<const std::byte*>(shared.layers[0].weights.offsets.data());
