@@ -22,8 +22,8 @@ std::string reason_not_to_watch(const EngineOptions& options, std::string_view v
 
 inline constexpr Index kNoOverflow = kMaxIndex;  ///< layer of an image whose sums are all finite
 
-/// Outcome::overflow from the first layer of each image's overflow. Images that have overflowed never become copies nor
-/// have any, so that a copy overflows where its owner does.
+/// Outcome::overflow from the first layer of each image's overflow. Images that have overflowed never become
+/// duplicates nor have any, so that a duplicate overflows where the image computed for it does.
 std::vector<Overflow> collect_overflow(std::span<const ImageState> states, std::span<const Index> first_layers);
 
 }  // namespace spdnn

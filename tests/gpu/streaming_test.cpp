@@ -1,13 +1,13 @@
 // Streamed layers on the device: resident or through two buffers there, every variant that takes them computes the same
 // bits as from layers in host memory.
 
-#include <cstring>
 #include <set>
 
 #include "gpu/on_device.hpp"
 #include "inference/run.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
+#include "support/equal.hpp"
 #include "support/streamed.hpp"
 
 namespace spdnn::cuda {
@@ -28,28 +28,10 @@ class StreamingTest : public OnDevice {
   }
 };
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-}
-
 void expect_same_bits(const Variant& variant, const Plan& plan, const Plan& streamed, const Case& c,
                       const EngineOptions& options) {
-  const auto expected = testing::engine_for(variant, plan, c.images);
-  const auto found = testing::engine_for(variant, streamed, c.images, options);
-  expected->load(c.images);
-  found->load(c.images);
-  for (int trial = 0; trial < 2; ++trial) {
-    for (Index layer = 0; layer < plan.depth(); ++layer) {
-      testing::advance_to(*expected, layer, layer + 1);
-      testing::advance_to(*found, layer, layer + 1);
-      ASSERT_TRUE(same_bits(found->activations(), expected->activations())) << "layer " << layer + 1;
-    }
-    EXPECT_EQ(found->outcome().categories, expected->outcome().categories);
-    expected->reset();
-    found->reset();
-  }
-  EXPECT_EQ(testing::run_through(*found, plan.depth()).categories,
-            testing::run_through(*expected, plan.depth()).categories);
+  testing::expect_same_bits(*testing::engine_for(variant, streamed, c.images, options),
+                            *testing::engine_for(variant, plan, c.images), c.images, plan.depth());
 }
 
 TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
+#include "spdnn/images.hpp"
 #include "spdnn/plan.hpp"
+#include "support/engines.hpp"
 
 namespace spdnn::testing {
 
@@ -55,6 +58,29 @@ inline void expect_equal(const Plan& a, const Plan& b) {
   if (!a.fallback) return;
   EXPECT_EQ(a.fallback->error_bounds, b.fallback->error_bounds);
   expect_equal(*a.fallback->in_order, *b.fallback->in_order);
+}
+
+/// Whether two engines that hold the same images compute the same bits, layer by layer, in a second trial too and in
+/// one go.
+inline void expect_same_bits(InspectableEngine& found, InspectableEngine& expected, const ImageSet& images,
+                             Index depth) {
+  expected.load(images);
+  found.load(images);
+  for (int trial = 0; trial < 2; ++trial) {
+    for (Index layer = 0; layer < depth; ++layer) {
+      advance_to(expected, layer, layer + 1);
+      advance_to(found, layer, layer + 1);
+      const std::vector<double> a = found.activations();
+      const std::vector<double> b = expected.activations();
+      ASSERT_EQ(a.size(), b.size());
+      ASSERT_TRUE(a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0)
+          << "layer " << layer + 1;
+    }
+    EXPECT_EQ(found.outcome().categories, expected.outcome().categories);
+    expected.reset();
+    found.reset();
+  }
+  EXPECT_EQ(run_through(found, depth).categories, run_through(expected, depth).categories);
 }
 
 }  // namespace spdnn::testing

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -20,6 +19,7 @@
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
+#include "support/equal.hpp"
 #include "support/streamed.hpp"
 #include "temporary_directory.hpp"
 
@@ -49,10 +49,6 @@ std::vector<Configuration> configurations() {
 }
 
 constexpr std::array<const char*, 2> kPasses{"none", "dead,saturated,identical"};
-
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-}
 
 template <class T>
 bool same(const Array<T>& a, const Array<T>& b) {
@@ -96,20 +92,9 @@ TEST(Streaming, EveryActivationIsTheSameBitForBit) {
           const EngineOptions options{.precision = precision, .threads = 2};
           const auto expected = testing::engine_for(*variant, plan, c.images, options);
           const auto found = testing::engine_for(*variant, streamed, c.images, options);
-          expected->load(c.images);
-          found->load(c.images);
-          for (int trial = 0; trial < 2; ++trial) {
-            for (Index layer = 0; layer < plan.depth(); ++layer) {
-              testing::advance_to(*expected, layer, layer + 1);
-              testing::advance_to(*found, layer, layer + 1);
-              ASSERT_TRUE(same_bits(found->activations(), expected->activations())) << "layer " << layer + 1;
-            }
-            EXPECT_EQ(found->outcome().alive, expected->outcome().alive);
-            expected->reset();
-            found->reset();
-          }
-          const Outcome outcome = testing::run_through(*found, plan.depth());
-          EXPECT_EQ(outcome.categories, testing::run_through(*expected, plan.depth()).categories);
+          testing::expect_same_bits(*found, *expected, c.images, plan.depth());
+          EXPECT_EQ(testing::run_through(*found, plan.depth()).alive,
+                    testing::run_through(*expected, plan.depth()).alive);
         }
       }
     }
