@@ -268,7 +268,7 @@ class Inference::Steps {
       RankedResult result = run_piece(order, rest, piece.images);
       if (!ranks_.is_root()) continue;
       conclude_work(piece, result, plan_.depth(), state);
-      add_times(all, std::move(result));
+      add_times(all, result);
     }
     if (!broadcast(ranks_, state.left.empty())) stop(std::move(state), std::move(all));
     if (!ranks_.is_root()) return;
