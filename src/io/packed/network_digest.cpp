@@ -117,6 +117,7 @@ std::uint64_t network_digest(const Network& network) {
   for (auto& layer : digests) layer->add_tasks(tasks);
   carry_out(tasks);
   std::vector<std::uint64_t> combined;
+  combined.reserve(digests.size());
   for (const auto& layer : digests) combined.push_back(packed::combine_hashes(layer->words));
   return network_digest(network.bias_rule, network.cap, combined);
 }
