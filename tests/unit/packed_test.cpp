@@ -450,7 +450,7 @@ TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
         const ImageSet loaded = load_images(opened);
         loaded.to_csr().validate();
         const Plan other = load_plan(opened);
-        Network(other.layers, other.bias_rule, other.cap).validate();
+        Network{other.layers, other.bias_rule, other.cap}.validate();
       } catch (const DataError&) {
         ++refused;
       }
