@@ -136,7 +136,11 @@ void turn_rule(Plan& plan) {
 }
 
 TEST(BatteryMutants, AreCaught) {
-  const std::vector<std::pair<std::string, std::function<void(Plan&)>>> mutants = {
+  struct Spoiled {
+    std::string name;
+    std::function<void(Plan&)> spoil;
+  };
+  const std::vector<Spoiled> mutants = {
       {"drops the last term of every sum", drop_last_terms},
       {"adds another bias", change_bias},
       {"takes one bias for all neurons", forget_bias_of_neurons},
@@ -153,16 +157,16 @@ TEST(BatteryMutants, AreCaught) {
          plan.certificates.dead_from = 0;
        }},
   };
-  for (const auto& [name, spoil] : mutants) {
+  for (const auto& mutant : mutants) {
     const MakeEngine make = [&](const std::shared_ptr<const Plan>& plan, const BatchInfo&, const EngineOptions&) {
       Plan spoiled = *plan;
-      spoil(spoiled);
+      mutant.spoil(spoiled);
       return std::make_unique<Mutant>(spoiled);
     };
     int caught = 0;
     for (std::size_t i = 0; i < cases().size(); ++i)
       caught += testing::difference(truth_of(i), cases()[i], make, {}, {Precision::fp64, 1}, 1e-12).empty() ? 0 : 1;
-    EXPECT_GT(caught, 0) << "no case catches an engine that " << name;
+    EXPECT_GT(caught, 0) << "no case catches an engine that " << mutant.name;
   }
 }
 

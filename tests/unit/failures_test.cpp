@@ -57,7 +57,7 @@ TEST(Failures, BytesAreShownInAUnitThatFits) {
 
 TEST(PathKind, FollowsLinksAndRefusesWhatCannotBeTold) {
   const TemporaryDirectory directory;
-  const std::filesystem::path path = directory.path();
+  const std::filesystem::path& path = directory.path();
   std::ofstream(path / "file") << "x";
   create_symlink("file", path / "link");
   create_symlink("nothing", path / "dangling");
