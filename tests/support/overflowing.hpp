@@ -44,9 +44,7 @@ inline std::vector<OverflowingCase> overflowing_cases() {
   cases.back().network.bias_rule = BiasRule::everywhere;
   cases.back().network.layers[0].bias.values = std::vector<double>{3e38, 0.0};
   cases.back().in_fp32 = {{0, 0}, {2, 0}, {4, 0}};
-  std::vector<Layer> growing;
-  for (int k = 0; k < 35; ++k) growing.push_back(make_layer(3, {{{0, 1e10F}}, {{1, 1.0F}}, {{2, 1.0F}}}, 0));
-  add("growing", growing, false);
+  add("growing", std::vector<Layer>(35, make_layer(3, {{{0, 1e10F}}, {{1, 1.0F}}, {{2, 1.0F}}}, 0)), false);
   cases.back().in_fp32 = {{0, 3}, {2, 3}, {4, 3}};
   cases.back().in_fp64 = {{0, 30}, {2, 30}, {4, 30}};
   return cases;

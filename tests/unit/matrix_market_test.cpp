@@ -11,7 +11,7 @@ using test::error_of;
 using test::list;
 using test::Scratch;
 
-const std::string kReal = "%%MatrixMarket matrix coordinate real general\n";
+const std::string real_banner = "%%MatrixMarket matrix coordinate real general\n";
 
 CsrMatrix layer(const std::string& text, std::optional<Index> inputs = {}, std::optional<Index> outputs = {}) {
   TextSource source("m.mtx", text);
@@ -33,7 +33,7 @@ TEST(MatrixMarket, PatternAndInteger) {
   EXPECT_TRUE(pattern.uniform());
   EXPECT_EQ(pattern.value, 1.0F);
   EXPECT_EQ(layer("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -7\n").value, -7.0F);
-  EXPECT_EQ(layer(kReal + "2 2 0\n").entries(), 0U);
+  EXPECT_EQ(layer(real_banner + "2 2 0\n").entries(), 0U);
 }
 
 TEST(MatrixMarket, ImagesAreRows) {
@@ -58,28 +58,28 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n",
        "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
       {"%%MatrixMarket matrix coordinate real\n", "m.mtx:1:38: the line ends after 4 columns" + expected},
-      {kReal + "% only comments\n",
+      {real_banner + "% only comments\n",
        "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
-      {kReal + "2 2\n", "m.mtx:2:4: the line ends after 2 columns, expected rows, columns, entries"},
-      {kReal + "0 2 1\n", "m.mtx:2:1: number of rows 0 is outside 1..2147483647"},
-      {kReal + "2 2 5\n", "m.mtx:2:5: number of entries 5 is outside 0..4"},
-      {kReal + "2 2 1\n3 1 1\n", "m.mtx:3:1: input 3 is outside 1..2"},
-      {kReal + "2 2 1\n1 1\n", "m.mtx:3:4: the line ends after 2 columns, expected input, output, weight"},
-      {kReal + "% c\n2 2 2\n1 1 1\n1 1 1\n", "m.mtx:5:1: input 1 and output 1 are given twice, expected once"},
-      {kReal + "2 2 2\n1 1 1\n", "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
-      {kReal + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header promises 1 entries, but the file has 2"},
+      {real_banner + "2 2\n", "m.mtx:2:4: the line ends after 2 columns, expected rows, columns, entries"},
+      {real_banner + "0 2 1\n", "m.mtx:2:1: number of rows 0 is outside 1..2147483647"},
+      {real_banner + "2 2 5\n", "m.mtx:2:5: number of entries 5 is outside 0..4"},
+      {real_banner + "2 2 1\n3 1 1\n", "m.mtx:3:1: input 3 is outside 1..2"},
+      {real_banner + "2 2 1\n1 1\n", "m.mtx:3:4: the line ends after 2 columns, expected input, output, weight"},
+      {real_banner + "% c\n2 2 2\n1 1 1\n1 1 1\n", "m.mtx:5:1: input 1 and output 1 are given twice, expected once"},
+      {real_banner + "2 2 2\n1 1 1\n", "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
+      {real_banner + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header promises 1 entries, but the file has 2"},
       {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n",
        "m.mtx:3:5: extra column '1', expected input, output"},
       {"", "m.mtx:1:1: the file ends in its header, expected a line of rows, columns, entries"},
   };
-  for (const auto& [text, message] : cases) EXPECT_EQ(error_of([&] { layer(text); }), message) << text;
-  EXPECT_EQ(error_of([&] { layer(kReal + "2 3 0\n", 2, 2); }),
+  for (const auto& [text, message] : cases) EXPECT_EQ(error_of([&, &file = text] { layer(file); }), message) << text;
+  EXPECT_EQ(error_of([&] { layer(real_banner + "2 3 0\n", 2, 2); }),
             "m.mtx:2:1: the matrix is 2 x 3, expected 2 columns, one an output");
 }
 
 TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
   const std::string banner = "%%MatrixMarket matrix coordinate integer symmetric\n";
-  const CsrMatrix both = layer(kReal + "3 3 5\n1 1 4\n2 1 5\n1 2 5\n3 2 -6\n2 3 -6\n");
+  const CsrMatrix both = layer(real_banner + "3 3 5\n1 1 4\n2 1 5\n1 2 5\n3 2 -6\n2 3 -6\n");
   EXPECT_TRUE(test::same(layer(banner + "3 3 3\n1 1 4\n2 1 5\n3 2 -6\n"), both));
   EXPECT_TRUE(test::same(layer(banner + "3 3 3\n2 3 -6\n1 2 5\n1 1 4\n"), both)) << "either half will do";
   const CsrMatrix pattern = layer("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
@@ -87,16 +87,16 @@ TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
 }
 
 TEST(MatrixMarket, SizesAreBelievedAsFarAsTheFileGoes) {
-  EXPECT_EQ(error_of([&] { layer(kReal + "64 100000000 1\n1 1 1\n"); }),
+  EXPECT_EQ(error_of([&] { layer(real_banner + "64 100000000 1\n1 1 1\n"); }),
             "m.mtx:2:1: 100000000 columns, one an output, expected at most 1048584 in 67 bytes, or the number given");
-  EXPECT_EQ(layer(kReal + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
+  EXPECT_EQ(layer(real_banner + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
 }
 
 TEST(MatrixMarket, Writes) {
   const Scratch scratch;
-  CsrMatrix m = layer(kReal + "3 2 3\n3 1 0.0625\n1 1 0.0625\n2 2 0.3\n");
+  CsrMatrix m = layer(real_banner + "3 2 3\n3 1 0.0625\n1 1 0.0625\n2 2 0.3\n");
   write_matrix_market_layer(scratch / "m.mtx", m);
-  EXPECT_EQ(contents(scratch / "m.mtx"), kReal + "3 2 3\n1 1 6.250000e-02\n3 1 6.250000e-02\n2 2 3.000000e-01\n");
+  EXPECT_EQ(contents(scratch / "m.mtx"), real_banner + "3 2 3\n1 1 6.250000e-02\n3 1 6.250000e-02\n2 2 3.000000e-01\n");
   const ImageSet set{layer("%%MatrixMarket matrix coordinate pattern general\n3 2 3\n3 1\n1 1\n2 2\n")};  // 2 images
   for (const ImageSet& form : {set, ImageSet{set.to_bits()}}) {
     write_images(scratch / "i.mtx", form);
@@ -106,8 +106,8 @@ TEST(MatrixMarket, Writes) {
 
 TEST(MatrixMarket, LayersMustFitTogether) {
   const Scratch scratch;
-  test::write(scratch / "n3-l1.mtx", kReal + "3 2 1\n1 1 1\n");
-  test::write(scratch / "n3-l2.mtx", kReal + "4 1 1\n1 1 1\n");
+  test::write(scratch / "n3-l1.mtx", real_banner + "3 2 1\n1 1 1\n");
+  test::write(scratch / "n3-l2.mtx", real_banner + "4 1 1\n1 1 1\n");
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
             (scratch / "n3-l2.mtx").string() + ": the layer has 4 inputs, expected 2: the outputs of the layer before");
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {.neurons = {3}}); }),

@@ -60,9 +60,10 @@ TEST(Verdict, CasesCatchWeakScorers) {
       {"extra only", [](auto& a, auto& b) { return std::includes(b.begin(), b.end(), a.begin(), a.end()); }},
   };
   for (const auto& [name, scorer] : weak) {
-    const bool caught = std::any_of(scoring_cases().begin(), scoring_cases().end(), [&](const ScoringCase& c) {
-      return scorer(c.categories, c.truth) != (c.missing + c.extra == 0);
-    });
+    const bool caught =
+        std::any_of(scoring_cases().begin(), scoring_cases().end(), [&scorer = scorer](const ScoringCase& c) {
+          return scorer(c.categories, c.truth) != (c.missing + c.extra == 0);
+        });
     EXPECT_TRUE(caught) << name;
   }
 }
