@@ -24,6 +24,7 @@ struct Shape {
   bool biases = false;       ///< of their own for each neuron
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name.
 void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 
 std::vector<Shape> shapes() {

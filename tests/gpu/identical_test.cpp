@@ -152,14 +152,14 @@ TEST_P(IdenticalTest, FindsMostCopies) {
 }
 
 TEST_P(IdenticalTest, ManyImages) {
-  constexpr Index count = 70000;
-  const ImageSet images = mixed_images(count);
+  constexpr Index kCount = 70000;
+  const ImageSet images = mixed_images(kCount);
   const Outcome expected = run_all(make_network(), "none", images);
   for (const std::string_view passes : {"identical", "dead,saturated,identical"}) {
     const Outcome found = run_all(make_network(), passes, images);
     EXPECT_EQ(found.categories, expected.categories) << passes;
     EXPECT_EQ(found.alive, expected.alive) << passes;
-    EXPECT_GT(found.identical, count / 2) << passes;
+    EXPECT_GT(found.identical, kCount / 2) << passes;
   }
 }
 

@@ -54,7 +54,6 @@ Variant variant_with(Support (*support)(const Plan&, const BatchInfo&, const Eng
 template <class Made>
 Variant variant_of() {
   Variant variant = testing::RecordingEngine::variant();
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): Variant::make hands the plan over.
   variant.make = [](std::shared_ptr<const Plan>, const BatchInfo&, const EngineOptions&) -> std::unique_ptr<Engine> {
     return std::make_unique<Made>();
   };

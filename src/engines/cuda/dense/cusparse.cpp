@@ -146,7 +146,6 @@ Support support_cusparse_spmm(const Plan& plan, const BatchInfo& batch, const En
           .working_bytes = DenseEngine::device_bytes(plan, kFormat, options, batch.images) + 16 * edges};
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is that of Variant::make.
 std::unique_ptr<Engine> make_cusparse_spmm(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
                                            const EngineOptions& options) {
   return std::make_unique<DenseEngine>(with_distinct_inputs(*plan), options, kFormat, make_product);
