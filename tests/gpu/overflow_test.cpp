@@ -60,14 +60,14 @@ TEST_F(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
 }
 
 /// Images whose rows become equal, half of which have overflowed before.
-TEST_F(OverflowTest, CopiesOverflowWhereTheirOwnersDo) {
-  const auto [network, images, expected] = testing::copies_that_overflow();
+TEST_F(OverflowTest, DuplicatesOverflowToo) {
+  const auto overflowing = testing::duplicates_that_overflow();
   for_each_variant([&](const Variant& variant) {
     for (const char* passes : {"none", "identical", "dead,identical"}) {
       SCOPED_TRACE(passes);
-      const Plan plan = make_plan(network, parse_passes(passes));
-      if (!takes_overflow(variant, plan, images)) continue;  // what becomes of it is tested above
-      EXPECT_EQ(run(variant, plan, images, fp32_options()).outcome.overflow, expected);
+      const Plan plan = make_plan(overflowing.network, parse_passes(passes));
+      if (!takes_overflow(variant, plan, overflowing.images)) continue;  // what becomes of it is tested above
+      EXPECT_EQ(run(variant, plan, overflowing.images, fp32_options()).outcome.overflow, overflowing.expected);
     }
   });
 }

@@ -50,7 +50,7 @@ inline std::vector<OverflowingCase> overflowing_cases() {
   return cases;
 }
 
-struct OverflowingCopies {
+struct OverflowingDuplicates {
   Network network;
   ImageSet images;
   std::vector<Overflow> expected;  ///< in fp32
@@ -60,9 +60,9 @@ struct OverflowingCopies {
 /// all rows are equal, and all overflow in layer 16. An image may become a duplicate only of one with the same past. No
 /// neuron reads an input twice: libraries add up such weights, and an infinite weight would make sums of every image
 /// NaN.
-inline OverflowingCopies copies_that_overflow() {
+inline OverflowingDuplicates duplicates_that_overflow() {
   constexpr float kHuge = 3e38F;
-  OverflowingCopies made;
+  OverflowingDuplicates made;
   for (int k = 0; k < 20; ++k) {
     Rows rows{{{0, 1.0F}}, {{1, k < 3 ? 1.0F : 0.0F}}};
     if (k == 3) rows[1] = {{1, -kHuge}};

@@ -53,8 +53,8 @@ TEST(Overflow, BatchesKeepTheNumbersOfTheirImages) {
   EXPECT_EQ(run(find_variant("cpu_openmp"), plan, c.images, options).outcome.overflow, c.in_fp32);
 }
 
-TEST(Overflow, CopiesOverflowWhereTheirOwnersDo) {
-  const auto [network, images, expected] = testing::copies_that_overflow();
+TEST(Overflow, DuplicatesOverflowToo) {
+  const auto [network, images, expected] = testing::duplicates_that_overflow();
   for (const char* passes : {"none", "identical", "dead,identical"}) {
     for (const int threads : {1, 3}) {
       const Plan plan = testing::unreduced_plan(network, parse_passes(passes));
