@@ -1,25 +1,17 @@
 // `spdnn bench scaling`: the same problem on more and more ranks, each run started by the site's launcher.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/bench.hpp"
+#include "cli/child_run.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "data/generate.hpp"
-#include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "io/temporaries.hpp"
 #include "report/json_line.hpp"
@@ -61,43 +53,6 @@ po::options_description scaling_options() {
   return options;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-/// Runs a command, its output to stderr, and returns its exit code.
-int run_command(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  // This process blocks and ignores signals (cli/signals.hpp) that the command is to hear.
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigset_t all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = ::posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /// What one run says of itself.
 struct Point {
   Index ranks = 0;
@@ -112,8 +67,7 @@ class ScalingRun {
   explicit ScalingRun(const po::variables_map& values)
       : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    launcher_ = words_of(text("launcher"));
-    if (launcher_.empty()) throw UsageError("--launcher: expected a command");
+    infer_command(text("launcher"), 1);  // refuses an empty one
     images_ = parse_count("images", text("images"));
     neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
   }
@@ -142,7 +96,7 @@ class ScalingRun {
     const std::vector<std::string> command = command_for(ranks, inputs, line);
     const int code = run_command(command);
     if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", fmt::join(command, " "), code));
-    report(ranks, images, Json::parse(text_of_file(line)));
+    report(ranks, images, line_of_run(line));
   }
 
   /// Neurons of the images.
@@ -152,15 +106,7 @@ class ScalingRun {
   }
 
   std::vector<std::string> command_for(Index ranks, const fs::path& inputs, const fs::path& line) const {
-    std::vector<std::string> words;
-    for (std::string word : launcher_) {
-      constexpr std::string_view kRanks = "{ranks}";
-      if (const auto at = word.find(kRanks); at != std::string::npos)
-        word.replace(at, kRanks.size(), std::to_string(ranks));
-      words.push_back(word);
-    }
-    for (const std::string& word : {fs::read_symlink("/proc/self/exe").native(), std::string("infer")})
-      words.push_back(word);
+    std::vector<std::string> words = infer_command(text("launcher"), ranks);
     const auto add = [&](const char* option, const std::string& value) {
       words.push_back(std::string("--") + option);
       words.push_back(value);
@@ -180,18 +126,10 @@ class ScalingRun {
     return words;
   }
 
-  static std::string text_of_file(const fs::path& path) {
-    const InputFile file(path);
-    std::string text(file.size(), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    return text;
-  }
-
   /// Efficiency: the work done per rank and second, as a share of the first point's.
   void report(Index ranks, Offset images, Json run) {
     const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
-    if (run["machine"]["ranks"] != ranks)
-      throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", run["machine"]["ranks"].dump(), ranks));
+    check_ranks(run, ranks);
     if (first_.ranks == 0) first_ = point;
     const double more = static_cast<double>(ranks) / first_.ranks;
     const auto efficiency = [&](double first, double now) {
@@ -214,7 +152,6 @@ class ScalingRun {
   const po::variables_map& values_;
   bool weak_;
   std::optional<std::string> json_path_;
-  std::vector<std::string> launcher_;
   Index images_ = 0;
   Index neurons_ = 0;  ///< 0: not known yet
   Point first_;
