@@ -65,6 +65,7 @@ struct InferenceSpec {
   std::size_t host_memory = 0;
   std::size_t device_memory = 0;  ///< bytes that an engine may take on its CUDA device; 0: all that is free
   int trials = 1;                 ///< how often the inference is repeated
+  int warm_up = 0;                ///< trials before these, which are in no time but `warm_up` and `total`
   Index batch = 0;                ///< images at a time; 0: as many as the memory takes
   int threads = 0;                ///< host threads; 0: as many as the process may use
   /// Where a run that `stop` ends leaves what it knows, and where it goes on if that is there already; empty: nowhere.

@@ -37,6 +37,7 @@ struct PhaseSeconds {
   double share = 0;          ///< plan and images to the other ranks
   double upload = 0;         ///< plan and images into the engine's own form, on its device
   double upload_images = 0;  ///< the images' part of it
+  double warm_up = 0;        ///< trials that are not counted, before the others
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
   double gather = 0;         ///< putting the batches, and the ranks, together
   double write = 0;          ///< the category file
@@ -100,6 +101,7 @@ struct Report {
   std::vector<std::string> notes;
   Precision precision = Precision::fp32;
   int trials = 1;
+  int warm_up = 0;         ///< trials before these
   int parts = 1;           ///< runs that this one was made in: more than one where it was stopped and continued
   PhaseSeconds earlier{};  ///< the sums over the parts before this one
   int threads = 1;

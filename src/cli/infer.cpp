@@ -38,6 +38,7 @@ po::options_description infer_options() {
   po::options_description timing("Timing and memory", 120, 60);
   timing.add_options()                                                                                                //
       ("trials", text_or("1"), "how often the inference is repeated")                                                 //
+      ("warm-up", text_or("0"), "trials before these, which are in no rate but rate_end_to_end")                      //
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
@@ -66,6 +67,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.truth = truth_spec(values);
   if (const auto precision = text_of(values, "precision")) spec.precision = parse_precision(*precision);
   spec.trials = static_cast<int>(parse_count("trials", values["trials"].as<std::string>()));
+  spec.warm_up = static_cast<int>(parse_whole("warm-up", values["warm-up"].as<std::string>()));
   const std::string batch = values["batch"].as<std::string>();
   if (batch != "auto") spec.batch = parse_count("batch", batch);
   spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());

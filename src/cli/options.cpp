@@ -112,6 +112,10 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
 
 Index parse_count(const std::string& option, const std::string& text) { return parse_up_to(kMaxIndex, option, text); }
 
+Index parse_whole(const std::string& option, const std::string& text) {
+  return text == "0" ? 0 : parse_count(option, text);
+}
+
 int parse_threads(const std::string& text) { return static_cast<int>(parse_up_to(kMostThreads, "threads", text)); }
 
 std::vector<Index> parse_counts(const std::string& option, const std::string& text) {

@@ -25,6 +25,8 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
 
 /// A whole positive number up to kMaxIndex; UsageError names the option.
 Index parse_count(const std::string& option, const std::string& text);
+/// The same, or 0.
+Index parse_whole(const std::string& option, const std::string& text);
 /// --threads: up to kMostThreads.
 int parse_threads(const std::string& text);
 /// `1024` or a list `784,300,10`.

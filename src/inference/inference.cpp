@@ -41,6 +41,7 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
       .precision = precision, .threads = spec.threads, .device = cuda_device, .device_memory = spec.device_memory};
   options.engine.host_memory = host_memory;
   options.trials = spec.trials;
+  options.warm_up = spec.warm_up;
   options.batch = spec.batch;
   options.progress = spec.progress;
   return options;
@@ -50,6 +51,8 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
 InferenceSpec checked(InferenceSpec spec) {
   if (!spec.checkpoint.empty() && spec.trials != 1)
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
+  if (!spec.checkpoint.empty() && spec.warm_up != 0)
+    throw UsageError("checkpoint", "a run that may be stopped has no trials to warm up");
   require_threads(spec.threads);
   return spec;
 }
@@ -351,6 +354,7 @@ class Inference::Steps {
     if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
     RunOptions once = options(Precision::fp32, plan_, mine);
     once.trials = 1;
+    once.warm_up = 0;
     const RunResult in_fp32 = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine, once).result;
     if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
   }

@@ -93,7 +93,8 @@ class Runner {
   RunResult run() {
     const Index images = images_.images();
     const Offset rounds = result_.batch == 0 ? 0 : (images - 1) / result_.batch + 1;
-    Progress progress(options_.progress, "infer", rounds * static_cast<Offset>(options_.trials) * plan_.depth());
+    Progress progress(options_.progress, "infer",
+                      rounds * static_cast<Offset>(options_.warm_up + options_.trials) * plan_.depth());
     for (Index first = 0; first < images && !result_.unfinished; first += std::min(result_.batch, images - first))
       run_batch(first, std::min(result_.batch, images - first), progress);
     return std::move(result_);
@@ -107,6 +108,12 @@ class Runner {
     const double load_seconds = watch.lap();
     result_.upload_seconds += load_seconds;
     result_.load_seconds += load_seconds;
+    for (int trial = 0; trial < options_.warm_up; ++trial) {
+      engine_->reset();
+      advance(progress);
+      outcome_of(batch);
+    }
+    if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
     Outcome outcome;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
       watch.lap();

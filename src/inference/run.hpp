@@ -13,6 +13,7 @@ namespace spdnn {
 struct RunOptions {
   EngineOptions engine;
   int trials = 1;
+  int warm_up = 0;  ///< trials of each batch before these; not in a run that `stop` may end
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
   ProgressCallback progress;
   /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
@@ -33,6 +34,7 @@ struct RunResult {
   std::vector<double> infer_seconds;  ///< one per trial, summed over batches
   double upload_seconds = 0;          ///< engine construction and load()
   double load_seconds = 0;            ///< of these, load(): the images
+  double warm_up_seconds = 0;         ///< all of these trials
   double gather_seconds = 0;          ///< putting batches together
   int threads = 0;                    ///< host threads
   Index batch = 0;

@@ -35,6 +35,7 @@ struct RankReport {
   RankTimes times;
   std::vector<double> infer_seconds;
   double load_seconds = 0;
+  double warm_up_seconds = 0;
   double gather_seconds = 0;
   Index batch = 0;
   Outcome outcome;
@@ -42,14 +43,15 @@ struct RankReport {
 };
 
 void fields(auto& archive, MaybeConst<RankReport> auto& report) {
-  archive(report.times, report.infer_seconds, report.load_seconds, report.gather_seconds, report.batch, report.outcome,
-          report.unfinished);
+  archive(report.times, report.infer_seconds, report.load_seconds, report.warm_up_seconds, report.gather_seconds,
+          report.batch, report.outcome, report.unfinished);
 }
 
 RankReport report_of(const RunResult& result, Index images) {
   return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
           result.infer_seconds,
           result.load_seconds,
+          result.warm_up_seconds,
           result.gather_seconds,
           result.batch,
           result.outcome,
@@ -62,6 +64,7 @@ void add(RunResult& all, const RankReport& one, Index first) {
     all.infer_seconds[trial] = std::max(all.infer_seconds[trial], one.infer_seconds[trial]);
   all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
   all.load_seconds = std::max(all.load_seconds, one.load_seconds);
+  all.warm_up_seconds = std::max(all.warm_up_seconds, one.warm_up_seconds);
   all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
   all.batch = std::max(all.batch, one.batch);
   append_outcome(all.outcome, one.outcome, first);

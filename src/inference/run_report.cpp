@@ -49,6 +49,7 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
   report.notes = plan.provenance.notes;
   report.precision = choice.precision;
   report.trials = spec.trials;
+  report.warm_up = spec.warm_up;
 }
 
 void take_over(RankedResult all, Report& report) {
@@ -60,6 +61,7 @@ void take_over(RankedResult all, Report& report) {
   report.batch = result.batch;
   report.seconds.upload = result.upload_seconds;
   report.seconds.upload_images = result.load_seconds;
+  report.seconds.warm_up = result.warm_up_seconds;
   report.seconds.infer = spread(std::move(result.infer_seconds));
   report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);

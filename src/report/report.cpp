@@ -111,6 +111,7 @@ nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
           {"share", s.share},
           {"upload", s.upload},
           {"upload_images", s.upload_images},
+          {"warm_up", s.warm_up},
           {"infer", spread_json(s.infer)},
           {"gather", s.gather},
           {"write", s.write},
@@ -132,6 +133,7 @@ void add_phases(const Report& r, std::string& text) {
           fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
   if (r.ranks) phase("share", s.share, "  plan and images to the other ranks");
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
+  if (r.warm_up > 0) phase("warm-up", s.warm_up, fmt::format("  {} trials that are not counted", r.warm_up));
   phase("infer", s.infer.median,
         fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", r.trials, s.infer.min, s.infer.max,
                     s.infer.sum));
@@ -154,16 +156,16 @@ Spread spread(std::vector<double> samples) {
 void PhaseSeconds::add(const PhaseSeconds& part) {
   for (double PhaseSeconds::*phase :
        {&PhaseSeconds::load, &PhaseSeconds::join, &PhaseSeconds::read, &PhaseSeconds::plan, &PhaseSeconds::share,
-        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::gather, &PhaseSeconds::write,
-        &PhaseSeconds::total})
+        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::warm_up, &PhaseSeconds::gather,
+        &PhaseSeconds::write, &PhaseSeconds::total})
     this->*phase += part.*phase;
   const double sum = infer.sum + part.infer.sum;
   infer = {sum, sum, sum, sum};
 }
 
 double PhaseSeconds::other() const {
-  return std::max(0.0,
-                  total - (load + join + read + plan + start.waited + share + upload + infer.sum + gather + write));
+  return std::max(
+      0.0, total - (load + join + read + plan + start.waited + share + upload + warm_up + infer.sum + gather + write));
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
@@ -234,6 +236,7 @@ std::string to_json(const Report& r) {
                {"notes", r.notes},
                {"precision", to_string(r.precision)},
                {"trials", r.trials},
+               {"warm_up", r.warm_up},
                {"parts", r.parts},
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},

@@ -59,11 +59,11 @@ setup() {
 
 @test "the phases do not overlap and sum up to the total" {
   "$SPDNN" convert images.tsv images.spdnn --kind images --neurons 2
-  "$SPDNN" infer --network net --inputs images.spdnn --bias -0.25 --trials 3 --json run.json --progress never >run.txt
-  jq -e '.seconds | (.load + .read + .plan + .start.waited + .upload + .infer.sum + .gather + .write + .other - .total
+  "$SPDNN" infer --network net --inputs images.spdnn --bias -0.25 --trials 3 --warm-up 1 --json run.json --progress never >run.txt
+  jq -e '.seconds | (.load + .read + .plan + .start.waited + .upload + .warm_up + .infer.sum + .gather + .write + .other - .total
     | fabs) < 1e-9 and .load > 0 and .other >= 0 and .upload_images > 0 and .upload_images < .upload and .start.waited <= .total
     and .infer.sum >= .infer.min + .infer.median + .infer.max - 1e-9' run.json
-  for phase in load read plan upload infer gather write other total; do grep -qE "^$phase {1,15} +[0-9.]+ s" run.txt; done
+  for phase in load read plan upload warm-up infer gather write other total; do grep -qE "^$phase {1,15} +[0-9.]+ s" run.txt; done
 }
 
 @test "nothing is started up for a run on the CPU" {

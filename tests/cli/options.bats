@@ -32,6 +32,20 @@ field() { jq -c "$1" run.json; }
   done
 }
 
+@test "--warm-up: so many trials before those that count, in a phase of their own" {
+  for warm_up in 0 3; do
+    "${infer[@]}" --trials 2 --warm-up $warm_up --json run.json >run.txt
+    [ "$(field '[.warm_up, .trials]')" = "[$warm_up,2]" ]
+    jq -e '(.seconds.warm_up > 0) == (.warm_up > 0)' run.json
+  done
+  grep -qE '^warm-up +[0-9.]+ s  3 trials that are not counted$' run.txt
+  run "${infer[@]}" --warm-up 1 --checkpoint at
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: --checkpoint: a run that may be stopped has no trials to warm up" ]]
+  run "${infer[@]}" --warm-up -1
+  [ "$status" -eq 2 ]
+}
+
 @test "--precision, --cap, --bias-rule and --images change what is run" {
   "${infer[@]}" --variant cpu_openmp --precision fp64 --cap 0.5 --json run.json >/dev/null
   [ "$(field '[.precision, .problem.cap, .problem.images]')" = '["fp64",0.5,10]' ]

@@ -85,6 +85,22 @@ TEST(Run, TrialsMustAgree) {
   EXPECT_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(2)), std::logic_error);
 }
 
+/// Batches of 8 and 2 images through one layer.
+TEST(Run, WarmUpIsRunAsTheTrialsAreButIsNoneOfThem) {
+  const Small s;
+  RunOptions options = options_of(1, 8);
+  options.warm_up = 2;
+  testing::RecordingEngine::calls.clear();
+  const RunResult result = run(testing::RecordingEngine::variant(), s.plan, s.images, options);
+  EXPECT_EQ(result.infer_seconds.size(), 1U);
+  EXPECT_GT(result.warm_up_seconds, 0);
+  EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 4, 6, 8}));
+  const auto& calls = testing::RecordingEngine::calls;
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "reset"), 6);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "outcome"), 6);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "load 2"), 1);
+}
+
 TEST(Run, WhatAnEngineDoesNotCountIsNotToldOfAnyBatch) {
   const Small s;
   EXPECT_TRUE(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(1, 4)).outcome.alive.empty());

@@ -22,6 +22,7 @@ Report timed_report() {
   seconds.start = {8, 4};
   seconds.upload = 8;
   seconds.upload_images = 5;
+  seconds.warm_up = 0.25;
   seconds.infer = spread({16, 48, 32});
   seconds.gather = 64;
   seconds.write = 128;
@@ -40,7 +41,7 @@ std::string row(const std::string& text, const std::string& key) {
 TEST(Report, PhasesAndTheRestMakeTheTotal) {
   const Report report = timed_report();
   EXPECT_EQ(report.seconds.infer.sum, 96);
-  EXPECT_EQ(report.seconds.other(), 320 - 0.5 - 1 - 2 - 4 - 8 - 96 - 64 - 128);
+  EXPECT_EQ(report.seconds.other(), 320 - 0.5 - 1 - 2 - 4 - 8 - 0.25 - 96 - 64 - 128);
   const auto seconds = nlohmann::json::parse(to_json(report))["seconds"];
   EXPECT_EQ(seconds["start"]["took"], 8);
   EXPECT_EQ(seconds["start"]["waited"], 4);
@@ -107,7 +108,7 @@ TEST(Report, RatesAreOfTheEdgesAndTheSecondsThatTheyName) {
 
 TEST(Report, RoundingMakesNoNegativeRest) {
   Report report = timed_report();
-  report.seconds.total = 303.5 - 1e-12;
+  report.seconds.total = 303.75 - 1e-12;
   EXPECT_EQ(report.seconds.other(), 0);
 }
 
@@ -117,6 +118,10 @@ TEST(Report, TextShowsWhatTheStartTookAndWhatWasWaitedFor) {
   EXPECT_NE(start.find("4.000000 s  waited for; it took 8.000000 s"), std::string::npos) << text;
   for (const char* key : {"load", "read", "plan", "upload", "infer", "gather", "write", "other", "total"})
     EXPECT_EQ(row(text, key).find(" s"), start.find(" s", 16)) << key << '\n' << text;
+  EXPECT_EQ(row(text, "warm-up"), "");
+  Report warmed = timed_report();
+  warmed.warm_up = 2;
+  EXPECT_NE(row(to_text(warmed), "warm-up").find("0.250000 s  2 trials that are not counted"), std::string::npos);
   Report on_cpu = timed_report();
   on_cpu.seconds.start = {};
   EXPECT_EQ(row(to_text(on_cpu), "device start-up"), "");
