@@ -17,7 +17,13 @@ GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery prop
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
 $(UNIT_OBJECTS) $(GPU_OBJECTS): | $(OUT)/precompiled/tests.hpp.gch
 $(OUT)/precompiled/tests.hpp.gch: | build/.deps-TEST
-$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY)
+# What a test opens in the place of NVIDIA's management library.
+FAKE_NVML        := $(OUT)/fake_nvml.so
+$(FAKE_NVML): tests/support/fake_nvml.c
+	@mkdir -p $(@D)
+	@echo 'CC   $<'
+	@$(CXX) -x c -shared -fPIC $< -o $@
+$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML)
 	$(call link,-lgtest -lgtest_main)
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)

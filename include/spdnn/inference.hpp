@@ -72,6 +72,8 @@ struct InferenceSpec {
   std::string checkpoint;
   /// Asked between layers by each rank; true ends the run at its next chance. Needs `checkpoint`; empty: never.
   std::function<bool()> stop;
+  /// Asks the CUDA device while the trials run for its clocks, temperature, power and energy.
+  bool device_state = false;
   bool compare = false;       ///< time the passes `dead` as well and compare the categories
   ProgressCallback progress;  ///< told how far reading, planning and running have come
 };

@@ -75,6 +75,16 @@ struct Machine {
   std::string cuda;
 };
 
+/// What a CUDA device did while the trials ran, as its driver tells; each is empty where the driver does not.
+struct DeviceState {
+  std::optional<Spread> sm_clock_mhz;
+  std::optional<Spread> memory_clock_mhz;
+  std::optional<Spread> temperature_c;
+  std::optional<Spread> power_w;  ///< of the whole board
+  /// Of the whole board, while all images' trials ran; empty too where they took too short a time for its counter.
+  std::optional<double> joules_per_trial;
+};
+
 /// Of a run whose layers did not fit into host memory.
 struct StreamedRun {
   Index layers_at_once = 0;
@@ -97,6 +107,7 @@ struct Report {
   std::string why;  ///< why this variant was chosen; empty when it was named
   Device device = Device::cpu;
   Machine machine;
+  std::optional<DeviceState> device_state;  ///< of the first rank's device; empty where nobody asked or nothing is told
   Passes passes;
   std::vector<std::string> notes;
   Precision precision = Precision::fp32;

@@ -39,6 +39,7 @@ po::options_description infer_options() {
   timing.add_options()                                                                                                //
       ("trials", text_or("1"), "how often the inference is repeated")                                                 //
       ("warm-up", text_or("0"), "trials before these, which are in no rate but rate_end_to_end")                      //
+      ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
@@ -72,6 +73,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   if (batch != "auto") spec.batch = parse_count("batch", batch);
   spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
+  spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
   spec.checkpoint = text_of(values, "checkpoint").value_or("");
   return spec;

@@ -13,7 +13,9 @@
 #include "cluster/shared_plan.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
 #include "inference/checkpoint.hpp"
+#include "inference/device_monitor.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
@@ -217,8 +219,15 @@ class Inference::Steps {
     if (plan_.streamed || dead_.streamed) require_one_process();
     describe(plan_, images_, choice, spec_, report_);
     if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
+    if (spec_.device_state && report_.device == Device::cuda) watch_device();
     if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
     report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
+  }
+
+  /// Where the driver tells nothing of the device, the report says nothing of it.
+  void watch_device() {
+    if (auto nvml = Nvml::open(device_names(Device::cuda, start_.device()).id))
+      monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml));
   }
 
   /// Refuses before the first run what verify() could not run after it.
@@ -239,6 +248,7 @@ class Inference::Steps {
     if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
     RunOptions how = options(order.precision, plan, mine);
     if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
+    how.monitor = monitor_.get();
     return run_on_ranks(ranks_, order, plan, mine, how);
   }
 
@@ -313,6 +323,9 @@ class Inference::Steps {
     const Plan& ran = *result.result.plan;
     take_over(std::move(result), report_);
     report_.seconds.total = since_start_.seconds();
+    if (monitor_) report_.device_state = monitor_->state(spec_.trials);
+    // Of one of the ranks' devices, or of a share of one.
+    if (monitor_ && !ranks_.is_alone()) report_.device_state->joules_per_trial.reset();
     report_.empty_images = images_.empty_images();
     report_.computed_edges = computed_edges(ran, report_.outcome, images_.images() - report_.empty_images);
     report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
@@ -375,6 +388,7 @@ class Inference::Steps {
   ImageSet images_;
   Plan dead_;  ///< with `compare`: what the second run runs
   RunOrder dead_order_;
+  std::unique_ptr<DeviceMonitor> monitor_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
   bool plan_was_stored_ = false;

@@ -14,6 +14,7 @@
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
+#include "inference/device_monitor.hpp"
 #include "inference/outcomes.hpp"
 #include "spdnn/error.hpp"
 
@@ -70,6 +71,22 @@ ImageSet images_of(const std::vector<double>& activations, Index images, Index n
   return {make_csr(images, neurons, std::move(offsets), std::move(indices), std::move(values))};
 }
 
+/// Tells a monitor, if there is one, of its own beginning and end.
+class Watched {
+ public:
+  explicit Watched(DeviceMonitor* monitor) : monitor_(monitor) {
+    if (monitor_ != nullptr) monitor_->begin();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() {
+    if (monitor_ != nullptr) monitor_->end();
+  }
+
+ private:
+  DeviceMonitor* monitor_;
+};
+
 /// One plan, run over batch after batch.
 class Runner {
   static constexpr Index kStopChecks = 32;  ///< a batch
@@ -115,14 +132,24 @@ class Runner {
     }
     if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
     Outcome outcome;
+    if (!run_trials(batch, first, progress, outcome)) return;
+    watch.lap();
+    append_outcome(result_.outcome, outcome, first);
+    result_.gather_seconds += watch.seconds();
+  }
+
+  /// Those that count; false where they were stopped.
+  bool run_trials(const ImageSet& batch, Index first, Progress& progress, Outcome& outcome) {
+    const Watched watched(options_.monitor);
+    Stopwatch watch;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
       watch.lap();
       engine_->reset();
       const Index layer = advance(progress);
       if (layer < plan_.depth()) {
         result_.infer_seconds[trial] += watch.seconds();
-        result_.unfinished = Unfinished{first, layer, begun(count, layer)};
-        return;
+        result_.unfinished = Unfinished{first, layer, begun(batch.images(), layer)};
+        return false;
       }
       Outcome this_time = outcome_of(batch);
       result_.infer_seconds[trial] += watch.seconds();
@@ -131,9 +158,7 @@ class Runner {
       else if (this_time.categories != outcome.categories)
         throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
     }
-    watch.lap();
-    append_outcome(result_.outcome, outcome, first);
-    result_.gather_seconds += watch.seconds();
+    return true;
   }
 
   bool stopped() const { return options_.stop && options_.stop(); }

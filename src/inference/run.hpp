@@ -10,12 +10,15 @@
 
 namespace spdnn {
 
+class DeviceMonitor;
+
 struct RunOptions {
   EngineOptions engine;
   int trials = 1;
   int warm_up = 0;  ///< trials of each batch before these; not in a run that `stop` may end
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
   ProgressCallback progress;
+  DeviceMonitor* monitor = nullptr;  ///< told when trials begin and end; null: none
   /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
   /// dozen times a batch; an engine on a device may have put them off, so that it then ends with the batch.
   std::function<bool()> stop = {};

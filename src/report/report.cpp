@@ -94,12 +94,38 @@ std::string ranks_text(const RankSpreads& r) {
                      r.hosts == 1 ? "" : "s", r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer));
 }
 
+std::string device_state_text(const DeviceState& state) {
+  const auto of = [](const char* what, const std::optional<Spread>& s, const char* unit) {
+    return s ? fmt::format("{} {:.0f} {} ({:.0f} to {:.0f})", what, s->median, unit, s->min, s->max)
+             : fmt::format("{} not told", what);
+  };
+  const std::string energy = state.joules_per_trial ? fmt::format("{:.4g} J a trial", *state.joules_per_trial)
+                                                    : std::string("energy not told");
+  return fmt::format("{}, {}, {}, {}, {}", of("SM clock", state.sm_clock_mhz, "MHz"),
+                     of("memory clock", state.memory_clock_mhz, "MHz"), of("temperature", state.temperature_c, "C"),
+                     of("power", state.power_w, "W"), energy);
+}
+
+nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
+  if (!s) return nullptr;
+  return {{"min", s->min}, {"median", s->median}, {"max", s->max}};
+}
+
+nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state) {
+  if (!state) return nullptr;
+  return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},
+          {"memory_clock_mhz", min_median_max_json(state->memory_clock_mhz)},
+          {"temperature_c", min_median_max_json(state->temperature_c)},
+          {"power_w", min_median_max_json(state->power_w)},
+          {"joules_per_trial", optional_json(state->joules_per_trial)}};
+}
+
 nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
   if (!r) return nullptr;
-  const auto of = [](const Spread& s) {
-    return nlohmann::ordered_json{{"min", s.min}, {"median", s.median}, {"max", s.max}};
-  };
-  return {{"hosts", r->hosts}, {"images", of(r->images)}, {"upload", of(r->upload)}, {"infer", of(r->infer)}};
+  return {{"hosts", r->hosts},
+          {"images", min_median_max_json(r->images)},
+          {"upload", min_median_max_json(r->upload)},
+          {"infer", min_median_max_json(r->infer)}};
 }
 
 nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
@@ -209,6 +235,7 @@ std::string to_text(const Report& r) {
                                       r.compared->infer.median / r.seconds.infer.median,
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
   }
+  if (r.device_state) line("device state", device_state_text(*r.device_state));
   if (r.against_fp32) line("precision", difference_text(*r.against_fp32));
   if (!r.outcome.overflow.empty()) line("overflow", overflow_text(r));
   line("verdict", verdict_text(r.verdict));
@@ -261,6 +288,8 @@ std::string to_json(const Report& r) {
                {"against_fp32", nullptr},
                {"ranks", ranks_json(r.ranks)},
                {"machine", machine},
+               {"device_state", device_state_json(r.device_state)},
+               {"suite", nullptr},
                {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
   if (r.streamed)
     json["streamed"] = {{"layers_at_once", r.streamed->layers_at_once}, {"bytes_read", r.streamed->bytes_read}};

@@ -25,6 +25,13 @@ setup() {
   [[ "$output" == *"built without CUDA: make GPU=1"* ]]
 }
 
+@test "--device-state tells nothing of a run on the CPU" {
+  small_run --device cpu --device-state --json run.json
+  [ "$status" -eq 0 ]
+  [[ "$output" != *"device state"* ]]
+  jq -e 'has("device_state") and .device_state == null and has("suite") and .suite == null' run.json
+}
+
 @test "without a driver or device, a CUDA variant says so and auto runs on the CPU" {
   if ! has_cuda; then skip "this program has no CUDA"; fi
   if has_device; then skip "there is a device"; fi

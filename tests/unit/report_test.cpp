@@ -73,6 +73,22 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   EXPECT_EQ(json["notes"], report.notes);
 }
 
+TEST(Report, TellsWhatIsKnownOfTheDevice) {
+  Report report = timed_report();
+  EXPECT_EQ(nlohmann::json::parse(to_json(report))["device_state"], nullptr);
+  EXPECT_EQ(row(to_text(report), "device state"), "");
+  report.device_state = DeviceState{spread({1980, 1755, 1965}), {}, spread({41}), spread({310.5, 420}), 12.5};
+  EXPECT_EQ(
+      row(to_text(report), "device state"),
+      "device state     SM clock 1965 MHz (1755 to 1980), memory clock not told, temperature 41 C (41 to 41), power "
+      "365 W (310 to 420), 12.5 J a trial");
+  const auto json = nlohmann::json::parse(to_json(report))["device_state"];
+  EXPECT_EQ(json["sm_clock_mhz"], (nlohmann::json{{"min", 1755.0}, {"median", 1965.0}, {"max", 1980.0}}));
+  EXPECT_EQ(json["memory_clock_mhz"], nullptr);
+  EXPECT_EQ(json["power_w"]["median"], 365.25);
+  EXPECT_EQ(json["joules_per_trial"], 12.5);
+}
+
 TEST(Report, SaysWhetherTheComparedRunGaveTheSame) {
   for (const bool same : {true, false}) {
     Report report = timed_report();

@@ -1,0 +1,96 @@
+// What a CUDA device is told to do while trials run: with a library in NVML's place, and with none.
+
+#include "inference/device_monitor.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "inference/run.hpp"
+#include "support/battery.hpp"
+#include "support/networks.hpp"
+#include "support/recording_engine.hpp"
+
+namespace spdnn {
+namespace {
+
+constexpr const char* kId = "00112233445566778899aabbccddeeff";
+/// Never between the ends, and of any time.
+constexpr DeviceMonitor::Rates kAtBothEnds{std::chrono::hours(1), 0.0};
+
+/// The fake is built beside the tests. Opened anew, it begins to count anew.
+std::unique_ptr<const Nvml> fake(const std::string& id = kId) {
+  return Nvml::open(id, std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake_nvml.so");
+}
+
+TEST(Nvml, TellsOfTheDeviceWithTheIdAndIsEmptyWhereTheDriverIsSilent) {
+  const auto nvml = fake();
+  ASSERT_NE(nvml, nullptr);
+  EXPECT_EQ(nvml->sm_clock_mhz(), 1000.0);
+  EXPECT_EQ(nvml->memory_clock_mhz(), std::nullopt);
+  EXPECT_EQ(nvml->temperature_c(), 41.0);
+  EXPECT_EQ(nvml->power_w(), 100.0);
+  EXPECT_EQ(nvml->energy_j(), 7e9);
+  EXPECT_NE(fake("ffeeddccbbaa99887766554433221100"), nullptr) << "a part of a device";
+}
+
+TEST(Nvml, IsNoErrorWhereThereIsNoLibraryOrNoSuchDevice) {
+  EXPECT_EQ(Nvml::open(kId, "libno-such-library.so.1"), nullptr);
+  EXPECT_EQ(Nvml::open(kId, "libm.so.6"), nullptr) << "a library of something else";
+  EXPECT_EQ(fake("00112233445566778899aabbccddee00"), nullptr);
+  EXPECT_EQ(fake(""), nullptr);
+}
+
+TEST(DeviceMonitor, SamplesAtBothEndsOfEachBatchAndAddsTheEnergyUp) {
+  DeviceMonitor monitor(fake(), kAtBothEnds);
+  for (int batch = 0; batch < 2; ++batch) {
+    monitor.begin();
+    monitor.end();
+  }
+  const DeviceState state = monitor.state(4);
+  ASSERT_TRUE(state.sm_clock_mhz && state.temperature_c && state.power_w);
+  EXPECT_EQ(state.sm_clock_mhz->min, 1000);
+  EXPECT_EQ(state.sm_clock_mhz->median, 1150);
+  EXPECT_EQ(state.sm_clock_mhz->max, 1300);
+  EXPECT_EQ(state.temperature_c->max, 41);
+  EXPECT_EQ(state.power_w->max, 251.5);
+  EXPECT_FALSE(state.memory_clock_mhz);
+  EXPECT_EQ(state.joules_per_trial, 3.0) << "6 J of each batch, over four trials";
+}
+
+TEST(DeviceMonitor, TellsNoEnergyOfATimeTooShortForTheCounter) {
+  DeviceMonitor monitor(fake(), {std::chrono::hours(1), 3600.0});
+  monitor.begin();
+  monitor.end();
+  EXPECT_EQ(monitor.state(1).joules_per_trial, std::nullopt);
+}
+
+TEST(DeviceMonitor, SamplesInBetweenAsWell) {
+  DeviceMonitor monitor(fake(), {std::chrono::milliseconds(1), 0.0});
+  monitor.begin();
+  ::usleep(200000);  // for the 100 samples that are wanted at most, however busy the machine is
+  monitor.end();
+  EXPECT_GT(monitor.state(1).sm_clock_mhz->max, 1100);
+}
+
+/// Batches of 8 and 2 images, each after a warm-up: the monitor is told of the trials alone.
+TEST(DeviceMonitor, IsToldOfTheTrialsOfEachBatch) {
+  testing::Dice dice{4};
+  const Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  const Plan plan = testing::unreduced_plan(network);
+  const ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+  DeviceMonitor monitor(fake(), kAtBothEnds);
+  RunOptions options;
+  options.trials = 3;
+  options.warm_up = 1;
+  options.batch = 8;
+  options.monitor = &monitor;
+  run(testing::RecordingEngine::variant(), plan, images, options);
+  const DeviceState state = monitor.state(3);
+  EXPECT_EQ(state.sm_clock_mhz->max, 1300);
+  EXPECT_EQ(state.joules_per_trial, 4.0);
+}
+
+}  // namespace
+}  // namespace spdnn
