@@ -94,7 +94,7 @@ class ScalingRun {
     const fs::path line = folder.path() / "run.json";
     write_images(inputs, generate_digit_images(width(), narrow<Index>(images), 1));
     const std::vector<std::string> command = command_for(ranks, inputs, line);
-    const int code = run_command(command);
+    const int code = run_command(command).code;
     if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", fmt::join(command, " "), code));
     report(ranks, images, line_of_run(line));
   }

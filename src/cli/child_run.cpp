@@ -2,23 +2,155 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <thread>
 
+#include "core/descriptor.hpp"
 #include "io/input_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds kGrace{5};
+
+/// The command that runs, for all who may end it.
+class Running {
+ public:
+  CommandEnd run(const std::vector<std::string>& words, const CommandOptions& options) {
+    begin(words, options.messages);
+    CommandEnd end;
+    std::jthread watchdog;
+    if (options.limit_seconds)
+      watchdog =
+          std::jthread([&] { end.over_limit = end_after(std::chrono::duration<double>(*options.limit_seconds)); });
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    end.code = reap();
+    return end;  // when the watchdog has ended
+  }
+
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    end_after(std::chrono::duration<double>(0));
+  }
+
+ private:
+  void begin(const std::vector<std::string>& words, const fs::path& messages) {
+    std::unique_lock lock(mutex_);
+    wait_if_over(lock);
+    child_ = start(words, messages);
+  }
+
+  /// Only now may the system give the number of the process to another one.
+  int reap() {
+    std::unique_lock lock(mutex_);
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = 0;
+    ended_.notify_all();
+    wait_if_over(lock);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  void wait_if_over(std::unique_lock<std::mutex>& lock) {
+    if (!over_) return;
+    lock.unlock();
+    for (;;) ::pause();
+  }
+
+  /// Whether it had to be ended.
+  bool end_after(std::chrono::duration<double> limit) {
+    std::unique_lock lock(mutex_);
+    const auto ended = [this] { return child_ == 0; };
+    if (ended_.wait_for(lock, limit, ended)) return false;
+    ::kill(child_, SIGTERM);
+    if (ended_.wait_for(lock, kGrace, ended)) return true;
+    ::kill(child_, SIGKILL);
+    ended_.wait(lock, ended);
+    return true;
+  }
+
+  static pid_t start(const std::vector<std::string>& words, const fs::path& messages);
+  [[noreturn]] static void become(char* const* words, const char* messages, pid_t parent, int failure);
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  pid_t child_ = 0;    ///< 0: none
+  bool over_ = false;  ///< this process is about to end
+};
+
+/// After fork, in the child: nothing that takes a lock. What keeps the command from starting goes into `failure`.
+void Running::become(char* const* words, const char* messages, pid_t parent, int failure) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(1);
+  // The parent blocks and ignores signals (cli/signals.hpp) that the command is to hear.
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nowhere = ::open("/dev/null", O_WRONLY);
+  const int told = *messages == '\0' ? STDERR_FILENO : ::open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (nowhere >= 0 && told >= 0 && ::dup2(nowhere, STDOUT_FILENO) >= 0 && ::dup2(told, STDERR_FILENO) >= 0)
+    ::execvp(words[0], words);
+  const int error = errno;
+  if (::write(failure, &error, sizeof error) < 0) ::_exit(2);
+  ::_exit(1);
+}
+
+pid_t Running::start(const std::vector<std::string>& words, const fs::path& messages) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const auto refuse = [&](int error) {
+    return DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
+  };
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw refuse(errno);
+  const Descriptor read_end(ends[0]);
+  Descriptor write_end(ends[1]);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw refuse(errno);
+  if (child == 0) become(arguments.data(), messages.c_str(), parent, write_end.get());
+  write_end = Descriptor();
+  int error = 0;
+  ssize_t length = 0;
+  while ((length = ::read(read_end.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  if (length <= 0) return child;
+  ::waitpid(child, nullptr, 0);
+  throw refuse(error);
+}
+
+/// Never destroyed: another thread may end this process while it still waits.
+Running& running() {
+  static auto* const one = new Running;
+  return *one;
+}
+
+}  // namespace
 
 std::vector<std::string> infer_command(const std::optional<std::string>& launcher, Index ranks) {
   constexpr std::string_view kRanks = "{ranks}";
@@ -35,34 +167,11 @@ std::vector<std::string> infer_command(const std::optional<std::string>& launche
   return words;
 }
 
-int run_command(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  // This process blocks and ignores signals (cli/signals.hpp) that the command is to hear.
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigset_t all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = ::posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+CommandEnd run_command(const std::vector<std::string>& words, const CommandOptions& options) {
+  return running().run(words, options);
 }
+
+void end_running_command() { running().end(); }
 
 nlohmann::ordered_json line_of_run(const fs::path& path) {
   const InputFile file(path);

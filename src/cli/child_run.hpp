@@ -16,8 +16,23 @@ namespace spdnn::cli {
 /// is replaced. UsageError about --launcher where it has no word.
 std::vector<std::string> infer_command(const std::optional<std::string>& launcher, Index ranks);
 
-/// Runs a command, its output to stderr, and returns its exit code.
-int run_command(const std::vector<std::string>& words);
+struct CommandOptions {
+  std::filesystem::path messages = {};       ///< a file for its stderr; empty: this process's own
+  std::optional<double> limit_seconds = {};  ///< it is ended after this time: by SIGTERM, 5 s later by SIGKILL
+};
+
+struct CommandEnd {
+  int code = 0;  ///< its exit code, or 128 and the signal that ended it
+  bool over_limit = false;
+};
+
+/// Runs a command, one at a time. If this process dies, the system ends the command by SIGTERM. DeviceError where it
+/// cannot be started.
+CommandEnd run_command(const std::vector<std::string>& words, const CommandOptions& options = {});
+
+/// For a process that is about to end by a signal: ends the command that another thread runs, as a limit does, and lets
+/// that thread wait forever.
+void end_running_command();
 
 /// What a run wrote with --json.
 nlohmann::ordered_json line_of_run(const std::filesystem::path& path);

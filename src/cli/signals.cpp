@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "cli/child_run.hpp"
 #include "io/temporaries.hpp"
 
 namespace spdnn::cli {
@@ -40,6 +41,7 @@ void* wait_for_signal(void* /*unused*/) {
     if (!warnings_stop || (signal != SIGTERM && signal != SIGUSR1)) break;
     warned = true;
   }
+  end_running_command();
   end_temporaries();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::kill(::getpid(), signal);

@@ -5,8 +5,8 @@
 namespace spdnn::cli {
 
 /// Ctrl-C, a closed terminal and a batch system's SIGTERM end the program as usual, by the signal itself, but only
-/// after its temporary files and directories are removed. A signal that is ignored, as under nohup, stays ignored. To
-/// be called before any other thread is started.
+/// after the command that it runs has ended (cli/child_run.hpp) and its temporary files and directories are removed. A
+/// signal that is ignored, as under nohup, stays ignored. To be called before any other thread is started.
 void clean_up_on_signals();
 
 /// From now on SIGTERM and SIGUSR1, with which schedulers warn, end nothing: what is returned says whether one has

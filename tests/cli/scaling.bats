@@ -36,3 +36,28 @@ setup() {
   run "${scaling[@]}" --ranks none
   [ "$status" -eq 2 ]
 }
+
+# running_commands: those that bear the mark in their environment, but the benchmark itself.
+running_commands() {
+  local process
+  for process in /proc/[0-9]*; do
+    [ "${process#/proc/}" != "$1" ] && grep -qzxF "$mark" "$process/environ" 2>/dev/null && echo "${process#/proc/}"
+  done
+  return 0
+}
+
+@test "a benchmark that is ended or killed takes its run with it" {
+  printf '#!/bin/sh\nshift\nexec sleep 60\n' >launch
+  for signal in TERM HUP KILL; do
+    mark="SPDNN_TEST_JOB=$$-$signal"
+    env "$mark" "${scaling[@]}" --ranks 1 3>&- &
+    benchmark=$!
+    for _ in {1..200}; do [ -z "$(running_commands $benchmark)" ] || break && sleep 0.05; done
+    [ -n "$(running_commands $benchmark)" ]
+    kill -s $signal $benchmark
+    wait $benchmark || status=$?
+    [ "$status" -gt 128 ]
+    for _ in {1..200}; do [ -n "$(running_commands $benchmark)" ] || break && sleep 0.05; done
+    [ -z "$(running_commands $benchmark)" ]
+  done
+}
