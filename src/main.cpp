@@ -22,7 +22,7 @@ std::span<const Command> commands() {
       Command{"generate", "make networks and inputs: official, synthetic", generate},
       Command{"convert", "convert networks and images between their forms", convert},
       Command{"inspect", "what a network is made of and what would be run", inspect},
-      Command{"bench", "time engines on synthetic layers", bench},
+      Command{"bench", "time engines on single layers, official problems, several ranks", bench},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

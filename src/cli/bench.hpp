@@ -5,6 +5,7 @@
 namespace spdnn::cli {
 
 int bench_layers(const Arguments& arguments);
+int bench_suite(const Arguments& arguments);
 int bench_scaling(const Arguments& arguments);
 
 }  // namespace spdnn::cli

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
-#include <span>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -44,7 +43,8 @@ class Running {
     while (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     end.code = reap();
-    return end;  // when the watchdog has ended
+    if (watchdog.joinable()) watchdog.join();
+    return end;
   }
 
   void end() {
@@ -173,12 +173,7 @@ CommandEnd run_command(const std::vector<std::string>& words, const CommandOptio
 
 void end_running_command() { running().end(); }
 
-nlohmann::ordered_json line_of_run(const fs::path& path) {
-  const InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return nlohmann::ordered_json::parse(text);
-}
+nlohmann::ordered_json line_of_run(const fs::path& path) { return nlohmann::ordered_json::parse(text_of_file(path)); }
 
 void check_ranks(const nlohmann::ordered_json& run, Index ranks) {
   if (run["machine"]["ranks"] != ranks)

@@ -173,14 +173,6 @@ class Parser {
   Index depth_;
 };
 
-std::string read_all(const fs::path& path) {
-  const InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  file.check_unchanged();
-  return text;
-}
-
 fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
 
 /// Removes all files of activations beside a checkpoint, those that killed runs have left included.
@@ -271,7 +263,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
   const auto images = static_cast<Index>(checkpoint.left.at(0).ids.size());
   const Parser parser(path, ran);
-  const Json json = parser.parse(read_all(path));
+  const Json json = parser.parse(text_of_file(path));
   if (parser.at(json, "plan") != hex(checkpoint.plan_digest))
     parser.fail("was made for another network, other passes or another precision");
   if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");

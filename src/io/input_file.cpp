@@ -80,4 +80,12 @@ void InputFile::check_unchanged() const {
     fail("changed while it was read: it was written to, expected a file that stays as it is");
 }
 
+std::string text_of_file(const std::filesystem::path& path) {
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  file.check_unchanged();
+  return text;
+}
+
 }  // namespace spdnn

@@ -48,4 +48,7 @@ class InputFile {
   struct stat opened_ {};
 };
 
+/// All of a file, in one state, as text.
+std::string text_of_file(const std::filesystem::path& path);
+
 }  // namespace spdnn

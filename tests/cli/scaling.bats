@@ -38,13 +38,7 @@ setup() {
 }
 
 # running_commands: those that bear the mark in their environment, but the benchmark itself.
-running_commands() {
-  local process
-  for process in /proc/[0-9]*; do
-    [ "${process#/proc/}" != "$1" ] && grep -qzxF "$mark" "$process/environ" 2>/dev/null && echo "${process#/proc/}"
-  done
-  return 0
-}
+running_commands() { grep -lszxF "$mark" /proc/[0-9]*/environ | grep -vxF "/proc/$1/environ"; }
 
 @test "a benchmark that is ended or killed takes its run with it" {
   printf '#!/bin/sh\nshift\nexec sleep 60\n' >launch

@@ -1,0 +1,250 @@
+// `spdnn bench suite`: official problems, one after another and all of them again, each run a process of its own.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/bench.hpp"
+#include "cli/child_run.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/result_files.hpp"
+#include "cli/suite_lines.hpp"
+#include "cli/suite_spec.hpp"
+#include "cli/suite_table.hpp"
+#include "core/message.hpp"
+#include "core/stopwatch.hpp"
+#include "data/generate.hpp"
+#include "inference/load.hpp"
+#include "io/outputs.hpp"
+#include "io/path_kind.hpp"
+#include "io/temporaries.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kUsage = "spdnn bench suite [OPTIONS]";
+constexpr const char* kExamples =
+    "examples:\n"
+    "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
+    "  spdnn bench suite --neurons 1024,4096 --layers 120 --reduce all --reduce dead --limit 60 --budget 600\n";
+
+/// What `spdnn: ` said in a run's messages, without that, or else their last line.
+std::string last_words(const fs::path& messages) {
+  std::ifstream file(messages);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("spdnn: ")) return escaped(line.substr(7));
+    if (!line.empty()) last = line;
+  }
+  return last.empty() ? "it said nothing" : escaped(last);
+}
+
+class SuiteRun {
+ public:
+  explicit SuiteRun(SuiteSpec spec)
+      : spec_(std::move(spec)),
+        lines_(spec_.json),
+        found_(spec_.configurations.size()),
+        times_(spec_),
+        table_(spec_.json == "-" ? stderr : stdout) {
+    const fs::path place = spec_.scratch.empty() ? fs::path(".") : spec_.scratch;
+    if (spec_.dry_run) return;
+    fs::create_directories(place);
+    folder_.emplace(Temporary::Kind::directory, place, place / "suite", 0755);
+  }
+
+  ExitCode run() {
+    for (repetition_ = 1; repetition_ <= spec_.repetitions; ++repetition_)
+      for (current_ = 0; current_ < spec_.configurations.size(); ++current_)
+        if (!found_[current_].given_up) take();
+    if (spec_.dry_run) return ExitCode::done;
+    show_progress("");
+    put("\n" + suite_table(spec_, found_));
+    return verdict();
+  }
+
+ private:
+  const Configuration& configuration() const { return spec_.configurations[current_]; }
+  std::string name() const {
+    return fmt::format("{}, {} of {}", configuration().name(), repetition_, spec_.repetitions);
+  }
+
+  /// One repetition of one configuration, from the file or by running it.
+  void take() {
+    const Json asked = spec_.asked(configuration());
+    for (const Json& line : lines_.find(asked, repetition_)) {
+      if (!spec_.dry_run && !same_machine(line, machine())) continue;
+      put(fmt::format("{}: {} has it\n", name(), *spec_.json));
+      found_[current_].results.push_back(suite_result(line));
+      return;
+    }
+    if (spec_.dry_run)
+      put(fmt::format("{}\n", fmt::join(spec_.command(configuration(), images_path(), "run.json"), " ")));
+    else if (spec_.budget_seconds && since_start_.seconds() >= *spec_.budget_seconds)
+      found_[current_].given_up = fmt::format("the budget of {:g} s was used up", *spec_.budget_seconds);
+    else
+      measure(asked);
+  }
+
+  void measure(const Json& asked) {
+    make_images();
+    show_progress(progress());
+    const Stopwatch watch;
+    const CommandEnd end = execute(spec_.command(configuration(), images_path(), line_path()));
+    if (end.over_limit) {
+      give_up(fmt::format("more than the limit of {:g} s", *spec_.limit_seconds), true);
+      return;
+    }
+    if (end.code == static_cast<int>(ExitCode::usage)) {
+      give_up("not taken: " + last_words(messages_path()), false);
+      return;
+    }
+    if (end.code > static_cast<int>(ExitCode::wrong_categories) || path_kind(line_path()) == PathKind::missing) {
+      failed_ = true;
+      give_up(fmt::format("failed with exit code {}: {}", end.code, last_words(messages_path())), false);
+      return;
+    }
+    times_.add(current_, watch.seconds());
+    keep(line_of_run(line_path()), asked);
+  }
+
+  void keep(const Json& line, const Json& asked) {
+    check_ranks(line, spec_.ranks);
+    lines_.append(line, asked, repetition_, spec_.repetitions);
+    const SuiteResult result = suite_result(line);
+    put(fmt::format("{}: infer {:.6f} s, {}, {}\n", name(), result.infer_seconds, result.variant, result.verdict));
+    found_[current_].results.push_back(result);
+  }
+
+  /// Later repetitions of the configuration are not run; nor are deeper networks, where this one took too long.
+  void give_up(const std::string& why, bool deeper_too) {
+    put(fmt::format("{}: {}\n", name(), why));
+    found_[current_].given_up = why;
+    for (std::size_t i = 0; deeper_too && i < found_.size(); ++i) {
+      const Configuration& other = spec_.configurations[i];
+      const Configuration& shallow = configuration();
+      if (other.layers > shallow.layers && other.neurons == shallow.neurons && other.reduce == shallow.reduce &&
+          other.variant == shallow.variant && !found_[i].given_up)
+        found_[i].given_up = fmt::format("deeper than a network that took {}", why);
+    }
+  }
+
+  CommandEnd execute(const std::vector<std::string>& words) {
+    fs::remove(line_path());
+    return run_command(words, {.messages = messages_path(), .limit_seconds = spec_.limit_seconds});
+  }
+
+  /// The machine as lines name it, from a run of one image through one layer: asking for the device would take some of
+  /// its memory for as long as this process lives.
+  const Json& machine() {
+    if (!machine_.is_null()) return machine_;
+    const fs::path image = folder_->path() / "one.tsv";
+    write_text(image, "1\t1\t1\n");
+    SuiteSpec small = spec_;
+    small.trials = "1";
+    small.warm_up = "0";
+    small.precision.reset();
+    const CommandEnd end = execute(small.command({1024, 1, "all", "auto"}, image, line_path()));
+    if (end.code != 0) throw DeviceError(last_words(messages_path()));
+    const Json line = line_of_run(line_path());
+    check_ranks(line, spec_.ranks);
+    return machine_ = line["machine"];
+  }
+
+  fs::path line_path() const { return folder_->path() / "run.json"; }
+  fs::path messages_path() const { return folder_->path() / "messages"; }
+  fs::path images_path() const {
+    const bool kept = !spec_.scratch.empty() || !folder_;
+    return (kept ? spec_.scratch : folder_->path()) / spec_.images_name(configuration().neurons);
+  }
+
+  /// Runs do not include this, so that their `total` is that of a program with a file.
+  void make_images() const {
+    if (path_kind(images_path()) == PathKind::file) return;
+    show_progress(fmt::format("images of {} neurons", configuration().neurons));
+    write_images(images_path(), spec_.mnist.empty() ? generate_digit_images(configuration().neurons, spec_.images, 1)
+                                                    : load_images({{}, spec_.mnist, {}}, configuration().neurons, {}));
+  }
+
+  /// What runs, and how long all that is left may take.
+  std::string progress() const {
+    std::vector<Index> left(found_.size());
+    Index runs = 0;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const bool done_this_time = i < current_;
+      if (!found_[i].given_up) left[i] = spec_.repetitions - repetition_ + (done_this_time ? 0 : 1);
+      runs += left[i];
+    }
+    const std::optional<double> seconds = times_.guess(left);
+    return fmt::format("{}; {} runs are left{}", name(), runs,
+                       seconds ? ", about " + duration_text(within_budget(*seconds)) : "");
+  }
+
+  double within_budget(double seconds) const {
+    return spec_.budget_seconds ? std::min(seconds, *spec_.budget_seconds - since_start_.seconds()) : seconds;
+  }
+
+  /// One line on a terminal, replaced by the next.
+  static void show_progress(const std::string& text) {
+    if (::isatty(STDERR_FILENO) == 1) std::fputs(fmt::format("\r{}\033[K", text).c_str(), stderr);
+  }
+
+  void put(const std::string& text) const {
+    show_progress("");
+    std::fputs(text.c_str(), table_);
+    std::fflush(table_);
+  }
+
+  ExitCode verdict() const {
+    bool any = false;
+    for (const auto& [results, given_up] : found_) {
+      any = any || !results.empty();
+      for (const SuiteResult& result : results)
+        if (result.verdict == "FAILED") return ExitCode::wrong_categories;
+    }
+    if (failed_) throw DeviceError("runs failed; the table says which and why");
+    const bool over = std::all_of(found_.begin(), found_.end(), [](const auto& one) {
+      return one.given_up && one.given_up->starts_with("not taken");
+    });
+    if (!any && over) throw UsageError("no configuration was taken; the table says why");
+    return ExitCode::done;
+  }
+
+  SuiteSpec spec_;
+  SuiteLines lines_;
+  std::vector<ConfigurationResults> found_;  ///< by configuration
+  RunTimes times_;
+  std::FILE* table_;
+  std::optional<Temporary> folder_;  ///< what runs write, and the images where they are not kept; none in a dry run
+  Stopwatch since_start_;
+  Json machine_;  ///< null until it is asked for
+  Index repetition_ = 1;
+  std::size_t current_ = 0;  ///< configuration
+  bool failed_ = false;
+};
+
+}  // namespace
+
+int bench_suite(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, kUsage, suite_options(), {}, values, kExamples)) return 0;
+  SuiteSpec spec = suite_spec(values);
+  std::vector<NamedInput> inputs;
+  if (!spec.mnist.empty()) inputs.push_back({"--mnist", spec.mnist});
+  if (spec.json && !spec.dry_run) check_outputs({{"--json", output_path(*spec.json)}}, inputs);
+  return static_cast<int>(SuiteRun(std::move(spec)).run());
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,109 @@
+#include "cli/suite_lines.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "cli/result_files.hpp"
+#include "core/build_info.hpp"
+#include "io/atomic_file.hpp"
+#include "io/input_file.hpp"
+#include "io/path_kind.hpp"
+#include "report/json_line.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A program that was built from no commit, or from more than its commit, is known by its bytes.
+Json program_digest() {
+  const BuildInfo& build = build_info();
+  if (!build.dirty && build.commit != std::string_view("unknown")) return nullptr;
+  const std::string program = text_of_file("/proc/self/exe");
+  return fmt::format("{:016x}", XXH3_64bits(program.data(), program.size()));
+}
+
+bool is_of_this_program(const Json& line, const Json& program) {
+  const BuildInfo& build = build_info();
+  const Json own = {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};
+  return line.value("build", Json()) == own && line["suite"].value("program", Json()) == program;
+}
+
+}  // namespace
+
+SuiteResult suite_result(const Json& line) {
+  const Json& computed = line.at("rate_computed");
+  return {line.at("variant").get<std::string>(),
+          line.at("seconds").at("infer").at("median").get<double>(),
+          line.at("rate").get<double>(),
+          computed.is_null() ? std::nullopt : std::optional(computed.get<double>()),
+          line.at("rate_with_setup").get<double>(),
+          line.at("rate_end_to_end").get<double>(),
+          line.at("verdict").at("status").get<std::string>()};
+}
+
+SuiteLines::SuiteLines(std::optional<std::string> path) : path_(std::move(path)), program_(program_digest()) {
+  lines_ = read();
+}
+
+std::vector<Json> SuiteLines::read() const {
+  if (!path_ || is_stdout(*path_) || path_kind(*path_) != PathKind::file) return {};
+  const std::string text = text_of_file(*path_);
+  std::vector<Json> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto refuse = [&](std::size_t column, const std::string& why) {
+      return DataError(fmt::format("{}:{}:{}: {}, expected lines of JSON", *path_, lines.size() + 1, column, why));
+    };
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) throw refuse(text.size() - begin + 1, "the line has no end");
+    try {
+      Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                              text.begin() + static_cast<std::ptrdiff_t>(end));
+      if (!line.is_object()) throw refuse(1, "this is no JSON object");
+      if (line.contains("suite") && line["suite"].is_object()) suite_result(line);  // refuses what is incomplete
+      lines.push_back(std::move(line));
+    } catch (const Json::parse_error& error) {
+      throw refuse(error.byte, "this is no JSON");
+    } catch (const Json::exception& error) {
+      throw refuse(1, fmt::format("this is no run of a suite ({})", error.what()));
+    }
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<Json> SuiteLines::find(const Json& asked, Index repetition) const {
+  std::vector<Json> found;
+  for (const Json& line : lines_) {
+    if (!line.contains("suite") || !line["suite"].is_object()) continue;
+    const Json& suite = line["suite"];
+    if (suite.value("options", Json()) == asked && suite.value("repetition", Json()) == repetition &&
+        is_of_this_program(line, program_))
+      found.push_back(line);
+  }
+  return found;
+}
+
+void SuiteLines::append(Json line, const Json& asked, Index repetition, Index repetitions) {
+  line["suite"] = {{"repetition", repetition}, {"repetitions", repetitions}, {"options", asked}, {"program", program_}};
+  if (!path_) return;
+  std::string text;
+  if (!is_stdout(*path_) && path_kind(*path_) == PathKind::file) text = text_of_file(*path_);
+  AtomicFile file(output_path(*path_));
+  file.write(text + json_line(line));
+  file.commit();
+}
+
+bool same_machine(const Json& line, const Json& machine) {
+  const Json own = line.value("machine", Json::object());
+  for (const auto& [field, value] : machine.items()) {
+    const bool of_device = field == "device" || field == "driver" || field == "cuda";
+    if (of_device && own.value("device", Json()).is_null()) continue;
+    if (own.value(field, Json()) != value) return false;
+  }
+  return true;
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,174 @@
+#include "cli/suite_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/child_run.hpp"
+#include "cli/specification.hpp"
+#include "core/comma_list.hpp"
+#include "data/official/problems.hpp"
+#include "spdnn/engine.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/passes.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Texts = std::vector<std::string>;
+
+std::vector<Index> official_sizes(const std::string& text) {
+  std::vector<Index> sizes = parse_counts("neurons", text);
+  for (const Index neurons : sizes)
+    if (!official_problem(neurons))
+      throw UsageError(fmt::format("--neurons: {} is none of 1024, 4096, 16384, 65536", neurons));
+  return sizes;
+}
+
+Texts variant_names(const std::string& text) {
+  Texts names;
+  for (const std::string_view name : split_at_commas(text)) {
+    if (name != "auto") find_variant(name);  // which refuses unknown ones
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<Configuration> configurations(const po::variables_map& values) {
+  const auto text = [&](const char* option) { return values[option].as<std::string>(); };
+  const std::vector<Index> layers = parse_counts("layers", text("layers"));
+  const Texts variants = variant_names(text("variant"));
+  const auto reductions = values["reduce"].as<Texts>();
+  for (const std::string& reduce : reductions) parse_passes(reduce, "reduce");
+  std::vector<Configuration> all;
+  for (const Index neurons : official_sizes(text("neurons")))
+    for (const std::string& reduce : reductions)
+      for (const std::string& variant : variants)
+        for (const Index depth : layers) all.push_back({neurons, depth, reduce, variant});
+  return all;
+}
+
+std::optional<double> seconds_of(const po::variables_map& values, const char* option) {
+  const auto text = text_of(values, option);
+  if (!text) return std::nullopt;
+  const double seconds = parse_real(option, *text);
+  if (seconds <= 0) throw UsageError(fmt::format("--{}: {} is not positive", option, *text));
+  return seconds;
+}
+
+}  // namespace
+
+std::string Configuration::name() const { return fmt::format("{} x {}, {}, {}", neurons, layers, reduce, variant); }
+
+po::options_description suite_options() {
+  const auto text = [] { return po::value<std::string>(); };
+  const auto text_or = [](const char* value) { return po::value<std::string>()->default_value(value); };
+  po::options_description options("Options", 120, 60);
+  options.add_options()                                                                                               //
+      ("neurons", text_or("1024,4096,16384,65536"), "of the official networks, joined by commas")                     //
+      ("layers", text_or("120,480,1920"), "of each of them; deeper ones last")                                        //
+      ("reduce", po::value<Texts>()->default_value({"all"}, "all"), "exact passes, as of infer; may be given again")  //
+      ("variant", text_or("auto"), "engines, joined by commas; see spdnn variants")                                   //
+      ("mnist", text(), "make the official images from MNIST's training images (IDX[.gz])")                           //
+      ("images", text(), "so many synthetic digits instead; default: 60000")                                          //
+      ("repetitions", text_or("3"), "of all runs; each is done once before any is repeated")                          //
+      ("trials", text_or("20"), "of each run; the median counts")                                                     //
+      ("warm-up", text_or("1"), "trials before these, which are not counted")                                         //
+      ("device", text_or("auto"), "auto, cpu or cuda")                                                                //
+      ("precision", text(), "fp32, fp64 or fp16; default: the variant's first")                                       //
+      ("threads", text(), "host threads of each rank; default: all")                                                  //
+      ("ranks", text(), "start each run with a launcher on so many ranks")                                            //
+      ("launcher", text(), "what starts them; default: mpirun -np {ranks}")                                           //
+      ("verify", text_or("64"), "images to recompute with the reference engine where no official categories exist")   //
+      ("limit", text(), "seconds that a run may take; deeper networks are then left out, too")                        //
+      ("budget", text(), "seconds after which no run begins")                                                         //
+      ("scratch", text(), "keep the images in this directory, and take them from there")                              //
+      ("json", text(), "append one JSON line per run to this file (-: stdout); what it has is not run again")         //
+      ("dry-run", "print the commands that would be run, and run none");
+  return options;
+}
+
+SuiteSpec suite_spec(const po::variables_map& values) {
+  const auto text = [&](const char* option) { return values[option].as<std::string>(); };
+  SuiteSpec spec;
+  spec.configurations = configurations(values);
+  spec.repetitions = parse_count("repetitions", text("repetitions"));
+  spec.mnist = text_of(values, "mnist").value_or("");
+  if (!spec.mnist.empty()) refuse(values, {"images"}, "--mnist");
+  spec.images =
+      spec.mnist.empty() ? parse_count("images", text_of(values, "images").value_or("60000")) : kOfficialImages;
+  spec.trials = std::to_string(parse_count("trials", text("trials")));
+  spec.warm_up = std::to_string(parse_whole("warm-up", text("warm-up")));
+  spec.device = text("device");
+  device_of(values, "device");
+  if ((spec.precision = text_of(values, "precision"))) parse_precision(*spec.precision);
+  if (const auto threads = text_of(values, "threads")) spec.threads = std::to_string(parse_threads(*threads));
+  if (const auto ranks = text_of(values, "ranks")) {
+    spec.ranks = parse_count("ranks", *ranks);
+    spec.launcher = text_of(values, "launcher").value_or("mpirun -np {ranks}");
+  } else if (values.count("launcher") != 0) {
+    throw UsageError("--launcher needs --ranks");
+  }
+  infer_command(spec.launcher, spec.ranks);  // refuses an empty one
+  spec.verify = parse_count("verify", text("verify"));
+  spec.limit_seconds = seconds_of(values, "limit");
+  spec.budget_seconds = seconds_of(values, "budget");
+  spec.scratch = text_of(values, "scratch").value_or("");
+  spec.json = text_of(values, "json");
+  spec.dry_run = values.count("dry-run") != 0;
+  return spec;
+}
+
+std::string SuiteSpec::images_name(Index neurons) const {
+  return mnist.empty() ? fmt::format("images-{}-digits-{}.spdnn", neurons, images)
+                       : fmt::format("images-{}-official.spdnn", neurons);
+}
+
+nlohmann::ordered_json SuiteSpec::asked(const Configuration& configuration) const {
+  const auto given = [](const std::optional<std::string>& option) {
+    return option ? nlohmann::ordered_json(*option) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"neurons", configuration.neurons},
+          {"layers", configuration.layers},
+          {"reduce", configuration.reduce},
+          {"variant", configuration.variant},
+          {"images", images},
+          {"official_images", !mnist.empty()},
+          {"trials", std::stoi(trials)},
+          {"warm_up", std::stoi(warm_up)},
+          {"device", device},
+          {"precision", given(precision)},
+          {"threads", threads ? nlohmann::ordered_json(std::stoi(*threads)) : nlohmann::ordered_json(nullptr)},
+          {"ranks", ranks},
+          {"launcher", given(launcher)}};
+}
+
+std::vector<std::string> SuiteSpec::command(const Configuration& configuration, const fs::path& inputs,
+                                            const fs::path& line) const {
+  std::vector<std::string> words = infer_command(launcher, ranks);
+  const auto add = [&](const char* option, const std::string& value) {
+    words.push_back(std::string("--") + option);
+    words.push_back(value);
+  };
+  add("generate", "official");
+  add("neurons", std::to_string(configuration.neurons));
+  add("layers", std::to_string(configuration.layers));
+  add("inputs", inputs.native());
+  add("reduce", configuration.reduce);
+  add("variant", configuration.variant);
+  add("trials", trials);
+  add("warm-up", warm_up);
+  add("device", device);
+  if (precision) add("precision", *precision);
+  if (threads) add("threads", *threads);
+  if (mnist.empty() || !official_network_digest(configuration.neurons, configuration.layers))
+    add("verify", std::to_string(verify));
+  words.emplace_back("--device-state");
+  add("json", line.native());
+  add("progress", "never");
+  return words;
+}
+
+}  // namespace spdnn::cli

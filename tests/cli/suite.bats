@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# spdnn bench suite on small problems. A launcher of the tests' own stands between the suite and its runs: it writes down
+# what runs, and can make a run last, fail or come out wrong.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+  cat >launch <<'END'
+#!/bin/bash
+echo "$*" >>calls
+case " $* " in *" --layers $SLOW_LAYERS "*) exec sleep 60 ;; esac
+[ "$(wc -l <calls)" != "$SLOW_CALL" ] || exec sleep 60
+if [ -n "$FAIL_WITH" ]; then echo 'spdnn: something is missing' >&2; exit "$FAIL_WITH"; fi
+"$@" || exit
+[ -z "$FALSIFY" ] || { sed -i 's/"status":"[A-Z]*"/"status":"FAILED"/' "${@: -3:1}"; exit 1; }
+END
+  chmod +x launch
+  unset SLOW_LAYERS SLOW_CALL FAIL_WITH FALSIFY
+  bare=("$SPDNN" bench suite --neurons 1024 --images 100 --trials 1 --device cpu --verify 1)
+  suite=("${bare[@]}" --ranks 1 --launcher ./launch --scratch scratch --json suite.jsonl)
+}
+
+# ran: layers, passes and repetition of each line, in order.
+ran() { jq -c '[.problem.layers, .suite.options.reduce, .suite.repetition]' suite.jsonl | tr '\n' ' '; }
+calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
+
+@test "every configuration runs once before one is repeated; the table has medians over the repetitions" {
+  run "${suite[@]}" --layers 2,4 --reduce all --reduce dead --variant cpu_openmp --repetitions 2
+  echo "$output"
+  [ "$status" -eq 0 ]
+  one='[2,"all",N] [4,"all",N] [2,"dead",N] [4,"dead",N] '
+  [ "$(ran)" = "${one//N/1}${one//N/2}" ]
+  jq -se 'all(.schema == "spdnn-run-1" and .suite.repetitions == 2 and .warm_up == 1 and .trials == 1 and .problem.images == 100
+    and .variant == "cpu_openmp" and .verdict.status == "UNVERIFIED" and .device_state == null)' suite.jsonl
+  jq -se '[.[] | select(.suite.options == {neurons: 1024, layers: 4, reduce: "dead", variant: "cpu_openmp", images: 100,
+    official_images: false, trials: 1, warm_up: 1, device: "cpu", precision: null, threads: null, ranks: 1,
+    launcher: "./launch"})] | length == 2' suite.jsonl
+  expected=$(jq -sr '[.[] | select(.problem.layers == 4 and .passes == "dead") | .seconds.infer.median * 1000] | sort
+    | "\((.[0] + .[1]) / 2) \(.[0]) \(.[1])"' suite.jsonl)
+  shown=$(awk '$1 == 1024 && $2 == 4 && $3 == "dead" { print $6, $7, $8, $NF }' <<<"$output")
+  # shellcheck disable=SC2086
+  [ "$shown" = "$(printf '%.4f %.4f %.4f UNVERIFIED' $expected)" ]
+  [ "$(ls -A)" = $'calls\nlaunch\nscratch\nsuite.jsonl' ]
+  [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
+}
+
+@test "without a scratch directory or a file of lines nothing is left; lines may go to stdout" {
+  output=$("${bare[@]}" --layers 2 --repetitions 1 2>stderr)
+  [ ! -s stderr ] # progress is for terminals
+  [[ "$output" == *"1024 x 2, all, auto, 1 of 1: infer "*UNVERIFIED* ]]
+  output=$("${bare[@]}" --layers 2 --repetitions 2 --json - 2>stderr)
+  [ "$(jq -sc 'map(.suite.repetition)' <<<"$output")" = '[1,2]' ]
+  grep -q '^neurons layers' stderr
+  [ "$(ls -A)" = $'launch\nstderr' ]
+}
+
+@test "a suite that is killed or ended is resumed where it stopped, and its run does not outlive it" {
+  for signal in KILL TERM; do
+    rm -rf suite.jsonl calls
+    export SLOW_CALL=3
+    "${suite[@]}" --layers 2,4 --repetitions 2 >out 2>&1 3>&- &
+    suite_process=$!
+    for _ in {1..400}; do [ "$(calls)" -lt 3 ] || break && sleep 0.05; done
+    kill -s $signal $suite_process
+    wait $suite_process || status=$?
+    [ "$status" -gt 128 ]
+    [ "$(ran)" = '[2,"all",1] [4,"all",1] ' ]
+    [ "$signal" = KILL ] || [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
+    SLOW_CALL=0
+    run "${suite[@]}" --layers 2,4 --repetitions 2
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' 1 of 2: suite.jsonl has it$' <<<"$output")" -eq 2 ]
+    [ "$(ran)" = '[2,"all",1] [4,"all",1] [2,"all",2] [4,"all",2] ' ]
+    [ "$(calls)" -eq 6 ] # the first two, the one that was killed, one that asks for the machine, the other two
+    [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
+  done
+}
+
+@test "a line of another program, other options or another machine stands for nothing here" {
+  "${suite[@]}" --layers 2 --repetitions 1
+  cp suite.jsonl own.jsonl
+  for change in '.build.commit = "0123456789ab"' '.build.dirty |= not' '.machine.host = "elsewhere"' '.machine.threads += 1' \
+    '.suite.options.trials = 2' '.suite.options.reduce = "none"' '.suite.repetition = 2' '.suite = null'; do
+    jq -c "$change" own.jsonl >suite.jsonl
+    run "${suite[@]}" --layers 2 --repetitions 1
+    [ "$status" -eq 0 ]
+    echo "$change: $output"
+    [[ "$output" != *"has it"* ]]
+    [ "$(wc -l <suite.jsonl)" -eq 2 ]
+  done
+  jq -c '.machine.device = null | .suite.repetitions = 7' own.jsonl >suite.jsonl
+  run "${suite[@]}" --layers 2 --repetitions 1
+  [[ "$output" == *"has it"* ]]
+  cmp <(jq -c . suite.jsonl) <(jq -c '.suite.repetitions = 7' own.jsonl)
+}
+
+@test "a torn or foreign line is refused by its number, and the file stays as it is" {
+  "${suite[@]}" --layers 2 --repetitions 1
+  good=$(cat suite.jsonl)
+  refuse() {
+    printf '%s' "$1" >suite.jsonl
+    cp suite.jsonl before
+    run "${suite[@]}" --layers 2,4 --repetitions 1
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == "spdnn: suite.jsonl:$2"* && "$output" != *$'\n'* ]]
+    cmp suite.jsonl before
+    [ "$(calls)" -eq 1 ]
+  }
+  refuse "$good"$'\n'"${good:0:700}" '2:701: the line has no end'
+  refuse "${good:0:700}"$'\n'"$good"$'\n' '1:701: this is no JSON'
+  refuse "$good"$'\n\n' '2:1: this is no JSON'
+  refuse $'[1]\n' '1:1: this is no JSON object'
+  refuse "$(jq -c 'del(.seconds.infer.median)' <<<"$good")"$'\n' '1:1: this is no run of a suite'
+  printf '{"schema":"spdnn-layers-1"}\n%s\n' "$(jq -c '.suite = null | del(.rate)' <<<"$good")" >suite.jsonl
+  "${suite[@]}" --layers 2 --repetitions 1
+  [ "$(wc -l <suite.jsonl)" -eq 3 ]
+}
+
+@test "--limit: what takes longer is ended, and neither repeated nor tried with more layers" {
+  export SLOW_LAYERS=4
+  run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 5
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(ran)" = '[2,"all",1] [2,"all",2] ' ]
+  [ "$(calls)" -eq 3 ]
+  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: more than the limit of 5 s"* ]]
+  [[ "$output" == *"not run: 1024 x 6, all, auto, 2 of 2 repetitions: deeper than a network that took more than the limit of 5 s"* ]]
+}
+
+@test "--budget: no run begins once it is used up" {
+  run "${suite[@]}" --layers 2,4 --repetitions 2 --budget 1e-9
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ ! -e calls ]
+  [ ! -e suite.jsonl ]
+  [[ "$output" == *"not run: 1024 x 2, all, auto, 2 of 2 repetitions: the budget of 1e-09 s was used up"* ]]
+}
+
+@test "--dry-run prints the commands, runs none and writes nothing" {
+  run "${suite[@]}" --layers 2,4 --repetitions 2 --dry-run --precision fp64 --threads 3
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "${#lines[@]}" -eq 4 ]
+  [[ "${lines[1]}" == "./launch "*"spdnn infer --generate official --neurons 1024 --layers 4 --inputs scratch/images-1024-digits-100.spdnn \
+--reduce all --variant auto --trials 1 --warm-up 1 --device cpu --precision fp64 --threads 3 --verify 1 --device-state --json "* ]]
+  [ "$(ls -A)" = launch ]
+  "${suite[@]}" --layers 2 --repetitions 1
+  run "${suite[@]}" --layers 2,4 --repetitions 1 --dry-run
+  [ "${#lines[@]}" -eq 2 ]
+  [ "${lines[0]}" = "1024 x 2, all, auto, 1 of 1: suite.jsonl has it" ]
+  [ "$(calls)" -eq 1 ]
+}
+
+@test "--dry-run: the twelve official configurations, with the official images" {
+  printf x >mnist
+  run "$SPDNN" bench suite --dry-run --mnist mnist --repetitions 1
+  [ "$status" -eq 0 ]
+  [ "${#lines[@]}" -eq 12 ]
+  [[ "${lines[11]}" == *"--neurons 65536 --layers 1920 --inputs images-65536-official.spdnn "* ]]
+  [[ "$output" != *--verify* ]] # as their categories are known
+  run "$SPDNN" bench suite --dry-run --mnist mnist --repetitions 1 --neurons 1024 --layers 12
+  [[ "$output" == *"--verify 64"* ]]
+}
+
+@test "wrong categories are kept, and end in exit code 1, resumed or not" {
+  export FALSIFY=yes
+  run "${suite[@]}" --layers 2 --repetitions 2
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [ "$(jq -sc 'map(.verdict.status)' suite.jsonl)" = '["FAILED","FAILED"]' ]
+  [[ "${lines[-1]}" == *FAILED ]]
+  FALSIFY=
+  run "${suite[@]}" --layers 2 --repetitions 2
+  [ "$status" -eq 1 ]
+}
+
+@test "what an engine does not take is left out; what fails does not keep the others from running" {
+  run "${bare[@]}" --layers 2 --repetitions 2 --precision fp32 --variant cpu_openmp,cpu_reference
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"not run: 1024 x 2, all, cpu_reference, 2 of 2 repetitions: not taken: "* ]]
+  run "${bare[@]}" --layers 2 --precision fp32 --variant cpu_reference
+  [ "$status" -eq 2 ]
+  [[ "${lines[-1]}" == "spdnn: no configuration was taken; the table says why" ]]
+  FAIL_WITH=3 run "${suite[@]}" --layers 2,4 --repetitions 2
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [ "$(calls)" -eq 2 ]
+  [ ! -e suite.jsonl ]
+  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: failed with exit code 3: something is missing"* ]]
+}
+
+@test "options that are wrong are refused before anything runs" {
+  refuse() {
+    run "${suite[@]}" "$@"
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [[ "$output" == "spdnn: $message"* && "$output" != *$'\n'* ]]
+    [ "$(ls -A)" = launch ]
+  }
+  message='--variant: ' refuse --variant sideways || message="'sideways'" refuse --variant sideways
+  message='--reduce: ' refuse --reduce sideways
+  message='--layers: ' refuse --layers 0
+  message='--repetitions: ' refuse --repetitions 0
+  message='--limit: -1 is not positive' refuse --limit -1
+  message='--budget: ' refuse --budget much
+  message='--precision: ' refuse --precision fp8
+  message="option '--device' cannot" refuse --device tpu
+  message='--threads: ' refuse --threads many
+  message='--warm-up: ' refuse --warm-up -1
+  message='--images does not go with --mnist' refuse --mnist mnist
+  run "${bare[@]}" --launcher ./launch
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: --launcher needs --ranks" ]]
+  run "$SPDNN" bench suite --neurons 1000
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: --neurons: 1000 is none of 1024, 4096, 16384, 65536" ]]
+}
+
+@test "lines that cannot be written are an error, and earlier ones stay" {
+  mkdir folder
+  for place in missing/suite.jsonl folder; do
+    run "${bare[@]}" --layers 2 --repetitions 1 --json $place
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == "spdnn: $place: cannot "* && "$output" != *$'\n'* ]]
+  done
+  run "${bare[@]}" --layers 2 --repetitions 1 --json /dev/full
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"/dev/full: cannot write: No space left on device"* ]]
+  "${suite[@]}" --layers 2 --repetitions 1
+  for _ in {1..100}; do jq -c '.suite = null' suite.jsonl; done >more
+  cat more >>suite.jsonl
+  cp suite.jsonl before
+  [ "$(stat -c %s before)" -gt 100000 ]
+  (
+    ulimit -f 100
+    run "${suite[@]}" --layers 4 --repetitions 1
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"spdnn: suite.jsonl: cannot write: File too large" ]]
+  )
+  cmp before suite.jsonl
+}
+
+@test "the official images come from MNIST, once for a size, and the official categories pass" {
+  mnist="$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz"
+  [ -r "$mnist" ] || skip "needs MNIST's training images"
+  run "$SPDNN" bench suite --mnist "$mnist" --neurons 1024 --layers 120 --device cpu --trials 1 --repetitions 1 --scratch scratch \
+    --json suite.jsonl
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "${lines[-1]}" == *PASSED ]]
+  jq -e '.verdict.categories == 1812 and .suite.options.official_images' suite.jsonl
+  [ "$(ls -A scratch)" = images-1024-official.spdnn ]
+}
