@@ -14,11 +14,11 @@ bench: $(OUT)/io_bench $(OUT)/graphblas_peer
 ##   kernel-bench                 builds the program that times and checks every tile shape of the kernels, for tuning
 kernel-bench: $(OUT)/kernel_bench
 
-##   bench-gpu                    the official networks on a GPU: JSON lines for results/, with MNIST=, BENCH_GROUPS=, BENCH_LINES=
-BENCH_GROUPS ?= planned unsaturated dead spgemm
-BENCH_LINES  ?= build/bench-gpu.jsonl
+##   bench-gpu                    spdnn bench suite on a GPU: JSON lines for results/, with MNIST=, BENCH_LINES=, BENCH_OPTIONS=
+BENCH_LINES   ?= build/bench-gpu.jsonl
+BENCH_OPTIONS ?= --limit 60 --budget 1500
 bench-gpu: $(PROGRAM)
-	@./tests/bench/official_gpu.sh --spdnn $(PROGRAM) $(if $(MNIST),--mnist $(MNIST)) $(BENCH_OPTIONS) $(BENCH_LINES) $(BENCH_GROUPS)
+	@$(PROGRAM) bench suite --device cuda $(if $(MNIST),--mnist $(MNIST)) --scratch build/bench-gpu --json $(BENCH_LINES) $(BENCH_OPTIONS)
 
 ##   results                      the tables made of all JSON lines in results/
 results: build/.deps-TEST

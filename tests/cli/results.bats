@@ -1,11 +1,9 @@
 #!/usr/bin/env bats
-# The tables in results/, and the script that runs the official networks on a GPU, here with a program that stands for
-# spdnn and says how long a run takes.
+# The tables and pages in results/.
 
 setup() {
   root=$BATS_TEST_DIRNAME/../..
   tables=("$root/tests/bench/tables.py")
-  official=("$root/tests/bench/official_gpu.sh" --scratch "$BATS_TEST_TMPDIR/scratch")
   file=$BATS_TEST_TMPDIR/machine/lines.jsonl
   mkdir "$BATS_TEST_TMPDIR/machine"
   export PYTHONDONTWRITEBYTECODE=1
@@ -21,39 +19,6 @@ line() {
      rate: ($e * 60000 / $s), rate_end_to_end: ($e * 30000),
      verdict: {status: "PASSED", against: "list", categories: 1812}, machine: {cpu: "C", device: "D", threads: 1},
      build: {version: "0", commit: "abc", dirty: false}}'
-}
-export -f line
-
-# Makes a program that stands for spdnn: a layer takes 1 ms with filtered, 1 s with buffered, 10 s with unbuffered and
-# 10 us with others; cublas_dense does not end.
-make_program() {
-  cat >"$BATS_TEST_TMPDIR/spdnn" <<'END'
-#!/usr/bin/env bash
-echo "$*" >>"$(dirname "$0")/calls"
-if [ "$1" = generate ]; then
-  shift 2
-  while [ "$1" != --out ]; do shift; done
-  touch "$2"
-  exit
-fi
-declare -A given
-shift
-while [ $# -gt 0 ]; do given[$1]=$2 && shift 2; done
-case ${given[--variant]} in
-  cublas_dense) exec sleep 30 ;;
-  spmm_rows) echo "spdnn: too wide" >&2 && exit 2 ;;
-  *_filtered) layer=0.001 ;;
-  *_buffered) layer=1 ;;
-  *_unbuffered) layer=10 ;;
-  *) layer=0.00001 ;;
-esac
-seconds=$(awk -v l="${given[--layers]}" -v s="$layer" 'BEGIN { print l * s }')
-line "${given[--neurons]}" "${given[--layers]}" "${given[--variant]}" "${given[--reduce]}" "$seconds" \
-  "${given[--trials]}" >"${given[--json]}"
-echo 'verdict          PASSED'
-END
-  chmod +x "$BATS_TEST_TMPDIR/spdnn"
-  official+=(--spdnn "$BATS_TEST_TMPDIR/spdnn")
 }
 
 @test "the committed tables are what the committed lines make" {
@@ -144,51 +109,4 @@ END
   refuse 'select(.tag != "scan-sf-16384x120-59")' "scan-sf-16384x120: a point that the model is fitted to is missing"
   refuse 'select(.tag != "official-1024x120" or .launched == 0)' "official-1024x120: no runs on 2 GPUs"
   refuse 'if .launched == 0 then .wall *= 5 else . end' "two GPUs are slower than one"
-}
-
-@test "official_gpu runs its groups, each line as soon as it is there" {
-  make_program
-  run "${official[@]}" --neurons 1024,4096 "$file" planned unsaturated
-  echo "$output"
-  [ "$status" -eq 0 ]
-  [ "$(jq -sc 'map([.problem.neurons, .problem.layers, .trials, .passes]) | unique | length' "$file")" -eq 12 ]
-  [ "$(jq -s 'map(.trials == 20) | all' "$file")" = true ]
-  "${tables[@]}" "$BATS_TEST_TMPDIR/machine"
-  run "${official[@]}" --limit 1 --neurons 1024 --trials 3 "$file" dead
-  echo "$output"
-  [ "$status" -eq 0 ]
-  [[ "$output" == *"cublas_dense dead: more than 1 s"* ]]
-  [[ "$output" == *"spmm_rows dead: not taken: spdnn: too wide"* ]]
-  [ "$(jq -sc 'map(select(.passes == "dead") | .variant)' "$file")" = '["resident","spmm_merge","cusparse_spmm"]' ]
-}
-
-@test "official_gpu goes as deep as the limit allows, with as many trials" {
-  make_program
-  run "${official[@]}" --limit 30 --neurons 1024 "$file" spgemm
-  echo "$output"
-  [ "$status" -eq 0 ]
-  depths=$(jq -sc 'group_by(.variant) | map([.[0].variant[16:], map([.problem.layers, .trials])]) | .[]' "$file")
-  [ "$depths" = '["buffered",[[4,2],[12,1]]]
-["filtered",[[4,10],[12,10],[120,10],[480,10],[1920,5]]]
-["unbuffered",[[4,1]]]' ]
-  [[ "$output" == *"1024 x 120 cusparse_spgemm_buffered dead: not run, it would take about 120 s"* ]]
-}
-
-@test "official_gpu says what it would run, stops when its budget is used up, and refuses what it does not know" {
-  make_program
-  run "${official[@]}" --dry-run --neurons 65536 "$file" planned spgemm
-  [ "$status" -eq 0 ]
-  [ "$(grep -c '^timeout 60 .* infer --generate official --neurons 65536 ' <<<"$output")" -eq 12 ]
-  [ ! -e "$file" ]
-  [ ! -e "$BATS_TEST_TMPDIR/calls" ]
-  run "${official[@]}" --budget 0 "$file" planned
-  [ "$status" -eq 0 ]
-  [[ "$output" == *"budget of 0 s used up"* ]]
-  [ ! -e "$file" ]
-  run "${official[@]}" "$file" everything
-  [ "$status" -eq 2 ]
-  run "${official[@]}" --surprise 1 "$file" planned
-  [ "$status" -eq 2 ]
-  run "${official[@]}" "$file"
-  [ "$status" -eq 2 ]
 }
