@@ -3,7 +3,7 @@
 BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h
 TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx
+	python3 python3-jsonschema=/usr/lib/python3/dist-packages/jsonschema xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# Every JSON line fits tests/schema/results.schema.json: the committed ones, and what each command writes today; and one that
+# lacks a field, or has one that is misspelt, does not.
+
+load ../support/ranks
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  check=("$root/tests/tools/check_lines.py")
+  export PYTHONDONTWRITEBYTECODE=1
+  cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# make_problem LAYERS: an official network of 1024 neurons, and 40 images.
+make_problem() {
+  "$SPDNN" generate network --family official --neurons 1024 --layers "$1" --out net.spdnn --progress never
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 40 --out images.spdnn --progress never
+  infer=(infer --network net.spdnn --inputs images.spdnn --device cpu --progress never)
+}
+
+# fits FILE...: all lines do.
+fits() {
+  run "${check[@]}" "$@"
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "the committed lines fit the schema" {
+  fits "$root"/results/*/*.jsonl
+  [[ "$output" =~ ^[0-9]{3,}\ lines,\ 0\ that ]]
+}
+
+@test "lines of infer fit the schema: compared, verified, streamed, warmed up, with wrong categories, overflow and fp64" {
+  make_problem 120
+  "$SPDNN" "${infer[@]}" --json plain.json >out
+  "$SPDNN" "${infer[@]}" --compare --verify all --trials 3 --warm-up 2 --device-state --json compared.json >out
+  "$SPDNN" "${infer[@]}" --precision fp64 --reduce twins,merge,dead --verify 3 --json sample.json >out
+  "$SPDNN" "${infer[@]}" --reduce none --threads 1 --host-memory 16M --json streamed.json >out
+  printf '1\n' >wrong.tsv
+  "$SPDNN" "${infer[@]}" --truth wrong.tsv --json failed.json >out || [ $? -eq 1 ]
+  printf '1\t1\t3e38\n2\t1\t3e38\n' >n2-l1.tsv
+  printf '1\t1\t1\n1\t2\t1\n' >images.tsv
+  "$SPDNN" infer --network n2-l1.tsv --bias 0 --cap none --inputs images.tsv --variant cpu_openmp --progress never --json overflow.json >out
+  jq -se '.[0].compared and .[1].verdict.status == "FAILED" and .[2].overflow and .[3].streamed' \
+    compared.json failed.json overflow.json streamed.json
+  fits ./*.json
+  [[ "$output" == "6 lines, "* ]]
+}
+
+@test "lines of several ranks and of bench scaling and bench suite fit the schema" {
+  make_problem 4
+  if use_mpi; then
+    ranks 2 "${infer[@]}" --json ranks.json
+    jq -e '.ranks' ranks.json
+  fi
+  printf '#!/bin/sh\nexec "$@"\n' >launch
+  chmod +x launch
+  "$SPDNN" bench scaling --images 100 --layers 4 --trials 1 --device cpu --ranks 1 --launcher ./launch --json scaling.json
+  "$SPDNN" bench suite --neurons 1024 --images 40 --layers 4 --trials 1 --device cpu --repetitions 2 --ranks 1 --launcher ./launch \
+    --json suite.json
+  jq -se '.[0].scaling and .[1].suite' scaling.json suite.json
+  fits ./*.json
+}
+
+@test "a line without one of its fields, or with one of another name or kind, is refused, whichever it is" {
+  make_problem 4
+  "$SPDNN" bench suite --neurons 1024 --images 40 --layers 4 --trials 1 --device cpu --repetitions 1 --json run.jsonl
+  "$SPDNN" "${infer[@]}" --compare --json compared.json >out
+  cat compared.json >>run.jsonl
+  head -n 1 "$root/results/h200/layers.jsonl" >>run.jsonl
+  # What no run on this machine has: a device that tells of itself, ranks, streamed layers, overflow, fp16.
+  jq -c '{min: 1, median: 2.5, max: 4} as $s | .device_state = {sm_clock_mhz: $s, memory_clock_mhz: $s, temperature_c: $s, power_w: $s,
+    joules_per_trial: 1.5} | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s} | .streamed = {layers_at_once: 2, bytes_read: 3}
+    | .overflow = {images: 1, layer: 2, first_ids: [3]} | .against_fp32 = {differ: 1, missing: 1, extra: 0, first_ids: [5]}' \
+    compared.json >>run.jsonl
+  fits run.jsonl
+  [[ "$output" == "4 lines, "* ]]
+  # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
+  run python3 - run.jsonl broken.jsonl <<'END'
+import copy, json, sys
+def objects(value, path=()):
+    if isinstance(value, dict):
+        yield path
+        for name in value:
+            yield from objects(value[name], path + (name,))
+def at(value, path):
+    for name in path:
+        value = value[name]
+    return value
+broken = []
+for line in open(sys.argv[1]):
+    whole = json.loads(line)
+    for path in objects(whole):
+        for name in at(whole, path):
+            for change in ("taken", "renamed", "kind"):
+                copied = copy.deepcopy(whole)
+                place = at(copied, path)
+                value = place.pop(name)
+                if change != "taken":
+                    place[name + "s" if change == "renamed" else name] = value if change == "renamed" else {"a": [True]}
+                broken.append(copied)
+        copied = copy.deepcopy(whole)
+        at(copied, path)["surprise"] = 1
+        broken.append(copied)
+with open(sys.argv[2], "w") as file:
+    for line in broken:
+        file.write(json.dumps(line) + "\n")
+print(len(broken))
+END
+  count=$output
+  [ "$count" -gt 900 ]
+  run "${check[@]}" broken.jsonl
+  [ "$status" -eq 1 ]
+  echo "$output" | tail -n 1
+  if [ "${lines[-1]}" != "$count lines, $count that do not fit" ]; then
+    accepted=$(comm -13 <(sed -nE 's/^broken.jsonl:([0-9]+):.*/\1/p' <<<"$output" | sort -u) <(seq "$count" | sort))
+    for number in $accepted; do sed -n "${number}p" broken.jsonl; done
+    return 1
+  fi
+}
+
+@test "a fault is told with file, line and place" {
+  head -n 2 "$root/results/h200/official.jsonl" >some.jsonl
+  jq -c '.seconds.infer.median = "x"' some.jsonl | tail -n 1 >>some.jsonl
+  printf '{"schema":"spdnn-run-9"}\n{"rate": NaN}\n{\n' >>some.jsonl
+  run "${check[@]}" some.jsonl
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "${lines[0]}" == "some.jsonl:3: seconds.infer.median: 'x' is not of type 'number'" ]]
+  [[ "${lines[1]}" == "some.jsonl:4: schema: 'spdnn-run-9' is not one of"* ]]
+  [[ "${lines[2]}" == "some.jsonl:5: line: NaN is no number in JSON" ]]
+  [[ "${lines[-1]}" == "6 lines, 4 that do not fit" ]]
+  : >none.jsonl
+  run "${check[@]}" none.jsonl
+  [ "$status" -eq 1 ]
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""Checks every line of JSON lines files against tests/schema/results.schema.json; prints FILE:LINE: where: what for
+each that does not fit. Exit status: 0, or 1 where there are any. The interpreter is Debian's, which has Debian's jsonschema.
+
+usage: check_lines.py FILE...
+"""
+
+import json
+import pathlib
+import sys
+
+import jsonschema
+
+SCHEMA = pathlib.Path(__file__).parents[1] / "schema" / "results.schema.json"
+
+
+def no_number(text):
+    raise ValueError(f"{text} is no number in JSON")
+
+
+def faults_of(validator, line):
+    """Of one line: where it is wrong and how, in a few words each."""
+    try:
+        value = json.loads(line, parse_constant=no_number)
+    except ValueError as error:
+        yield "", str(error)
+        return
+    for error in validator.iter_errors(value):
+        # Of alternatives, such as null or an object, the best match says more than that none fits.
+        best = jsonschema.exceptions.best_match([error])
+        yield ".".join(map(str, best.absolute_path)), best.message[:200]
+
+
+def main(paths):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    lines = wrong = 0
+    for path in paths:
+        for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):
+            lines += 1
+            faults = list(faults_of(validator, line))
+            wrong += bool(faults)
+            for where, what in faults:
+                print(f"{path}:{number}: {where or 'line'}: {what}")
+    print(f"{lines} lines, {wrong} that do not fit")
+    return 1 if wrong or lines == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
