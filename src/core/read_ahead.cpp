@@ -29,7 +29,7 @@ Layer ReadAhead::layer(Index k) {
   changed_.wait(lock, [&] { return !ready_.empty(); });
   Slot slot = std::move(ready_.front());
   ready_.pop_front();
-  next_ = (k + 1) % depth();
+  next_ = k + 1;
   changed_.notify_all();
   if (slot.error) std::rethrow_exception(slot.error);
   return std::move(slot.layer);
@@ -45,10 +45,11 @@ auto ReadAhead::read(Index k) const -> Slot {
 
 void ReadAhead::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return ready_.size() < most_; })) {
+  const auto wanted = [this] { return ready_.size() < most_ && next_ + ready_.size() < depth(); };
+  while (changed_.wait(lock, stop, wanted)) {
     if (stop.stop_requested()) return;
     skipped_ = false;
-    const auto k = static_cast<Index>((std::size_t{next_} + ready_.size()) % depth());
+    const auto k = static_cast<Index>(next_ + ready_.size());
     lock.unlock();
     Slot slot = read(k);
     lock.lock();

@@ -12,8 +12,9 @@
 
 namespace spdnn {
 
-/// The layers of a plan, one after another and then again from the first. Where they are streamed, a thread of its own
-/// reads those that come next while the caller works on those that it has; otherwise they are simply the plan's.
+/// The layers of a plan, one after another, as often as they are wanted. Where they are streamed, a thread of its own
+/// reads those that come next, up to the last, while the caller works on those that it has; otherwise they are simply
+/// the plan's.
 class ReadAhead {
  public:
   /// Of the layers that may be in memory at a time, the caller keeps up to `kept`: the others, at least one, are read
@@ -22,8 +23,8 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// Layer k, once it is there; throws what reading it threw. Cheap for the layer after the one before, and for the
-  /// first after the last. Not for several threads at once.
+  /// Layer k, once it is there; throws what reading it threw. Cheap for the layer after the one before. Not for several
+  /// threads at once.
   Layer layer(Index k);
 
  private:
@@ -41,9 +42,9 @@ class ReadAhead {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Slot> ready_;  ///< layers next_, next_ + 1, ...
-  Index next_ = 0;
-  bool skipped_ = false;  ///< the layer that is being read is not wanted any more
-  std::jthread thread_;   ///< the last member, so that it has ended before the others are destroyed
+  Index next_ = 0;          ///< depth(): none, until one is asked for
+  bool skipped_ = false;    ///< the layer that is being read is not wanted any more
+  std::jthread thread_;     ///< the last member, so that it has ended before the others are destroyed
 };
 
 }  // namespace spdnn

@@ -170,6 +170,21 @@ TEST(ReadAhead, ReadsOnUntilAsManyLayersAreThereAsMayBe) {
   }
 }
 
+TEST(ReadAhead, ReadsEachLayerOnceAPass) {
+  const Network network = testing::deep_network(9);
+  for (const Index at_once : {2U, 4U, 20U}) {
+    const NetworkStream stream = testing::stream_of(network);
+    const Plan plan = testing::streamed_plan(stream, {}, at_once);
+    const std::uint64_t before = stream.layers->bytes_read();
+    {
+      ReadAhead layers(plan);
+      for (int pass = 0; pass < 3; ++pass)
+        for (Index k = 0; k < 9; ++k) layers.layer(k);
+    }
+    EXPECT_EQ(stream.layers->bytes_read() - before, 27U);
+  }
+}
+
 TEST(StreamedPlans, AreReducedAsThoseInMemory) {
   for (const Case& c : cases()) {
     for (const char* passes : {"all", "twins", "unused", "twins,dead", "twins,unused,saturated"}) {
