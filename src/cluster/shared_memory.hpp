@@ -23,7 +23,6 @@ class SharedMemory {
   void write(std::size_t begin, std::span<const std::byte> bytes);
   /// Maps what the leader has written, in one go.
   void fetch() const;
-  std::size_t size() const { return bytes_; }
   bool is_shared() const { return shared_; }
   /// Keeps the memory for as long as it is held.
   std::shared_ptr<const std::byte> hold() const { return memory_; }
