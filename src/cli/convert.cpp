@@ -91,7 +91,7 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
 void convert_stream(const NetworkStream& network, const Path& out, const std::optional<Passes>& passes,
                     std::size_t budget, const ProgressCallback& progress) {
   if (!passes) return write_packed(out, {.stream = &network}, progress);
-  const Plan plan = plan_stream(network, *passes, budget, progress);
+  const Plan plan = plan_stream(network, *passes, budget, 1, progress);
   if (plan.streamed) {
     std::string why = "cannot plan";
     for (const std::string& note : plan.provenance.notes) why += "; " + note;

@@ -76,6 +76,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
   spec.checkpoint = text_of(values, "checkpoint").value_or("");
+  if (is_stdout(spec.checkpoint)) throw UsageError("--checkpoint: a checkpoint cannot go to stdout; expected a file");
   return spec;
 }
 

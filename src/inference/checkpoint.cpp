@@ -9,9 +9,11 @@
 
 #include "cluster/fields.hpp"
 #include "cluster/parcel.hpp"
+#include "core/read_ahead.hpp"
 #include "inference/outcomes.hpp"
 #include "io/digests.hpp"
 #include "io/packed/format.hpp"
+#include "io/packed/network_digest.hpp"
 
 namespace spdnn {
 
@@ -25,9 +27,19 @@ std::uint64_t digest_of(const ImageSet& images) {
   return packed::combine_hashes(hashes);
 }
 
+/// The same whether the layers are in memory or streamed, which are then those of the network as given.
+std::uint64_t digest_of_layers(const Plan& plan) {
+  if (!plan.streamed) return network_digest({plan.layers, plan.bias_rule, plan.cap});
+  if (plan.provenance.network_digest != 0) return plan.provenance.network_digest;
+  std::vector<std::uint64_t> digests;
+  ReadAhead layers(plan);
+  for (Index k = 0; k < plan.depth(); ++k) digests.push_back(layer_digest(layers.layer(k)));
+  return network_digest(plan.bias_rule, plan.cap, digests);
+}
+
 std::uint64_t digest_of(const Plan& plan, Precision precision) {
-  const std::string text = fmt::format("{:x} {} {}", network_digest({plan.layers, plan.bias_rule, plan.cap}),
-                                       to_string(plan.passes), to_string(precision));
+  const std::string text =
+      fmt::format("{:x} {} {}", digest_of_layers(plan), to_string(plan.passes), to_string(precision));
   return packed::hash_block(std::as_bytes(std::span(text)));
 }
 
@@ -40,26 +52,10 @@ Outcome with_earlier_layers(Outcome outcome, Index layer) {
   return outcome;
 }
 
-ImageSet joined(const std::vector<const Work*>& pieces) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
-  Index rows = 0;
-  for (const Work* const piece : pieces) {
-    const CsrMatrix csr = piece->images.to_csr();
-    for (Index row = 0; row < csr.rows; ++row) offsets.push_back(offsets.back() + csr.degree(row));
-    indices.insert(indices.end(), csr.indices.begin(), csr.indices.end());
-    for (Offset k = 0; k < csr.entries(); ++k) values.push_back(csr.entry_value(k));
-    rows += csr.rows;
-  }
-  const Index neurons = pieces.front()->images.neurons();
-  return {make_csr(rows, neurons, std::move(offsets), std::move(indices), std::move(values))};
-}
-
 }  // namespace
 
 Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& all)
-    : plan_digest(digest_of(plan, precision)), image_digest(digest_of(all)) {
+    : plan_digest(digest_of(plan, precision)), image_digest(digest_of(all)), passes(plan.passes) {
   known.alive.assign(plan.depth(), 0);
   known.active.assign(plan.depth(), 0);
   left.push_back({0, std::vector<Index>(all.images()), {}});
@@ -92,7 +88,7 @@ void join_pieces(std::vector<Work>& work) {
   for (const auto& [layer, pieces] : by_layer) {
     Work one{layer, {}, {}};
     for (const Work* const piece : pieces) one.ids.insert(one.ids.end(), piece->ids.begin(), piece->ids.end());
-    if (layer > 0) one.images = joined(pieces);
+    if (layer > 0) one.images = images_of_all(pieces);
     all.push_back(std::move(one));
   }
   work = std::move(all);

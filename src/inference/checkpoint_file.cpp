@@ -13,6 +13,7 @@
 #include "io/digests.hpp"
 #include "io/input_file.hpp"
 #include "io/packed/format.hpp"
+#include "io/path_kind.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -24,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "spdnn-checkpoint-1";
+constexpr const char* kSchema = "spdnn-checkpoint-2";
 constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
 
 /// Times that a report adds up over the parts of a run.
@@ -77,7 +78,7 @@ std::string digest_of(const ImageSet& activations) {
 /// Refuses what is malformed; the name stands in all messages.
 class Parser {
  public:
-  Parser(std::string name, const Plan& plan) : name_(std::move(name)), depth_(plan.depth()) {}
+  Parser(std::string name, Index depth) : name_(std::move(name)), depth_(depth) {}
 
   [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
@@ -102,6 +103,17 @@ class Parser {
   double seconds(const Json& json, const char* what) const {
     if (!json.is_number() || !(json.get<double>() >= 0)) fail(fmt::format("{}: expected seconds", what));
     return json.get<double>();
+  }
+  std::string text(const Json& json, const char* what) const {
+    if (!json.is_string()) fail(fmt::format("{}: expected a text", what));
+    return json.get<std::string>();
+  }
+  Passes passes(const Json& json) const {
+    try {
+      return parse_passes(text(json, "passes"));
+    } catch (const UsageError& error) {
+      fail(error.what());
+    }
   }
   const Json& list(const Json& json, const char* what) const {
     if (!json.is_array()) fail(fmt::format("{}: expected a list", what));
@@ -188,39 +200,31 @@ void remove_activations(const std::string& path) {
   }
 }
 
-/// All activations as one set, as wide as the widest.
+bool begun(const Work& work) { return work.layer > 0; }
+
+/// All activations as one set.
 ImageSet all_activations(const std::vector<Work>& left) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
-  Index neurons = 0;
-  for (const Work& work : left) {
-    if (work.layer == 0) continue;
-    const CsrMatrix csr = work.images.to_csr();
-    neurons = std::max(neurons, csr.cols);
-    for (Index row = 0; row < csr.rows; ++row) offsets.push_back(offsets.back() + csr.degree(row));
-    indices.insert(indices.end(), csr.indices.begin(), csr.indices.end());
-    for (Offset k = 0; k < csr.entries(); ++k) values.push_back(csr.entry_value(k));
-  }
-  const auto rows = static_cast<Index>(offsets.size() - 1);
-  return {make_csr(rows, neurons, std::move(offsets), std::move(indices), std::move(values))};
+  std::vector<const Work*> pieces;
+  for (const Work& work : left)
+    if (begun(work)) pieces.push_back(&work);
+  return images_of_all(pieces);
 }
 
 /// Gives each piece of work that had been begun its part of all activations.
 void take_activations(const fs::path& path, const std::string& digest, const Plan& plan, std::vector<Work>& left) {
   std::size_t rows = 0;
   for (const Work& work : left)
-    if (work.layer > 0) rows += work.ids.size();
+    if (begun(work)) rows += work.ids.size();
   const ImageSet all = read_images(path, std::nullopt, std::nullopt);
   if (all.images() != rows)
     throw DataError(fmt::format("{}: holds {} images, but the checkpoint has {}", path.native(), all.images(), rows));
   if (digest_of(all) != digest) throw DataError(path.native() + ": holds other activations than the checkpoint's");
   Index first = 0;
   for (Work& work : left) {
-    if (work.layer == 0) continue;
+    if (!begun(work)) continue;
     const auto count = static_cast<Index>(work.ids.size());
     CsrMatrix part = all.slice(first, count).to_csr();
-    part.cols = plan.layers[work.layer].inputs();
+    part.cols = plan.shape(work.layer).inputs;
     if (std::any_of(part.indices.begin(), part.indices.end(), [&](Index neuron) { return neuron >= part.cols; }))
       throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path.native(), part.cols,
                                   work.layer + 1));
@@ -229,23 +233,36 @@ void take_activations(const fs::path& path, const std::string& digest, const Pla
   }
 }
 
-}  // namespace
+std::size_t images_of(const std::vector<Work>& left) {
+  std::size_t images = 0;
+  for (const Work& work : left) images += work.ids.size();
+  return images;
+}
 
-void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+/// The same without activations.
+Checkpoint beginning_again(Checkpoint checkpoint) {
+  for (Work& work : checkpoint.left) work = {0, std::move(work.ids), {}};
+  join_pieces(checkpoint.left);
+  return checkpoint;
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
+/// `digest` is in the name of the file of activations; empty: there is none.
+void write_line(const std::string& path, const Checkpoint& checkpoint, const std::string& digest) {
   Json left = Json::array();
   for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
   Json seconds;
   for (const auto& [name, member] : kSeconds) seconds[name] = checkpoint.seconds.*member;
   seconds["infer"] = checkpoint.seconds.infer.sum;
-  std::string digest;
-  if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; })) {
-    const ImageSet activations = all_activations(checkpoint.left);
-    digest = digest_of(activations);
-    write_images(activations_path(path, digest), activations);
-  }
   Json json{{"schema", kSchema},
             {"plan", hex(checkpoint.plan_digest)},
             {"image_digest", hex(checkpoint.image_digest)},
+            {"passes", to_string(checkpoint.passes)},
+            {"variants", checkpoint.variants},
             {"parts", checkpoint.parts},
             {"seconds", seconds},
             {"known", outcome_json(checkpoint.known)},
@@ -255,18 +272,54 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   AtomicFile file(path);
   file.write(json_line(json));
   file.commit();
-  std::error_code ignored;
+}
+
+}  // namespace
+
+std::string write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  std::string digest;
+  try {
+    if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) {
+      const ImageSet activations = all_activations(checkpoint.left);
+      digest = digest_of(activations);
+      write_images(activations_path(path, digest), activations);
+    }
+    write_line(path, checkpoint, digest);
+  } catch (const DataError& error) {
+    if (!digest.empty() && digest != checkpoint.activations) remove_file(activations_path(path, digest));
+    const bool there = path_kind(path) != PathKind::missing;
+    if (digest.empty() || images_of(checkpoint.left) >= checkpoint.left_before)
+      throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there" : ""));
+    write_checkpoint(path, beginning_again(checkpoint));
+    return error.what();
+  }
   if (!checkpoint.activations.empty() && checkpoint.activations != digest)
-    fs::remove(activations_path(path, checkpoint.activations), ignored);
+    remove_file(activations_path(path, checkpoint.activations));
+  return {};
+}
+
+Passes passes_to_continue(const std::string& path, Passes requested) {
+  const Parser parser(path, 0);
+  const Json json = parser.parse(text_of_file(path));
+  const Passes ran = parser.passes(parser.at(json, "passes"));
+  for (bool Passes::*const pass : {&Passes::twins, &Passes::unused, &Passes::merge})
+    requested.*pass = requested.*pass && ran.*pass;
+  return requested;
 }
 
 void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
   const auto images = static_cast<Index>(checkpoint.left.at(0).ids.size());
-  const Parser parser(path, ran);
+  const Parser parser(path, ran.depth());
   const Json json = parser.parse(text_of_file(path));
+  const Passes passes = parser.passes(parser.at(json, "passes"));
+  if (passes != checkpoint.passes)
+    parser.fail(
+        fmt::format("was made with the passes {}, but {} run here", to_string(passes), to_string(checkpoint.passes)));
   if (parser.at(json, "plan") != hex(checkpoint.plan_digest))
-    parser.fail("was made for another network, other passes or another precision");
+    parser.fail("was made for another network or another precision");
   if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");
+  for (const Json& variant : parser.list(parser.at(json, "variants"), "variants"))
+    checkpoint.variants.insert(parser.text(variant, "variants"));
   constexpr int kMostParts = 1000000;
   checkpoint.parts = static_cast<int>(parser.number(parser.at(json, "parts"), "parts", kMostParts));
   const Json& seconds = parser.at(json, "seconds");
@@ -276,19 +329,16 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
   checkpoint.seconds.infer = {infer, infer, infer, infer};
   checkpoint.known = parser.outcome(parser.at(json, "known"), images);
   checkpoint.left = parser.left(parser.at(json, "left"), images);
+  checkpoint.left_before = images_of(checkpoint.left);
   const Json& digest = parser.at(json, "activations");
-  const bool begun =
-      std::any_of(checkpoint.left.begin(), checkpoint.left.end(), [](const Work& work) { return work.layer > 0; });
-  if (begun && !(digest.is_string() && is_digest(digest.get<std::string>())))
-    parser.fail("activations: expected a digest");
-  if (!begun) return;
+  if (std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) return;
+  if (!(digest.is_string() && is_digest(digest.get<std::string>()))) parser.fail("activations: expected a digest");
   checkpoint.activations = digest.get<std::string>();
   take_activations(activations_path(path, checkpoint.activations), checkpoint.activations, ran, checkpoint.left);
 }
 
 void remove_checkpoint(const std::string& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
+  remove_file(path);
   remove_activations(path);
 }
 

@@ -3,14 +3,15 @@
 #include "spdnn/inference.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "cluster/communicator.hpp"
 #include "cluster/exchange.hpp"
-#include "cluster/shared_plan.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
@@ -80,7 +81,10 @@ class Inference::Steps {
 
   void load() {
     require(stage_ == Stage::begun, "load() is called once");
-    if (ranks_.is_root()) read();
+    if (ranks_.is_root()) {
+      settle_passes();
+      read();
+    }
     stage_ = Stage::loaded;
   }
 
@@ -92,6 +96,7 @@ class Inference::Steps {
     if (images.neurons() != network.inputs())
       throw std::invalid_argument(
           fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), network.inputs()));
+    settle_passes();
     official_network_ = is_official(network);
     network_ = std::move(network);
     images_ = std::move(images);
@@ -113,7 +118,7 @@ class Inference::Steps {
     if (ranks_.is_root()) prepare();
     const Stopwatch watch;
     order_ = share_order(ranks_, order_);
-    plan_ = share_plan(ranks_, std::move(plan_));
+    plan_ = share_plan(ranks_, std::move(plan_), spec_.network);
     report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
     if (spec_.checkpoint.empty())
       run_at_once();
@@ -142,8 +147,10 @@ class Inference::Steps {
     truth_ = read_truth(spec_.truth);
     Stopwatch watch;
     const std::size_t budget = host_budget(spec_.host_memory);
-    if (auto stored = stored_plan(spec_.network, spec_.passes, budget / 4 * 3)) {
-      plan_ = std::move(*stored);
+    StoredPlan stored = stored_plan(spec_.network, spec_.passes, budget / 4 * 3);
+    note(stored.notes);
+    if (stored.plan) {
+      plan_ = std::move(*stored.plan);
       plan_was_stored_ = true;
       official_network_ = claims_official(plan_);
       report_.seconds.plan = watch.lap();
@@ -156,30 +163,40 @@ class Inference::Steps {
       GivenNetwork given = load_network(spec_.network, spec_.progress);
       if (plan_was_stored_) check_stored_plan(spec_.network.path, plan_, given.network);
       official_network_ = given.official;
-      reader_notes_ = std::move(given.notes);
+      note(given.notes);
       network_ = std::move(given.network);
       require_room(spec_.network, *network_, spec_.host_memory);
     }
     const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
     images_ = load_images(spec_.images, neurons, spec_.progress);
-    const auto empty = notes_on_empty_files(spec_.truth.path, spec_.images.path);
-    reader_notes_.insert(reader_notes_.end(), empty.begin(), empty.end());
+    note(notes_on_empty_files(spec_.truth.path, spec_.images.path));
     report_.seconds.read = watch.lap();
   }
 
-  /// Ranks share a plan by its arrays, and a checkpoint knows it by them.
-  void require_one_process() const {
-    constexpr const char* kTooLarge = "the network does not fit into host memory, and is streamed from its file";
-    if (!ranks_.is_alone()) throw DeviceError(fmt::format("{}: that takes one process", kTooLarge));
-    if (!spec_.checkpoint.empty()) throw DeviceError("checkpoint", fmt::format("{}: there is none then", kTooLarge));
+  /// On what was read, for the report.
+  void note(const std::vector<std::string>& notes) {
+    reader_notes_.insert(reader_notes_.end(), notes.begin(), notes.end());
   }
+
+  bool continues() const { return !spec_.checkpoint.empty() && path_kind(spec_.checkpoint) != PathKind::missing; }
+
+  /// A run that is continued goes on with the plan that it began with.
+  void settle_passes() {
+    if (!continues()) return;
+    const Passes asked = std::exchange(spec_.passes, passes_to_continue(spec_.checkpoint, spec_.passes));
+    if (spec_.passes != asked)
+      note({fmt::format("the run goes on as it began, with the passes {}", to_string(spec_.passes))});
+  }
+
+  /// Processes that take memory for themselves where no limit of each is given.
+  int sharers() const { return spec_.host_memory == 0 ? ranks_.place().node_ranks : 1; }
 
   /// The network as given, planned for some passes.
   Plan plan_given(const Passes& passes) const {
     if (!stream_) return make_plan(*network_, passes);
     const std::size_t budget = host_budget(spec_.host_memory);
     const std::size_t held = spec_.host_memory == 0 ? 0 : images_.bytes();
-    return plan_stream(stream_->network, passes, budget - std::min(budget, held), spec_.progress);
+    return plan_stream(stream_->network, passes, budget - std::min(budget, held), sharers(), spec_.progress);
   }
 
   void make() {
@@ -199,10 +216,18 @@ class Inference::Steps {
   bool needs_network() const { return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything; }
 
   RunOptions options(Precision precision, const Plan& plan, const ImageSet& images) const {
-    return run_options(spec_, start_.device(), precision, host_memory_for_engine(spec_.host_memory, plan, images));
+    return run_options(spec_, start_.device(), precision,
+                       host_memory_for_engine(spec_.host_memory, plan, images, sharers()));
   }
 
+  /// By this rank.
   std::uint64_t bytes_read() const { return plan_.streamed ? plan_.streamed->stream->bytes_read() : 0; }
+
+  void report_streaming(std::uint64_t read_before) {
+    if (!plan_.streamed) return;
+    const std::vector<std::uint64_t> bytes = gather(ranks_, bytes_read() - read_before);
+    report_.streamed = {plan_.streamed->at_once, std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0})};
+  }
 
   EngineChoice choose(const Plan& plan) const {
     const RunPlan run = plan_for(plan, images_, Precision::fp32);
@@ -216,7 +241,6 @@ class Inference::Steps {
     const EngineChoice choice = choose(plan_);
     order_ = order_for(*choice.variant, choice.precision, plan_, images_);
     check_second_runs(choice);
-    if (plan_.streamed || dead_.streamed) require_one_process();
     describe(plan_, images_, choice, spec_, report_);
     if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
     if (spec_.device_state && report_.device == Device::cuda) watch_device();
@@ -255,20 +279,20 @@ class Inference::Steps {
   void run_at_once() {
     const std::uint64_t read_before = bytes_read();
     RankedResult result = run_piece(order_, plan_, images_);
-    if (plan_.streamed) report_.streamed = {plan_.streamed->at_once, bytes_read() - read_before};
+    report_streaming(read_before);
     if (ranks_.is_root()) conclude(std::move(result));
   }
 
   /// From a checkpoint, or to one, or both.
   void run_in_parts() {
+    const std::uint64_t read_before = bytes_read();
     RankedResult all;
     all.result.plan = order_.in_order ? plan_.fallback->in_order.get() : &plan_;
     Checkpoint state;
     std::vector<Work> work;
     if (ranks_.is_root()) {
-      const bool continues = path_kind(spec_.checkpoint) != PathKind::missing;
       state = Checkpoint(plan_, order_.precision, images_);
-      if (continues) read_checkpoint(spec_.checkpoint, *all.result.plan, state);
+      if (continues()) read_checkpoint(spec_.checkpoint, *all.result.plan, state);
       work = work_left(state, images_);
       state.left.clear();
     }
@@ -281,12 +305,17 @@ class Inference::Steps {
       RankedResult result = run_piece(order, rest, piece.images);
       if (!ranks_.is_root()) continue;
       conclude_work(piece, result, plan_.depth(), state);
+      state.variants.insert(order.variant);
       add_times(all, result);
     }
+    report_streaming(read_before);
     if (!broadcast(ranks_, state.left.empty())) stop(std::move(state), std::move(all));
     if (!ranks_.is_root()) return;
     report_.parts = state.parts + 1;
     report_.earlier = state.seconds;
+    state.variants.erase(report_.variant);
+    if (!state.variants.empty())
+      report_.notes.push_back(fmt::format("part of the run was computed by {}", fmt::join(state.variants, ", ")));
     all.result.outcome = std::move(state.known);
     conclude(std::move(all));
   }
@@ -307,16 +336,18 @@ class Inference::Steps {
   }
 
   [[noreturn]] void stop(Checkpoint state, RankedResult all) {
+    std::string begun_again;
     if (ranks_.is_root()) {
       take_over(std::move(all), report_);
       report_.seconds.total = since_start_.seconds();
       state.seconds.add(report_.seconds);
       ++state.parts;
       join_pieces(state.left);
-      write_checkpoint(spec_.checkpoint, state);
+      begun_again = write_checkpoint(spec_.checkpoint, state);
     }
     ranks_.barrier();
-    throw Stopped(fmt::format("stopped; the same command continues the run from {}", spec_.checkpoint));
+    throw Stopped(fmt::format("stopped; the same command continues the run from {}{}", spec_.checkpoint,
+                              begun_again.empty() ? "" : ", but begins some images again, for " + begun_again));
   }
 
   void conclude(RankedResult result) {
@@ -349,7 +380,7 @@ class Inference::Steps {
 
   void compare_with_dead(const ImageSet& mine) {
     dead_order_ = share_order(ranks_, dead_order_);
-    dead_ = share_plan(ranks_, std::move(dead_));
+    dead_ = share_plan(ranks_, std::move(dead_), spec_.network);
     const RunResult result =
         run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision, dead_, mine)).result;
     if (!ranks_.is_root()) return;

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "core/bytes_text.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"
@@ -92,13 +93,19 @@ bool is_packed_file(const std::string& path) {
   return path_kind(path) == PathKind::file && form_of(path) == Form::packed;
 }
 
-std::optional<Plan> stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_t most_bytes) {
-  if (spec.path.empty() || !is_packed_file(spec.path)) return std::nullopt;
-  if (spec.layers || !spec.neurons.empty() || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
-  if (!packed_contents(spec.path).plan || stored_plan_bytes(spec.path) > most_bytes) return std::nullopt;
-  Plan plan = read_plan(spec.path);
-  if (plan.provenance.requested != passes) return std::nullopt;
-  return plan;
+StoredPlan stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_t most_bytes) {
+  if (spec.path.empty() || !is_packed_file(spec.path)) return {};
+  if (spec.layers || !spec.neurons.empty() || spec.bias || spec.bias_rule || spec.cap) return {};
+  if (!packed_contents(spec.path).plan) return {};
+  const std::size_t bytes = stored_plan_bytes(spec.path);
+  if (bytes > most_bytes)
+    return {{},
+            {fmt::format("the plan stored with the network is not used: it takes {}, but {} of host memory are left "
+                         "for it",
+                         bytes_text(bytes), bytes_text(most_bytes))}};
+  StoredPlan stored{read_plan(spec.path)};
+  if (stored.plan->provenance.requested != passes) stored.plan.reset();
+  return stored;
 }
 
 void check_stored_plan(const std::string& path, const Plan& plan, const Network& network) {

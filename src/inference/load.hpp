@@ -40,7 +40,11 @@ bool claims_official(const Plan& plan);
 
 /// The plan stored with the network, where it is a packed file that holds one made for these passes and the
 /// specification asks for no other depth, bias, rule or cap, and the plan takes no more than `most_bytes` in memory.
-std::optional<Plan> stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_t most_bytes);
+struct StoredPlan {
+  std::optional<Plan> plan;
+  std::vector<std::string> notes{};  ///< that there is one, but it takes too much
+};
+StoredPlan stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_t most_bytes);
 /// Whether there is a file in the packed form.
 bool is_packed_file(const std::string& path);
 /// DataError where a plan stored in `path` is not one of the network read from there.

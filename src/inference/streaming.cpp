@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/shared_plan.hpp"
 #include "core/bytes_text.hpp"
 #include "core/host_memory.hpp"
 #include "data/generate.hpp"
@@ -13,6 +16,7 @@
 #include "inference/load.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "plan/stream.hpp"
 #include "spdnn/error.hpp"
 
@@ -59,18 +63,44 @@ class SettledLayers final : public LayerStream {
                                 spec.path, bytes_text(bytes), bytes_text(room)));
 }
 
-/// A quarter of the budget for the layers in memory, up to a gibibyte, and half of the rest for a plan.
-StreamRoom room_in(const NetworkStream& network, std::size_t budget) {
+/// A quarter of the budget for the layers in memory, up to a gibibyte for each process, and half of the rest for a
+/// plan, which the processes have together.
+StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t sharers) {
   const std::size_t largest = std::max<std::size_t>(1, network.layers->largest_layer_bytes());
-  if (2 * largest > budget)
+  if (2 * largest > budget / sharers)
     throw DeviceError("host_memory", fmt::format("two layers take {}, but {} may be taken", bytes_text(2 * largest),
-                                                 bytes_text(budget)));
-  const std::size_t layers = std::min(budget / 4, kMostBufferBytes) / largest;
+                                                 bytes_text(budget / sharers)));
+  const std::size_t layers = std::min(budget / sharers / 4, kMostBufferBytes) / largest;
   const auto at_once = static_cast<Index>(std::clamp<std::size_t>(layers, 2, std::max<Index>(2, network.depth())));
-  return {at_once, less(budget, at_once * largest) / 2};
+  return {at_once, less(budget, sharers * at_once * largest) / 2};
 }
 
+/// The network that stream_if_too_large() has found to be one that can be streamed.
+NetworkStream open_stream(const NetworkSpec& spec) {
+  return spec.path.empty() ? stream_official_network(spec.neurons.front(), *spec.layers)
+                           : open_packed_network(spec.path, request_for(spec, {}));
+}
+
+/// Of all of its layers, even where only the first are wanted.
+std::uint64_t network_digest_of(const NetworkSpec& spec, const NetworkStream& network) {
+  return spec.path.empty() ? network.digest : packed_contents(spec.path).network_digest;
+}
+
+/// What ranks tell one another of streamed layers.
+struct SharedStream {
+  std::uint64_t network_digest = 0;
+  std::vector<LayerBounds> bounds;
+  Index at_once = 0;
+};
+
 }  // namespace
+
+void fields(auto& archive, MaybeConst<LayerBounds> auto& bounds) {
+  archive(bounds.absolute, bounds.terms, bounds.least_bias, bounds.most_bias);
+}
+void fields(auto& archive, MaybeConst<SharedStream> auto& shared) {
+  archive(shared.network_digest, shared.bounds, shared.at_once);
+}
 
 std::size_t host_budget(std::size_t asked) { return memory_budget(Device::cpu, {.host_memory = asked}); }
 
@@ -80,10 +110,8 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
   if (spec.path.empty()) {
     if (spec.neurons.size() != 1 || !spec.layers || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
     if (fits(official_network_bytes(spec.neurons.front(), *spec.layers), budget)) return std::nullopt;
-    given.network = stream_official_network(spec.neurons.front(), *spec.layers);
-  } else {
-    given.network = open_packed_network(spec.path, request_for(spec, {}));
   }
+  given.network = open_stream(spec);
   if (fits(given.network.bytes(), budget)) return std::nullopt;
   NetworkFile settled{{}, true, true};
   if (!spec.path.empty()) settle_parameters(spec, settled);
@@ -91,9 +119,28 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
   return given;
 }
 
-Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget,
+Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress) {
-  return make_plan(network, passes, room_in(network, budget), progress);
+  return make_plan(network, passes, room_in(network, budget, static_cast<std::size_t>(sharers)), progress);
+}
+
+Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec) {
+  if (ranks.is_alone()) return plan;
+  const std::shared_ptr<const StreamedLayers> roots = std::exchange(plan.streamed, nullptr);
+  std::optional<SharedStream> shared;
+  if (roots) shared = {network_digest_of(spec, {roots->stream}), roots->bounds, roots->at_once};
+  plan = share_plan(ranks, std::move(plan));
+  shared = broadcast(ranks, shared);
+  if (ranks.is_root() || !shared) {
+    plan.streamed = roots;
+    return plan;
+  }
+  const NetworkStream network = open_stream(spec);
+  if (network_digest_of(spec, network) != shared->network_digest)
+    throw DataError(spec.path + ": is another network than the first rank has read under this name");
+  plan.streamed = std::make_shared<const StreamedLayers>(
+      StreamedLayers{network.layers, std::move(shared->bounds), shared->at_once});
+  return plan;
 }
 
 std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget) {
@@ -124,10 +171,10 @@ void require_room(const NetworkSpec& spec, const Network& network, std::size_t a
   if (asked != 0 && !fits(network.bytes(), asked)) refuse(spec, network.bytes(), asked);
 }
 
-std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images) {
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images, int sharers) {
   if (asked == 0 && !plan.streamed) return 0;
   const std::size_t streamed = plan.streamed ? plan.streamed->bytes() : 0;
-  const std::size_t available = less(memory_budget(Device::cpu, {}), streamed);
+  const std::size_t available = less(memory_budget(Device::cpu, {.sharers = sharers}), streamed);
   const std::size_t left = asked == 0 ? available : std::min(available, less(asked, plan.bytes() + images.bytes()));
   return std::max<std::size_t>(left, 1);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/communicator.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/layer_stream.hpp"
@@ -27,9 +28,14 @@ std::size_t host_budget(std::size_t asked);
 /// one that can be streamed: packed, or the official one made here. UsageError and DataError as load_network().
 std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget);
 
-/// The plan of a streamed network where so many bytes are left. DeviceError where that is not enough for two layers.
-Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget,
+/// The plan of a streamed network where so many bytes are left for `sharers` processes, each of which has layers of its
+/// own in memory. DeviceError where that is not enough for two layers of each.
+Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress);
+
+/// share_plan() of a plan whose layers may be streamed: each rank opens the specified network for itself then, and
+/// reads its layers when it needs them. DataError where a rank finds another network there than the root.
+Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec);
 
 /// A directory of TSV layers, to be converted layer by layer, where its network would take more than three quarters of
 /// the budget, as far as the sizes of the files tell. Settles bias, rule and cap as load_network() does.
@@ -45,7 +51,7 @@ void require_room_for_text(const NetworkSpec& spec, std::size_t budget);
 void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked);
 
 /// EngineOptions::host_memory for a run: what `asked` leaves beside plan and images, and the layers that are streamed
-/// take; 0 where nothing was asked for and nothing is streamed.
-std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images);
+/// take; 0 where nothing was asked for and nothing is streamed. So many processes share what the machine has.
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images, int sharers = 1);
 
 }  // namespace spdnn

@@ -17,6 +17,9 @@ struct Work {
   Index id(Index image) const { return ids.empty() ? image : ids[image]; }
 };
 
+/// The images of all pieces in one set, in their order, as wide as the widest.
+ImageSet images_of_all(const std::vector<const Work*>& pieces);
+
 /// The plan's layers from `layer` on, for activations as images. A plan that falls back on another, with `merge`, has
 /// bounds on what rounding does from the first layer on, so it can only be taken whole (std::logic_error otherwise).
 Plan plan_from(const Plan& plan, Index layer);

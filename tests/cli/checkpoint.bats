@@ -53,6 +53,13 @@ stop() {
   [[ "$output" == *"no-such-directory"* ]]
 }
 
+@test "a checkpoint cannot go to stdout" {
+  run "$SPDNN" "${run_args[@]:0:15}" --checkpoint -
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --checkpoint: a checkpoint cannot go to stdout; expected a file" ]
+  [ ! -e ./- ]
+}
+
 @test "SIGUSR1 ends a run that has no checkpoint" {
   "$SPDNN" "${run_args[@]:0:15}" 2>err 3>&- &
   process=$!

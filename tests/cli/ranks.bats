@@ -52,6 +52,61 @@ says_once() {
   grep -q '^verdict  *FAILED: .*extra 1' stdout
 }
 
+@test "a network that does not fit into memory is streamed by each rank for itself" {
+  "$SPDNN" generate network --family random --neurons 1024 --layers 120 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out i.spdnn
+  infer+=(--threads 1)
+  for reduce in all none; do
+    "$SPDNN" "${infer[@]}" --reduce $reduce --categories alone.tsv
+    [ -s alone.tsv ]
+    "$SPDNN" "${infer[@]}" --reduce $reduce --host-memory 6M --json one.json
+    for n in 2 3; do
+      ends 0 ranks $n "${infer[@]}" --reduce $reduce --host-memory 6M --categories ranks.tsv --json run.json
+      cmp alone.tsv ranks.tsv
+      rm ranks.tsv
+      jq -es --argjson n $n '.[0].streamed.bytes_read > 0 and .[1].streamed.bytes_read == $n * .[0].streamed.bytes_read
+        and .[0].streamed.layers_at_once == .[1].streamed.layers_at_once' one.json run.json
+    done
+  done
+  ends 0 ranks 2 "${infer[@]}" --host-memory 6M --verify all --compare
+  grep -q '^verdict  *PASSED: ' stdout
+}
+
+@test "a streamed run that SIGTERM stops goes on on another number of ranks, streamed or not" {
+  "$SPDNN" generate network --family random --neurons 1024 --layers 400 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 30000 --out i.spdnn
+  infer+=(--threads 1 --reduce none)
+  "$SPDNN" "${infer[@]}" --categories alone.tsv
+  start_job 2 "${infer[@]}" --categories ranks.tsv --host-memory 12M --checkpoint stopped
+  sleep 1.5
+  for process in $(job_processes | awk '$2 == "spdnn" { print $1 }'); do kill "$process" || true; done
+  wait_for_job
+  cat stderr
+  [ "$status" -eq 5 ]
+  says_once 'spdnn: stopped; the same command continues the run from stopped'
+  [ ! -e ranks.tsv ]
+  for file in stopped*; do cp "$file" "again${file#stopped}"; done
+  for rest in '3 12M stopped' '1 auto again'; do
+    read -r n memory checkpoint <<<"$rest"
+    ends 0 ranks "$n" "${infer[@]}" --categories ranks.tsv --json run.json --host-memory "$memory" --checkpoint "$checkpoint"
+    cmp alone.tsv ranks.tsv
+    jq -e --arg memory "$memory" '.parts == 2 and (.streamed != null) == ($memory != "auto")' run.json
+    [ -z "$(ls "$checkpoint"* 2>/dev/null)" ]
+    rm ranks.tsv
+  done
+}
+
+@test "a rank that finds another network under the name than the first is told of, with exit code 3" {
+  mkdir other
+  "$SPDNN" generate network --family random --neurons 1024 --layers 120 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
+  "$SPDNN" generate network --family random --neurons 1024 --layers 120 --degree 16 --seed 3 --bias -0.1 --out other/n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out i.spdnn
+  line=("$SPDNN" "${infer[@]}" --threads 1 --host-memory 6M)
+  # shellcheck disable=SC2016
+  ends 3 under_mpi -n 1 "${line[@]}" : -n 1 bash -c 'cd other && exec "$@"' bash "${line[@]}"
+  says_once 'spdnn: rank 1 of 2 on *: n.spdnn: is another network than the first rank has read under this name'
+}
+
 @test "the report is that of all ranks, each time the longest" {
   ends 0 ranks 3 "${infer[@]}" --trials 3 --json run.json
   [ "$(wc -l <run.json)" -eq 1 ]

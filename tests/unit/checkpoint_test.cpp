@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/networks.hpp"
 #include "temporary_directory.hpp"
@@ -202,6 +204,133 @@ TEST_F(CheckpointTest, AMergedPlanThatRunsInOrderIsContinuedInOrder) {
   const Categories expected = run(merged).outcome.categories;
   ASSERT_EQ(expected.size(), 1U);
   EXPECT_EQ(run_in_parts(merged, 3).outcome.categories, expected);
+}
+
+/// A network of files that does not fit into the memory given, so that its layers are streamed.
+class StreamedCheckpointTest : public CheckpointTest {
+ protected:
+  static constexpr Index kWidth = 256;
+  static constexpr Index kDepth = 40;
+
+  StreamedCheckpointTest() {
+    testing::Dice dice(3);
+    network_ = {};
+    for (Index k = 0; k < kDepth; ++k)
+      network_.layers.push_back(testing::random_layer(dice, kWidth, kWidth, 16, -0.1, 0.3, -0.05));
+    write_network(directory_ / "n.spdnn", Form::packed, network_);
+    write_images(directory_ / "i.spdnn", testing::bit_images(dice, 30, kWidth, 0.1));
+    in_memory_ = spec("cpu_openmp");
+    in_memory_.network.path = directory_ / "n.spdnn";
+    in_memory_.images.path = directory_ / "i.spdnn";
+    in_memory_.threads = 1;
+    streamed_ = in_memory_;
+    streamed_.host_memory = std::size_t{1400} << 10U;
+  }
+
+  /// Reads the files, and stops at the `question`-th question; 0: never.
+  Report run(InferenceSpec spec, int question) const {
+    spec.checkpoint = path();
+    if (question > 0) spec.stop = [asked = 0, question]() mutable { return ++asked >= question; };
+    Inference inference(spec);
+    inference.load();
+    inference.plan();
+    inference.run();
+    return inference.report();
+  }
+
+  InferenceSpec in_memory_;
+  InferenceSpec streamed_;
+};
+
+TEST_F(StreamedCheckpointTest, EitherWayGoesOnWhereTheOtherStopped) {
+  const Report expected = run(in_memory_, 0);
+  ASSERT_FALSE(expected.outcome.categories.empty());
+  ASSERT_FALSE(expected.streamed);
+  for (const auto& [first, second] :
+       {std::pair{streamed_, streamed_}, {streamed_, in_memory_}, {in_memory_, streamed_}})
+    for (const int question : {1, 4, 20}) {
+      EXPECT_THROW(run(first, question), Stopped);
+      EXPECT_EQ(file()["left"][0]["layer"], question - 1);
+      const Report report = run(second, 0);
+      EXPECT_EQ(report.outcome.categories, expected.outcome.categories);
+      EXPECT_EQ(report.parts, 2);
+      EXPECT_EQ(report.streamed.has_value(), second.host_memory != 0);
+      remove_checkpoint(path());
+    }
+}
+
+TEST_F(StreamedCheckpointTest, APassThatStoodAsideDoesSoToTheEnd) {
+  streamed_.passes = in_memory_.passes = parse_passes("twins,dead");
+  const Report expected = run(in_memory_, 0);
+  EXPECT_TRUE(expected.passes.twins);
+  EXPECT_THROW(run(streamed_, 5), Stopped);
+  const Report report = run(in_memory_, 0);
+  EXPECT_EQ(report.outcome.categories, expected.outcome.categories);
+  EXPECT_FALSE(report.passes.twins);
+  EXPECT_NE(std::find(report.notes.begin(), report.notes.end(), "the run goes on as it began, with the passes dead"),
+            report.notes.end());
+  remove_checkpoint(path());
+  EXPECT_THROW(run(in_memory_, 5), Stopped);
+  EXPECT_THROW(run(streamed_, 0), DataError);
+}
+
+TEST_F(CheckpointTest, AnotherEngineIsNoted) {
+  const auto part_by = [](const Report& report) {
+    const auto is_it = [](const std::string& note) { return note.starts_with("part of the run was computed by"); };
+    const auto found = std::find_if(report.notes.begin(), report.notes.end(), is_it);
+    return found == report.notes.end() ? "" : *found;
+  };
+  InferenceSpec first = spec("cpu_openmp");
+  first.precision = Precision::fp64;
+  first.checkpoint = path();
+  InferenceSpec second = first;
+  second.variant = "cpu_reference";
+  first.stop = [asked = 0]() mutable { return ++asked > 3; };
+  EXPECT_THROW(run(first), Stopped);
+  first.stop = {};
+  EXPECT_EQ(part_by(run(first)), "");
+  EXPECT_EQ(part_by(run(second)), "part of the run was computed by cpu_openmp");
+}
+
+/// As on a disk that has room for the line, but not for the activations.
+TEST_F(CheckpointTest, ActivationsThatCannotBeWritten) {
+  const Categories expected = run(spec("cpu_openmp")).outcome.categories;
+  const auto stop_at = [this](int question) {
+    InferenceSpec stopped = spec("cpu_openmp");
+    stopped.checkpoint = path();
+    stopped.stop = [asked = 0, question]() mutable { return ++asked >= question; };
+    run(stopped);
+  };
+  const auto activations = [this] { return path() + "." + file()["activations"].get<std::string>() + ".spdnn"; };
+  const auto block = [](const std::string& name) { std::filesystem::create_directories(name + "/full"); };
+  EXPECT_THROW(stop_at(3), Stopped);
+  const std::string first = activations();
+  EXPECT_THROW(stop_at(3), Stopped);
+  const std::string second = activations();
+  ASSERT_NE(first, second);
+  remove_checkpoint(path());
+
+  block(first);
+  EXPECT_THROW(stop_at(3), Stopped);
+  EXPECT_TRUE(file()["activations"].is_null());
+  EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[0, 11]]}])"));
+  std::filesystem::remove_all(first);
+  InferenceSpec rest = spec("cpu_openmp");
+  rest.checkpoint = path();
+  EXPECT_EQ(run(rest).outcome.categories, expected);
+  remove_checkpoint(path());
+
+  EXPECT_THROW(stop_at(3), Stopped);
+  const ordered_json before = file();
+  block(second);
+  try {
+    stop_at(3);
+    FAIL() << "was written";
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("; the checkpoint of before is still there"), std::string::npos);
+  }
+  EXPECT_EQ(file(), before);
+  EXPECT_EQ(run(rest).outcome.categories, expected);
 }
 
 TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
