@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "cli/exit_code.hpp"
 #include "cluster/join.hpp"
@@ -90,6 +92,11 @@ void guard_every_end() {
   std::atexit(end_for_a_library);
 }
 
+void end_without_others(int seconds) noexcept {
+  fail(ExitCode::device, {"not all ranks have started within ", std::to_string(seconds),
+                          " s, as --join-timeout says: one may have ended before, or may be another command"});
+}
+
 int end(int code) {
   const bool failed_before = std::ferror(stdout) != 0;
   errno = EIO;
@@ -106,8 +113,9 @@ void end_by_exception() noexcept {
   } catch (const Unsupported& error) {
     fail(ExitCode::usage, {text_of(error), ": make GPU=1"});
   } catch (const UsageError& error) {
-    // Every rank has the same command line: one of them tells.
-    if (!tells_usage_errors()) end_process(ExitCode::usage);
+    // As a rule every rank has the same command line: the first tells, and its end is that of the others, unless theirs
+    // are others after all.
+    if (!tells_usage_errors()) std::this_thread::sleep_for(std::chrono::seconds(2));
     fail(ExitCode::usage, {text_of(error)});
   } catch (const DataError& error) {
     fail(ExitCode::data, {text_of(error)});

@@ -16,6 +16,9 @@ void guard_every_end();
 /// stdout any more (`| head`), the program ends by SIGPIPE, silently, as others do, unless its caller ignored SIGPIPE.
 int end(int code);
 
+/// Ends the program from any thread, as the other ranks have not come within so many seconds.
+[[noreturn]] void end_without_others(int seconds) noexcept;
+
 /// For main's handler: one line on stderr and the exit code that go with the exception at hand. The program ends at
 /// once, without destroying what is static: a device that is just starting up is not waited for. That only saves time;
 /// whatever the library began, its destructors would wait for.

@@ -1,13 +1,16 @@
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
 
+#include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/result_files.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
+#include "core/deadline.hpp"
 #include "core/message.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
@@ -45,7 +48,8 @@ po::options_description infer_options() {
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
       ("checkpoint", text(), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                            //
       ("host-memory", text_or("auto"), "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")  //
-      ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free");
+      ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free")        //
+      ("join-timeout", text_or("600"), "seconds in which all ranks must have started");
   po::options_description all("Options", 120, 60);
   all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());
   return all;
@@ -99,6 +103,13 @@ std::exception_ptr verify(Inference& inference, Report& report) {
   return error;
 }
 
+/// The other ranks, once all of them are there; the program ends where they are not in time.
+std::unique_ptr<Communicator> join_within(int seconds) {
+  if (!this_launch().maybe_several()) return alone();
+  const Deadline deadline(std::chrono::seconds(seconds), [seconds] { end_without_others(seconds); });
+  return join();
+}
+
 /// From the specification to the report, on all ranks, each of which returns its own; the first writes the categories.
 Report run(Inference& inference, ResultFiles* files) {
   inference.load();
@@ -120,8 +131,9 @@ int infer(const Arguments& arguments) {
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   InferenceSpec spec = inference_spec(values);
   if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
+  const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));
   const Stopwatch joining;
-  const std::unique_ptr<Communicator> ranks = join();
+  const std::unique_ptr<Communicator> ranks = join_within(join_timeout);
   const double join_seconds = ranks->is_alone() ? 0 : joining.seconds();
   std::optional<ResultFiles> files;
   if (ranks->is_root()) files.emplace(values);

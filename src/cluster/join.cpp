@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/launcher_end.hpp"
 #include "cluster/mpi_functions.hpp"
 #include "cluster/rank_name.hpp"
 #include "spdnn/error.hpp"
@@ -20,6 +21,7 @@ namespace spdnn {
 namespace {
 
 const SpdnnMpiFunctions* joined = nullptr;  ///< the functions of the job's MPI, from the moment on that it has started
+bool was_joined = false;                    ///< it has started, and may have ended
 
 std::string words(const SpdnnMpiFunctions& mpi, int error) {
   std::array<char, 512> text{};
@@ -125,6 +127,7 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   SpdnnMpiPlace place{};
   if (const int error = mpi.start(&place)) throw DeviceError("MPI does not start: " + words(mpi, error));
   joined = &mpi;
+  was_joined = true;
   auto communicator =
       std::make_unique<MpiCommunicator>(mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks});
   if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_pmi(*launch.ranks);
@@ -142,7 +145,10 @@ std::string mpi_libraries() {
 
 void end_job(int code) noexcept {
   const SpdnnMpiFunctions* const mpi = std::exchange(joined, nullptr);
-  if (mpi != nullptr) mpi->end_job(code);
+  if (mpi != nullptr)
+    mpi->end_job(code);
+  else if (!was_joined)
+    ask_launcher_to_end(code);
 }
 
 }  // namespace spdnn

@@ -18,9 +18,9 @@ std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
 /// where there is none.
 std::string mpi_libraries();
 
-/// Ends all ranks with this exit code, as far as the MPI library can; returns where it cannot, or where this process
-/// has not joined any. The caller then ends itself, which ends the job. To be called once, after the message is
-/// printed.
+/// Ends all ranks with this exit code, as far as the MPI library can, or before this process has joined it, the
+/// launcher; returns where they cannot. The caller then ends itself, which ends the job. To be called once, after the
+/// message is printed.
 void end_job(int code) noexcept;
 
 }  // namespace spdnn

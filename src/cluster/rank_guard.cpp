@@ -7,11 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "cluster/launch.hpp"
+#include "cluster/launcher_end.hpp"
 #include "cluster/rank_name.hpp"
 #include "core/message.hpp"
 
@@ -32,16 +31,6 @@ void pass_on(int signal) { ::kill(child, signal); }
   ::_exit(128 + signal);
 }
 
-/// Asks MPICH's launcher to end the job with this exit code, in the words of PMI-1; it takes the code of a rank that
-/// merely ends for one among others. Other launchers take the first rank's that fails.
-void ask_to_end(int code) {
-  const char* const wire = std::getenv("PMI_FD");
-  if (wire == nullptr || std::getenv("HYDI_CONTROL_FD") == nullptr) return;
-  ::usleep(200'000);  // what the launcher has not passed on of the message by then, it drops
-  if (::dprintf(std::atoi(wire), "cmd=abort exitcode=%d\n", code) < 0) return;
-  ::sleep(2);  // the launcher ends this process, too
-}
-
 [[noreturn]] void wait_for_child(int failed) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -52,7 +41,7 @@ void ask_to_end(int code) {
     if (signal == known) end_like(signal);
   print_message({rank_name(), "ended by signal: ", ::strsignal(signal),
                  signal == SIGKILL ? " (out of memory, or by somebody's hand)" : ""});
-  ask_to_end(failed);
+  ask_launcher_to_end(failed);
   ::_exit(failed);
 }
 

@@ -8,8 +8,8 @@ const char* rank_name() noexcept;
 /// Once MPI has told.
 void name_rank(int rank, int ranks) noexcept;
 
-/// Whether this rank tells of an error in what is asked for. Until speak_for_itself(), which is to be called once the
-/// command line is found to be in order, every rank meets the same ones, and the first tells.
+/// Whether this rank tells at once of an error in what is asked for. Until speak_for_itself(), which is to be called
+/// once the command line is found to be in order, every rank meets the same ones as a rule, and the first tells.
 bool tells_usage_errors() noexcept;
 void speak_for_itself() noexcept;
 

@@ -130,3 +130,39 @@ nothing_shared_is_left() {
     done
   done
 }
+
+# mixed CODE FIRST -- SECOND: a job of two ranks with a command line each ends with this code within seconds.
+mixed() {
+  local code=$1 first=()
+  shift
+  while [ "$1" != -- ]; do first+=("$1") && shift; done
+  shift
+  status=0
+  under_mpi -n 1 "$SPDNN" "${first[@]}" : -n 1 "$SPDNN" "$@" >stdout 2>stderr || status=$?
+  echo "$library: ${first[*]} : $*: $status" && cat stderr
+  [ "$status" -eq "$code" ]
+  [ "$(said stderr | wc -l)" -eq 1 ]
+  [ ! -e none.tsv ]
+}
+
+@test "a command line that is bad on one rank alone: that rank is told, exit code 2" {
+  good=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv)
+  for library in openmpi mpich; do
+    use_mpi $library
+    mixed 2 "${good[@]}" -- infer --bad
+    [[ $(said stderr) == "spdnn: rank 1 of 2 on $(hostname): unrecognised option '--bad'"* ]]
+    mixed 2 infer --bad -- "${good[@]}"
+    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): unrecognised option '--bad'"* ]]
+    mixed 2 infer --bad -- infer --bad
+    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): unrecognised option '--bad'"* ]]
+  done
+}
+
+@test "a rank that never joins is not waited for longer than --join-timeout" {
+  good=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv --join-timeout 2)
+  for library in openmpi mpich; do
+    use_mpi $library
+    mixed 4 "${good[@]}" -- --version
+    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks have started within 2 s, "* ]]
+  done
+}
