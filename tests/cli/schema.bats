@@ -30,6 +30,17 @@ fits() {
   [[ "$output" =~ ^[0-9]{3,}\ lines,\ 0\ that ]]
 }
 
+@test "the page on results says what each field of the schema is" {
+  fields=$(jq -r '[.. | objects | select(has("additionalProperties")) | .properties | keys[]] | unique[]' \
+    "$root/tests/schema/results.schema.json")
+  [ "$(wc -w <<<"$fields")" -gt 90 ]
+  for field in $fields; do
+    grep -qE "[\`.]$field[\`.]" "$root/results/README.md" || missing+=" $field"
+  done
+  echo "missing:$missing"
+  [ -z "$missing" ]
+}
+
 @test "lines of infer fit the schema: compared, verified, streamed, warmed up, with wrong categories, overflow and fp64" {
   make_problem 120
   "$SPDNN" "${infer[@]}" --json plain.json >out
