@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct EngineOptions {
   int sharers = 1;                ///< processes that share the device's memory evenly, this one included
   bool in_steps = false;          ///< advance() may be asked for a few layers at a time
   bool may_overflow = false;      ///< a sum may exceed what the precision holds: the engine notes where it does
+  /// Whether the run is to end before its time. Engines on the CPU ask again and again, on the thread that made them,
+  /// and advance() ends with Cancelled once the answer is yes. Empty: never.
+  std::function<bool()> cancelled = {};
 };
 
 /// What became of one loaded image.

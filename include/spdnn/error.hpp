@@ -40,6 +40,11 @@ struct Stopped : Error {
   using Error::Error;
 };
 
+/// A run ended before its time, as its caller asked (InferenceSpec::cancelled). Nothing of it is kept.
+struct Cancelled : Error {
+  using Error::Error;
+};
+
 /// A device, its memory, or the host's memory, threads or descriptors do not suffice or failed.
 struct DeviceError : Error {
   using Error::Error;

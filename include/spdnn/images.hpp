@@ -37,6 +37,10 @@ struct ImageSet {
   const BitMatrix& bits() const { return std::get<BitMatrix>(data); }
   const CsrMatrix& sparse() const { return std::get<CsrMatrix>(data); }
 
+  /// Throws std::invalid_argument where the arrays do not make images: as CsrMatrix::validate(), and for bits a wrong
+  /// number of words or a bit beyond the last neuron. One parallel pass over CSR; over the last words of rows for bits.
+  void validate() const;
+
   /// The set with its data in the other form. to_bits needs values that are all 1 (std::invalid_argument otherwise).
   CsrMatrix to_csr() const;
   BitMatrix to_bits() const;

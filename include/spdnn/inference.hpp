@@ -42,9 +42,10 @@ struct ImageSpec {
 
 /// What the categories are compared with, besides the official list where the problem is official.
 struct TruthSpec {
-  std::string path;         ///< a file of the true categories; empty: none
-  Index sample = 0;         ///< so many images are recomputed by the reference engine
-  bool everything = false;  ///< all of them are
+  std::string path;                ///< a file of the true categories; empty: none
+  std::optional<Categories> list;  ///< the true categories themselves, in place of a file
+  Index sample = 0;                ///< so many images are recomputed by the reference engine
+  bool everything = false;         ///< all of them are
 };
 
 /// What is to be run, and how. Every field has the default of the command line.
@@ -74,11 +75,15 @@ struct InferenceSpec {
   std::function<bool()> stop;
   /// Asks the CUDA device while the trials run for its clocks, temperature, power and energy.
   bool device_state = false;
+  /// Asked by the thread that takes the steps: between tiles of images and layers by engines on the CPU, otherwise
+  /// between batches and trials. true ends run() or verify() with Cancelled. Empty: never.
+  std::function<bool()> cancelled;
   bool compare = false;       ///< time the passes `dead` as well and compare the categories
   ProgressCallback progress;  ///< told how far reading, planning and running have come
 };
 
 class Communicator;
+class PlannedNetwork;
 
 /// One inference, step by step:
 ///
@@ -109,7 +114,9 @@ class Inference {
   /// Takes a network and images that are in memory already, in place of those that the specification names.
   /// std::invalid_argument where they are not valid.
   void load(Network network, ImageSet images);
-  /// Applies the exact passes to the network, unless its plan was stored.
+  /// Takes a network that is planned already; its passes are run, whatever the specification says.
+  void load(const PlannedNetwork& network, ImageSet images);
+  /// Applies the exact passes to the network, unless its plan is there.
   void plan();
   /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Stopped, on all ranks,
   /// where the run was stopped and its checkpoint is written.

@@ -30,6 +30,19 @@ Index ImageSet::images() const {
 Index ImageSet::neurons() const {
   return std::visit([](const auto& d) { return d.cols; }, data);
 }
+void ImageSet::validate() const {
+  if (!is_bits()) return sparse().validate();
+  const BitMatrix& matrix = bits();
+  if (matrix.rows > kMaxIndex || matrix.cols > kMaxIndex)
+    throw std::invalid_argument("more than 2^31-1 images or neurons");
+  if (matrix.words.size() != matrix.words_per_row() * matrix.rows)
+    throw std::invalid_argument("bits must have one word for each 64 neurons of an image");
+  if (matrix.cols % 64 == 0) return;
+  const std::uint64_t outside = ~std::uint64_t{0} << (matrix.cols % 64);
+  for (Index image = 0; image < matrix.rows; ++image)
+    if ((matrix.row(image)[matrix.cols / 64] & outside) != 0)
+      throw std::invalid_argument("a bit is set beyond the last neuron");
+}
 bool ImageSet::binary() const { return is_bits() || all_ones(sparse()); }
 
 std::size_t ImageSet::bytes() const { return is_bits() ? bits().words.bytes() : sparse().bytes(); }

@@ -20,6 +20,7 @@
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
+#include "inference/planned_network.hpp"
 #include "inference/run.hpp"
 #include "inference/run_on_ranks.hpp"
 #include "inference/run_report.hpp"
@@ -43,6 +44,7 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   options.engine = {
       .precision = precision, .threads = spec.threads, .device = cuda_device, .device_memory = spec.device_memory};
   options.engine.host_memory = host_memory;
+  options.engine.cancelled = spec.cancelled;
   options.trials = spec.trials;
   options.warm_up = spec.warm_up;
   options.batch = spec.batch;
@@ -90,24 +92,32 @@ class Inference::Steps {
 
   void load(Network network, ImageSet images) {
     require(stage_ == Stage::begun, "load() is called once");
-    truth_ = read_truth(spec_.truth);
     const Stopwatch watch;
     network.validate();
-    if (images.neurons() != network.inputs())
-      throw std::invalid_argument(
-          fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), network.inputs()));
     settle_passes();
     official_network_ = is_official(network);
     network_ = std::move(network);
-    images_ = std::move(images);
+    take_images(std::move(images), network_->inputs());
     report_.seconds.read = watch.seconds();
-    stage_ = Stage::loaded;
+  }
+
+  void load(const PlannedNetwork& planned, ImageSet images) {
+    require(stage_ == Stage::begun, "load() is called once");
+    const Stopwatch watch;
+    const PlannedNetwork::Contents& contents = *planned.contents_;
+    plan_ = contents.plan;
+    plan_is_there_ = true;
+    planned_on_cuda_ = contents.planned_on_cuda;
+    official_network_ = contents.official;
+    network_ = contents.network;
+    take_images(std::move(images), network_->inputs());
+    report_.seconds.read = watch.seconds();
   }
 
   void plan() {
     if (stage_ >= Stage::planned) return;
     require(stage_ == Stage::loaded, "plan() comes after load()");
-    if (ranks_.is_root() && !plan_was_stored_) make();
+    if (ranks_.is_root() && !plan_is_there_) make();
     stage_ = Stage::planned;
   }
 
@@ -141,6 +151,17 @@ class Inference::Steps {
  private:
   enum class Stage { begun, loaded, planned, run };
 
+  /// Of a network in memory, which is there already.
+  void take_images(ImageSet images, Index inputs) {
+    images.validate();
+    if (images.neurons() != inputs)
+      throw std::invalid_argument(
+          fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), inputs));
+    truth_ = read_truth(spec_.truth);
+    images_ = std::move(images);
+    stage_ = Stage::loaded;
+  }
+
   /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
   void read() {
@@ -151,17 +172,17 @@ class Inference::Steps {
     note(stored.notes);
     if (stored.plan) {
       plan_ = std::move(*stored.plan);
-      plan_was_stored_ = true;
+      plan_is_there_ = plan_was_stored_ = true;
       official_network_ = claims_official(plan_);
       report_.seconds.plan = watch.lap();
     }
-    if (needs_network() || !plan_was_stored_) stream_ = stream_if_too_large(spec_.network, budget);
+    if (needs_network() || !plan_is_there_) stream_ = stream_if_too_large(spec_.network, budget);
     if (stream_) {
       official_network_ = stream_->official;
-    } else if (needs_network() || !plan_was_stored_) {
+    } else if (needs_network() || !plan_is_there_) {
       require_room_for_text(spec_.network, budget);
       GivenNetwork given = load_network(spec_.network, spec_.progress);
-      if (plan_was_stored_) check_stored_plan(spec_.network.path, plan_, given.network);
+      if (plan_is_there_) check_stored_plan(spec_.network.path, plan_, given.network);
       official_network_ = given.official;
       note(given.notes);
       network_ = std::move(given.network);
@@ -366,8 +387,8 @@ class Inference::Steps {
     const Outcome& outcome = report_.outcome;
     report_.verdict = unverified(outcome.categories, "verifying did not finish");
     const auto given = [this](const Passes& passes) { return plan_given(passes); };
-    report_.verdict =
-        spdnn::verify(truth_, {plan_, given, images_, why_unofficial(), spec_.host_memory}, outcome.categories);
+    report_.verdict = spdnn::verify(
+        truth_, {plan_, given, images_, why_unofficial(), spec_.host_memory, spec_.cancelled}, outcome.categories);
     if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
   }
 
@@ -422,7 +443,8 @@ class Inference::Steps {
   std::unique_ptr<DeviceMonitor> monitor_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
-  bool plan_was_stored_ = false;
+  bool plan_is_there_ = false;     ///< before plan()
+  bool plan_was_stored_ = false;   ///< with the network
   bool planned_on_cuda_ = false;
 };
 
@@ -433,6 +455,7 @@ Inference::~Inference() = default;
 
 void Inference::load() { steps_->load(); }
 void Inference::load(Network network, ImageSet images) { steps_->load(std::move(network), std::move(images)); }
+void Inference::load(const PlannedNetwork& network, ImageSet images) { steps_->load(network, std::move(images)); }
 void Inference::plan() { steps_->plan(); }
 void Inference::run() { steps_->run(); }
 void Inference::verify() { steps_->verify(); }

@@ -64,13 +64,14 @@ GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progr
   return {std::move(file.network), official, std::move(file.notes)};
 }
 
-ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress) {
+ImageSet load_images(const ImageSpec& spec, std::optional<Index> neurons, const ProgressCallback& progress) {
   if (spec.path.empty() == spec.mnist.empty())
     throw UsageError("images", "expected either a file of images or MNIST's images");
   if (spec.images) check_memory_for("images", *spec.images);
   if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images);
   if (spec.images) throw UsageError("images", "there are as many official images as MNIST has");
-  return generate_official_images(read_mnist(spec.mnist), neurons, progress);
+  if (!neurons) throw UsageError("neurons", "official images take a number of neurons");
+  return generate_official_images(read_mnist(spec.mnist), *neurons, progress);
 }
 
 bool is_official(const Network& network) {

@@ -7,30 +7,18 @@
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
+#include "spdnn/load.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {
 
-struct GivenNetwork {
-  Network network;
-  bool official = false;             ///< known to be the official network of its size, by construction or by its digest
-  std::vector<std::string> notes{};  ///< of the reader; see NetworkFile
-};
-
-/// Reads or generates the network and settles its bias, rule and cap: from the specification, the files, or, for a
-/// network of official form, the challenge. UsageError where none of them says what the bias is.
-GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress);
-
 /// The request that read_network() takes for this network.
 NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress);
 
 /// Sets bias, rule and cap of a network read from spec.path, as load_network does.
 void settle_parameters(const NetworkSpec& spec, NetworkFile& file);
-
-/// Images of so many neurons: read from a file, or the official ones made from MNIST.
-ImageSet load_images(const ImageSpec& spec, Index neurons, const ProgressCallback& progress);
 
 /// Whether network or images are the official ones of their size: the images in the official order.
 bool is_official(const Network& network);

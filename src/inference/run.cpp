@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/bytes_text.hpp"
+#include "core/cancellation.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
@@ -93,7 +94,7 @@ class Runner {
 
  public:
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
-      : plan_(plan), images_(images), options_(options) {
+      : plan_(plan), images_(images), options_(options), cancellation_(options.engine.cancelled) {
     BatchInfo batch = batch_info(images);
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
                                        : automatic_batch(variant, plan, batch, options.engine);
@@ -168,6 +169,7 @@ class Runner {
     const Index step = options_.stop ? std::max<Index>(1, plan_.depth() / kStopChecks) : plan_.depth();
     Index layer = 0;
     while (layer < plan_.depth() && !stopped()) {
+      cancellation_.check();
       const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, step) + layer);
       done_ += next - layer;
       progress.update(done_);
@@ -208,6 +210,7 @@ class Runner {
   const Plan& plan_;
   const ImageSet& images_;
   const RunOptions& options_;
+  Cancellation cancellation_;  ///< between batches and trials, for engines that do not ask
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
   Offset done_ = 0;                   ///< layers, over batches and trials

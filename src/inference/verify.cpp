@@ -10,6 +10,7 @@
 #include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
 #include "inference/streaming.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
 namespace spdnn {
@@ -44,6 +45,7 @@ Categories recompute(const CheckedRun& problem, const ImageSet& images) {
   RunOptions options;
   options.engine.precision = reference.precisions.front();
   options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images);
+  options.engine.cancelled = problem.cancelled;
   return run(reference, plan, images, options).outcome.categories;
 }
 
@@ -74,10 +76,12 @@ std::string why_empty(const CheckedRun& problem) {
 
 Truth read_truth(const TruthSpec& spec) {
   Truth truth;
-  truth.source = spec.path;
+  truth.source = spec.list ? "the given list" : spec.path;
   truth.sample = spec.sample;
   truth.everything = spec.everything;
+  if (!spec.path.empty() && spec.list) throw UsageError("truth", "give either a file or a list");
   if (!spec.path.empty()) truth.list = read_categories(spec.path);
+  if (spec.list) truth.list = spec.list;
   return truth;
 }
 

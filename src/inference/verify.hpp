@@ -31,6 +31,7 @@ struct CheckedRun {
   const ImageSet& images;
   std::string why_unofficial;   ///< empty: network and images are the challenge's own
   std::size_t host_memory = 0;  ///< that recomputing may take; see InferenceSpec
+  std::function<bool()> cancelled = {};
 };
 
 /// The verdict by all the truth there is: the given list, images recomputed by cpu_reference, and for official problems

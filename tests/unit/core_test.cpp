@@ -45,6 +45,22 @@ TEST(ImageSet, BitsAndCsrSayTheSame) {
   EXPECT_EQ(sparse.slice(1, 2).nonzeros(), 1U);
 }
 
+TEST(ImageSet, ValidateRefusesWhatAreNoImages) {
+  BitMatrix bits{.rows = 2, .cols = 65, .words = std::vector<std::uint64_t>{~0ULL, 1, 0, 1}};
+  EXPECT_NO_THROW(ImageSet{bits}.validate());
+  bits.words = std::vector<std::uint64_t>{~0ULL, 1, 0, 2};
+  EXPECT_THROW(ImageSet{bits}.validate(), std::invalid_argument) << "a 66th neuron";
+  bits.words = std::vector<std::uint64_t>{0, 0, 0};
+  EXPECT_THROW(ImageSet{bits}.validate(), std::invalid_argument) << "a word is missing";
+  bits.cols = 64;
+  bits.words = std::vector<std::uint64_t>{~0ULL, ~0ULL};
+  EXPECT_NO_THROW(ImageSet{bits}.validate());
+  CsrMatrix outside = small_matrix();
+  outside.cols = 2;
+  EXPECT_NO_THROW(ImageSet{small_matrix()}.validate());
+  EXPECT_THROW(ImageSet{outside}.validate(), std::invalid_argument);
+}
+
 TEST(Categories, CompareAndDigest) {
   const Categories truth{1, 3, 5};
   const Categories found{1, 4, 5};

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "spdnn/error.hpp"
+#include "spdnn/planned_network.hpp"
 
 namespace spdnn {
 namespace {
@@ -73,6 +74,7 @@ TEST(Inference, RefusesWhatDoesNotFitTogether) {
   spec.device = Device::cpu;
   Inference inference(spec);
   EXPECT_THROW(inference.load(network(), make_image_set(make_csr(1, 5, {0, 1}, {4}))), std::invalid_argument);
+  EXPECT_THROW(inference.load(network(), {make_csr(1, 4, {0, 1}, {4})}), std::invalid_argument);
   Network broken = network();
   broken.cap = -1.0;
   EXPECT_THROW(inference.load(broken, images()), std::invalid_argument);
@@ -88,6 +90,62 @@ TEST(Inference, LoadsOnce) {
   inference.plan();
   inference.run();
   EXPECT_EQ(inference.report().outcome.categories, (Categories{0, 2})) << "as loaded the first time";
+}
+
+TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
+  const PlannedNetwork planned(network(), parse_passes("twins,dead"));
+  EXPECT_EQ(to_string(planned.passes()), "twins,dead");
+  EXPECT_EQ(planned.stored_edges(), 16U);
+  EXPECT_EQ(planned.describe().size(), 2U);
+  for (int time = 0; time < 2; ++time) {
+    InferenceSpec spec;
+    spec.device = Device::cpu;
+    spec.truth.everything = true;
+    spec.compare = true;
+    Inference inference(spec);
+    inference.load(planned, images());
+    inference.plan();
+    inference.run();
+    inference.verify();
+    EXPECT_EQ(inference.report().outcome.categories, (Categories{0, 2}));
+    EXPECT_EQ(inference.report().verdict.status, Verdict::Status::passed);
+    EXPECT_EQ(to_string(inference.report().passes), "twins,dead") << "the plan's, not the specification's";
+    EXPECT_EQ(inference.report().seconds.plan, 0.0);
+  }
+  Network broken = network();
+  broken.cap = -1.0;
+  EXPECT_THROW(PlannedNetwork(broken, kExactPasses), std::invalid_argument);
+}
+
+TEST(Inference, TakesAListForTheTruth) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  spec.truth.list = Categories{0, 2};
+  EXPECT_EQ(report_of(spec).verdict.status, Verdict::Status::passed);
+  spec.truth.list = Categories{0};
+  EXPECT_EQ(report_of(spec).verdict.extra, 1U);
+  spec.truth.path = "truth.tsv";
+  EXPECT_THROW(report_of(spec), UsageError) << "two truths";
+}
+
+TEST(Inference, IsCancelledWhereverItIs) {
+  for (const char* variant : {"cpu_openmp", "cpu_reference"}) {
+    int questions = 0;
+    InferenceSpec spec;
+    spec.variant = variant;
+    spec.threads = 1;
+    spec.truth.everything = true;
+    spec.cancelled = [&] { return ++questions < 0; };
+    EXPECT_EQ(report_of(spec).outcome.categories, (Categories{0, 2})) << variant;
+    const int all = questions;
+    EXPECT_GE(all, 5) << variant << ": both layers, those of the verification, and before each of the runs";
+    for (int last = 1; last <= all; ++last) {
+      questions = 0;
+      spec.cancelled = [&] { return ++questions >= last; };
+      EXPECT_THROW(report_of(spec), Cancelled) << variant << " at question " << last;
+      EXPECT_EQ(questions, last);
+    }
+  }
 }
 
 /// The errors that the command line shows as those of its options.

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "core/cancellation.hpp"
 #include "core/parallel.hpp"
 #include "core/read_ahead.hpp"
 #include "engines/image_states.hpp"
@@ -21,7 +22,11 @@ namespace {
 class ReferenceEngine final : public InspectableEngine {
  public:
   ReferenceEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
-      : shared_plan_(std::move(plan)), plan_(*shared_plan_), threads_(host_threads(options.threads)), layers_(plan_) {}
+      : shared_plan_(std::move(plan)),
+        plan_(*shared_plan_),
+        threads_(host_threads(options.threads)),
+        layers_(plan_),
+        cancellation_(options.cancelled) {}
 
   void load(const ImageSet& images) override {
     images_ = images.to_csr();
@@ -112,6 +117,7 @@ class ReferenceEngine final : public InspectableEngine {
   }
 
   void run_image(const Layer& layer, Index number, Index image) {
+    cancellation_.check();
     const CsrMatrix& weights = layer.weights;
     const std::vector<double>& y = rows_[image];
     std::vector<double> next(layer.outputs());
@@ -151,6 +157,7 @@ class ReferenceEngine final : public InspectableEngine {
   const Plan& plan_;
   int threads_;
   ReadAhead layers_;
+  Cancellation cancellation_;
   CsrMatrix images_;
   std::vector<std::vector<double>> rows_;  ///< one per loaded image; retired images keep what they held last
   std::vector<ImageState> states_;

@@ -62,7 +62,8 @@ class OpenmpEngine final : public InspectableEngine {
                 .inputs = {},
                 .store = {},
                 .states = {},
-                .multiply_once = {}},
+                .multiply_once = {},
+                .cancellation = Cancellation(options.cancelled)},
         threads_(host_threads(options.threads)),
         may_overflow_(options.may_overflow),
         layers_(*plan_, most_layers_at_once(*plan_)) {

@@ -187,6 +187,7 @@ void TileRunner<T>::fill_empty_lanes(Tile& target, Tile& source, Index neurons) 
 
 template <class T>
 void TileRunner<T>::step(Tile& tile, Index layer) {
+  shared_.cancellation.check();
   const Layer& source = shared_.layers[layer - phase_->first];
   LayerTask<T> task = task_of<T>(shared_.plan, source, shared_.multiply_once[layer]);
   task.tile = tile.data;

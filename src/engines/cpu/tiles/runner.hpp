@@ -3,6 +3,7 @@
 #include <atomic>
 #include <vector>
 
+#include "core/cancellation.hpp"
 #include "core/host_memory.hpp"
 #include "engines/cpu/tiles/inputs.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
@@ -36,6 +37,7 @@ struct Shared {
   Store<T> store;
   ImageStates states;
   std::vector<bool> multiply_once;  ///< by layer; see common_factor.hpp
+  Cancellation cancellation;
 };
 
 /// Layers first .. until-1, and where in between images are moved together.

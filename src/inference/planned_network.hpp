@@ -1,0 +1,16 @@
+#pragma once
+
+#include "spdnn/plan.hpp"
+#include "spdnn/planned_network.hpp"
+
+namespace spdnn {
+
+/// What the copies share.
+struct PlannedNetwork::Contents {
+  Network network;
+  Plan plan;
+  bool official = false;  ///< by the network's digest
+  bool planned_on_cuda = false;
+};
+
+}  // namespace spdnn
