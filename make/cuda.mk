@@ -18,5 +18,5 @@ CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cud
 
 CUDA_CPPFLAGS := -DSPDNN_WITH_CUDA -isystem $(CUDA)/include
 CUDA_LDLIBS   := -L$(CUDA)/lib64 -lcudart_static -ldl -lrt -lpthread -Wl,-rpath,$(CUDA)/lib64
-NVCCFLAGS     := -DSPDNN_WITH_CUDA -std=c++20 -O3 -lineinfo -Xcompiler -Wall,-fopenmp --expt-relaxed-constexpr \
+NVCCFLAGS     := -DSPDNN_WITH_CUDA -std=c++20 -O3 -lineinfo -Xcompiler -Wall,-fopenmp,-fPIC --expt-relaxed-constexpr \
 	$(foreach arch,$(ARCH),-gencode arch=compute_$(arch),code=sm_$(arch))
