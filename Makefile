@@ -31,6 +31,7 @@ include make/cuda.mk
 include make/program.mk
 include make/mpi.mk
 include make/install.mk
+include make/python.mk
 include make/tests.mk
 include make/fuzz.mk
 include make/bench.mk

@@ -1,6 +1,6 @@
 # Format, lint, and what editors are told of how files are compiled.
 SCRIPTS   := $(shell find tests data_scripts jobs .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.sbatch' -o -name run \) | LC_ALL=C sort)
-FORMATTED := $(shell find src include tests docs \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
+FORMATTED := $(shell find src include tests docs python \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
 .PHONY: lint run-lint shellcheck format format-check
 ##   format, format-check         clang-format
@@ -12,9 +12,10 @@ format-check: build/.deps-LINT
 # What clang-tidy reads: the library, the program, their tests and, where CUDA's headers are, what includes them. The clang
 # of Debian 12 can read neither .cu files with CUDA 12 or later, whose texture headers are gone, nor the emulated kernels'
 # _Float16; tests/fuzz takes the form that libFuzzer asks for.
-TIDY_SOURCES := $(HOST_SOURCES) src/main.cpp $(shell find tests/unit tests/bench -name '*.cpp')
+TIDY_SOURCES := $(HOST_SOURCES) src/main.cpp python/core.cpp $(shell find tests/unit tests/bench -name '*.cpp')
 TIDY_SOURCES += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
-tidy_flags = -std=c++20 $(if $(filter tests/%,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS))
+tidy_flags = -std=c++20 $(if $(filter tests/%,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS)) \
+	$(if $(filter python/%,$1),$(PYTHON_CPPFLAGS))
 
 ##   lint                         shellcheck and clang-tidy, of what has changed since it was last found clean
 lint: build/.deps-LINT build/.deps-TEST
@@ -22,7 +23,7 @@ lint: build/.deps-LINT build/.deps-TEST
 run-lint: shellcheck $(TIDY_SOURCES:%=build/lint/%.clean)
 shellcheck:
 	shellcheck $(SCRIPTS)
-build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_values.hpp
+build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_values.hpp $(OUT)/generated/python_flags
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@clang-tidy --quiet $< -- $(call tidy_flags,$<) 2>$@.log || { cat $@.log >&2; false; }

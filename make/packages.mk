@@ -2,8 +2,10 @@
 # names what shows that the need is met, by whatever means: a header, a file with its absolute path, or else a command.
 BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h
-TEST_PACKAGES  := $(BUILD_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 python3-jsonschema=/usr/lib/python3/dist-packages/jsonschema xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx
+PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
+TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
+	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h

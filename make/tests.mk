@@ -29,14 +29,14 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)
 
 .PHONY: test run-test test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
-##   test                         unit tests, emulated kernels and command line tests; no GPU is needed
+##   test                         unit tests, emulated kernels, command line and Python tests; no GPU is needed
 ##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
 ##   hostile                      writers and ranks killed at random, writers and readers at once, for minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
 test-mpi hostile: build/.deps-MPI
 test test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
-run-test: $(PROGRAM) $(UNIT_TESTS)
+run-test: $(PROGRAM) $(UNIT_TESTS) python
 	@./tests/run.sh $(PROGRAM) tests/cli $(UNIT_TESTS)
 run-test-mpi: $(PROGRAM)
 	@./tests/run.sh $(PROGRAM) tests/mpi

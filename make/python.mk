@@ -1,0 +1,33 @@
+# The Python package: the library as a module of PYTHON=, with pybind11, and Python code that makes its interface of that.
+PYTHON ?= /usr/bin/python3
+export PYTHON
+PYTHON_PACKAGE := $(OUT)/python/spdnn
+PYTHON_SOURCES := $(patsubst python/%,$(OUT)/python/%,$(shell find python/spdnn -type f -not -name '*.pyc'))
+# It sees what is installed and no more. Its own code takes no time worth optimising for, but much time to compile.
+PYTHON_CPPFLAGS = -Iinclude -DSPDNN_PYTHON_VERSION='"$(VERSION)"' $$(cat $(OUT)/generated/python_flags)
+PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibility=hidden
+
+$(OUT)/python/core.o: python/core.cpp Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
+	@mkdir -p $(@D)
+	@echo 'CXX  $<'
+	@$(CXX) $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
+# Of the libraries in it, nothing but the module's entry can be seen from outside. Those that are linked statically into a
+# portable program are shared here, as they need not be fit for a module.
+static := -Wl,-Bstatic
+$(PYTHON_PACKAGE)/_core.so: $(OUT)/python/core.o $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo 'LINK $@'
+	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(filter-out $(static),$(LDLIBS)) -o $@
+$(PYTHON_PACKAGE)/%: python/spdnn/%
+	@mkdir -p $(@D)
+	@cp $< $@
+# Where the headers of this Python are, rewritten only when that changes.
+$(OUT)/generated/python_flags: FORCE
+	@mkdir -p $(@D)
+	@$(PYTHON) -c 'import sysconfig; print("-isystem", sysconfig.get_paths()["include"])' >$@.$$PPID
+	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
+
+##   python                       the package spdnn of PYTHON=/usr/bin/python3, in build/python
+.PHONY: python
+python: $(PYTHON_PACKAGE)/_core.so $(PYTHON_SOURCES)
+	@ln -sfn $(patsubst build/%,%,$(OUT))/python build/python

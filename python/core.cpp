@@ -1,0 +1,314 @@
+// What the Python package's own code (spdnn/__init__.py) is made of: the library's types and calls, with NumPy arrays
+// in place of Array and Python's exceptions in place of its own. Numbers of images and neurons are 0-based.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <spdnn/error.hpp>
+#include <spdnn/files.hpp>
+#include <spdnn/inference.hpp>
+#include <spdnn/load.hpp>
+#include <spdnn/planned_network.hpp>
+#include <spdnn/report.hpp>
+#include <string>
+
+#include "arrays.hpp"
+#include "call.hpp"
+
+namespace spdnn::python {
+
+namespace {
+
+template <class T, std::size_t count>
+T parse(const std::array<std::pair<const char*, T>, count>& choices, const std::string& text, const char* field) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(field, "'" + text + "' is unknown; expected one of " + names);
+}
+
+BiasRule parse_rule(const std::string& text) {
+  return parse<BiasRule, 2>({{{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}}}, text,
+                            "bias_rule");
+}
+
+std::optional<Device> parse_device(const std::string& text) {
+  return parse<std::optional<Device>, 3>({{{"auto", std::nullopt}, {"cpu", Device::cpu}, {"cuda", Device::cuda}}}, text,
+                                         "device");
+}
+
+Precision parse_precision(const std::string& text) {
+  return parse<Precision, 3>({{{"fp16", Precision::fp16}, {"fp32", Precision::fp32}, {"fp64", Precision::fp64}}}, text,
+                             "precision");
+}
+
+template <class Work>
+auto with_data_errors(Work work) {
+  try {
+    return work();
+  } catch (const std::invalid_argument& error) {
+    throw DataError(error.what());
+  }
+}
+
+/// All entries have one value, bit for bit: the matrix then stores that once.
+void make_uniform(CsrMatrix& matrix) {
+  if (matrix.values.empty()) return;
+  const auto same = [first = std::bit_cast<std::uint32_t>(matrix.values[0])](float value) {
+    return std::bit_cast<std::uint32_t>(value) == first;
+  };
+  if (!std::all_of(matrix.values.begin(), matrix.values.end(), same)) return;
+  matrix.value = matrix.values[0];
+  matrix.values = {};
+}
+
+/// Whether the columns of every row ascend strictly. The matrix is valid.
+bool ascends(const CsrMatrix& matrix) {
+  for (Index row = 0; row < matrix.rows; ++row) {
+    const auto columns = matrix.row(row);
+    if (std::adjacent_find(columns.begin(), columns.end(), std::greater_equal<>()) != columns.end()) return false;
+  }
+  return true;
+}
+
+Array<Offset> offsets_of(const py::array& indptr) {
+  if (indptr.itemsize() == sizeof(Offset)) return borrow<Offset>(indptr);
+  const Array<std::int32_t> narrow = borrow<std::int32_t>(indptr);
+  return std::vector<Offset>(narrow.begin(), narrow.end());  // a negative one becomes too large a one
+}
+
+/// The matrix of SciPy's arrays: indptr of int32 or int64, indices of int32, data of float32.
+CsrMatrix make_matrix(std::pair<Index, Index> shape, const py::array& indptr, const py::array& indices,
+                      const py::array& data) {
+  CsrMatrix matrix{.rows = shape.first,
+                   .cols = shape.second,
+                   .offsets = offsets_of(indptr),
+                   .indices = borrow<Index>(indices),
+                   .values = borrow<float>(data)};
+  const py::gil_scoped_release unlocked;
+  if (matrix.values.size() != matrix.indices.size()) throw DataError("data and indices differ in length");
+  with_data_errors([&] { matrix.validate(); });
+  make_uniform(matrix);
+  return matrix;
+}
+
+/// SciPy's arrays (data, indices, indptr), without a copy of indices and of data that differ.
+py::tuple arrays_of(const CsrMatrix& matrix) {
+  py::object data;
+  if (matrix.uniform()) {
+    py::array_t<float> same(static_cast<py::ssize_t>(matrix.entries()));
+    std::fill_n(same.mutable_data(), matrix.entries(), matrix.value);
+    data = same;
+  } else {
+    data = view<float>(matrix.values);
+  }
+  return py::make_tuple(data, view<std::int32_t>(matrix.indices), copy<std::int64_t>(matrix.offsets));
+}
+
+Network make_network(const std::vector<CsrMatrix>& weights, const std::vector<py::object>& biases,
+                     std::optional<double> cap, const std::string& rule) {
+  Network network{.layers = {}, .bias_rule = parse_rule(rule), .cap = cap};
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    Layer layer{weights[k], {}};
+    if (py::isinstance<py::array>(biases[k]))
+      layer.bias.values = borrow<double>(biases[k].cast<py::array>());
+    else
+      layer.bias.uniform = biases[k].cast<double>();
+    network.layers.push_back(std::move(layer));
+  }
+  with_data_errors([&] { network.validate(); });
+  return network;
+}
+
+py::object bias_of(const Bias& bias) {
+  if (bias.values.empty()) return py::float_(bias.uniform);
+  return view<double>(bias.values);
+}
+
+NetworkSpec network_spec(const py::dict& given) {
+  NetworkSpec spec;
+  spec.path = given["path"].cast<std::string>();
+  spec.neurons = given["neurons"].cast<std::vector<Index>>();
+  spec.layers = given["layers"].cast<std::optional<Index>>();
+  spec.bias = given["bias"].cast<std::optional<double>>();
+  if (!given["bias_rule"].is_none()) spec.bias_rule = parse_rule(given["bias_rule"].cast<std::string>());
+  if (given.contains("cap")) spec.cap = Cap{given["cap"].cast<std::optional<double>>()};
+  return spec;
+}
+
+InferenceSpec inference_spec(const py::dict& given) {
+  InferenceSpec spec;
+  spec.passes = parse_passes(given["reduce"].cast<std::string>(), "reduce");
+  spec.variant = given["variant"].cast<std::string>();
+  if (spec.variant == "auto") spec.variant.clear();
+  spec.device = parse_device(given["device"].cast<std::string>());
+  if (!given["precision"].is_none()) spec.precision = parse_precision(given["precision"].cast<std::string>());
+  spec.trials = given["trials"].cast<int>();
+  spec.batch = given["batch"].cast<Index>();
+  spec.threads = given["threads"].cast<int>();
+  spec.host_memory = given["host_memory"].cast<std::size_t>();
+  spec.device_memory = given["device_memory"].cast<std::size_t>();
+  spec.compare = given["compare"].cast<bool>();
+  spec.truth.everything = given["verify_all"].cast<bool>();
+  spec.truth.sample = given["verify_sample"].cast<Index>();
+  spec.truth.path = given["truth_path"].cast<std::string>();
+  if (!given["truth"].is_none()) spec.truth.list = given["truth"].cast<Categories>();
+  return spec;
+}
+
+/// The report and what it leaves out. `network` may be planned.
+template <class GivenNetwork>
+py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::dict& given, const py::object& listener) {
+  Call call(listener);
+  InferenceSpec spec = inference_spec(given);
+  spec.progress = call.progress();
+  spec.cancelled = call.cancelled();
+  const Report report = call.run([&] {
+    return with_data_errors([&] {
+      Inference inference(spec);
+      inference.load(network, images);
+      inference.plan();
+      inference.run();
+      inference.verify();
+      return inference.report();
+    });
+  });
+  const Outcome& outcome = report.outcome;
+  py::dict result;
+  result["categories"] = copy<std::int64_t>(outcome.categories);
+  result["alive"] = copy<std::int64_t>(outcome.alive);
+  result["json"] = to_json(report);
+  result["text"] = to_text(report);
+  return result;
+}
+
+PlannedNetwork plan(const Network& network, const std::string& reduce, const std::string& device) {
+  const Passes passes = parse_passes(reduce, "reduce");
+  const std::optional<Device> on = parse_device(device);
+  return Call(py::none()).run([&] { return with_data_errors([&] { return PlannedNetwork(network, passes, on); }); });
+}
+
+py::dict describe(const LayerDescription& layer) {
+  using namespace py::literals;
+  return py::dict("inputs"_a = layer.inputs, "outputs"_a = layer.outputs, "edges"_a = layer.edges,
+                  "min_degree"_a = layer.min_degree, "max_degree"_a = layer.max_degree,
+                  "mean_degree"_a = layer.mean_degree, "density"_a = layer.density,
+                  "distinct_weights"_a = layer.distinct_weights, "stored_outputs"_a = layer.stored_outputs,
+                  "stored_edges"_a = layer.stored_edges, "distinct_terms"_a = layer.distinct_terms,
+                  "twins"_a = layer.twins, "always_zero"_a = layer.always_zero, "unread"_a = layer.unread);
+}
+
+ImageSet make_bits(const py::array& words, Index images, Index neurons) {
+  ImageSet set{BitMatrix{images, neurons, borrow<std::uint64_t>(words)}};
+  with_data_errors([&] { set.validate(); });
+  return set;
+}
+
+/// The exceptions of spdnn/errors.py, which live as long as the interpreter.
+void register_errors() {
+  static std::array<PyObject*, 4> classes{};
+  const py::module_ errors = py::module_::import("spdnn.errors");
+  constexpr std::array kNames{"UsageError", "DataError", "DeviceError", "Error"};
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    classes[i] = errors.attr(kNames[i]).cast<py::object>().release().ptr();
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(std::move(thrown));
+    } catch (const UsageError& error) {
+      PyErr_SetString(classes[0], error.what());
+    } catch (const DataError& error) {
+      PyErr_SetString(classes[1], error.what());
+    } catch (const DeviceError& error) {
+      PyErr_SetString(classes[2], error.what());
+    } catch (const Error& error) {
+      PyErr_SetString(classes[3], error.what());
+    }
+  });
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE: what the macro makes
+PYBIND11_MODULE(_core, module) {
+  register_errors();
+  module.attr("version") = SPDNN_PYTHON_VERSION;
+
+  py::class_<CsrMatrix>(module, "Matrix").def(py::init(&make_matrix)).def_property_readonly("ascends", &ascends);
+
+  py::class_<Network>(module, "Network")
+      .def(py::init(&make_network))
+      .def_static("load",
+                  [](const py::dict& given, const py::object& listener) {
+                    Call call(listener);
+                    const NetworkSpec spec = network_spec(given);
+                    GivenNetwork loaded = call.run([&] { return load_network(spec, call.progress()); });
+                    return std::pair(std::move(loaded.network), std::move(loaded.notes));
+                  })
+      .def("save",
+           [](const Network& network, const std::string& path, const py::object& listener) {
+             Call call(listener);
+             call.run([&] {
+               const Form form = Path(path).has_extension() ? form_of(path) : Form::tsv;
+               write_network(path, form, network, call.progress());
+               return true;
+             });
+           })
+      .def("arrays", [](const Network& network, std::size_t k) { return arrays_of(network.layers.at(k).weights); })
+      .def("shape",
+           [](const Network& network, std::size_t k) {
+             return std::pair(network.layers.at(k).outputs(), network.layers.at(k).inputs());
+           })
+      .def("bias", [](const Network& network, std::size_t k) { return bias_of(network.layers.at(k).bias); })
+      .def_property_readonly("layers", [](const Network& network) { return network.layers.size(); })
+      .def_property_readonly("edges", &Network::edges)
+      .def_property_readonly("bytes", &Network::bytes)
+      .def_property_readonly("cap", [](const Network& network) { return network.cap; })
+      .def_property_readonly("bias_rule", [](const Network& network) {
+        return network.bias_rule == BiasRule::everywhere ? "everywhere" : "non-zeros";
+      });
+
+  py::class_<PlannedNetwork>(module, "Plan")
+      .def(py::init(&plan))
+      .def_property_readonly("network", &PlannedNetwork::network, py::return_value_policy::copy)
+      .def_property_readonly("passes", [](const PlannedNetwork& planned) { return to_string(planned.passes()); })
+      .def_property_readonly("notes", &PlannedNetwork::notes)
+      .def_property_readonly("stored_edges", &PlannedNetwork::stored_edges)
+      .def_property_readonly("dead_from", &PlannedNetwork::dead_from)
+      .def_property_readonly("saturated_from", &PlannedNetwork::saturated_from)
+      .def("describe", [](const PlannedNetwork& planned) {
+        py::list layers;
+        for (const LayerDescription& layer : planned.describe()) layers.append(describe(layer));
+        return layers;
+      });
+
+  py::class_<ImageSet>(module, "Images")
+      .def(py::init([](const CsrMatrix& rows) { return make_image_set(rows); }))
+      .def(py::init(&make_bits))
+      .def_static("load",
+                  [](const std::string& path, const std::string& mnist, std::optional<Index> neurons,
+                     std::optional<Index> images, const py::object& listener) {
+                    Call call(listener);
+                    return call.run([&] { return load_images({path, mnist, images}, neurons, call.progress()); });
+                  })
+      .def("save",
+           [](const ImageSet& images, const std::string& path) {
+             Call(py::none()).run([&] {
+               write_images(path, images);
+               return true;
+             });
+           })
+      .def("arrays", [](const ImageSet& images) { return arrays_of(images.to_csr()); })
+      .def_property_readonly("shape",
+                             [](const ImageSet& images) { return std::pair(images.images(), images.neurons()); })
+      .def_property_readonly("bytes", &ImageSet::bytes)
+      .def_property_readonly("is_bits", &ImageSet::is_bits);
+
+  module.def("infer", &infer<Network>);
+  module.def("infer", &infer<PlannedNetwork>);
+}
+
+}  // namespace spdnn::python

@@ -1,0 +1,444 @@
+"""Sparse deep neural network inference, in the terms of the Sparse DNN Graph Challenge.
+
+For each layer, with Y (images x neurons) and the weights W (outputs x inputs):
+
+    Z = Y @ W.T;   Z[i, j] += bias[j] where Z[i, j] != 0;   Y = minimum(cap, maximum(0, Z))
+
+The *categories* are the images with a non-zero after the last layer. Everything is counted from 0 here; files count
+from 1.
+
+    network = spdnn.Network([scipy.sparse.csr_array(...), ...], bias=-0.3)
+    images = spdnn.Images.from_dense(numpy.random.rand(1000, 1024) < 0.1)
+    outcome = spdnn.infer(network, images, verify="all")
+    outcome.categories, outcome.verdict, outcome.report["seconds"]["infer"]["median"]
+
+Arrays are taken over without a copy where their form allows it, and must then not be changed while a network, images or
+a plan made of them are in use.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from . import _core
+from .errors import DataError, DeviceError, Error, UsageError
+from .results import read_results
+
+__all__ = ["DataError", "DeviceError", "Error", "Images", "Network", "Outcome", "Plan", "UsageError", "infer", "plan",
+           "read_results"]
+__version__: str = _core.version
+
+#: Called as progress(work, done, total) by one thread at a time, with done from 0 up to at most total. What it raises
+#: ends the work.
+Progress = Callable[[str, int, int], object]
+_Path = Union[str, "os.PathLike[str]"]
+_BiasRule = Literal["non-zeros", "everywhere"]
+_Device = Literal["auto", "cpu", "cuda"]
+
+
+class Network:
+    """A chain of sparse layers, with a bias rule and a cap. Cannot be changed.
+
+    weights: for each layer a SciPy sparse matrix of shape (outputs, inputs): row j has the weights of output neuron j,
+        as in torch.nn.Linear. (Pass W.T for weights that stand as inputs x outputs; of a CSC matrix that is CSR, and
+        costs nothing.) CSR matrices with float32 data, int32 indices and ascending columns are taken without a copy;
+        others are converted: data rounded to float32, entries that come twice added up.
+    bias: one number for all neurons, or for each layer a number or an array of shape (outputs,); float64.
+    cap: the upper bound of activations, or None.
+    bias_rule: where the bias is added: to sums that are not zero (the challenge's rule) or everywhere.
+    copy: copies all arrays, which may then be changed.
+
+    DataError where the matrices make no network.
+    """
+
+    _held: _core.Network
+
+    def __init__(self, weights: Iterable[Any], bias: float | Sequence[float | npt.ArrayLike] | npt.NDArray[Any], *,
+                 cap: float | None = 32.0, bias_rule: _BiasRule = "non-zeros", copy: bool = False) -> None:
+        matrices = []
+        for number, matrix in enumerate(weights):
+            try:
+                matrices.append(_matrix(matrix, copy))
+            except (DataError, TypeError) as error:
+                raise type(error)(f"layer {number}: {error}") from None
+        biases = _biases(bias, len(matrices))
+        self._held = _core.Network(matrices, biases, None if cap is None else float(cap), bias_rule)
+
+    @classmethod
+    def _of(cls, network: _core.Network) -> Network:
+        self = cls.__new__(cls)
+        self._held = network
+        return self
+
+    @classmethod
+    def read(cls, path: _Path, *, neurons: int | Sequence[int] = (), layers: int | None = None,
+             bias: float | None = None, bias_rule: _BiasRule | None = None, cap: float | None | Literal["file"] = "file",
+             progress: Progress | None = None) -> Network:
+        """Reads a directory of nN-lK.tsv[.gz] or .mtx layers, one such file, or a packed file (.spdnn).
+
+        neurons: of all layers, or the inputs of the first and the outputs of each; without it, as the files have it.
+        layers: only the first so many.
+        bias, bias_rule, cap: for files that do not bring them; networks of official form have the challenge's bias.
+        """
+        return cls._load(os.fsdecode(path), neurons, layers, bias, bias_rule, cap, progress)
+
+    @classmethod
+    def official(cls, neurons: int, layers: int, *, progress: Progress | None = None) -> Network:
+        """Makes the Graph Challenge's network of 1024, 4096, 16384 or 65536 neurons, bit for bit."""
+        return cls._load("", neurons, layers, None, None, "file", progress)
+
+    @classmethod
+    def _load(cls, path: str, neurons: int | Sequence[int], layers: int | None, bias: float | None,
+              bias_rule: str | None, cap: float | None | str, progress: Progress | None) -> Network:
+        numbers = [neurons] if isinstance(neurons, (int, np.integer)) else list(neurons)
+        given: dict[str, Any] = {
+            "path": path, "neurons": [_count("neurons", number) for number in numbers],
+            "layers": None if layers is None else _count("layers", layers), "bias": bias, "bias_rule": bias_rule}
+        if cap != "file":
+            given["cap"] = cap
+        network, notes = _core.Network.load(given, progress)
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
+        return cls._of(network)
+
+    def save(self, path: _Path, *, progress: Progress | None = None) -> None:
+        """Writes a packed file (.spdnn), or TSV layers into the directory of a name without an ending; either is there
+        whole or not at all. TSV has neither the bias rule nor the cap, nor a bias that is the same for all neurons."""
+        self._held.save(os.fsdecode(path), progress)
+
+    def to_scipy(self) -> list[scipy.sparse.csr_array]:
+        """The weights by layer, float32 of shape (outputs, inputs). Read-only views; only weights that all have one
+        value, which is stored once, are written out."""
+        return [scipy.sparse.csr_array(self._held.arrays(k), shape=self._held.shape(k))
+                for k in range(self._held.layers)]
+
+    @property
+    def biases(self) -> list[float | npt.NDArray[np.float64]]:
+        """For each layer one number, or an array of shape (outputs,)."""
+        return [self._held.bias(k) for k in range(self._held.layers)]
+
+    @property
+    def neurons(self) -> list[int]:
+        """Inputs of the first layer, then outputs of each."""
+        shapes = [self._held.shape(k) for k in range(self._held.layers)]
+        return [inputs for _, inputs in shapes[:1]] + [outputs for outputs, _ in shapes]
+
+    @property
+    def cap(self) -> float | None:
+        return self._held.cap
+
+    @property
+    def bias_rule(self) -> str:
+        return self._held.bias_rule
+
+    @property
+    def edges(self) -> int:
+        """Stored weights."""
+        return self._held.edges
+
+    @property
+    def nbytes(self) -> int:
+        return self._held.bytes
+
+    def __len__(self) -> int:
+        """The number of layers."""
+        return self._held.layers
+
+    def __repr__(self) -> str:
+        return f"<spdnn.Network: {len(self)} layers, {self.edges} edges>"
+
+
+class Images:
+    """Input images, one row an image, one column a neuron: zeros and ones as bits, other values as CSR. Made by
+    from_dense, from_bits, from_scipy, read or official. Cannot be changed."""
+
+    _held: _core.Images
+
+    def __init__(self) -> None:
+        raise TypeError("use from_dense, from_bits, from_scipy, read or official")
+
+    @classmethod
+    def _of(cls, images: _core.Images) -> Images:
+        self = cls.__new__(cls)
+        self._held = images
+        return self
+
+    @classmethod
+    def from_dense(cls, array: npt.ArrayLike) -> Images:
+        """Of numbers of shape (images, neurons). They are copied, into bits (zeros and ones) or into CSR."""
+        dense = np.asarray(array)
+        if dense.ndim != 2:
+            raise DataError(f"expected images x neurons, not {dense.ndim} dimensions")
+        _check_kind(dense)
+        if dense.dtype.kind == "b" or ((dense == 0) | (dense == 1)).all():
+            return cls.from_bits(np.packbits(dense != 0, axis=1, bitorder="little"), neurons=dense.shape[1])
+        return cls.from_scipy(scipy.sparse.csr_array(dense))
+
+    @classmethod
+    def from_bits(cls, bits: npt.NDArray[np.uint8], neurons: int | None = None) -> Images:
+        """Of zeros and ones as numpy.packbits(..., axis=1, bitorder="little") has them: uint8 of shape
+        (images, bytes), the neuron of lowest number in the lowest bit. Bits beyond the last neuron are zero. No copy
+        where the array is contiguous and bytes is a multiple of 8.
+
+        neurons: without it, 8 * bytes.
+        """
+        bits = np.asarray(bits)
+        if bits.dtype != np.uint8 or bits.ndim != 2:
+            raise TypeError(f"expected uint8 of two dimensions, not {bits.dtype} of {bits.ndim}")
+        neurons = 8 * bits.shape[1] if neurons is None else operator.index(neurons)
+        width = (neurons + 63) // 64 * 8
+        if not 0 <= neurons <= 8 * bits.shape[1]:
+            raise DataError(f"{bits.shape[1]} bytes an image hold up to {8 * bits.shape[1]} neurons, not {neurons}")
+        if bits[:, width:].any():
+            raise DataError("a bit is set beyond the last neuron")
+        bits = bits[:, :width]
+        if bits.shape[1] < width:
+            bits = np.pad(bits, ((0, 0), (0, width - bits.shape[1])))
+        bits = np.ascontiguousarray(bits)
+        if bits.ctypes.data % 8 != 0:
+            bits = bits.copy()
+        return cls._of(_core.Images(bits.reshape(-1).view(np.uint64), bits.shape[0], neurons))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, copy: bool = False) -> Images:
+        """Of a SciPy sparse matrix of shape (images, neurons). CSR matrices with float32 data, int32 indices, ascending
+        columns and no stored zeros are taken without a copy; others are converted, and ones alone become bits where
+        these are smaller."""
+        csr = matrix.tocsr() if scipy.sparse.issparse(matrix) else matrix
+        if scipy.sparse.issparse(csr) and csr.data.size != np.count_nonzero(csr.data):
+            csr = csr.copy()
+            csr.eliminate_zeros()
+        return cls._of(_core.Images(_matrix(csr, copy)))
+
+    @classmethod
+    def read(cls, path: _Path, *, neurons: int | None = None, images: int | None = None,
+             progress: Progress | None = None) -> Images:
+        """Reads sparse-images-N.tsv[.gz], .mtx or packed images (.spdnn).
+
+        neurons, images: how many there are; without them, as the file or the largest numbers in it say.
+        """
+        return cls._load(os.fsdecode(path), "", neurons, images, progress)
+
+    @classmethod
+    def official(cls, mnist: _Path, neurons: int, *, progress: Progress | None = None) -> Images:
+        """Makes the challenge's images of 1024, 4096, 16384 or 65536 neurons from MNIST's training images (IDX[.gz])."""
+        return cls._load("", os.fsdecode(mnist), neurons, None, progress)
+
+    @classmethod
+    def _load(cls, path: str, mnist: str, neurons: int | None, images: int | None,
+              progress: Progress | None) -> Images:
+        return cls._of(_core.Images.load(path, mnist, None if neurons is None else _count("neurons", neurons),
+                                         None if images is None else _count("images", images), progress))
+
+    def save(self, path: _Path) -> None:
+        """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn), which are there whole or not at all."""
+        self._held.save(os.fsdecode(path))
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """The images as float32 CSR of shape (images, neurons); read-only views where they are held as CSR."""
+        return scipy.sparse.csr_array(self._held.arrays(), shape=self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(images, neurons)."""
+        return self._held.shape
+
+    @property
+    def nbytes(self) -> int:
+        return self._held.bytes
+
+    def __len__(self) -> int:
+        """The number of images."""
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        images, neurons = self.shape
+        return f"<spdnn.Images: {images} images of {neurons} neurons, as {'bits' if self._held.is_bits else 'CSR'}>"
+
+
+class Plan:
+    """A network from which the exact passes have removed what need not be computed, for any number of infer() calls.
+    Made by plan()."""
+
+    _held: _core.Plan
+
+    def __init__(self) -> None:
+        raise TypeError("use spdnn.plan(network)")
+
+    @property
+    def network(self) -> Network:
+        """As given."""
+        return Network._of(self._held.network)
+
+    @property
+    def passes(self) -> str:
+        """Those in force, joined by commas."""
+        return self._held.passes
+
+    @property
+    def stored_edges(self) -> int:
+        """Of the network's edges, those that are left to compute for an image."""
+        return self._held.stored_edges
+
+    def describe(self) -> dict[str, Any]:
+        """What is left out and why. `layers` has a flat dict for each layer, for a data frame; `dead_from` and
+        `saturated_from` are the layers before which images may leave (the number of layers: they may not)."""
+        return {"passes": self.passes, "notes": self._held.notes, "edges": self.network.edges,
+                "stored_edges": self.stored_edges, "dead_from": self._held.dead_from,
+                "saturated_from": self._held.saturated_from, "layers": self._held.describe()}
+
+    def __repr__(self) -> str:
+        return f"<spdnn.Plan: {self.passes}, {self.stored_edges} of {self.network.edges} edges>"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What infer() found.
+
+    categories: the images with a non-zero after the last layer, ascending, from 0; int64 of shape (categories,).
+    alive: images with a non-zero after each layer, in a neuron that is not left out; int64 of shape (layers,).
+    report: the JSON line of the command line (docs/timing.md), as a dict; times in seconds, rates in edges/s.
+    text: the report for people.
+    """
+
+    categories: npt.NDArray[np.int64]
+    alive: npt.NDArray[np.int64]
+    report: dict[str, Any]
+    text: str
+
+    @property
+    def verdict(self) -> str:
+        """PASSED, FAILED, or UNVERIFIED where there was nothing to compare with."""
+        return str(self.report["verdict"]["status"])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> Plan:
+    """Plans a network, once for any number of infer() calls.
+
+    reduce: the passes: "all" (those that keep every bit), "dead", "none", or names joined by commas.
+    device: where equal neurons are looked for; "auto" is the CPU.
+    """
+    if not isinstance(network, Network):
+        raise TypeError(f"expected a Network, not {type(network).__name__}")
+    result = Plan.__new__(Plan)
+    result._held = _core.Plan(network._held, reduce, device)
+    return result
+
+
+def infer(network: Network | Plan, images: Images, *, variant: str = "auto", device: _Device = "auto",
+          reduce: str | None = None, precision: Literal["fp16", "fp32", "fp64"] | None = None, trials: int = 1,
+          batch: int | None = None, threads: int | None = None, verify: Literal["all"] | int | None = None,
+          truth: _Path | npt.ArrayLike | None = None, compare: bool = False, host_memory: int = 0,
+          device_memory: int = 0, progress: Progress | None = None) -> Outcome:
+    """Runs a network, or a plan of it, on images.
+
+    variant: an engine by name ("cpu_openmp", "cpu_reference", "resident", ...).
+    reduce: the passes, for a Network; a Plan has its own.
+    precision: without it, the engine's first.
+    trials: how often the inference is repeated; times are of all.
+    batch: images at a time; None: as many as the memory takes.
+    threads: on the host; None: all processors that the process may use.
+    verify: so many images, or all, are recomputed by the fp64 reference and compared.
+    truth: the true categories: numbers from 0, ascending, or a file of them (from 1). Official problems are compared
+        with the official list in any case.
+    compare: times reduce="dead" as well.
+    host_memory, device_memory: bytes that may be taken; 0: what is free.
+    progress: see Progress; it is told of the run at the end of each batch and trial.
+
+    Other Python threads run meanwhile, and may call infer() themselves: each call then takes `threads` threads. Ctrl-C
+    ends a run on the CPU within a layer, one on a CUDA device within a batch, and planning at its end.
+
+    UsageError, DataError or DeviceError where something does not fit together, is malformed, or is not there.
+    """
+    if not isinstance(images, Images):
+        raise TypeError(f"expected Images, not {type(images).__name__}")
+    if not isinstance(network, (Network, Plan)):
+        raise TypeError(f"expected a Network or a Plan, not {type(network).__name__}")
+    if isinstance(network, Plan) and reduce is not None:
+        raise UsageError("reduce: a plan has its own passes")
+    truth_path = os.fsdecode(truth) if isinstance(truth, (str, os.PathLike)) else ""
+    found = _core.infer(network._held, images._held, {
+        "reduce": "all" if reduce is None else reduce, "variant": variant, "device": device, "precision": precision,
+        "trials": _count("trials", trials), "batch": 0 if batch is None else _count("batch", batch),
+        "threads": 0 if threads is None else _count("threads", threads, most=1024),
+        "host_memory": host_memory, "device_memory": device_memory,
+        "compare": compare, "verify_all": verify == "all",
+        "verify_sample": 0 if verify is None or verify == "all" else _count("verify", verify),
+        "truth_path": truth_path,
+        "truth": None if truth is None or truth_path else _categories(truth)}, progress)
+    return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"])
+
+
+def _count(name: str, number: Any, most: int = 2**31 - 1) -> int:
+    value = operator.index(number)
+    if not 1 <= value <= most:
+        raise UsageError(f"{name}: expected a number from 1 to {most}, not {value}")
+    return value
+
+
+def _check_kind(array: npt.NDArray[Any]) -> None:
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"expected real numbers, not {array.dtype}")
+
+
+def _numbers(array: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
+    """The array itself if it can be used as it is."""
+    with np.errstate(over="ignore"):  # what becomes infinite is refused later
+        return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _matrix(matrix: Any, copy: bool) -> _core.Matrix:
+    if not scipy.sparse.issparse(matrix):
+        raise TypeError(f"expected a SciPy sparse matrix, not {type(matrix).__name__}")
+    _check_kind(matrix)
+    csr = matrix.tocsr(copy=copy)
+    result = _matrix_of(csr)
+    if result.ascends:
+        return result
+    csr = csr.copy()
+    csr.has_canonical_format = False  # SciPy may remember what is no longer true
+    csr.has_sorted_indices = False
+    csr.sum_duplicates()
+    return _matrix_of(csr)
+
+
+def _matrix_of(csr: Any) -> _core.Matrix:
+    entries = int(csr.indptr[-1])  # there may be room for more
+    data, indices = csr.data[:max(entries, 0)], csr.indices[:max(entries, 0)]
+    if indices.dtype != np.int32 and indices.size > 0 and not 0 <= indices.min() <= indices.max() < 2**31:
+        raise DataError("a column is outside the matrix")
+    indptr = _numbers(csr.indptr, np.int32 if csr.indptr.dtype == np.int32 else np.int64)
+    if max(csr.shape) >= 2**31:
+        raise DataError("more than 2^31-1 rows or columns")
+    return _core.Matrix(csr.shape, indptr, _numbers(indices, np.int32), _numbers(data, np.float32))
+
+
+def _biases(bias: Any, layers: int) -> list[Any]:
+    if isinstance(bias, (int, float, np.number)):
+        return [float(bias)] * layers
+    biases = list(bias)
+    if len(biases) != layers:
+        raise DataError(f"{len(biases)} biases for {layers} layers")
+    return [float(b) if np.ndim(b) == 0 else np.array(b, dtype=np.float64) for b in biases]
+
+
+def _categories(truth: Any) -> list[int]:
+    numbers = np.asarray(truth)
+    if numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu"):
+        raise TypeError("truth: expected one dimension of whole numbers")
+    if numbers.size > 0 and (numbers.min() < 0 or numbers.max() >= 2**31 or (numbers[1:] <= numbers[:-1]).any()):
+        raise DataError("truth: expected ascending numbers from 0")
+    return [int(number) for number in numbers]

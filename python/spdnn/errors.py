@@ -1,0 +1,17 @@
+"""What goes wrong, as Python exceptions. Messages are one line and say what was expected."""
+
+
+class Error(Exception):
+    """Base of all errors that spdnn raises itself."""
+
+
+class UsageError(Error, ValueError):
+    """What is asked for does not exist, or does not fit together."""
+
+
+class DataError(Error, ValueError):
+    """Arrays make no network or images, or a file is missing, unreadable or malformed (FILE:LINE:COLUMN: ...)."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A device, its memory, or the host's memory or threads do not suffice or failed."""

@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# The Python package: its tests in tests/python, the example of docs/, and installing it without a network.
+
+repository=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+
+setup() {
+  package=$(dirname "$(realpath "$SPDNN")")/python
+  [ -e "$package/spdnn/_core.so" ] || skip "the Python package is not beside the program"
+  [[ $package != */asan*/python ]] || skip "AddressSanitizer has to be in the interpreter, too"
+  export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
+  PYTHON=${PYTHON:-/usr/bin/python3}
+  cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# passes FILE: all of the tests in a file of tests/python.
+passes() {
+  run "$PYTHON" -W error::ResourceWarning "$repository/tests/python/$1" -v
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" =~ Ran\ [1-9] ]]
+}
+
+@test "python: networks" {
+  passes networks_test.py
+}
+
+@test "python: images" {
+  passes images_test.py
+}
+
+@test "python: plans, inferences, progress and Ctrl-C, results" {
+  passes infer_test.py
+}
+
+@test "python: the example makes a network of SciPy, verifies it and plots" {
+  run "$PYTHON" "$repository/docs/example.py" alive.svg
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"PASSED"*"the same as NumPy's"* ]]
+  grep -q "<svg" alive.svg
+}
+
+@test "python: pip installs it into a virtual environment without a network, and it has the build's version" {
+  "$PYTHON" -m venv --system-site-packages venv
+  unset PYTHONPATH
+  out=$(basename "$(dirname "$package")")
+  [ "$package" = "$repository/build/$out/python" ] || skip "the program is not in the build folder of these tests"
+  options=(--config-settings "BUILD=${out%%-*}" --config-settings "GPU=$([[ $out == *-cuda* ]] && echo 1 || echo 0)")
+  PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 venv/bin/pip install "${options[@]}" "$repository/python" >log 2>&1 || {
+    cat log
+    return 1
+  }
+  run venv/bin/python -c 'import spdnn; print(spdnn.__file__, spdnn.__version__, spdnn.plan(spdnn.Network([], 0.0)))'
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == "$PWD/venv/"* ]]
+  [[ "$("$SPDNN" --version)" == *"$(cut -d' ' -f2 <<<"$output")"* ]]
+  [[ "$(venv/bin/pip show spdnn)" == *"Requires: numpy, scipy"* ]]
+  venv/bin/pip uninstall -y spdnn >/dev/null
+  run venv/bin/python -c 'import spdnn'
+  [[ "$output" == *"No module named 'spdnn'"* ]]
+}

@@ -1,0 +1,280 @@
+"""Plans, inferences and their outcomes; Python threads, progress and Ctrl-C meanwhile."""
+
+import gc
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+from support import MNIST, REPOSITORY, categories_of, random_images, random_weights, small_network
+
+import spdnn
+
+
+class Outcomes(unittest.TestCase):
+    def setUp(self):
+        self.network = small_network()
+        self.given = random_images()
+        self.images = spdnn.Images.from_dense(self.given)
+        self.expected = categories_of(random_weights(), self.given, -0.1)
+        self.assertTrue(0 < len(self.expected) < 50)
+
+    def test_every_engine_and_pass_finds_the_categories(self):
+        for options in ({"variant": "cpu_openmp"}, {"variant": "cpu_reference"}, {"precision": "fp64"}, {"batch": 7},
+                        {"threads": 1}, {"trials": 3}, {"reduce": "none"}, {"reduce": "twins,dead"}, {"compare": True}):
+            with self.subTest(options=options):
+                outcome = spdnn.infer(self.network, self.images, device="cpu", **options)
+                np.testing.assert_array_equal(outcome.categories, self.expected)
+                self.assertEqual((outcome.categories.dtype, outcome.alive.shape), (np.int64, (6,)))
+                self.assertEqual(outcome.alive[-1], len(self.expected))
+
+    def test_a_plan_is_made_once(self):
+        planned = spdnn.plan(self.network)
+        for _ in range(2):
+            outcome = spdnn.infer(planned, self.images, device="cpu", verify="all")
+            np.testing.assert_array_equal(outcome.categories, self.expected)
+            self.assertEqual((outcome.verdict, outcome.report["seconds"]["plan"]), ("PASSED", 0))
+        description = planned.describe()
+        self.assertEqual(description["edges"], self.network.edges)
+        self.assertEqual(description["stored_edges"], sum(d["stored_edges"] for d in description["layers"]))
+        self.assertEqual(planned.passes, description["passes"])
+        self.assertEqual(spdnn.plan(self.network, "none").passes, "none")
+        with self.assertRaisesRegex(spdnn.UsageError, "passes"):
+            spdnn.infer(planned, self.images, reduce="none")
+
+    def test_the_report_is_the_json_line(self):
+        outcome = spdnn.infer(self.network, self.images, device="cpu", trials=2)
+        report = outcome.report
+        self.assertEqual((report["schema"], report["variant"], report["trials"]), ("spdnn-run-1", "cpu_openmp", 2))
+        self.assertEqual(report["problem"]["images"], 50)
+        self.assertEqual(report["alive"], outcome.alive.tolist())
+        self.assertGreater(report["seconds"]["infer"]["median"], 0)
+        self.assertIn("verdict          UNVERIFIED", str(outcome))
+
+    def test_verdicts(self):
+        def verdict(**options):
+            return spdnn.infer(self.network, self.images, device="cpu", **options).verdict
+
+        self.assertEqual(verdict(), "UNVERIFIED")
+        self.assertEqual(verdict(verify=10), "UNVERIFIED")
+        self.assertEqual(verdict(verify="all"), "PASSED")
+        self.assertEqual(verdict(truth=self.expected), "PASSED")
+        self.assertEqual(verdict(truth=self.expected[1:]), "FAILED")
+        self.assertEqual(verdict(truth=[]), "FAILED")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "truth.tsv"
+            path.write_text("".join(f"{i + 1}\n" for i in self.expected), encoding="ascii")
+            self.assertEqual(verdict(truth=path), "PASSED")
+            with self.assertRaises(spdnn.DataError):
+                verdict(truth=str(path) + ".none")
+        for truth in ([3, 2], [1, 1], [-1]):
+            with self.subTest(truth=truth), self.assertRaises(spdnn.DataError):
+                verdict(truth=truth)
+        with self.assertRaises(TypeError):
+            verdict(truth=[0.5])
+
+    def test_images_of_negative_and_large_values(self):
+        given = np.random.default_rng(5).normal(0, 100, (40, 64)).astype(np.float32)
+        outcome = spdnn.infer(self.network, spdnn.Images.from_dense(given), device="cpu", verify="all")
+        self.assertEqual(outcome.verdict, "PASSED")
+
+    def test_no_images(self):
+        outcome = spdnn.infer(self.network, spdnn.Images.from_dense(np.ones((0, 64))), device="cpu", verify="all")
+        self.assertEqual((outcome.categories.size, outcome.verdict), (0, "UNVERIFIED"))
+
+    def test_what_does_not_fit_together(self):
+        with self.assertRaisesRegex(spdnn.DataError, "the images have 5 neurons, but the network has 64 inputs"):
+            spdnn.infer(self.network, spdnn.Images.from_dense(np.ones((3, 5))))
+        for options in ({"variant": "none"}, {"device": "tpu"}, {"reduce": "everything"}, {"precision": "fp8"},
+                        {"trials": 0}, {"batch": 0}, {"threads": 2000}, {"verify": -1}, {"variant": "cpu_openmp",
+                                                                                       "device": "cuda"}):
+            with self.subTest(options=options), self.assertRaises(spdnn.UsageError) as caught:
+                spdnn.infer(self.network, self.images, **options)
+            self.assertIsInstance(caught.exception, (spdnn.Error, ValueError))
+        for options in ({"trials": 1.5}, {"verify": "some"}, {"progress": 3}, {"truth": "\0"}):
+            with self.subTest(options=options), self.assertRaises((TypeError, ValueError)):
+                spdnn.infer(self.network, self.images, device="cpu", **options)
+        for network, images in ((None, self.images), (self.network, self.given)):
+            with self.assertRaises(TypeError):
+                spdnn.infer(network, images)
+        with self.assertRaises(TypeError):
+            spdnn.plan(None)
+
+    def test_nothing_is_left_behind_by_a_thousand_calls(self):
+        def resident():
+            gc.collect()
+            with open("/proc/self/statm", encoding="ascii") as status:
+                return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        def calls(count):
+            for _ in range(count):
+                network = spdnn.Network(weights, -0.1)
+                images = spdnn.Images.from_dense(self.given)
+                spdnn.infer(network, images, device="cpu", progress=lambda *_: None)
+                network.to_scipy()
+                with self.assertRaises(spdnn.DataError):
+                    spdnn.infer(network, wrong, device="cpu")
+
+        weights, wrong = random_weights(), spdnn.Images.from_dense(np.ones((3, 5)))
+        calls(100)
+        before = resident()
+        calls(1000)
+        self.assertLess(resident() - before, 2e6, "of a network of 30 KB, a thousand of which take 30 MB")
+
+
+class Official(unittest.TestCase):
+    @unittest.skipUnless(MNIST.exists(), "needs MNIST's training images")
+    def test_categories_are_those_of_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "categories.tsv"
+            subprocess.run([os.environ["SPDNN"], "infer", "--generate", "official", "--neurons", "1024", "--layers",
+                            "120", "--mnist", MNIST, "--device", "cpu", "--categories", path], check=True,
+                           capture_output=True)
+            program = np.loadtxt(path, dtype=np.int64) - 1
+        images = spdnn.Images.official(MNIST, 1024)
+        self.assertEqual((images.shape, images.nbytes), ((60000, 1024), 60000 * 128))
+        network = spdnn.Network.official(1024, 120)
+        for given in (network, spdnn.Network(network.to_scipy(), -0.3), spdnn.plan(network)):
+            outcome = spdnn.infer(given, images, device="cpu")
+            np.testing.assert_array_equal(outcome.categories, program)
+            self.assertEqual(outcome.report["verdict"]["against"], "the official category list's digest")
+            self.assertEqual(outcome.verdict, "PASSED")
+
+
+class Meanwhile(unittest.TestCase):
+    """A run that takes seconds, unless it is ended."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.network = spdnn.Network(random_weights(512, 60, density=0.2), 0.0, cap=1.0)
+        cls.given = random_images(3000, 512)
+        cls.images = spdnn.Images.from_dense(cls.given)
+
+    def infer(self, threads=1, **options):
+        return spdnn.infer(self.network, self.images, device="cpu", reduce="none", threads=threads, **options)
+
+    def test_other_python_threads_run(self):
+        counted, over = 0, threading.Event()
+
+        def count():
+            nonlocal counted
+            while not over.wait(0.001):
+                counted += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = counted
+        seconds = self.infer().report["seconds"]["infer"]["sum"]
+        after = counted
+        over.set()
+        thread.join()
+        self.assertGreater(after - before, 10, f"in {seconds} s")
+
+    def test_two_threads_may_infer_at_once(self):
+        expected = self.infer().categories
+        found = [None] * 3
+        threads = [threading.Thread(target=lambda i=i: found.__setitem__(i, self.infer(threads=2).categories))
+                   for i in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for categories in found:
+            np.testing.assert_array_equal(categories, expected)
+
+    def test_progress_is_told_and_what_it_raises_comes_back(self):
+        told = []
+        self.infer(batch=1000, progress=lambda *update: told.append(update))
+        runs = [(done, total) for work, done, total in told if work == "infer"]
+        self.assertEqual(runs, [(0, 180), (60, 180), (120, 180), (180, 180)])
+
+        class Enough(Exception):
+            pass
+
+        def fail(work, done, total):
+            raise Enough(work)
+
+        with self.assertRaisesRegex(Enough, "infer"):
+            self.infer(progress=fail)
+        with self.assertRaises(Enough):
+            spdnn.Network.official(1024, 120, progress=fail)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.spdnn"
+            with self.assertRaises(Enough):
+                self.network.save(path, progress=fail)
+            self.assertEqual(os.listdir(folder), [])
+            self.network.save(path)
+            with self.assertRaises(Enough):
+                spdnn.Network.read(path, progress=fail)
+
+    def interrupted(self, images, when=lambda work, done, total: True, **options):
+        """Infers until Ctrl-C, which comes a moment after `when` of what the progress tells; returns what it told."""
+        told, timers = [], []
+
+        def tell(*update):
+            told.append(update)
+            if not timers and when(*update):
+                timers.append(threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)))
+                timers[0].start()
+
+        with self.assertRaises(KeyboardInterrupt):
+            spdnn.infer(self.network, images, device="cpu", reduce="none", progress=tell, **options)
+        timers[0].join()
+        return told
+
+    def test_ctrl_c_ends_a_run_between_trials_and_within_a_layer(self):
+        # 180000 images on one thread take minutes.
+        many = spdnn.Images.from_bits(np.tile(np.packbits(self.given, axis=1, bitorder="little"), (60, 1)))
+        for images, options in ((self.images, {"trials": 100000}), (many, {}), (many, {"variant": "cpu_reference"})):
+            with self.subTest(options):
+                _, done, total = self.interrupted(images, threads=1, **options)[-1]
+                self.assertLess(done, total)
+        self.assertEqual(self.infer().verdict, "UNVERIFIED", "the next run is a usual one")
+
+    def test_ctrl_c_ends_a_verification(self):
+        told = self.interrupted(self.images, lambda work, done, total: done == total, verify="all")
+        self.assertEqual(told[-1], ("infer", 60, 60))
+
+    def test_ctrl_c_ends_reading_and_making(self):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            spdnn.Network.official(4096, 1920)  # 1 GB, if it came to its end
+        timer.join()
+
+
+class Results(unittest.TestCase):
+    def test_lines_are_a_data_frame_in_one_line(self):
+        import pandas
+
+        path = REPOSITORY / "results/h200/official.jsonl"
+        frame = pandas.DataFrame(spdnn.read_results(path))
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(len(frame), len(lines))
+        self.assertEqual(frame["problem.neurons"].tolist(), [line["problem"]["neurons"] for line in lines])
+        self.assertEqual(frame["seconds.infer.median"].tolist(),
+                         [line["seconds"]["infer"]["median"] for line in lines])
+        self.assertEqual(frame["alive"][0], lines[0]["alive"])
+
+    def test_several_files_and_what_is_wrong_in_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "runs.jsonl"
+            path.write_text('{"a": {"b": 1}}\n\n{"a": {"b": 2}, "c": []}\n', encoding="utf-8")
+            self.assertEqual(spdnn.read_results([path, str(path)])[1:3],
+                             [{"file": str(path), "line": 3, "a.b": 2, "c": []},
+                              {"file": str(path), "line": 1, "a.b": 1}])
+            for wrong in ("[]", "{", "nothing"):
+                path.write_text("{}\n" + wrong + "\n", encoding="utf-8")
+                with self.assertRaisesRegex(spdnn.DataError, "runs.jsonl:2: expected a JSON object"):
+                    spdnn.read_results(path)
+            with self.assertRaisesRegex(spdnn.DataError, "none: No such file"):
+                spdnn.read_results(folder + "/none")
+
+
+if __name__ == "__main__":
+    unittest.main()

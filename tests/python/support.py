@@ -1,0 +1,43 @@
+"""What the tests of the Python package share: small networks, an inference in NumPy, and memory in bytes."""
+
+import pathlib
+
+import numpy as np
+import scipy.sparse
+
+import spdnn
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+MNIST = REPOSITORY.parent / "shared/data/mnist/train-images-idx3-ubyte.gz"
+
+
+def random_weights(neurons=64, layers=6, seed=1, density=0.15):
+    """Matrices (outputs, inputs) of weights that are fp32 and differ."""
+    random = np.random.default_rng(seed)
+    return [scipy.sparse.random(neurons, neurons, density, "csr", np.float32, random,
+                                lambda n: random.normal(0.12, 0.1, n)) for _ in range(layers)]
+
+
+def random_images(images=50, neurons=64, seed=2):
+    return np.random.default_rng(seed).random((images, neurons)) < 0.2
+
+
+def small_network(bias=-0.1, **options):
+    return spdnn.Network(random_weights(), bias, **options)
+
+
+def categories_of(weights, images, bias, cap=32.0, everywhere=False):
+    """The inference as the challenge defines it, in fp64."""
+    y = np.asarray(images, dtype=np.float64)
+    for k, w in enumerate(weights):
+        z = y @ w.toarray().astype(np.float64).T
+        b = bias[k] if isinstance(bias, list) else bias
+        z = z + b if everywhere else np.where(z != 0, z + b, 0)
+        y = np.clip(z, 0, cap)
+    return np.flatnonzero(y.any(axis=1))
+
+
+def peak_memory():
+    """The most memory that this process has had, by its status file; 0 resets that."""
+    status = pathlib.Path("/proc/self/status").read_text(encoding="ascii")
+    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in status.splitlines() if "kB" in line}
