@@ -2,6 +2,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
@@ -10,6 +11,7 @@
 #include "cli/specification.hpp"
 #include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
+#include "cluster/together.hpp"
 #include "core/deadline.hpp"
 #include "core/message.hpp"
 #include "core/stopwatch.hpp"
@@ -122,11 +124,45 @@ Report run(Inference& inference, ResultFiles* files) {
   return report;
 }
 
+/// Seconds before the steps of the inference.
+struct Beginning {
+  Stopwatch process;
+  double load = 0;
+  double join = 0;
+};
+
+int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
+           const Beginning& beginning) {
+  // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
+  static std::optional<Inference> inference;
+  inference.emplace(spec, ranks);
+  speak_for_itself();
+  Report report;
+  try {
+    report = run(*inference, files ? &*files : nullptr);
+  } catch (const Stopped& stopped) {
+    if (ranks.is_root()) print_message({stopped.what()});
+    return static_cast<int>(ExitCode::stopped);
+  }
+  end_on_signals();
+  report.seconds.load = beginning.load;
+  report.seconds.join = beginning.join;
+  report.seconds.total = beginning.load + beginning.process.seconds();
+  if (report.parts > 1) report.seconds.add(report.earlier);
+
+  const std::exception_ptr error = verify(*inference, report);
+  if (files) files->finish(report);
+  if (error) std::rethrow_exception(error);
+  if (files && !spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
+  ranks.barrier();
+  return static_cast<int>(exit_code(report));
+}
+
 }  // namespace
 
 int infer(const Arguments& arguments) {
-  const Stopwatch process;
-  const double load_seconds = process_cpu_seconds();
+  Beginning times;
+  times.load = process_cpu_seconds();
   po::variables_map values;
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   InferenceSpec spec = inference_spec(values);
@@ -134,32 +170,17 @@ int infer(const Arguments& arguments) {
   const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));
   const Stopwatch joining;
   const std::unique_ptr<Communicator> ranks = join_within(join_timeout);
-  const double join_seconds = ranks->is_alone() ? 0 : joining.seconds();
+  times.join = ranks->is_alone() ? 0 : joining.seconds();
   std::optional<ResultFiles> files;
   if (ranks->is_root()) files.emplace(values);
-  // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
-  static std::optional<Inference> inference;
-  inference.emplace(spec, *ranks);
-  speak_for_itself();
-  Report report;
   try {
-    report = run(*inference, files ? &*files : nullptr);
-  } catch (const Stopped& stopped) {
-    if (ranks->is_root()) print_message({stopped.what()});
-    return static_cast<int>(ExitCode::stopped);
+    return run_on(*ranks, spec, files, times);
+  } catch (const RanksFailed& failed) {
+    ranks->barrier();  // until the first rank has written what it knows
+    if (failed.own) std::rethrow_exception(failed.own);
+    std::this_thread::sleep_for(std::chrono::seconds(5));  // the rank whose work failed ends the job
+    throw;
   }
-  end_on_signals();
-  report.seconds.load = load_seconds;
-  report.seconds.join = join_seconds;
-  report.seconds.total = load_seconds + process.seconds();
-  if (report.parts > 1) report.seconds.add(report.earlier);
-
-  const std::exception_ptr error = verify(*inference, report);
-  if (files) files->finish(report);
-  if (error) std::rethrow_exception(error);
-  if (files && !spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
-  ranks->barrier();
-  return static_cast<int>(exit_code(report));
 }
 
 }  // namespace spdnn::cli

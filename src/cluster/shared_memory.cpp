@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "cluster/together.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/error.hpp"
 
@@ -51,7 +52,9 @@ SharedMemory::SharedMemory(Communicator& ranks, std::size_t bytes) : bytes_(byte
     if (file_) memory_ = mapped(file_.get(), bytes);
     shared_ = ranks.all(memory_ != nullptr, Group::node);
   }
-  if (!shared_) memory_ = allocate_bytes(bytes);
+  together(ranks, [&] {
+    if (!shared_) memory_ = allocate_bytes(bytes);
+  });
 }
 
 void SharedMemory::write(std::size_t begin, std::span<const std::byte> bytes) {

@@ -13,8 +13,8 @@ namespace spdnn {
 /// no name in any file system, so that nothing is left of it however the ranks end.
 class SharedMemory {
  public:
-  /// Collective over the node. Where a rank cannot reach the leader's memory, as when each rank has a container of its
-  /// own, all have memory of their own instead, and is_shared() is false.
+  /// All ranks of the job make one together. Where a rank cannot reach the leader's memory, as when each rank has a
+  /// container of its own, all have memory of their own instead, and is_shared() is false.
   SharedMemory(Communicator& ranks, std::size_t bytes);
 
   std::byte* data() const { return memory_.get(); }

@@ -8,6 +8,7 @@
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/partition.hpp"
+#include "cluster/together.hpp"
 #include "core/host_name.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
@@ -153,8 +154,8 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
   own.engine.threads = threads_of(ranks, own.engine.threads);
   const ThreadLimit limit(own.engine.threads);
   ranks.barrier();
-  RankedResult all{run(variant, chosen, mine, own), {}, {}};
-  ranks.barrier();
+  RankedResult all;
+  together(ranks, [&] { all.result = run(variant, chosen, mine, own); });
   const Stopwatch watch;
   const std::vector<RankReport> reports = gather(ranks, report_of(all.result, mine.images()));
   Index first = 0;

@@ -47,7 +47,8 @@ struct RankedResult {
   std::vector<Work> left;        ///< on the root, of a run that was stopped: its ids are places in all ranks' images
 };
 /// Runs this rank's images, which are those after the images of the ranks before it. The ranks begin together. `plan`
-/// begins with the order's layer. In `left`, images that were not begun come without their data.
+/// begins with the order's layer. In `left`, images that were not begun come without their data. RanksFailed
+/// (cluster/together.hpp), on all ranks, where the run of one fails.
 RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,
                           const RunOptions& options);
 

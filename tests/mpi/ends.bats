@@ -166,3 +166,25 @@ mixed() {
     [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks have started within 2 s, "* ]]
   done
 }
+
+@test "a rank without memory for the second run: the first run's results are written, the rank is named, exit code 4" {
+  printf '1\t1\t1\n2\t5\t1\n3\t7\t1\n' >few.tsv
+  arguments=(infer --generate official --neurons 65536 --layers 24 --inputs few.tsv --compare --verify all --device cpu
+    --progress never)
+  # shellcheck disable=SC2016
+  poor=(bash -c 'ulimit -v 400000; exec "$@"' bash "$SPDNN")
+  "$SPDNN" "${arguments[@]}" --categories alone.tsv
+  for library in openmpi mpich; do
+    use_mpi $library
+    status=0
+    under_mpi -n 1 "$SPDNN" "${arguments[@]}" --categories c.tsv --json j.json : -n 1 "${poor[@]}" "${arguments[@]}" \
+      --categories c.tsv --json j.json >stdout 2>stderr || status=$?
+    echo "$library: $status" && cat stdout stderr
+    [ "$status" -eq 4 ]
+    [[ $(said stderr) == "spdnn: rank 1 of 2 on $(hostname): "*"out of host memory" ]]
+    cmp c.tsv alone.tsv
+    jq -e '.verdict.status == "PASSED" and .compared == null' j.json
+    grep -q '^verdict  *PASSED: ' stdout
+    rm c.tsv j.json
+  done
+}

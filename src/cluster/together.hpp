@@ -1,0 +1,31 @@
+#pragma once
+
+#include <exception>
+
+#include "cluster/communicator.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+/// Thrown on all ranks where work that they did side by side has failed on one of them: they can still talk to one
+/// another.
+struct RanksFailed : DeviceError {
+  explicit RanksFailed(std::exception_ptr mine) : DeviceError("another rank failed"), own(std::move(mine)) {}
+  std::exception_ptr own;  ///< what this rank's work threw; null where it is others' that failed
+};
+
+/// Does work in which ranks do not talk to one another, and waits for the others. RanksFailed where it throws on any of
+/// them; what it throws on a process by itself stays as it is.
+template <class Work>
+void together(Communicator& ranks, const Work& work) {
+  if (ranks.is_alone()) return work();
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  if (!ranks.all(mine == nullptr, Communicator::Group::job)) throw RanksFailed(mine);
+}
+
+}  // namespace spdnn
