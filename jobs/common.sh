@@ -20,6 +20,10 @@ SPDNN_RESULTS=$(absolute "$SPDNN_RESULTS")
 SPDNN_MNIST=${SPDNN_MNIST:+$(absolute "$SPDNN_MNIST")}
 elements=$SPDNN_RESULTS/sweep.list
 
+# The images of sweeps, as the names of their files and of results have them.
+sweep_images=digits$SPDNN_IMAGES
+[ -z "$SPDNN_MNIST" ] || sweep_images=official
+
 # die EXIT_CODE MESSAGE: the codes are those of spdnn, 2 usage, 3 data, 4 what the machine does not give.
 die() {
   printf 'jobs/%s: %s\n' "$me" "$2" >&2

@@ -107,10 +107,11 @@ submit_infer() {
   submit infer %j -- "$name" "${infer_options[@]}"
 }
 
-# Prints the elements asked for as lines of sweep.list. Ranks and options other than the usual are part of the name.
+# Prints the elements asked for as lines of sweep.list. Ranks, images and options other than the usual are part of the name.
 asked_for() {
   local config variant suffix='' sum
   [ "$nodes x $tasks" = "1 x 1" ] || suffix=-${nodes}x$tasks
+  [ "$sweep_images" = digits60000 ] || suffix+=-$sweep_images
   if [ ${#infer_options[@]} -gt 0 ]; then
     sum=$(printf '%s\0' "${infer_options[@]}" | cksum)
     suffix+=-$(printf '%08x' "${sum%% *}")
@@ -132,9 +133,11 @@ submit_sweep() {
   load_modules
   ask_program
   # Lines are added and never changed, so that an index means the same element for good.
-  mkdir -p "$SPDNN_RESULTS"
-  exec 9>"$elements.lock"
-  flock 9 || echo "jobs/$me: no locks on this file system; do not submit two sweeps at one moment" >&2
+  if [ -z "$dry" ]; then
+    mkdir -p "$SPDNN_RESULTS"
+    exec 9>"$elements.lock"
+    flock 9 || echo "jobs/$me: no locks on this file system; do not submit two sweeps at one moment" >&2
+  fi
   list=$(cat "$elements" 2>/dev/null || true)
   list=$(awk 'NF && !seen[$0]++' <<<"$list"$'\n'"$asked")
   if [ -z "$dry" ]; then

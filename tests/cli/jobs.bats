@@ -60,7 +60,7 @@ END
   echo "$output"
   [[ "${lines[0]}" == "24 elements: 0 in the results, 0 in the queue" ]]
   [[ "${lines[1]}" == *" --array=1,2,3,"*",23,24 "*"sweep.sbatch"*" --trials 5" ]]
-  [ ! -e build/cluster/sweep.list ]
+  [ ! -e build/cluster ]
 }
 
 @test "elements keep their index; names say what differs from the usual" {
@@ -72,6 +72,14 @@ END
   mapfile -t names < <(cut -f1 build/cluster/sweep.list)
   [ "${names[0]} ${names[3]}" = "1024x120-auto 1024x480-auto" ]
   [[ "${names[1]}" =~ ^4096x120-auto-2x4-[0-9a-f]{8}$ ]]
+  # Other images make other elements.
+  echo SPDNN_IMAGES=100 >>jobs/site.sh
+  jobs/submit.sh sweep --configs 1024x480
+  grep -qx -- --array=5 arguments
+  echo SPDNN_MNIST=train-images.gz >>jobs/site.sh
+  jobs/submit.sh sweep --configs 1024x480
+  grep -qx -- --array=6 arguments
+  [ "$(cut -f1 build/cluster/sweep.list | tail -n 2 | xargs)" = "1024x480-auto-digits100 1024x480-auto-official" ]
 }
 
 @test "what submit.sh does not know or cannot do is refused in one line" {

@@ -12,13 +12,13 @@ setup() {
   table
   [ "$status" -eq 0 ]
   [ "${#lines[@]}" -eq 5 ]
-  [ "$(cut -f1 "$results/sweep.list" | xargs)" = "1024x3-auto 1024x3-cpu_reference 1024x4-auto 1024x4-cpu_reference" ]
-  jq -es 'length == 1 and .[0].problem.layers == 4 and .[0].variant == "cpu_reference"' "$results/1024x4-cpu_reference.json"
+  [ "$(cut -f1 "$results/sweep.list" | xargs)" = "1024x3-auto-digits100 1024x3-cpu_reference-digits100 1024x4-auto-digits100 1024x4-cpu_reference-digits100" ]
+  jq -es 'length == 1 and .[0].problem.layers == 4 and .[0].variant == "cpu_reference"' "$results/1024x4-cpu_reference-digits100.json"
   run jobs/submit.sh sweep --configs 1024x3,1024x4 --variants auto,cpu_reference
   [ "$output" = "4 elements: 4 in the results, 0 in the queue" ]
   # Of another commit, of another program, and lost: these run again, under the index that they had.
-  sed -i 's/"commit":"[^"]*"/"commit":"0123456789ab"/' "$results/1024x3-auto.json"
-  rm "$results/1024x4-auto.json"
+  sed -i 's/"commit":"[^"]*"/"commit":"0123456789ab"/' "$results/1024x3-auto-digits100.json"
+  rm "$results/1024x4-auto-digits100.json"
   run jobs/submit.sh sweep --configs 1024x3,1024x4 --variants auto,cpu_reference --at-once 1 --dry-run
   echo "$output"
   [[ "$output" == *" --array=1,3%1 "* ]]
@@ -33,12 +33,12 @@ setup() {
   run jobs/submit.sh sweep --configs 1024x3,1024x4
   [ "$output" = "2 elements: 0 in the results, 2 in the queue" ]
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 10 --out few.spdnn
-  "$SPDNN" infer --generate official --neurons 1024 --layers 3 --inputs few.spdnn --json "$results/1024x3-auto.json"
+  "$SPDNN" infer --generate official --neurons 1024 --layers 3 --inputs few.spdnn --json "$results/1024x3-auto-digits100.json"
   scontrol release "$job"
   table
   [ "$status" -eq 0 ]
-  jq -e '.problem.images == 10' "$results/1024x3-auto.json"
-  jq -e '.problem.images == 100' "$results/1024x4-auto.json"
+  jq -e '.problem.images == 10' "$results/1024x3-auto-digits100.json"
+  jq -e '.problem.images == 100' "$results/1024x4-auto-digits100.json"
 }
 
 @test "a program that is gone by the time a job starts is a failure that the table lists" {
@@ -48,7 +48,7 @@ setup() {
   scontrol release "$job"
   table
   [ "$status" -eq 1 ]
-  [[ "${lines[0]}" == "failed: 1024x3-auto: exit code 3: jobs/sweep.sbatch: "*"SPDNN_PROGRAM"* ]]
+  [[ "${lines[0]}" == "failed: 1024x3-auto-digits100: exit code 3: jobs/sweep.sbatch: "*"SPDNN_PROGRAM"* ]]
 }
 
 @test "elements that failed or never ran are listed at the end" {
@@ -59,8 +59,8 @@ setup() {
   scancel "$job"
   table
   [ "$status" -eq 1 ]
-  [[ "${lines[2]}" == "failed: 1024x3-no_such_engine: exit code 2: spdnn: "*"no_such_engine"*"(job ${first}_2, log $results/logs/"*")" ]]
-  [ "${lines[3]}" = "missing: 1024x4-auto: no result, and not in the queue" ]
+  [[ "${lines[2]}" == "failed: 1024x3-no_such_engine-digits100: exit code 2: spdnn: "*"no_such_engine"*"(job ${first}_2, log $results/logs/"*")" ]]
+  [ "${lines[3]}" = "missing: 1024x4-auto-digits100: no result, and not in the queue" ]
   [ "$(state_of "${first}_2")" = FAILED ]
   [ "$(restarts_of "${first}_2")" -eq 0 ]
   # A sweep asked for again runs these alone.
