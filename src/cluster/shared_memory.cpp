@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cluster/together.hpp"
+#include "core/parallel.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/error.hpp"
 
@@ -57,9 +58,23 @@ SharedMemory::SharedMemory(Communicator& ranks, std::size_t bytes) : bytes_(byte
   });
 }
 
-void SharedMemory::write(std::size_t begin, std::span<const std::byte> bytes) {
+void SharedMemory::write(std::span<const Piece> pieces) {
+  constexpr int kFewestThreads = 4;  // with which copying through the mapping is faster
+  if (shared_ && host_threads() < kFewestThreads) {
+    for (const Piece& piece : pieces) write(piece);
+    return;
+  }
+  parallel_for(pieces.size(), [&](std::size_t number) {
+    const Piece& piece = pieces[number];
+    std::copy(piece.bytes.begin(), piece.bytes.end(), memory_.get() + piece.begin);
+  });
+}
+
+void SharedMemory::write(const Piece& piece) {
+  std::size_t begin = piece.begin;
+  std::span<const std::byte> bytes = piece.bytes;
   constexpr std::size_t kMost = std::size_t{64} << 20U;
-  while (shared_ && !bytes.empty()) {
+  while (!bytes.empty()) {
     const ssize_t written =
         ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), kMost), static_cast<off_t>(begin));
     if (written < 0 && errno == EINTR) continue;
@@ -67,7 +82,6 @@ void SharedMemory::write(std::size_t begin, std::span<const std::byte> bytes) {
     begin += static_cast<std::size_t>(written);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
-  std::copy(bytes.begin(), bytes.end(), memory_.get() + begin);
 }
 
 void SharedMemory::fetch() const {

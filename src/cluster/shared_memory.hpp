@@ -18,9 +18,16 @@ class SharedMemory {
   SharedMemory(Communicator& ranks, std::size_t bytes);
 
   std::byte* data() const { return memory_.get(); }
-  /// Copies bytes to their place; for the leader. To memory that was never touched this is up to twice as fast as to
-  /// copy through the mapping, which the system extends page by page.
-  void write(std::size_t begin, std::span<const std::byte> bytes);
+  /// Bytes and the place where they begin.
+  struct Piece {
+    std::size_t begin = 0;
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> hold;  ///< of the bytes
+  };
+  /// Copies pieces to their places; for the leader. One processor writes them to the file, which for memory that was
+  /// never touched is up to twice as fast as to copy through the mapping, which the system extends page by page;
+  /// several copy through the mapping all the same, because writers of a file wait for one another.
+  void write(std::span<const Piece> pieces);
   /// Maps what the leader has written, in one go.
   void fetch() const;
   bool is_shared() const { return shared_; }
@@ -28,6 +35,8 @@ class SharedMemory {
   std::shared_ptr<const std::byte> hold() const { return memory_; }
 
  private:
+  void write(const Piece& piece);
+
   std::shared_ptr<std::byte> memory_;
   std::size_t bytes_;
   Descriptor file_;  ///< of shared memory

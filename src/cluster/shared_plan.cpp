@@ -11,10 +11,13 @@ namespace {
 using Group = Communicator::Group;
 
 /// An archive (parcel.hpp) that visits the arrays in the order in which a Packer does, copies each to its place and
-/// puts the copy in place of the array.
+/// puts the copy in place of the array. All processors copy, some arrays at a time, which are held for so long.
 class Mover {
  public:
   explicit Mover(SharedMemory& memory) : memory_(memory) {}
+  ~Mover() { copy(); }
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
 
   template <class... T>
   void operator()(T&... values) {
@@ -46,14 +49,26 @@ class Mover {
   void move(Array<T>& array) {
     const auto [known, added] = places_.try_emplace({array.data(), array.size()}, next_);
     if (added) {
-      memory_.write(next_, std::as_bytes(array.span()));
+      waiting_.push_back({next_, std::as_bytes(array.span()), std::make_shared<Array<T>>(array)});
+      waiting_bytes_ += array.bytes();
       next_ += aligned_in_parcel(array.bytes());
     }
     array = Array<T>({memory_.hold(), reinterpret_cast<const T*>(memory_.data() + known->second)}, array.size());
+    if (waiting_bytes_ >= kMostWaiting) copy();
   }
+
+  void copy() {
+    memory_.write(waiting_);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+  }
+
+  static constexpr std::size_t kMostWaiting = std::size_t{64} << 20U;
 
   SharedMemory& memory_;
   std::size_t next_ = 0;
+  std::vector<SharedMemory::Piece> waiting_;
+  std::size_t waiting_bytes_ = 0;
   std::map<std::pair<const void*, std::size_t>, std::size_t> places_;
 };
 
@@ -61,6 +76,9 @@ class Mover {
 
 Plan share_plan(Communicator& ranks, Plan plan) {
   if (ranks.is_alone()) return plan;
+  // No engine reads it: the root keeps its own.
+  std::vector<Array<Index>> expansion(plan.expansion.size());
+  expansion.swap(plan.expansion);
   std::vector<std::byte> description;
   std::size_t bytes = 0;
   if (ranks.is_root()) {
@@ -81,7 +99,10 @@ Plan share_plan(Communicator& ranks, Plan plan) {
   else
     ranks.broadcast({memory.data(), bytes}, Group::node);
   memory.fetch();
-  if (ranks.is_root()) return plan;
+  if (ranks.is_root()) {
+    plan.expansion = std::move(expansion);
+    return plan;
+  }
   return unpack<Plan>(description, memory.hold());
 }
 
