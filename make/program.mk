@@ -68,6 +68,18 @@ $(PROGRAM): $(OUT)/src/main.o $(LIBRARY)
 build/spdnn: $(PROGRAM)
 	@ln -sfn $(patsubst build/%,%,$<) $@
 
+# What every page of HTML holds (src/report/render/html), each file as a raw string literal. CHART_JS= where Chart.js 3 is
+# elsewhere than Debian has it.
+PAGE_FILES    := $(addprefix src/report/render/html/,page.css page.js chart_licence.txt)
+PAGE_LITERALS := $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal) $(OUT)/generated/chart.js.literal
+$(OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
+$(PAGE_LITERALS): $(OUT)/generated/%.literal: | build/.deps-BUILD
+	@mkdir -p $(@D)
+	@{ printf 'R"literal('; cat $<; printf ')literal"\n'; } >$@
+$(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal): $(OUT)/generated/%.literal: src/report/render/html/%
+$(OUT)/generated/chart.js.literal: $(CHART_JS)
+$(CHART_JS): | build/.deps-BUILD ;
+
 # The facts of this build, rewritten only when they change, by each make (PPID) with a file of its own. What a site writes
 # into jobs/site.sh does not change the build.
 $(OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+namespace spdnn::html {
+
+/// Files that every page holds, compiled into the program (make/program.mk).
+std::string_view page_style();
+std::string_view page_script();
+std::string_view chart_script();   ///< Chart.js
+std::string_view chart_licence();  ///< of Chart.js
+
+}  // namespace spdnn::html

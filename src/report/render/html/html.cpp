@@ -1,0 +1,208 @@
+#include "report/render/html/html.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/build_info.hpp"
+#include "report/render/html/assets.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// For text and for values of attributes in double quotes. Bytes below 32 are no characters of HTML.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 32 ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+/// Of a paragraph: `code` between backticks.
+std::string marked_up(std::string_view text) {
+  std::string result = escaped(text);
+  bool open = false;
+  for (std::size_t at = 0; (at = result.find('`', at)) != std::string::npos;) {
+    const std::string_view tag = open ? "</code>" : "<code>";
+    result.replace(at, 1, tag);
+    at += tag.size();
+    open = !open;
+  }
+  return open ? result + "</code>" : result;
+}
+
+std::string paragraph(std::string_view text) { return fmt::format("<p>{}</p>\n", marked_up(text)); }
+
+void add_head(const Column& column, std::string& html) {
+  const std::string unit =
+      column.unit.empty() ? "" : fmt::format(" <span class=\"unit\">({})</span>", escaped(column.unit));
+  const std::string tip = column.definition.empty() ? "" : fmt::format(" title=\"{}\"", escaped(column.definition));
+  html += fmt::format("<th scope=\"col\" aria-sort=\"none\"{}><button type=\"button\"{}>{}{}</button></th>",
+                      column.number ? " class=\"number\"" : "", tip, escaped(column.title), unit);
+}
+
+void add_cell(const Column& column, const Cell& cell, std::string& html) {
+  html += column.number ? "<td class=\"number\"" : "<td";
+  if (cell.value && std::isfinite(*cell.value)) html += fmt::format(" data-value=\"{}\"", *cell.value);
+  html += fmt::format(">{}</td>", cell.text.empty() ? "-" : escaped(cell.text));
+}
+
+std::string to_html(const Table& table) {
+  std::string html = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{0}-caption\">\n"
+      "<table id=\"{0}\"><caption id=\"{0}-caption\">{1}</caption>\n<thead><tr>",
+      escaped(table.id), marked_up(table.caption));
+  for (const Column& column : table.columns) add_head(column, html);
+  html += "</tr></thead>\n<tbody>\n";
+  for (const Row& row : table.rows) {
+    html += row.apart ? "<tr class=\"apart\">" : "<tr>";
+    for (std::size_t i = 0; i < table.columns.size() && i < row.cells.size(); ++i)
+      add_cell(table.columns[i], row.cells[i], html);
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n</div>\n";
+}
+
+bool has_bars(const Chart& chart) { return chart.kind != Chart::Kind::lines; }
+
+std::string short_number(double value) { return fmt::format("{:.4g}", value); }
+
+/// Bars: a row for each category, a column for each series.
+Table table_of_bars(const Chart& chart) {
+  Table table{chart.id + "-numbers", chart.title, {{""}}, {}};
+  for (const std::string& category : chart.categories) table.rows.push_back({{category}});
+  for (const Series& series : chart.series) {
+    table.columns.push_back({series.name, {}, true});
+    for (Row& row : table.rows) row.cells.emplace_back();
+    for (const Point& point : series.points)
+      table.rows.at(static_cast<std::size_t>(point.x)).cells.back() = {short_number(point.y), point.y};
+  }
+  return table;
+}
+
+/// Lines: a row for each point.
+Table table_of_points(const Chart& chart) {
+  Table table{
+      chart.id + "-numbers", chart.title, {{"series"}, {chart.x.title, {}, true}, {chart.y.title, {}, true}}, {}};
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points)
+      table.rows.push_back({{point.label.empty() ? series.name : series.name + ", " + point.label,
+                             Cell(short_number(point.x), point.x), Cell(short_number(point.y), point.y)}});
+  return table;
+}
+
+std::string to_html(const Chart& chart) {
+  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, chart.series.size()) : 2;
+  const std::size_t height = has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
+  return fmt::format(
+      "<figure id=\"{0}\"><figcaption><strong>{1}</strong> {2}</figcaption>\n"
+      "<div class=\"canvas\" style=\"height:{3}px\"><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. {5}\">"
+      "</canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
+      escaped(chart.id), escaped(chart.title), marked_up(chart.description), height, escaped(chart.title),
+      escaped(chart.description), to_html(has_bars(chart) ? table_of_bars(chart) : table_of_points(chart)));
+}
+
+Json to_json(const Axis& axis) { return {{"title", axis.title}, {"logarithmic", axis.logarithmic}}; }
+
+Json to_json(const Chart& chart) {
+  constexpr const char* kKinds[] = {"bars", "stacked", "lines"};
+  Json json = {{"kind", kKinds[static_cast<int>(chart.kind)]},
+               {"x", to_json(chart.x)},
+               {"y", to_json(chart.y)},
+               {"categories", chart.categories},
+               {"series", Json::array()}};
+  for (const Series& series : chart.series) {
+    Json points = Json::array();
+    for (const Point& point : series.points) points.push_back({point.x, point.y, point.label});
+    json["series"].push_back({{"name", series.name}, {"line", series.line}, {"points", std::move(points)}});
+  }
+  return json;
+}
+
+std::string to_html(const Section& section) {
+  std::string html = fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n", escaped(section.id),
+                                 escaped(section.title));
+  for (const auto& block : section.blocks) {
+    if (const auto* text = std::get_if<Paragraph>(&block)) html += paragraph(text->text);
+    if (const auto* table = std::get_if<Table>(&block)) html += to_html(*table);
+    if (const auto* chart = std::get_if<Chart>(&block)) html += to_html(*chart);
+  }
+  return html + "</section>\n";
+}
+
+/// As the content of a script element: `<` could end it.
+std::string chart_data(const Document& document) {
+  Json charts = Json::object();
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* chart = std::get_if<Chart>(&block)) charts[chart->id] = to_json(*chart);
+  const std::string text = charts.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string safe;
+  for (const char c : text) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return safe;
+}
+
+std::string head(const Document& document) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>{}</title>\n<style>\n{}</style>\n</head>\n",
+      escaped(document.title), html::page_style());
+}
+
+std::string contents(const Document& document) {
+  std::string html = "<nav aria-label=\"Contents\"><ul>\n";
+  for (const Section& section : document.sections)
+    html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", escaped(section.id), escaped(section.title));
+  return html + "</ul></nav>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Document& document) {
+  std::string html = head(document);
+  html += fmt::format(
+      "<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n"
+      "<button type=\"button\" id=\"theme\" hidden>Dark</button>\n<h1>{}</h1>\n{}</header>\n{}<main id=\"main\">\n",
+      escaped(document.title), paragraph(document.summary), contents(document));
+  for (const Section& section : document.sections) html += to_html(section);
+  html += fmt::format(
+      "</main>\n<footer><p>Made by spdnn {}. This page holds all that it shows and asks no network for anything.</p>\n"
+      "<details><summary>Licence of the chart library</summary><pre>{}</pre></details></footer>\n",
+      escaped(build_info().version), escaped(html::chart_licence()));
+  html += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", chart_data(document));
+  html += fmt::format("<script>\n{}\n</script>\n<script>\n{}</script>\n</body>\n</html>\n", html::chart_script(),
+                      html::page_script());
+  return html;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,226 @@
+'use strict';
+(() => {
+  const root = document.documentElement;
+  const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+  const themeButton = document.getElementById('theme');
+  let printing = false;
+
+  const isDark = () => !printing && (root.dataset.theme ? root.dataset.theme === 'dark' : prefersDark.matches);
+  const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+
+  // The choice lasts as long as the browser lets a page from a file remember anything.
+  const remember = theme => { try { localStorage.setItem('theme', theme); } catch { /* not allowed here */ } };
+  const remembered = () => { try { return localStorage.getItem('theme'); } catch { return null; } };
+
+  // Eight colours that people with any colour vision tell apart (after Okabe and Ito), darker on white, lighter on
+  // black. Colour is never alone: lines differ in dashes and points, bars in hatching.
+  const kLight = ['#0072b2', '#c25400', '#007a5a', '#a3508a', '#8a6d00', '#3f7fae', '#555555', '#8c2d04'];
+  const kDark = ['#56b4e9', '#f0913a', '#2fc49a', '#e29bc9', '#e6cf42', '#9ad0f5', '#b8b8b8', '#ff9d76'];
+  const kDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [3, 6], [8, 2, 2, 2, 2, 2]];
+  const kPoints = ['circle', 'rect', 'triangle', 'rectRot', 'cross', 'star', 'crossRot', 'line'];
+  const pick = (list, i) => list[i % list.length];
+  const colour = i => pick(isDark() ? kDark : kLight, i);
+
+  // A bar's filling: the first is plain, the others are hatched, each in its own way.
+  function filling(i) {
+    const tile = document.createElement('canvas');
+    const size = tile.width = tile.height = 8;
+    const pen = tile.getContext('2d');
+    pen.fillStyle = colour(i);
+    pen.fillRect(0, 0, size, size);
+    pen.strokeStyle = pen.fillStyle = isDark() ? 'rgba(0,0,0,0.6)' : 'rgba(255,255,255,0.8)';
+    pen.lineWidth = 1.4;
+    const stroke = (...ends) => {
+      pen.beginPath();
+      for (const [x0, y0, x1, y1] of ends) { pen.moveTo(x0, y0); pen.lineTo(x1, y1); }
+      pen.stroke();
+    };
+    const rising = [[0, 8, 8, 0], [-1, 1, 1, -1], [7, 9, 9, 7]];
+    const falling = [[0, 0, 8, 8], [-1, 7, 1, 9], [7, -1, 9, 1]];
+    switch (i % 8) {
+      case 1: stroke(...rising); break;
+      case 2: pen.fillRect(2, 2, 3, 3); break;
+      case 3: stroke([4, 0, 4, 8]); break;
+      case 4: stroke(...rising, ...falling); break;
+      case 5: stroke([0, 4, 8, 4]); break;
+      case 6: stroke(...falling); break;
+      case 7: stroke([0, 4, 8, 4], [4, 0, 4, 8]); break;
+    }
+    return pen.createPattern(tile, 'repeat');
+  }
+
+  const number = value => {
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace('e+', 'e');
+    return String(Number(value.toPrecision(4)));
+  };
+
+  const decades = ({min, max}) => Math.log10(max / min);
+  /// On a logarithmic axis 1, 2 and 5 times the powers of ten, or over many decades these powers alone.
+  const thin = scale => {
+    const kept = decades(scale) > 2 ? [1] : decades(scale) > 1 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    scale.ticks = scale.ticks.filter(({value}) => {
+      const leading = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+      return kept.some(digit => Math.abs(leading - digit) < 1e-6);
+    });
+  };
+  const valueAxis = ({title, logarithmic}) => ({
+    type: logarithmic ? 'logarithmic' : 'linear',
+    title: {display: Boolean(title), text: title, color: css('--soft')},
+    grid: {color: css('--line')},
+    ticks: {color: css('--text'), maxRotation: 0, autoSkip: !logarithmic, callback: number},
+    ...(logarithmic ? {afterBuildTicks: thin} : {}),
+  });
+  const categoryAxis = () => ({type: 'category', grid: {display: false}, ticks: {color: css('--text'), autoSkip: false}});
+
+  const narrow = () => innerWidth < 640;
+
+  /// Long names of categories take two lines on a phone.
+  const name = text => {
+    const parts = text.split(', ');
+    return narrow() && parts.length > 1 ? [parts[0], parts.slice(1).join(', ')] : text;
+  };
+
+  function bars(chart) {
+    const stacked = chart.kind === 'stacked';
+    return {
+      type: 'bar',
+      data: {
+        labels: chart.categories.map(name),
+        datasets: chart.series.map((series, i) => {
+          const data = chart.categories.map(() => null);
+          for (const [x, y] of series.points) data[x] = y;
+          return {
+            label: series.name, data, backgroundColor: filling(i), borderColor: colour(i), borderWidth: 1,
+            barPercentage: 0.92, categoryPercentage: stacked ? 0.75 : 0.85,
+          };
+        }),
+      },
+      plugins: stacked ? [] : [barNumbers],
+      options: {
+        indexAxis: 'y',
+        scales: {x: {...valueAxis(chart.x), stacked}, y: {...categoryAxis(), stacked}},
+      },
+    };
+  }
+
+  /// The number at the end of each bar, where there is room.
+  const barNumbers = {
+    id: 'barNumbers',
+    afterDatasetsDraw(chart) {
+      const {ctx, data, chartArea} = chart;
+      ctx.save();
+      ctx.font = `10px ${Chart.defaults.font.family}`;
+      ctx.textBaseline = 'middle';
+      data.datasets.forEach((series, i) => chart.getDatasetMeta(i).data.forEach((bar, k) => {
+        if (series.data[k] === null || !chart.isDatasetVisible(i)) return;
+        const text = number(series.data[k]);
+        const width = ctx.measureText(text).width;
+        const inside = bar.x + width + 6 > chartArea.right;
+        ctx.fillStyle = css('--card');
+        if (inside) ctx.fillRect(bar.x - width - 8, bar.y - 6, width + 6, 12);
+        ctx.fillStyle = css('--text');
+        ctx.fillText(text, inside ? bar.x - width - 5 : bar.x + 4, bar.y + 0.5);
+      }));
+      ctx.restore();
+    },
+  };
+
+  function lines(chart) {
+    return {
+      type: 'scatter',
+      data: {
+        datasets: chart.series.map((series, i) => ({
+          label: series.name, data: series.points.map(([x, y, label]) => ({x, y, label})), showLine: series.line,
+          borderColor: colour(i), backgroundColor: colour(i), borderDash: pick(kDashes, i),
+          borderWidth: 2, pointStyle: pick(kPoints, i), pointRadius: series.line && series.points.length > 60 ? 2 : 5,
+        })),
+      },
+      options: {scales: {x: valueAxis(chart.x), y: valueAxis(chart.y)}, interaction: {mode: 'nearest', intersect: false}},
+    };
+  }
+
+  function settings(chart) {
+    const made = chart.kind === 'lines' ? lines(chart) : bars(chart);
+    const along = chart.kind === 'lines' ? 'y' : 'x';
+    Object.assign(made.options, {
+      responsive: true, maintainAspectRatio: false, animation: false, color: css('--text'),
+      plugins: {
+        legend: {
+          display: chart.series.length > 1, position: 'top', align: 'start',
+          labels: {color: css('--text'), padding: 14,
+                   ...(chart.kind === 'lines' ? {usePointStyle: true, boxWidth: 8, boxHeight: 8} : {boxWidth: 24})},
+        },
+        tooltip: {
+          callbacks: {
+            label: at => [at.dataset.label, at.raw?.label].filter(Boolean).join(', ') + ': ' +
+              (along === 'y' ? number(at.parsed.x) + ', ' : '') + number(at.parsed[along]),
+          },
+        },
+      },
+    });
+    return made;
+  }
+
+  const data = JSON.parse(document.getElementById('charts').textContent);
+  let drawn = [];
+  function draw() {
+    for (const chart of drawn) chart.destroy();
+    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    Chart.defaults.font.size = narrow() ? 11 : 12;
+    drawn = [...document.querySelectorAll('canvas[data-chart]')].map(
+        canvas => new Chart(canvas, settings(data[canvas.dataset.chart])));
+  }
+
+  function show() {
+    themeButton.textContent = isDark() ? 'Light' : 'Dark';
+    themeButton.setAttribute('aria-label', isDark() ? 'Use light colours' : 'Use dark colours');
+    draw();
+  }
+
+  if (['light', 'dark'].includes(remembered())) root.dataset.theme = remembered();
+  themeButton.hidden = false;
+  themeButton.addEventListener('click', () => {
+    root.dataset.theme = isDark() ? 'light' : 'dark';
+    remember(root.dataset.theme);
+    show();
+  });
+  prefersDark.addEventListener('change', show);
+  let wasNarrow = narrow();
+  addEventListener('resize', () => {
+    if (narrow() === wasNarrow) return;
+    wasNarrow = narrow();
+    draw();
+  });
+  // Paper is white, whatever the screen is.
+  const print = on => { printing = on; draw(); };
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
+
+  // Sorting: by number where a cell has one, else by text; cells without anything come last, whatever the direction.
+  function sort(head) {
+    const table = head.closest('table');
+    const column = [...head.parentNode.children].indexOf(head);
+    const down = head.getAttribute('aria-sort') === 'ascending';
+    for (const other of head.parentNode.children) other.setAttribute('aria-sort', 'none');
+    head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+    const key = row => {
+      const cell = row.children[column];
+      return 'value' in cell.dataset ? Number(cell.dataset.value) : cell.textContent;
+    };
+    const compare = (a, b) => {
+      if ((a === '-') !== (b === '-')) return a === '-' ? 1 : -1;
+      const order = typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en');
+      return down ? -order : order;
+    };
+    const rows = [...table.tBodies[0].rows];
+    rows.sort((a, b) => compare(key(a), key(b)));
+    table.tBodies[0].append(...rows);
+  }
+  for (const head of document.querySelectorAll('th[aria-sort]'))
+    head.querySelector('button').addEventListener('click', () => sort(head));
+  for (const cell of document.querySelectorAll('td:not(.number)'))
+    if (cell.textContent.length > 60) cell.classList.add('long');
+
+  show();
+})();
