@@ -27,10 +27,12 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
+# A false alarm of GCC 12 on lists of strings.
+LIST_FLAGS = $(if $(filter src/report/sections/%,$1),-Wno-stringop-overread)
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
-	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS)
+	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(LIST_FLAGS)
 # Headers that most files include are compiled once. Files with flags of their own do without.
 precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
 	$(OUT)/precompiled/$(if $(filter tests/unit/% tests/gpu/%,$1),tests,src).hpp)

@@ -23,6 +23,7 @@ std::span<const Command> commands() {
       Command{"convert", "convert networks and images between their forms", convert},
       Command{"inspect", "what a network is made of and what would be run", inspect},
       Command{"bench", "time engines on single layers, official problems, several ranks", bench},
+      Command{"report", "tables and charts of JSON lines: Markdown, CSV, LaTeX, HTML", report},
       Command{"variants", "list the engines of this build", variants},
   };
   return kCommands;

@@ -21,6 +21,7 @@ int generate(const Arguments& arguments);
 int convert(const Arguments& arguments);
 int inspect(const Arguments& arguments);
 int bench(const Arguments& arguments);
+int report(const Arguments& arguments);
 int variants(const Arguments& arguments);
 
 std::span<const Command> commands();

@@ -54,7 +54,8 @@ struct Point {
 struct Series {
   std::string name = {};
   std::vector<Point> points = {};
-  bool line = true;  ///< joined by a line; in Chart::Kind::lines only
+  bool line = true;   ///< joined by a line; in Chart::Kind::lines only
+  bool marks = true;  ///< each point is marked; likewise
 };
 
 /// A picture of numbers that a table has too: forms without pictures leave it out.

@@ -10,6 +10,7 @@
 
 #include "core/build_info.hpp"
 #include "report/render/html/assets.hpp"
+#include "report/significant.hpp"
 
 namespace spdnn {
 
@@ -91,8 +92,6 @@ std::string to_html(const Table& table) {
 
 bool has_bars(const Chart& chart) { return chart.kind != Chart::Kind::lines; }
 
-std::string short_number(double value) { return fmt::format("{:.4g}", value); }
-
 /// Bars: a row for each category, a column for each series.
 Table table_of_bars(const Chart& chart) {
   Table table{chart.id + "-numbers", chart.title, {{""}}, {}};
@@ -101,7 +100,7 @@ Table table_of_bars(const Chart& chart) {
     table.columns.push_back({series.name, {}, true});
     for (Row& row : table.rows) row.cells.emplace_back();
     for (const Point& point : series.points)
-      table.rows.at(static_cast<std::size_t>(point.x)).cells.back() = {short_number(point.y), point.y};
+      table.rows.at(static_cast<std::size_t>(point.x)).cells.back() = {significant(point.y), point.y};
   }
   return table;
 }
@@ -113,7 +112,7 @@ Table table_of_points(const Chart& chart) {
   for (const Series& series : chart.series)
     for (const Point& point : series.points)
       table.rows.push_back({{point.label.empty() ? series.name : series.name + ", " + point.label,
-                             Cell(short_number(point.x), point.x), Cell(short_number(point.y), point.y)}});
+                             Cell(significant(point.x), point.x), Cell(significant(point.y), point.y)}});
   return table;
 }
 
@@ -140,7 +139,8 @@ Json to_json(const Chart& chart) {
   for (const Series& series : chart.series) {
     Json points = Json::array();
     for (const Point& point : series.points) points.push_back({point.x, point.y, point.label});
-    json["series"].push_back({{"name", series.name}, {"line", series.line}, {"points", std::move(points)}});
+    json["series"].push_back(
+        {{"name", series.name}, {"line", series.line}, {"marks", series.marks}, {"points", std::move(points)}});
   }
   return json;
 }

@@ -20,6 +20,8 @@
   const kPoints = ['circle', 'rect', 'triangle', 'rectRot', 'cross', 'star', 'crossRot', 'line'];
   const pick = (list, i) => list[i % list.length];
   const colour = i => pick(isDark() ? kDark : kLight, i);
+  // From the ninth on colours come again, with another hatching, dash or point.
+  const shape = i => (i + 3 * Math.floor(i / kLight.length)) % kLight.length;
 
   // A bar's filling: the first is plain, the others are hatched, each in its own way.
   function filling(i) {
@@ -37,7 +39,7 @@
     };
     const rising = [[0, 8, 8, 0], [-1, 1, 1, -1], [7, 9, 9, 7]];
     const falling = [[0, 0, 8, 8], [-1, 7, 1, 9], [7, -1, 9, 1]];
-    switch (i % 8) {
+    switch (shape(i)) {
       case 1: stroke(...rising); break;
       case 2: pen.fillRect(2, 2, 3, 3); break;
       case 3: stroke([4, 0, 4, 8]); break;
@@ -49,11 +51,8 @@
     return pen.createPattern(tile, 'repeat');
   }
 
-  const number = value => {
-    const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace('e+', 'e');
-    return String(Number(value.toPrecision(4)));
-  };
+  // Four significant digits, and all digits before the point, as the tables write numbers; trailing zeros left out.
+  const number = value => Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
 
   const decades = ({min, max}) => Math.log10(max / min);
   /// On a logarithmic axis 1, 2 and 5 times the powers of ten, or over many decades these powers alone.
@@ -132,8 +131,8 @@
       data: {
         datasets: chart.series.map((series, i) => ({
           label: series.name, data: series.points.map(([x, y, label]) => ({x, y, label})), showLine: series.line,
-          borderColor: colour(i), backgroundColor: colour(i), borderDash: pick(kDashes, i),
-          borderWidth: 2, pointStyle: pick(kPoints, i), pointRadius: series.line && series.points.length > 60 ? 2 : 5,
+          borderColor: colour(i), backgroundColor: colour(i), borderDash: kDashes[shape(i)],
+          borderWidth: 2, pointStyle: kPoints[shape(i)], pointRadius: series.marks ? 5 : 0,
         })),
       },
       options: {scales: {x: valueAxis(chart.x), y: valueAxis(chart.y)}, interaction: {mode: 'nearest', intersect: false}},

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "cli/result_files.hpp"
+#include "io/input_file.hpp"
+#include "io/outputs.hpp"
+#include "report/render/html/html.hpp"
+#include "report/render/text_forms.hpp"
+#include "report/results_document.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsage = "spdnn report RESULTS... [OPTIONS]";
+constexpr const char* kExamples =
+    "\nRESULTS are files of JSON lines, as infer, bench layers and bench scaling write them, or directories with "
+    "files\n"
+    "*.jsonl. For instance:\n"
+    "  spdnn report results/h200 --out report.html\n"
+    "  spdnn report run.json --format csv\n"
+    "  spdnn report results/h200 --baseline cusparse_spmm --baseline results/baselines.csv --out report.tex\n";
+
+po::options_description report_options() {
+  po::options_description options("Options", 120, 60);
+  options.add_options()                                                                                             //
+      ("format", po::value<std::string>(), "md, csv, latex or html; default: after the name of --out, or else md")  //
+      ("out", po::value<std::string>()->default_value("-"), "write here (-: stdout)")                               //
+      ("baseline", po::value<std::vector<std::string>>(),
+       "speed-ups over this variant, or beside the systems in this FILE.csv; one of each may be given")        //
+      ("table", po::value<std::string>()->default_value("submission"), "the table that csv holds, by its id")  //
+      ("title", po::value<std::string>()->default_value("spdnn results"), "title of the report")               //
+      ("all", "show also what later builds have measured again");
+  return options;
+}
+
+/// Files named twice are read twice: that would count runs double.
+std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
+  std::vector<fs::path> files;
+  for (const std::string& argument : arguments) {
+    if (!fs::is_directory(argument)) {
+      files.emplace_back(argument);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(argument))
+      if (entry.path().extension() == ".jsonl") found.push_back(entry.path());
+    if (found.empty()) throw DataError(argument + ": no files *.jsonl in this directory");
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      std::error_code none;
+      if (fs::equivalent(files[i], files[k], none))
+        throw UsageError(files[i].native() + ": is named twice, so its runs would count double");
+    }
+  return files;
+}
+
+std::string text_of_file(const fs::path& path) {
+  const InputFile file(path);
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  file.check_unchanged();
+  return text;
+}
+
+std::string format_of(const po::variables_map& values) {
+  if (const auto format = text_of(values, "format")) {
+    if (*format != "md" && *format != "csv" && *format != "latex" && *format != "html")
+      throw UsageError("--format: '" + *format + "' is none of md, csv, latex, html");
+    return *format;
+  }
+  const std::string extension = fs::path(values["out"].as<std::string>()).extension().native();
+  if (extension == ".csv") return "csv";
+  if (extension == ".tex") return "latex";
+  return extension == ".html" ? "html" : "md";
+}
+
+std::string rendered(const Document& document, const std::string& format, const std::string& table) {
+  if (format == "csv") return to_csv(document, table);
+  if (format == "latex") return to_latex(document);
+  return format == "html" ? to_html(document) : to_markdown(document);
+}
+
+bool is_csv(const std::string& baseline) { return fs::path(baseline).extension() == ".csv"; }
+
+std::vector<std::string> baselines_of(const po::variables_map& values) {
+  if (values.count("baseline") == 0) return {};
+  const auto baselines = values["baseline"].as<std::vector<std::string>>();
+  const auto files = std::count_if(baselines.begin(), baselines.end(), is_csv);
+  if (files > 1 || static_cast<std::size_t>(files) + 1 < baselines.size())
+    throw UsageError("--baseline: expected at most one variant and one FILE.csv");
+  return baselines;
+}
+
+}  // namespace
+
+int report(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, kUsage, report_options(), {"RESULTS..."}, values, kExamples)) return 0;
+  const std::string format = format_of(values);
+  const std::string out = values["out"].as<std::string>();
+  const std::vector<std::string> baselines = baselines_of(values);
+  const std::vector<fs::path> files = files_of(values["results"].as<std::vector<std::string>>());
+
+  std::vector<NamedInput> inputs;
+  for (const fs::path& file : files) inputs.push_back({"RESULTS", file});
+  for (const std::string& baseline : baselines)
+    if (is_csv(baseline)) inputs.push_back({"--baseline", baseline});
+  check_outputs({{"--out", output_path(out)}}, inputs);
+
+  ResultsRequest request{.title = values["title"].as<std::string>(), .all = values.count("all") != 0};
+  for (const std::string& baseline : baselines) {
+    if (is_csv(baseline))
+      request.baselines = read_baselines(baseline, text_of_file(baseline));
+    else
+      request.baseline_variant = baseline;
+  }
+  ResultLines lines;
+  for (const fs::path& file : files) read_result_lines(file.native(), text_of_file(file), lines);
+  if (lines.runs.empty() && lines.layers.empty()) throw DataError(files.front().native() + ": holds no JSON line");
+  write_text(output_path(out), rendered(results_document(lines, request), format, values["table"].as<std::string>()));
+  return 0;
+}
+
+}  // namespace spdnn::cli

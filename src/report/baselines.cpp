@@ -1,0 +1,89 @@
+#include "report/baselines.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "report/csv_reader.hpp"
+#include "report/json_fields.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::array kColumns{"system",  "processor",        "count",   "neurons",  "layers", "images",
+                              "seconds", "edges_per_second", "counted", "measured", "source"};
+constexpr double kOfficialDegree = 32;
+
+[[noreturn]] void fail(const std::string& name, const CsvField& field, const std::string& problem) {
+  throw DataError(
+      fmt::format("{}:{}:{}: '{}' {}", name, field.line, field.column, JsonFields::printable(field.text), problem));
+}
+
+std::optional<double> number_of(const std::string& name, const CsvField& field) {
+  if (field.text.empty()) return std::nullopt;
+  double value = 0;
+  const char* const end = field.text.data() + field.text.size();
+  const auto [stop, error] = std::from_chars(field.text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0)
+    fail(name, field, "is no positive number");
+  return value;
+}
+
+std::uint64_t count_of(const std::string& name, const CsvField& field) {
+  std::uint64_t value = 0;
+  const char* const end = field.text.data() + field.text.size();
+  const auto [stop, error] = std::from_chars(field.text.data(), end, value);
+  if (error != std::errc() || stop != end || value == 0) fail(name, field, "is no positive whole number");
+  return value;
+}
+
+std::string text_of(const std::string& name, const CsvField& field) {
+  if (field.text.empty()) fail(name, field, "is empty");
+  return JsonFields::printable(field.text);
+}
+
+Baseline baseline_of(const std::string& name, const CsvRecord& record) {
+  if (record.size() != kColumns.size())
+    throw DataError(
+        fmt::format("{}:{}:1: {} fields, expected {}", name, record.front().line, record.size(), kColumns.size()));
+  Baseline row{.system = text_of(name, record[0]),
+               .processor = text_of(name, record[1]),
+               .count = count_of(name, record[2]),
+               .neurons = count_of(name, record[3]),
+               .layers = count_of(name, record[4]),
+               .images = count_of(name, record[5]),
+               .seconds = number_of(name, record[6]),
+               .edges_per_second = number_of(name, record[7]),
+               .counted = text_of(name, record[8]),
+               .measured = text_of(name, record[9]),
+               .source = text_of(name, record[10])};
+  if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
+  if (row.measured != "published" && row.measured != "run by us")
+    fail(name, record[9], "is neither 'published' nor 'run by us'");
+  return row;
+}
+
+}  // namespace
+
+double Baseline::work() const {
+  return static_cast<double>(images) * static_cast<double>(neurons) * static_cast<double>(layers) * kOfficialDegree;
+}
+
+std::vector<Baseline> read_baselines(const std::string& name, std::string_view text) {
+  const std::vector<CsvRecord> records = read_csv(name, text);
+  std::vector<std::string> head;
+  if (!records.empty())
+    for (const CsvField& field : records.front()) head.push_back(field.text);
+  if (head != std::vector<std::string>(kColumns.begin(), kColumns.end()))
+    throw DataError(fmt::format("{}:1:1: expected the columns {}", name, fmt::join(kColumns, ",")));
+  std::vector<Baseline> rows;
+  for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(baseline_of(name, records[i]));
+  return rows;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spdnn {
+
+/// A result of another system, from a file of baselines: never one of our own runs.
+struct Baseline {
+  std::string system, processor;
+  std::uint64_t count = 0;  ///< of processors
+  std::uint64_t neurons = 0, layers = 0, images = 0;
+  std::optional<double> seconds, edges_per_second;  ///< as stated; at least one of them
+  std::string counted;                              ///< what the time covers
+  std::string measured;  ///< `published` by its authors, or `run by us`: their program on a machine of ours
+  std::string source;    ///< where the number stands
+
+  /// Images x edges of an official network of this size.
+  double work() const;
+  double rate() const { return edges_per_second ? *edges_per_second : work() / *seconds; }
+};
+
+/// Reads a file of baselines: CSV (RFC 4180) with the columns system, processor, count, neurons, layers, images,
+/// seconds, edges_per_second, counted, measured, source. DataError (`name:line:column: ...`) where it is not.
+std::vector<Baseline> read_baselines(const std::string& name, std::string_view text);
+
+}  // namespace spdnn

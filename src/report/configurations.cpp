@@ -1,0 +1,201 @@
+#include "report/configurations.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace spdnn {
+
+namespace {
+
+bool same_setting(const RunLine& a, const RunLine& b) {
+  return same_problem(a, b) && a.variant == b.variant && a.passes == b.passes && a.precision == b.precision &&
+         a.trials == b.trials && a.ranks == b.ranks && a.scaling == b.scaling;
+}
+
+double median(std::vector<double> values) { return spread(std::move(values)).median; }
+
+template <typename Value>
+double median_of(const std::vector<const RunLine*>& runs, Value value) {
+  std::vector<double> values;
+  for (const RunLine* run : runs) values.push_back(std::invoke(value, *run));
+  return median(std::move(values));
+}
+
+/// Empty where one of them does not say it.
+std::optional<double> median_if_all(const std::vector<const RunLine*>& runs, std::optional<double> RunLine::*value) {
+  for (const RunLine* run : runs)
+    if (!(run->*value)) return std::nullopt;
+  return median_of(runs, [&](const RunLine& run) { return *(run.*value); });
+}
+
+double phase_of(const std::vector<std::pair<std::string, double>>& phases, const std::string& name) {
+  const auto found = std::find_if(phases.begin(), phases.end(), [&](const auto& phase) { return phase.first == name; });
+  return found == phases.end() ? 0 : found->second;
+}
+
+std::string worst_status(const std::vector<const RunLine*>& runs) {
+  for (const char* status : {"FAILED", "UNVERIFIED"})
+    for (const RunLine* run : runs)
+      if (run->status == status) return status;
+  return "PASSED";
+}
+
+std::string why_set_aside(const Configuration& configuration) {
+  std::string why;
+  const auto add = [&](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
+  if (configuration.status == "FAILED") add("wrong categories");
+  if (configuration.status == "UNVERIFIED") add("not verified");
+  if (configuration.first.origin.dirty) add("the build had changes that are not committed");
+  if (configuration.first.origin.commit == "unknown") add("the build's commit is unknown");
+  return why;
+}
+
+Configuration combined(const std::vector<const RunLine*>& runs, std::size_t origin, std::size_t last) {
+  Configuration all{.first = *runs.front(), .runs = runs.size(), .last = last, .origin = origin};
+  all.infer.median = median_of(runs, [](const RunLine& run) { return run.infer.median; });
+  all.infer.min = runs.front()->infer.min;
+  all.infer.max = runs.front()->infer.max;
+  for (const RunLine* run : runs) {
+    all.infer.min = std::min(all.infer.min, run->infer.min);
+    all.infer.max = std::max(all.infer.max, run->infer.max);
+  }
+  all.total = median_of(runs, &RunLine::total);
+  all.rate_end_to_end = median_of(runs, &RunLine::rate_end_to_end);
+  for (const auto& phase : runs.front()->phases)
+    all.phases.emplace_back(phase.first,
+                            median_of(runs, [&](const RunLine& run) { return phase_of(run.phases, phase.first); }));
+  all.computed_edges = median_if_all(runs, &RunLine::computed_edges);
+  all.rate_with_setup = median_if_all(runs, &RunLine::rate_with_setup);
+  all.status = worst_status(runs);
+  all.set_aside = why_set_aside(all);
+  return all;
+}
+
+std::size_t origin_number(const LineOrigin& origin, Results& results) {
+  const auto found = std::find(results.origins.begin(), results.origins.end(), origin);
+  const auto number = static_cast<std::size_t>(found - results.origins.begin());
+  if (found == results.origins.end()) {
+    results.origins.push_back(origin);
+    results.lines_of.push_back(0);
+  }
+  ++results.lines_of[number];
+  return number;
+}
+
+/// Lines of one setting by one build on one machine, in their order.
+struct Group {
+  std::vector<const RunLine*> runs;
+  std::size_t origin = 0;
+  std::size_t last = 0;
+};
+
+std::vector<Group> groups_of(const std::vector<RunLine>& runs, Results& results) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t origin = origin_number(runs[i].origin, results);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return g.origin == origin && g.runs.front()->notes == runs[i].notes && same_setting(*g.runs.front(), runs[i]);
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), {{}, origin, 0});
+    group->runs.push_back(&runs[i]);
+    group->last = i;
+  }
+  return groups;
+}
+
+/// Leaves out those that another build has measured later on the same machine.
+std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
+  std::vector<Configuration> kept;
+  for (const Configuration& one : all) {
+    const bool replaced = std::any_of(all.begin(), all.end(), [&](const Configuration& other) {
+      return other.last > one.last && !other.first.origin.same_build(one.first.origin) &&
+             other.first.origin.same_machine(one.first.origin) && same_setting(other.first, one.first);
+    });
+    if (replaced)
+      superseded += one.runs;
+    else
+      kept.push_back(one);
+  }
+  return kept;
+}
+
+void sort(std::vector<Configuration>& configurations) {
+  std::stable_sort(configurations.begin(), configurations.end(), [](const Configuration& a, const Configuration& b) {
+    const auto key = [](const Configuration& c) {
+      return std::tie(c.first.width, c.first.neurons, c.first.layers, c.first.edges, c.first.bias, c.first.images,
+                      c.infer.median);
+    };
+    return key(a) < key(b);
+  });
+}
+
+/// Of measurements of one layer the last build's, and of that build the last one.
+void add_layers(const std::vector<LayerLine>& lines, bool all, Results& results) {
+  const auto key = [](const LayerLine& line) {
+    return std::tie(line.neurons, line.degree, line.weights, line.layers, line.images, line.variant);
+  };
+  for (const LayerLine& line : lines) {
+    const std::size_t origin = origin_number(line.origin, results);
+    const auto found = std::find_if(results.layers.begin(), results.layers.end(), [&](const auto& kept) {
+      return key(kept.first) == key(line) && kept.first.origin.same_machine(line.origin) &&
+             (!all || kept.second == origin);
+    });
+    if (found == results.layers.end()) {
+      results.layers.emplace_back(line, origin);
+    } else {
+      *found = {line, origin};
+      ++results.superseded;
+    }
+  }
+  std::stable_sort(results.layers.begin(), results.layers.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(a.first.neurons, a.first.degree, a.first.weights, b.first.images, a.first.seconds.median) <
+           std::tuple(b.first.neurons, b.first.degree, b.first.weights, a.first.images, b.first.seconds.median);
+  });
+}
+
+}  // namespace
+
+std::optional<double> Configuration::rate_computed() const {
+  if (!computed_edges) return std::nullopt;
+  return *computed_edges / infer.median;
+}
+
+double Configuration::phase(const std::string& name) const { return phase_of(phases, name); }
+
+bool same_problem(const RunLine& a, const RunLine& b) {
+  const auto key = [](const RunLine& run) {
+    return std::tie(run.neurons, run.layers, run.bias, run.cap, run.images, run.empty_images, run.edges);
+  };
+  return key(a) == key(b);
+}
+
+Results evaluate(const ResultLines& lines, bool all) {
+  Results results;
+  results.run_lines = lines.runs.size();
+  results.layer_lines = lines.layers.size();
+  for (const Group& group : groups_of(lines.runs, results)) {
+    Configuration configuration = combined(group.runs, group.origin, group.last);
+    (configuration.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(configuration));
+  }
+  for (std::vector<Configuration>* part : {&results.headline, &results.set_aside}) {
+    if (!all) *part = latest(*part, results.superseded);
+    sort(*part);
+  }
+  add_layers(lines.layers, all, results);
+  return results;
+}
+
+std::vector<const Configuration*> fastest(const Results& results) {
+  std::vector<const Configuration*> best;
+  for (const Configuration& one : results.headline) {
+    const bool beaten = std::any_of(best.begin(), best.end(), [&](const Configuration* other) {
+      return same_problem(other->first, one.first) && other->first.ranks == one.first.ranks &&
+             other->first.origin.same_machine(one.first.origin);
+    });
+    if (!beaten) best.push_back(&one);
+  }
+  return best;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/run_line.hpp"
+
+namespace spdnn {
+
+/// The runs of one configuration on one machine by one build, taken together.
+struct Configuration {
+  RunLine first;  ///< what all runs have in common, and the first one's categories and alive images
+  std::size_t runs = 0;
+  std::size_t last = 0;    ///< the place of the last of them among all lines
+  std::size_t origin = 0;  ///< in Results::origins
+  Spread infer = {};       ///< least minimum, median of the medians, greatest maximum
+  double total = 0;        ///< this and those below: medians
+  std::vector<std::pair<std::string, double>> phases = {};
+  std::optional<double> computed_edges = {}, rate_with_setup = {};
+  double rate_end_to_end = 0;
+  std::string status = {};     ///< the worst of theirs
+  std::string set_aside = {};  ///< why this is not among the headline figures; empty where it is
+
+  double rate() const { return first.work() / infer.median; }
+  std::optional<double> rate_computed() const;
+  double phase(const std::string& name) const;  ///< 0 where there is none
+};
+
+/// Lines by what they are worth.
+struct Results {
+  std::vector<LineOrigin> origins;                        ///< in the order of the lines
+  std::vector<std::size_t> lines_of;                      ///< of each origin: lines read
+  std::vector<Configuration> headline;                    ///< verified, by a build without changes; sorted
+  std::vector<Configuration> set_aside;                   ///< the others; sorted
+  std::vector<std::pair<LayerLine, std::size_t>> layers;  ///< with their origins
+  std::size_t run_lines = 0, layer_lines = 0;
+  std::size_t superseded = 0;  ///< lines that a later build has replaced
+
+  /// The number that readers see.
+  static std::string number_of(std::size_t origin) { return std::to_string(origin + 1); }
+};
+
+/// Lines of different machines or builds are never taken together. Of several builds on one machine only that of the
+/// last line counts, among the verified ones and among the others by themselves, unless `all` are wanted.
+Results evaluate(const ResultLines& lines, bool all);
+
+bool same_problem(const RunLine& a, const RunLine& b);
+/// Verified configurations, of each problem on each machine the one with the least time; in their order.
+std::vector<const Configuration*> fastest(const Results& results);
+
+}  // namespace spdnn

@@ -1,0 +1,137 @@
+#include "report/json_fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::string joined(JsonFields::Path path) { return fmt::format("{}", fmt::join(path, ".")); }
+
+/// As messages show a value: not a whole list.
+std::string shown(const OrderedJson& value) {
+  constexpr std::size_t kLongest = 60;
+  std::string text = value.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+/// What nlohmann says after its own name, number and place.
+std::string reason_of(const nlohmann::json::exception& error) {
+  const std::string what = error.what();
+  const std::size_t at = what.rfind("; ");
+  return at == std::string::npos ? what : what.substr(at + 2);
+}
+
+}  // namespace
+
+JsonFields::JsonFields(std::string place, std::string_view text) : place_(std::move(place)), text_(text) {
+  try {
+    json_ = OrderedJson::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw DataError(fmt::format("{}:{}: not JSON: {}", place_, std::max<std::size_t>(1, error.byte), reason_of(error)));
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("{}:1: not JSON: {}", place_, reason_of(error)));
+  }
+  if (!json_.is_object()) throw DataError(fmt::format("{}:1: {}, expected an object", place_, shown(json_)));
+}
+
+const OrderedJson* JsonFields::find(Path path) const {
+  const OrderedJson* value = &json_;
+  for (const char* name : path) {
+    if (!value->is_object()) return nullptr;
+    const auto found = value->find(name);
+    if (found == value->end()) return nullptr;
+    value = &*found;
+  }
+  return value;
+}
+
+const OrderedJson& JsonFields::at(Path path) const {
+  const OrderedJson* value = find(path);
+  if (value == nullptr) throw DataError(fmt::format("{}:{}: no field {}", place_, column_of(path), joined(path)));
+  return *value;
+}
+
+std::string JsonFields::printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
+  return text;
+}
+
+std::string JsonFields::text(Path path) const {
+  const OrderedJson& value = at(path);
+  if (!value.is_string()) fail(path, "expected a text");
+  return printable(value.get<std::string>());
+}
+
+std::string JsonFields::optional_text(Path path) const {
+  const OrderedJson* value = find(path);
+  return value == nullptr || value->is_null() ? "" : text(path);
+}
+
+bool JsonFields::truth(Path path) const {
+  const OrderedJson& value = at(path);
+  if (!value.is_boolean()) fail(path, "expected true or false");
+  return value.get<bool>();
+}
+
+double JsonFields::number(Path path) const {
+  const OrderedJson& value = at(path);
+  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
+    fail(path, "expected a number that is not negative");
+  return value.get<double>();
+}
+
+std::optional<double> JsonFields::optional_number(Path path) const {
+  const OrderedJson* value = find(path);
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  return number(path);
+}
+
+std::uint64_t JsonFields::count(Path path) const {
+  const OrderedJson& value = at(path);
+  if (!value.is_number_unsigned()) fail(path, "expected a whole number");
+  return value.get<std::uint64_t>();
+}
+
+std::uint64_t JsonFields::count_or(Path path, std::uint64_t otherwise) const {
+  return find(path) == nullptr ? otherwise : count(path);
+}
+
+Spread JsonFields::spread(Path path) const {
+  const OrderedJson& value = at(path);
+  const auto part = [&](const char* name) {
+    const auto found = value.is_object() ? value.find(name) : value.end();
+    if (!value.is_object() || found == value.end() || !found->is_number() || !std::isfinite(found->get<double>()))
+      fail(path, fmt::format("expected numbers min, median and max"));
+    return found->get<double>();
+  };
+  const Spread spread{part("min"), part("median"), part("max"), 0};
+  if (spread.min > spread.median || spread.median > spread.max) fail(path, "expected min <= median <= max");
+  return spread;
+}
+
+void JsonFields::fail(Path path, const std::string& problem) const {
+  throw DataError(fmt::format("{}:{}: {} is {}, {}", place_, column_of(path), joined(path), shown(at(path)), problem));
+}
+
+/// Of the name of the innermost field that is there; names are looked for one after another.
+std::size_t JsonFields::column_of(Path path) const {
+  std::size_t at = 0;
+  for (const char* name : path) {
+    const std::size_t found = text_.find(fmt::format("\"{}\"", name), at);
+    if (found == std::string_view::npos) break;
+    at = found;
+  }
+  return at + 1;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// One JSON line and its place, so that what is wrong in it can be named.
+class JsonFields {
+ public:
+  /// DataError where `text` is not a JSON object. `place` is `file:line`; `text` must outlive this.
+  JsonFields(std::string place, std::string_view text);
+
+  using Path = std::initializer_list<const char*>;
+  /// Null where there is none.
+  const OrderedJson* find(Path path) const;
+  /// DataError where there is none.
+  const OrderedJson& at(Path path) const;
+
+  /// Control characters are replaced by spaces.
+  std::string text(Path path) const;
+  /// Empty where there is none, or null.
+  std::string optional_text(Path path) const;
+  bool truth(Path path) const;
+  double number(Path path) const;  ///< finite and not negative
+  std::optional<double> optional_number(Path path) const;
+  std::uint64_t count(Path path) const;
+  std::uint64_t count_or(Path path, std::uint64_t otherwise) const;
+  /// {"min", "median", "max"} at the path.
+  Spread spread(Path path) const;
+
+  /// DataError that points to the field.
+  [[noreturn]] void fail(Path path, const std::string& problem) const;
+
+  static std::string printable(std::string text);
+
+ private:
+  std::size_t column_of(Path path) const;
+
+  std::string place_;
+  std::string_view text_;
+  OrderedJson json_;
+};
+
+}  // namespace spdnn

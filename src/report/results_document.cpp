@@ -1,0 +1,87 @@
+#include "report/results_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "report/configurations.hpp"
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+#include "report/significant.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::string counted(std::size_t number, const char* what, const char* plural) {
+  return fmt::format("{} {}", number, number == 1 ? what : plural);
+}
+
+std::size_t machines_of(const Results& results) {
+  std::vector<const LineOrigin*> machines;
+  for (const LineOrigin& origin : results.origins)
+    if (std::none_of(machines.begin(), machines.end(), [&](const auto* other) { return other->same_machine(origin); }))
+      machines.push_back(&origin);
+  return machines.size();
+}
+
+std::string best_of(const Results& results) {
+  const auto best = std::max_element(results.headline.begin(), results.headline.end(),
+                                     [](const auto& a, const auto& b) { return a.rate() < b.rate(); });
+  if (best == results.headline.end()) return "None of them is a verified result of a known build.";
+  return fmt::format("The highest verified rate is {} TE/s ({}, {}, infer {} ms).", significant(best->rate() / 1e12),
+                     sections::problem_of(best->first), sections::variant_of(best->first),
+                     significant(best->infer.median * 1e3));
+}
+
+std::string summary_of(const Results& results, bool all) {
+  std::string text = fmt::format(
+      "{} of `spdnn infer`{}, made on {} by {}. {} {} verified by a build without changes; {} set aside, each with its "
+      "reason. ",
+      counted(results.run_lines, "run", "runs"),
+      results.layer_lines == 0
+          ? ""
+          : fmt::format(" and {} of `spdnn bench layers`", counted(results.layer_lines, "measurement", "measurements")),
+      counted(machines_of(results), "machine", "machines"),
+      counted(results.origins.size(), "combination of machine and build", "combinations of machine and build"),
+      counted(results.headline.size(), "configuration", "configurations"), results.headline.size() == 1 ? "is" : "are",
+      counted(results.set_aside.size(), "is", "are"));
+  if (!all && results.superseded > 0)
+    text += fmt::format("{} of earlier builds, replaced by later measurements of the same, not shown (`--all`). ",
+                        counted(results.superseded, "line is", "lines are"));
+  return text + best_of(results);
+}
+
+void require_variant(const Results& results, const std::string& variant) {
+  const auto has = [&](const Configuration& one) { return one.first.variant == variant; };
+  if (!variant.empty() && std::none_of(results.headline.begin(), results.headline.end(), has))
+    throw UsageError(fmt::format("--baseline: no verified line is of the variant '{}'", variant));
+}
+
+}  // namespace
+
+Document results_document(const ResultLines& lines, const ResultsRequest& request) {
+  const Results results = evaluate(lines, request.all);
+  require_variant(results, request.baseline_variant);
+  Document document{request.title, summary_of(results, request.all), {}};
+  const auto add = [&](std::optional<Section> section) {
+    if (section) document.sections.push_back(std::move(*section));
+  };
+  add(sections::results(results));
+  add(sections::machines(results));
+  add(sections::variants(results));
+  if (!request.baseline_variant.empty()) add(sections::speed_ups(results, request.baseline_variant));
+  add(sections::others(results, request.baselines));
+  add(sections::scaling(results));
+  add(sections::phases(results));
+  add(sections::alive(results));
+  add(sections::layers(results));
+  add(sections::device_state(results));
+  add(sections::set_aside(results));
+  add(sections::definitions());
+  return document;
+}
+
+}  // namespace spdnn

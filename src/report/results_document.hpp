@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/baselines.hpp"
+#include "report/document.hpp"
+#include "report/run_line.hpp"
+
+namespace spdnn {
+
+struct ResultsRequest {
+  std::string title;
+  std::string baseline_variant = {};     ///< empty: none
+  std::vector<Baseline> baselines = {};  ///< of other systems
+  bool all = false;                      ///< show what later builds have replaced
+};
+
+/// The report of `spdnn report`. UsageError where no line is of the variant that is to be the baseline.
+Document results_document(const ResultLines& lines, const ResultsRequest& request);
+
+}  // namespace spdnn

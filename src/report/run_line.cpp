@@ -1,0 +1,181 @@
+#include "report/run_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/json_fields.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+LineOrigin origin_of(const JsonFields& line) {
+  return {.host = line.optional_text({"machine", "host"}),
+          .cpu = line.text({"machine", "cpu"}),
+          .device = line.optional_text({"machine", "device"}),
+          .driver = line.optional_text({"machine", "driver"}),
+          .cuda = line.optional_text({"machine", "cuda"}),
+          .threads = static_cast<int>(line.count({"machine", "threads"})),
+          .version = line.text({"build", "version"}),
+          .commit = line.text({"build", "commit"}),
+          .dirty = line.truth({"build", "dirty"})};
+}
+
+void read_neurons(const JsonFields& line, RunLine& run) {
+  constexpr std::size_t kShown = 6;
+  const OrderedJson& neurons = line.at({"problem", "neurons"});
+  if (!neurons.is_array()) {
+    run.width = line.count({"problem", "neurons"});
+    run.neurons = std::to_string(run.width);
+    return;
+  }
+  std::vector<std::string> widths;
+  for (const OrderedJson& width : neurons) {
+    if (!width.is_number_unsigned()) line.fail({"problem", "neurons"}, "expected whole numbers");
+    widths.push_back(width.dump());
+  }
+  if (widths.empty()) line.fail({"problem", "neurons"}, "expected at least one number");
+  run.width = neurons.front().get<std::uint64_t>();
+  if (widths.size() <= kShown)
+    run.neurons = fmt::format("{}", fmt::join(widths, "-"));
+  else
+    run.neurons = fmt::format("{}-...-{}", widths.front(), widths.back());
+}
+
+/// A phase of several parts, such as start, has a name for each.
+void read_phases(const JsonFields& line, RunLine& run) {
+  const OrderedJson& seconds = line.at({"seconds"});
+  if (!seconds.is_object()) line.fail({"seconds"}, "expected an object");
+  for (const auto& [name, value] : seconds.items()) {
+    if (name == "infer" || name == "total") continue;
+    const std::string phase = JsonFields::printable(name);
+    if (!value.is_object()) {
+      run.phases.emplace_back(phase, line.number({"seconds", name.c_str()}));
+      continue;
+    }
+    for (const auto& part : value.items())
+      run.phases.emplace_back(phase + " " + JsonFields::printable(part.key()),
+                              line.number({"seconds", name.c_str(), part.key().c_str()}));
+  }
+  run.infer = line.spread({"seconds", "infer"});
+  run.total = line.number({"seconds", "total"});
+}
+
+/// Rates are stated and can be computed: one that is not what its line's numbers make is an error, not a result.
+void check_rate(const JsonFields& line, const char* name, double edges, double seconds) {
+  constexpr double kTolerance = 1e-6;
+  const double rate = line.number({name});
+  if (seconds <= 0 || std::abs(rate * seconds - edges) > kTolerance * edges)
+    line.fail({name}, fmt::format("expected {:.6g} edges / {} s", edges, seconds));
+}
+
+void read_lists(const JsonFields& line, RunLine& run) {
+  if (const OrderedJson* notes = line.find({"notes"}); notes != nullptr && notes->is_array()) {
+    for (const OrderedJson& note : *notes) {
+      if (!note.is_string()) line.fail({"notes"}, "expected texts");
+      run.notes += (run.notes.empty() ? "" : "; ") + JsonFields::printable(note.get<std::string>());
+    }
+  }
+  if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
+    for (const OrderedJson& images : *alive) {
+      if (!images.is_number_unsigned()) line.fail({"alive"}, "expected whole numbers");
+      run.alive.push_back(images.get<std::uint64_t>());
+    }
+  }
+}
+
+std::optional<LineDeviceState> device_state_of(const JsonFields& line) {
+  const OrderedJson* state = line.find({"device_state"});
+  if (state == nullptr || state->is_null()) return std::nullopt;
+  return LineDeviceState{.sm_clock_mhz = line.spread({"device_state", "sm_clock_mhz"}),
+                         .memory_clock_mhz = line.spread({"device_state", "memory_clock_mhz"}),
+                         .temperature_c = line.spread({"device_state", "temperature_c"}),
+                         .power_w = line.spread({"device_state", "power_w"}),
+                         .joules_per_trial = line.optional_number({"device_state", "joules_per_trial"})};
+}
+
+void read_verdict(const JsonFields& line, RunLine& run) {
+  run.status = line.text({"verdict", "status"});
+  if (run.status != "PASSED" && run.status != "FAILED" && run.status != "UNVERIFIED")
+    line.fail({"verdict", "status"}, "expected PASSED, FAILED or UNVERIFIED");
+  run.against = line.text({"verdict", "against"});
+  run.categories = line.count({"verdict", "categories"});
+}
+
+RunLine run_of(const JsonFields& line) {
+  RunLine run;
+  read_neurons(line, run);
+  run.layers = line.count({"problem", "layers"});
+  run.bias = line.text({"problem", "bias"});
+  const std::optional<double> cap = line.optional_number({"problem", "cap"});
+  run.cap = cap ? fmt::format("{:g}", *cap) : "none";
+  run.images = line.count({"problem", "images"});
+  run.empty_images = line.count_or({"problem", "empty_images"}, 0);
+  if (run.empty_images > run.images) line.fail({"problem", "empty_images"}, "expected no more than images");
+  run.edges = line.count({"problem", "edges"});
+  run.variant = line.text({"variant"});
+  run.passes = line.text({"passes"});
+  run.precision = line.text({"precision"});
+  run.trials = static_cast<int>(line.count({"trials"}));
+  run.parts = static_cast<int>(line.count_or({"parts"}, 1));
+  run.ranks = static_cast<int>(line.count_or({"machine", "ranks"}, 1));
+  read_phases(line, run);
+  check_rate(line, "rate", run.work(), run.infer.median);
+  check_rate(line, "rate_end_to_end", run.work(), run.total);
+  run.rate_end_to_end = line.number({"rate_end_to_end"});
+  run.computed_edges = line.optional_number({"computed_edges"});
+  run.rate_with_setup = line.optional_number({"rate_with_setup"});
+  read_verdict(line, run);
+  read_lists(line, run);
+  run.scaling = line.optional_text({"scaling", "kind"});
+  run.device_state = device_state_of(line);
+  run.origin = origin_of(line);
+  return run;
+}
+
+LayerLine layer_of(const JsonFields& line) {
+  return {.variant = line.text({"variant"}),
+          .weights = line.text({"weights"}),
+          .neurons = line.count({"neurons"}),
+          .degree = line.count({"degree"}),
+          .layers = line.count({"layers"}),
+          .images = line.count({"images"}),
+          .trials = static_cast<int>(line.count({"trials"})),
+          .seconds = line.spread({"seconds_per_layer"}),
+          .edges_per_second = line.number({"edges_per_second"}),
+          .bytes = line.number({"bytes"}),
+          .ceiling = line.number({"ceiling_bytes_per_second"}),
+          .origin = origin_of(line)};
+}
+
+}  // namespace
+
+bool LineOrigin::same_machine(const LineOrigin& other) const {
+  return host == other.host && cpu == other.cpu && device == other.device && driver == other.driver &&
+         cuda == other.cuda && threads == other.threads;
+}
+
+bool LineOrigin::same_build(const LineOrigin& other) const {
+  return version == other.version && commit == other.commit && dirty == other.dirty;
+}
+
+void read_result_lines(const std::string& name, std::string_view text, ResultLines& lines) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const JsonFields line(fmt::format("{}:{}", name, number), text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string schema = line.text({"schema"});
+    if (schema == "spdnn-run-1")
+      lines.runs.push_back(run_of(line));
+    else if (schema == "spdnn-layers-1")
+      lines.layers.push_back(layer_of(line));
+    else
+      line.fail({"schema"}, "expected spdnn-run-1 or spdnn-layers-1");
+  }
+}
+
+}  // namespace spdnn

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+/// The machine and the build that a JSON line names, as text; empty where the line says nothing.
+struct LineOrigin {
+  std::string host, cpu, device, driver, cuda;
+  int threads = 1;
+  std::string version, commit;
+  bool dirty = false;
+
+  bool same_machine(const LineOrigin& other) const;
+  bool same_build(const LineOrigin& other) const;
+  bool operator==(const LineOrigin& other) const = default;
+};
+
+/// Samples of the device while a run was timed.
+struct LineDeviceState {
+  Spread sm_clock_mhz, memory_clock_mhz, temperature_c, power_w;
+  std::optional<double> joules_per_trial;
+};
+
+/// What a report needs of a line of schema spdnn-run-1. Text holds no control characters.
+struct RunLine {
+  std::string neurons;      ///< one width, or the widths joined by dashes
+  std::uint64_t width = 0;  ///< of the first row of neurons
+  std::uint64_t layers = 0, images = 0, empty_images = 0, edges = 0;
+  std::string bias, cap;
+  std::string variant, passes, precision;
+  std::string notes;  ///< joined by semicolons
+  int trials = 1, parts = 1, ranks = 1;
+  Spread infer;
+  std::vector<std::pair<std::string, double>> phases;  ///< all but infer and total, in the order of the line
+  double total = 0;
+  std::optional<double> computed_edges, rate_with_setup;
+  double rate_end_to_end = 0;
+  std::string status, against;
+  std::uint64_t categories = 0;
+  std::vector<std::uint64_t> alive;
+  std::string scaling;  ///< strong or weak, of a line of bench scaling
+  std::optional<LineDeviceState> device_state;
+  LineOrigin origin;
+
+  /// Images x edges that rates count.
+  double work() const { return static_cast<double>(images - empty_images) * static_cast<double>(edges); }
+};
+
+/// What a report needs of a line of schema spdnn-layers-1.
+struct LayerLine {
+  std::string variant, weights;
+  std::uint64_t neurons = 0, degree = 0, layers = 0, images = 0;
+  int trials = 1;
+  Spread seconds;                                       ///< of one layer
+  double edges_per_second = 0, bytes = 0, ceiling = 0;  ///< ceiling: bytes per second of a plain copy
+  LineOrigin origin;
+};
+
+struct ResultLines {
+  std::vector<RunLine> runs;
+  std::vector<LayerLine> layers;
+};
+
+/// Adds the JSON lines of a file, `name` in messages. DataError (`name:line:column: ...`) where a line is not JSON, has
+/// another schema, lacks a field or contradicts itself: a rate is the quotient of the line's own numbers.
+void read_result_lines(const std::string& name, std::string_view text, ResultLines& lines);
+
+}  // namespace spdnn

@@ -1,0 +1,62 @@
+#include "report/sections/cells.hpp"
+
+#include <fmt/format.h>
+
+#include "report/significant.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+constexpr std::uint64_t kOfficialImages = 60000;
+}
+
+Cell whole(std::uint64_t value) { return {std::to_string(value), static_cast<double>(value)}; }
+Cell number(double value, int digits) { return {significant(value, digits), value}; }
+Cell milliseconds(double seconds) { return number(seconds * 1e3); }
+Cell tera(double per_second) { return number(per_second / 1e12); }
+Cell tera(std::optional<double> per_second) { return per_second ? tera(*per_second) : Cell(); }
+Cell percent(double share) { return {fmt::format("{:.1f}", share * 100), share * 100}; }
+Cell origin(std::size_t number) { return whole(number + 1); }
+
+std::string variant_of(const RunLine& run) {
+  return run.precision == "fp32" ? run.variant : run.variant + " " + run.precision;
+}
+
+std::string problem_of(const RunLine& run) {
+  std::string text = fmt::format("{} x {}", run.neurons, run.layers);
+  if (run.images != kOfficialImages) text += fmt::format(", {} images", run.images);
+  return text;
+}
+
+std::string processor_of(const LineOrigin& origin) { return origin.device.empty() ? origin.cpu : origin.device; }
+
+std::uint64_t processors_of(const RunLine& run) {
+  const auto ranks = static_cast<std::uint64_t>(run.ranks);
+  return run.origin.device.empty() ? ranks * static_cast<std::uint64_t>(run.origin.threads) : ranks;
+}
+
+std::string name_of(const Configuration& configuration, const Results& results) {
+  std::string text = fmt::format("{}, {}", problem_of(configuration.first), variant_of(configuration.first));
+  if (configuration.first.ranks > 1) text += fmt::format(" on {} ranks", configuration.first.ranks);
+  if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(configuration.origin));
+  return text;
+}
+
+namespace columns {
+Column neurons() { return {"neurons", "", true, "Neurons of a layer; of layers of several sizes, all sizes"}; }
+Column layers() { return {"layers", "", true, "Layers of the network"}; }
+Column variant() { return {"variant", "", false, "The engine that computed"}; }
+Column passes() { return {"passes", "", false, "The exact passes in force, each of which leaves out redundant work"}; }
+Column infer() {
+  return {"infer", "ms", true,
+          "From plan and images resident on the device to the host knowing the categories: median over the trials of a "
+          "run, and of these medians over the runs"};
+}
+Column rate() {
+  return {"rate", "TE/s", true,
+          "The challenge's rate: images x edges of the network as given / infer, whatever the passes left out"};
+}
+Column run_on() { return {"run on", "", true, "The number of the machine and build, in Machines and builds"}; }
+}  // namespace columns
+
+}  // namespace spdnn::sections

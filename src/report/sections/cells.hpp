@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "report/configurations.hpp"
+#include "report/document.hpp"
+
+namespace spdnn::sections {
+
+Cell whole(std::uint64_t value);
+Cell number(double value, int digits = 4);
+Cell milliseconds(double seconds);
+Cell tera(double per_second);  ///< 1e12 of them
+Cell tera(std::optional<double> per_second);
+Cell percent(double share);
+Cell origin(std::size_t number);  ///< in Results::origins
+
+/// The variant, with the precision where that is not fp32.
+std::string variant_of(const RunLine& run);
+/// For instance `1024 x 120`; with what distinguishes the problem from the official one.
+std::string problem_of(const RunLine& run);
+/// Name of the device, or of the CPU.
+std::string processor_of(const LineOrigin& origin);
+/// Devices, or threads.
+std::uint64_t processors_of(const RunLine& run);
+/// A configuration on one line: problem, variant, passes where they are not all that are there.
+std::string name_of(const Configuration& configuration, const Results& results);
+
+/// Columns that several tables have.
+namespace columns {
+Column neurons();
+Column layers();
+Column variant();
+Column passes();
+Column infer();
+Column rate();
+Column run_on();
+}  // namespace columns
+
+}  // namespace spdnn::sections

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+#include "report/significant.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+
+double edges_per_byte(const LayerLine& line) { return line.edges_per_second * line.seconds.median / line.bytes; }
+
+Table table_of(const Results& results) {
+  Table table{"layers-table",
+              "Synthetic layers without structure, timed several together.",
+              {columns::neurons(),
+               {"degree", "", true, "Inputs of each neuron"},
+               {"weights", "", false, "Constant: one value; distinct: every weight its own"},
+               {"images", "", true},
+               columns::variant(),
+               {"a layer", "ms", true, "Median over the trials"},
+               {"min", "ms", true},
+               {"max", "ms", true},
+               {"rate", "TE/s", true, "Images x edges / time"},
+               {"traffic", "MB", true, "The least: weights once, every activation read and written once"},
+               {"edges per byte", "", true, "Images x edges / traffic"},
+               {"of ceiling", "%", true, "Traffic / time, as a share of what a plain copy moves"},
+               {"trials", "", true},
+               columns::run_on()},
+              {}};
+  for (const auto& [line, place] : results.layers)
+    table.rows.push_back({{whole(line.neurons), whole(line.degree), line.weights, whole(line.images), line.variant,
+                           milliseconds(line.seconds.median), milliseconds(line.seconds.min),
+                           milliseconds(line.seconds.max), tera(line.edges_per_second), number(line.bytes / 1e6),
+                           number(edges_per_byte(line)), percent(line.bytes / line.seconds.median / line.ceiling),
+                           whole(static_cast<std::uint64_t>(line.trials)), origin(place)}});
+  return table;
+}
+
+/// A straight line on logarithmic axes, over the range of all points.
+void add_roofs(const Results& results, Chart& chart) {
+  double least = INFINITY;
+  double greatest = 0;
+  std::vector<std::pair<std::string, double>> ceilings;
+  for (const auto& layer : results.layers) {
+    const LayerLine& line = layer.first;
+    least = std::min(least, edges_per_byte(line));
+    greatest = std::max(greatest, edges_per_byte(line));
+    const std::string name = processor_of(line.origin);
+    auto ceiling = std::find_if(ceilings.begin(), ceilings.end(), [&](const auto& c) { return c.first == name; });
+    if (ceiling == ceilings.end()) ceiling = ceilings.insert(ceilings.end(), {name, 0});
+    ceiling->second = std::max(ceiling->second, line.ceiling);
+  }
+  for (const auto& [name, bytes] : ceilings)
+    chart.series.push_back(
+        {fmt::format("roof: copy on {}, {} GB/s", name, significant(bytes / 1e9, 3)),
+         {{least / 1.5, least / 1.5 * bytes / 1e12}, {greatest * 1.5, greatest * 1.5 * bytes / 1e12}},
+         true,
+         false});
+}
+
+Chart chart_of(const Results& results) {
+  Chart chart{.id = "roofline",
+              .title = "Roofline of single layers",
+              .description =
+                  "Both axes are logarithmic. A point on the line of its machine moves the least possible "
+                  "traffic as fast as a plain copy; engines that keep activations on chip from layer to "
+                  "layer can be above it.",
+              .kind = Chart::Kind::lines,
+              .x = {"edges per byte of least traffic", true},
+              .y = {"TE/s: 1e12 edges per second", true}};
+  add_roofs(results, chart);
+  for (const auto& layer : results.layers) {
+    const LayerLine& line = layer.first;
+    auto series =
+        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == line.variant; });
+    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{line.variant, {}, false});
+    series->points.push_back({edges_per_byte(line), line.edges_per_second / 1e12,
+                              fmt::format("{} neurons, degree {}, {} weights, {} images", line.neurons, line.degree,
+                                          line.weights, line.images)});
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::optional<Section> layers(const Results& results) {
+  if (results.layers.empty()) return std::nullopt;
+  Section section{"layers", "Single layers", {}};
+  section.blocks.emplace_back(Paragraph{
+      "Measured by `spdnn bench layers`, on layers in which nothing is redundant. No verdict belongs to them: "
+      "they say how fast an engine computes a layer, and the tests say that it computes the right one."});
+  section.blocks.emplace_back(chart_of(results));
+  section.blocks.emplace_back(table_of(results));
+  return section;
+}
+
+}  // namespace spdnn::sections

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+
+using Group = std::vector<const Configuration*>;  ///< by number of ranks
+
+/// Threads and hosts may differ from point to point; everything else must not.
+bool same_series(const Configuration& a, const Configuration& b) {
+  RunLine other = b.first;
+  if (a.first.scaling == "weak" && other.scaling == "weak") {
+    other.images = a.first.images;
+    other.empty_images = a.first.empty_images;
+  }
+  return same_problem(a.first, other) && a.first.variant == other.variant && a.first.passes == other.passes &&
+         a.first.precision == other.precision && a.first.trials == other.trials && a.first.scaling == other.scaling &&
+         a.first.origin.device == other.origin.device && a.first.origin.cpu == other.origin.cpu &&
+         a.first.origin.same_build(other.origin);
+}
+
+std::vector<Group> groups_of(const Results& results) {
+  std::vector<Group> groups;
+  for (const std::vector<Configuration>* part : {&results.headline, &results.set_aside})
+    for (const Configuration& one : *part) {
+      if (one.status == "FAILED") continue;
+      auto group =
+          std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return same_series(*g.front(), one); });
+      if (group == groups.end()) group = groups.insert(groups.end(), Group());
+      group->push_back(&one);
+    }
+  for (Group& group : groups)
+    std::stable_sort(group.begin(), group.end(),
+                     [](const auto* a, const auto* b) { return a->first.ranks < b->first.ranks; });
+  std::erase_if(groups, [](const Group& group) { return group.front()->first.ranks == group.back()->first.ranks; });
+  return groups;
+}
+
+/// The work done per rank and second, as a share of the first point's.
+double efficiency(const Configuration& first, const Configuration& one, double first_seconds, double seconds) {
+  const double work = one.first.work() / first.first.work();
+  const double ranks = static_cast<double>(one.first.ranks) / first.first.ranks;
+  return first_seconds / seconds * work / ranks;
+}
+
+Table table_of(const std::vector<Group>& groups) {
+  Table table{
+      "scaling-table",
+      "One problem on more and more ranks. Efficiency: work per rank and second, as a share of the first row's.",
+      {columns::neurons(),
+       columns::layers(),
+       {"inputs", "", true},
+       columns::variant(),
+       columns::passes(),
+       {"kind", "", false, "Weak: as many images for each rank; strong: as many in all"},
+       {"ranks", "", true},
+       columns::infer(),
+       {"efficiency of infer", "%", true},
+       columns::rate(),
+       {"total", "ms", true},
+       {"efficiency of total", "%", true},
+       {"verdict"},
+       columns::run_on()},
+      {}};
+  for (const Group& group : groups)
+    for (const Configuration* one : group) {
+      const Configuration& first = *group.front();
+      table.rows.push_back({{Cell(one->first.neurons, static_cast<double>(one->first.width)), whole(one->first.layers),
+                             whole(one->first.images), variant_of(one->first), one->first.passes,
+                             one->first.scaling.empty() ? std::string("strong") : one->first.scaling,
+                             whole(static_cast<std::uint64_t>(one->first.ranks)), milliseconds(one->infer.median),
+                             percent(efficiency(first, *one, first.infer.median, one->infer.median)), tera(one->rate()),
+                             milliseconds(one->total), percent(efficiency(first, *one, first.total, one->total)),
+                             one->status, origin(one->origin)},
+                            !one->set_aside.empty()});
+    }
+  return table;
+}
+
+Chart chart_of(const std::vector<Group>& groups) {
+  Chart chart{
+      .id = "scaling-chart",
+      .title = "Rate by number of ranks",
+      .description = "Verified runs only, logarithmic rate. Perfect scaling doubles the rate where the ranks double.",
+      .kind = Chart::Kind::lines,
+      .x = {"ranks"},
+      .y = {"TE/s: 1e12 edges per second", true}};
+  for (const Group& group : groups) {
+    Series series{fmt::format("{}, {}", problem_of(group.front()->first), variant_of(group.front()->first))};
+    for (const Configuration* one : group)
+      if (one->set_aside.empty()) series.points.push_back({static_cast<double>(one->first.ranks), one->rate() / 1e12});
+    if (series.points.size() > 1) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::optional<Section> scaling(const Results& results) {
+  const std::vector<Group> groups = groups_of(results);
+  if (groups.empty()) return std::nullopt;
+  Section section{"scaling", "Scaling", {}};
+  Chart chart = chart_of(groups);
+  if (!chart.series.empty()) section.blocks.emplace_back(std::move(chart));
+  section.blocks.emplace_back(table_of(groups));
+  return section;
+}
+
+}  // namespace spdnn::sections

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+
+/// The baseline of a configuration: the variant's own fastest run of the same problem on the same machine, with `dead`
+/// alone where there is one, as published systems compute.
+const Configuration* baseline_of(const Configuration& one, const std::string& variant, const Results& results) {
+  const Configuration* best = nullptr;
+  for (const Configuration& other : results.headline) {
+    if (other.first.variant != variant || !same_problem(other.first, one.first) ||
+        other.first.ranks != one.first.ranks || !other.first.origin.same_machine(one.first.origin))
+      continue;
+    const bool better = best == nullptr || (other.first.passes == "dead" && best->first.passes != "dead");
+    if (better) best = &other;
+  }
+  return best;
+}
+
+Cell ratio_of(double ours, double theirs) { return number(ours / theirs, 3); }
+
+Row other_row(const Baseline& other) {
+  return {{whole(other.neurons), whole(other.layers), other.system, other.processor, whole(other.count),
+           whole(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), tera(other.rate()),
+           other.counted, other.measured, other.source},
+          true};
+}
+
+const Configuration* ours_for(const Baseline& other, const Results& results) {
+  const Configuration* best = nullptr;
+  for (const Configuration& one : results.headline) {
+    if (one.first.neurons != std::to_string(other.neurons) || one.first.layers != other.layers ||
+        one.first.images != other.images ||
+        static_cast<double>(one.first.edges) * static_cast<double>(other.images) != other.work())
+      continue;
+    if (best == nullptr || one.infer.median < best->infer.median) best = &one;
+  }
+  return best;
+}
+
+Table others_table(const std::vector<Baseline>& baselines) {
+  Table table{
+      "others-table",
+      "Other systems, as stated where each number comes from; rates without a stated one are images x edges / time.",
+      {columns::neurons(),
+       columns::layers(),
+       {"system"},
+       {"processor"},
+       {"count", "", true},
+       {"inputs", "", true},
+       {"time", "ms", true, "As stated; what it covers is in the column counted"},
+       {"rate", "TE/s", true},
+       {"counted", "", false, "What the time covers"},
+       {"measured", "", false, "Published by its authors, or their program run by us"},
+       {"source"}},
+      {}};
+  for (const Baseline& other : baselines) table.rows.push_back(other_row(other));
+  return table;
+}
+
+Table against_table(const Results& results, const std::vector<Baseline>& baselines) {
+  Table table{"against-others",
+              "Our fastest verified configuration of the same problem beside each; clocks and machines differ.",
+              {columns::neurons(),
+               columns::layers(),
+               columns::variant(),
+               columns::infer(),
+               columns::rate(),
+               {"other system"},
+               {"on"},
+               {"count", "", true},
+               {"its rate", "TE/s", true},
+               {"ratio of rates", "", true},
+               {"measured"},
+               columns::run_on()},
+              {}};
+  for (const Baseline& other : baselines) {
+    const Configuration* const ours = ours_for(other, results);
+    if (ours == nullptr) continue;
+    table.rows.push_back(
+        {{whole(other.neurons), whole(other.layers), variant_of(ours->first), milliseconds(ours->infer.median),
+          tera(ours->rate()), other.system, other.processor, whole(other.count), tera(other.rate()),
+          ratio_of(ours->rate(), other.rate()), other.measured, origin(ours->origin)}});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::optional<Section> speed_ups(const Results& results, const std::string& baseline) {
+  Table table{"speed-ups-table",
+              fmt::format("infer of `{}` / infer of each other configuration.", baseline),
+              {columns::neurons(),
+               columns::layers(),
+               columns::variant(),
+               columns::passes(),
+               columns::infer(),
+               {"baseline's passes"},
+               {"baseline's infer", "ms", true},
+               {"speed-up", "", true},
+               columns::run_on(),
+               {"baseline run on", "", true}},
+              {}};
+  Chart chart{.id = "speed-ups-chart",
+              .title = "Speed-up over " + baseline,
+              .description = "Logarithmic axis. The fastest verified configuration of each problem.",
+              .kind = Chart::Kind::bars,
+              .x = {"times as fast", true},
+              .series = {{"speed-up"}}};
+  const std::vector<const Configuration*> best = fastest(results);
+  for (const Configuration& one : results.headline) {
+    const Configuration* const base = baseline_of(one, baseline, results);
+    if (base == nullptr || base == &one) continue;
+    const double speed_up = base->infer.median / one.infer.median;
+    table.rows.push_back(
+        {{Cell(one.first.neurons, static_cast<double>(one.first.width)), whole(one.first.layers), variant_of(one.first),
+          one.first.passes, milliseconds(one.infer.median), base->first.passes, milliseconds(base->infer.median),
+          number(speed_up, 3), origin(one.origin), origin(base->origin)}});
+    if (std::find(best.begin(), best.end(), &one) == best.end()) continue;
+    chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), speed_up});
+    chart.categories.push_back(name_of(one, results));
+  }
+  if (table.rows.empty()) return std::nullopt;
+  Section section{"speed-ups", "Speed-ups over " + baseline, {}};
+  section.blocks.emplace_back(Paragraph{
+      "The baseline of each row solved the same problem on the same machine, with the pass `dead` alone where there is "
+      "such a run; the builds may differ, as the last two columns say."});
+  if (!chart.categories.empty()) section.blocks.emplace_back(std::move(chart));
+  section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+std::optional<Section> others(const Results& results, const std::vector<Baseline>& baselines) {
+  if (baselines.empty()) return std::nullopt;
+  Section section{"others", "Other systems", {}};
+  section.blocks.emplace_back(
+      Paragraph{"None of these numbers is a run of spdnn. They stand as they were stated, on the machine and with the "
+                "clock of whoever measured; the charts leave them out."});
+  Table against = against_table(results, baselines);
+  if (!against.rows.empty()) section.blocks.emplace_back(std::move(against));
+  section.blocks.emplace_back(others_table(baselines));
+  return section;
+}
+
+}  // namespace spdnn::sections

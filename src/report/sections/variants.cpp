@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+
+using Group = std::vector<const Configuration*>;  ///< the fastest first
+
+bool comparable(const Configuration& a, const Configuration& b) {
+  return same_problem(a.first, b.first) && a.first.passes == b.first.passes && a.first.ranks == b.first.ranks &&
+         a.first.origin.same_machine(b.first.origin);
+}
+
+/// Of each variant the fastest; groups of one variant are none.
+std::vector<Group> groups_of(const Results& results) {
+  std::vector<Group> groups;
+  for (const Configuration& one : results.headline) {
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return comparable(*g.front(), one); });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group());
+    const auto same = [&](const Configuration* other) { return variant_of(other->first) == variant_of(one.first); };
+    if (std::none_of(group->begin(), group->end(), same)) group->push_back(&one);
+  }
+  std::erase_if(groups, [](const Group& group) { return group.size() < 2; });
+  return groups;
+}
+
+Table table_of(const std::vector<Group>& groups) {
+  Table table{"variants-table",
+              "Verified results of variants that had the same problem, passes and machine, the fastest first.",
+              {columns::neurons(),
+               columns::layers(),
+               columns::passes(),
+               columns::variant(),
+               columns::infer(),
+               columns::rate(),
+               {"times as long", "", true, "infer / infer of the fastest variant"},
+               {"upload", "ms", true, "Plan and images into the engine's own form, on its device"},
+               {"trials", "", true},
+               columns::run_on()},
+              {}};
+  for (const Group& group : groups)
+    for (const Configuration* one : group)
+      table.rows.push_back(
+          {{Cell(one->first.neurons, static_cast<double>(one->first.width)), whole(one->first.layers),
+            one->first.passes, variant_of(one->first), milliseconds(one->infer.median), tera(one->rate()),
+            number(one->infer.median / group.front()->infer.median), milliseconds(one->phase("upload")),
+            whole(static_cast<std::uint64_t>(one->first.trials)), origin(one->origin)}});
+  return table;
+}
+
+Chart chart_of(const std::vector<Group>& groups) {
+  constexpr std::size_t kMostGroups = 4;  // with many variants, more would be a wall of bars
+  Chart chart{.id = "variants-chart",
+              .title = "Variants on the same work",
+              .description =
+                  "Logarithmic axis, less is better. All variants of a group computed the same problem with "
+                  "the same passes; groups with the most variants are shown.",
+              .kind = Chart::Kind::bars,
+              .x = {"infer, ms", true}};
+  std::vector<std::size_t> sizes;
+  for (const Group& group : groups) sizes.push_back(group.size());
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  const std::size_t least = sizes[std::min(sizes.size(), kMostGroups) - 1];
+  for (const Group& group : groups) {
+    if (group.size() < least || chart.categories.size() == kMostGroups) continue;
+    const auto place = static_cast<double>(chart.categories.size());
+    chart.categories.push_back(fmt::format("{}, {}", problem_of(group.front()->first), group.front()->first.passes));
+    for (const Configuration* one : group) {
+      const std::string name = variant_of(one->first);
+      auto series =
+          std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == name; });
+      if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{name});
+      series->points.push_back({place, one->infer.median * 1e3});
+    }
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::optional<Section> variants(const Results& results) {
+  const std::vector<Group> groups = groups_of(results);
+  if (groups.empty()) return std::nullopt;
+  Section section{"variants", "Variants side by side", {}};
+  section.blocks.emplace_back(Paragraph{
+      "Rows of one group may be of different builds on the same machine: `run on` says so. `dead` alone among "
+      "the passes is what published systems do: every edge of every image that is not all zero."});
+  section.blocks.emplace_back(chart_of(groups));
+  section.blocks.emplace_back(table_of(groups));
+  return section;
+}
+
+}  // namespace spdnn::sections

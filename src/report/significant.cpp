@@ -1,0 +1,17 @@
+#include "report/significant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spdnn {
+
+std::string significant(double value, int digits) {
+  if (value == 0) return "0";
+  // The exponent is that of the rounded value: 9.9996 is 10.00.
+  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+}
+
+}  // namespace spdnn

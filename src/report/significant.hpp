@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace spdnn {
+
+/// `value` with so many significant digits, and all digits before the point; never with an exponent. This is how every
+/// form of a report writes a measured number.
+std::string significant(double value, int digits = 4);
+
+}  // namespace spdnn
