@@ -42,6 +42,10 @@ std::uint64_t count_of(const std::string& name, const CsvField& field) {
   return value;
 }
 
+std::uint64_t count_or_0(const std::string& name, const CsvField& field) {
+  return field.text.empty() ? 0 : count_of(name, field);
+}
+
 std::string text_of(const std::string& name, const CsvField& field) {
   if (field.text.empty()) fail(name, field, "is empty");
   return JsonFields::printable(field.text);
@@ -54,15 +58,16 @@ Baseline baseline_of(const std::string& name, const CsvRecord& record) {
   Baseline row{.system = text_of(name, record[0]),
                .processor = text_of(name, record[1]),
                .count = count_of(name, record[2]),
-               .neurons = count_of(name, record[3]),
-               .layers = count_of(name, record[4]),
-               .images = count_of(name, record[5]),
+               .neurons = count_or_0(name, record[3]),
+               .layers = count_or_0(name, record[4]),
+               .images = count_or_0(name, record[5]),
                .seconds = number_of(name, record[6]),
                .edges_per_second = number_of(name, record[7]),
                .counted = text_of(name, record[8]),
                .measured = text_of(name, record[9]),
                .source = text_of(name, record[10])};
   if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
+  if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is a size");
   if (row.measured != "published" && row.measured != "run by us")
     fail(name, record[9], "is neither 'published' nor 'run by us'");
   return row;

@@ -11,14 +11,14 @@ namespace spdnn {
 /// A result of another system, from a file of baselines: never one of our own runs.
 struct Baseline {
   std::string system, processor;
-  std::uint64_t count = 0;  ///< of processors
-  std::uint64_t neurons = 0, layers = 0, images = 0;
-  std::optional<double> seconds, edges_per_second;  ///< as stated; at least one of them
-  std::string counted;                              ///< what the time covers
+  std::uint64_t count = 0;                            ///< of processors
+  std::uint64_t neurons = 0, layers = 0, images = 0;  ///< 0: not stated
+  std::optional<double> seconds, edges_per_second;    ///< as stated; at least one of them
+  std::string counted;                                ///< what the time covers
   std::string measured;  ///< `published` by its authors, or `run by us`: their program on a machine of ours
   std::string source;    ///< where the number stands
 
-  /// Images x edges of an official network of this size.
+  /// Images x edges of an official network of this size; 0 where a size is not stated.
   double work() const;
   double rate() const { return edges_per_second ? *edges_per_second : work() / *seconds; }
 };

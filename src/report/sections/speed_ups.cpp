@@ -23,20 +23,23 @@ const Configuration* baseline_of(const Configuration& one, const std::string& va
   return best;
 }
 
+Cell size_of(std::uint64_t stated) { return stated > 0 ? whole(stated) : Cell(); }
+
 Cell ratio_of(double ours, double theirs) { return number(ours / theirs, 3); }
 
 Row other_row(const Baseline& other) {
-  return {{whole(other.neurons), whole(other.layers), other.system, other.processor, whole(other.count),
-           whole(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), tera(other.rate()),
+  return {{size_of(other.neurons), size_of(other.layers), other.system, other.processor, whole(other.count),
+           size_of(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), tera(other.rate()),
            other.counted, other.measured, other.source},
           true};
 }
 
+/// The fastest on no more ranks than the other system had processors.
 const Configuration* ours_for(const Baseline& other, const Results& results) {
   const Configuration* best = nullptr;
   for (const Configuration& one : results.headline) {
     if (one.first.neurons != std::to_string(other.neurons) || one.first.layers != other.layers ||
-        one.first.images != other.images ||
+        one.first.images != other.images || static_cast<std::uint64_t>(one.first.ranks) > other.count ||
         static_cast<double>(one.first.edges) * static_cast<double>(other.images) != other.work())
       continue;
     if (best == nullptr || one.infer.median < best->infer.median) best = &one;

@@ -58,6 +58,16 @@ std::string marked_up(std::string_view text) {
   return open ? result + "</code>" : result;
 }
 
+/// Of a cell: lists and names of several words may be broken where paper is narrow.
+std::string breakable(std::string_view text) {
+  std::string result;
+  for (const char c : escaped(text)) {
+    result += c;
+    if (c == ',' || c == '_') result += "<wbr>";
+  }
+  return result;
+}
+
 std::string paragraph(std::string_view text) { return fmt::format("<p>{}</p>\n", marked_up(text)); }
 
 void add_head(const Column& column, std::string& html) {
@@ -71,13 +81,13 @@ void add_head(const Column& column, std::string& html) {
 void add_cell(const Column& column, const Cell& cell, std::string& html) {
   html += column.number ? "<td class=\"number\"" : "<td";
   if (cell.value && std::isfinite(*cell.value)) html += fmt::format(" data-value=\"{}\"", *cell.value);
-  html += fmt::format(">{}</td>", cell.text.empty() ? "-" : escaped(cell.text));
+  html += fmt::format(">{}</td>", cell.text.empty() ? "-" : breakable(cell.text));
 }
 
 std::string to_html(const Table& table) {
   std::string html = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{0}-caption\">\n"
-      "<table id=\"{0}\"><caption id=\"{0}-caption\">{1}</caption>\n<thead><tr>",
+      "<table id=\"{0}\"><caption><span id=\"{0}-caption\">{1}</span></caption>\n<thead><tr>",
       escaped(table.id), marked_up(table.caption));
   for (const Column& column : table.columns) add_head(column, html);
   html += "</tr></thead>\n<tbody>\n";

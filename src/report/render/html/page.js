@@ -191,8 +191,16 @@
     wasNarrow = narrow();
     draw();
   });
-  // Paper is white, whatever the screen is.
-  const print = on => { printing = on; draw(); };
+  // Paper is white, whatever the screen is, and a chart has a page of it (A4, landscape) at most.
+  const print = on => {
+    printing = on;
+    for (const box of document.querySelectorAll('.canvas')) {
+      box.dataset.height ??= box.style.height;
+      box.style.width = on ? '980px' : '';
+      box.style.height = on ? `${Math.min(parseInt(box.dataset.height), 570)}px` : box.dataset.height;
+    }
+    draw();
+  };
   addEventListener('beforeprint', () => print(true));
   addEventListener('afterprint', () => print(false));
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Opens a report in Chromium without a network and tries it as a reader would. usage: browser.py PAGE.html [FOLDER]
+
+Screenshots and the printed page go into FOLDER, if given. Exit status 1 names the first thing that is wrong.
+"""
+
+import base64
+import os
+import pathlib
+import sys
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+DRIVER = "/usr/bin/chromedriver"
+WIDE, PHONE = (1280, 900), (390, 844)
+
+# How many pixels of each canvas are not as the first one, and how many colours are among them.
+CANVASES = """
+return [...document.querySelectorAll('canvas[data-chart]')].map(canvas => {
+  const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  const drawn = pixels.filter(pixel => pixel !== pixels[0]);
+  return {name: canvas.dataset.chart, drawn: drawn.length, colours: new Set(drawn).size,
+          text: canvas.getAttribute('aria-label')};
+});"""
+
+
+def expect(true, what):
+    if not true:
+        sys.exit(f"browser.py: {what}")
+
+
+class Browser:
+    def __init__(self, page, folder):
+        options = Options()
+        for argument in ("--headless=new", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900",
+                         "--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.page, self.folder = page, folder
+
+    def command(self, name, **arguments):
+        return self.driver.execute_cdp_cmd(name, arguments)
+
+    def open(self, size, dark):
+        """A fresh view of the page; without a network, so that whatever the page asked for would fail, with an error."""
+        self.command("Network.enable")
+        self.command("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+        self.command("Emulation.setEmulatedMedia",
+                     features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.command("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
+                     mobile=size == PHONE)
+        self.driver.get(self.page.as_uri())
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def save(self, name, data):
+        if self.folder:
+            (self.folder / name).write_bytes(base64.b64decode(data))
+
+    def shoot(self, name):
+        height = min(self.run("return document.documentElement.scrollHeight"), 12000)
+        width = self.run("return innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        self.save(f"{name}.png", self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"])
+
+    def no_errors(self):
+        # Reading pixels back, as charts_drawn does, is what the browser advises against.
+        messages = [entry for entry in self.driver.get_log("browser") if "willReadFrequently" not in entry["message"]]
+        expect(not messages, f"the console says: {messages}")
+        asked = self.run("return performance.getEntriesByType('resource').map(entry => entry.name)")
+        expect(all(name.startswith("data:") for name in asked), f"the page asked for {asked}")
+
+    def charts_drawn(self):
+        canvases = self.run(CANVASES)
+        expect(canvases, "there is no chart")
+        for canvas in canvases:
+            expect(canvas["drawn"] > 500 and canvas["colours"] > 3, f"chart {canvas['name']} is blank")
+            expect(len(canvas["text"]) > 20, f"chart {canvas['name']} says nothing to those who cannot look")
+        return canvases
+
+    def no_overflow(self):
+        wide, window = self.run("return [document.documentElement.scrollWidth, innerWidth]")
+        expect(wide <= window, f"the page is {wide} pixels wide in a window of {window}")
+
+
+def column(browser, table, place):
+    return browser.run(
+        "return [...document.getElementById(arguments[0]).tBodies[0].rows].map(row => row.cells[arguments[1]].dataset.value)",
+        table, place)
+
+
+def sorting_works(browser):
+    """By mouse, and by keyboard alone; numbers as numbers, and what is not known last."""
+    heads = browser.run("return [...document.querySelectorAll('#submission th')].map(head => head.textContent)")
+    for title, use in (("infer (ms)", lambda button: button.click()),
+                       ("rate (TE/s)", lambda button: button.send_keys(Keys.ENTER)),
+                       ("edges", lambda button: button.send_keys(Keys.SPACE))):
+        place = heads.index(title)
+        head = browser.driver.find_elements(By.CSS_SELECTOR, "#submission th")[place]
+        browser.run("arguments[0].scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})", head)
+        for state, reverse in (("ascending", False), ("descending", True)):
+            use(head.find_element(By.TAG_NAME, "button"))
+            expect(head.get_attribute("aria-sort") == state, f"{title}: aria-sort is {head.get_attribute('aria-sort')}")
+            values = [float(value) for value in column(browser, "submission", place) if value is not None]
+            expect(values == sorted(values, reverse=reverse), f"{title}: not sorted: {values}")
+            expect(len(set(values)) > 1, f"{title}: nothing to sort")
+    known = [value is not None for value in column(browser, "submission", heads.index("computed (TE/s)"))]
+    browser.run("document.querySelectorAll('#submission th button')[arguments[0]].click()", heads.index("computed (TE/s)"))
+    after = [value is not None for value in column(browser, "submission", heads.index("computed (TE/s)"))]
+    expect(after == sorted(known, reverse=True), "computed (TE/s): unknown values are not last")
+    sorted_heads = browser.run("return document.querySelectorAll('#submission th:not([aria-sort=none])').length")
+    expect(sorted_heads == 1, f"{sorted_heads} columns say that they are sorted")
+
+
+def keyboard_reaches_everything(browser):
+    """The first steps of the Tab key: the link past the contents, the button for colours, the contents, the results."""
+    browser.open(WIDE, dark=False)
+    reached = []
+    for _ in range(60):
+        browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(browser.run("const e = document.activeElement; return e.id || e.className || e.tagName"))
+    expect(reached[0] == "skip" and reached[1] == "theme", f"Tab goes to {reached[:4]}")
+    expect("scroll" in reached and "BUTTON" in reached, f"Tab reaches no table: {reached}")
+
+
+def colours_follow(browser):
+    background = lambda: browser.run("return getComputedStyle(document.body).backgroundColor")
+    browser.open(WIDE, dark=False)
+    light, light_charts = background(), browser.charts_drawn()
+    browser.shoot("light")
+    browser.open(WIDE, dark=True)
+    dark, dark_charts = background(), browser.charts_drawn()
+    browser.shoot("dark")
+    expect(light != dark, f"light and dark are both {light}")
+    browser.driver.find_element(By.ID, "theme").click()
+    expect(background() == light, "the button does not change the colours")
+    browser.no_errors()
+
+
+def prints(browser):
+    pdf = browser.command("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]
+    browser.save("print.pdf", pdf)
+    content = base64.b64decode(pdf)
+    expect(content.startswith(b"%PDF") and len(content) > 20000, "the printed page is empty")
+    browser.charts_drawn()  # again as on the screen
+
+
+def main(arguments):
+    page = pathlib.Path(arguments[0]).resolve()
+    folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else None
+    browser = Browser(page, folder)
+    try:
+        browser.open(WIDE, dark=False)
+        browser.no_errors()
+        charts = browser.charts_drawn()
+        browser.no_overflow()
+        sorting_works(browser)
+        keyboard_reaches_everything(browser)
+        colours_follow(browser)
+        prints(browser)
+        browser.open(PHONE, dark=False)
+        browser.no_overflow()
+        browser.charts_drawn()
+        browser.shoot("phone")
+        browser.no_errors()
+        print(f"{len(charts)} charts drawn; sorted by mouse and keyboard; light, dark, phone and paper")
+    finally:
+        browser.driver.quit()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
