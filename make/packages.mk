@@ -8,6 +8,9 @@ PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-de
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
 	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
+# A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
+REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
+	texlive-latex-base=pdflatex
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
@@ -23,4 +26,4 @@ build/.deps-%: make/packages.mk
 
 ##   deps                         checks for what building, testing and linting need; installs it where that is allowed
 .PHONY: deps
-deps: build/.deps-BUILD build/.deps-TEST build/.deps-LINT
+deps: build/.deps-BUILD build/.deps-TEST build/.deps-REPORT build/.deps-LINT

@@ -34,6 +34,7 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 ##   hostile                      writers and ranks killed at random, writers and readers at once, for minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
 test-mpi hostile: build/.deps-MPI
+test: $(if $(CI),build/.deps-REPORT)
 test test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
 run-test: $(PROGRAM) $(UNIT_TESTS) python

@@ -52,7 +52,7 @@ class Page(html.parser.HTMLParser):
 
 def markdown(text):
     tables, rows = [], None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not line.startswith("|"):
             rows = None
             continue
@@ -69,7 +69,7 @@ def latex(text):
     for page in re.findall(r"\\begin\{minipage\}.*?\\end\{minipage\}", text, re.DOTALL):
         body = re.search(r"\\begin\{tabular\}\{[rl]*\}\n(.*)\\end\{tabular\}", page, re.DOTALL)[1]
         rows = [[plain(cell.strip()) for cell in line.removesuffix(" \\\\").split(" & ")]
-                for line in body.splitlines() if line != "\\hline"]
+                for line in body.split("\n")[:-1] if line != "\\hline"]
         if "(continued)" in page:
             tables[-1] += rows[1:]
         else:
@@ -78,7 +78,15 @@ def latex(text):
 
 
 def plain(text):
-    return re.sub(r"\\([{}$&#_%])", r"\1", text.replace("{[}", "[").replace("{]}", "]").replace("-{}", "-"))
+    """What a cell of LaTeX shows."""
+    words = {"\\textbackslash{}": "\\", "\\textasciitilde{}": "~", "\\textasciicircum{}": "^", "\\textless{}": "<",
+             "\\textgreater{}": ">", "\\textbar{}": "|", "{[}": "[", "{]}": "]", "-{}": "-", "`{}": "`"}
+    pattern = "|".join(map(re.escape, words))
+    return re.sub(rf"({pattern})|\\([{{}}$&#_%])", lambda match: words.get(match[1], match[2]), text)
+
+
+def in_ascii(text):
+    return re.sub(r"[^ -~]", "?", text.replace('"', "''"))
 
 
 def same(name, ours, theirs):
@@ -98,11 +106,11 @@ def main(stem):
     for (name, rows), in_md, in_tex in zip(page.items(), in_markdown, in_latex):
         same(f"{name} in Markdown", in_md, rows)
         columns = [i for i, head in enumerate(rows[0]) if head in in_tex[0]]
-        same(f"{name} in LaTeX", in_tex, [[row[i] for i in columns] for row in rows])
+        same(f"{name} in LaTeX", in_tex, [[in_ascii(row[i]) for i in columns] for row in rows])
         for i in set(range(len(rows[0]))) - set(columns):
             if len({row[i] for row in rows[1:]}) != 1:
                 sys.exit(f"{name} in LaTeX: {rows[0][i]} is left out, but varies")
-    in_csv = list(csv.reader(read(".csv").splitlines()))
+    in_csv = list(csv.reader(read(".csv").split("\n")[:-1]))
     heads = [re.sub(r" \[(.*)\]$", r" (\1)", head) for head in in_csv[0]]
     same("submission in CSV", [heads] + [[cell or "-" for cell in row] for row in in_csv[1:]], page["submission"])
     print(f"{len(page)} tables, {sum(map(len, page.values()))} rows: the same in all forms")

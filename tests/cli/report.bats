@@ -1,0 +1,255 @@
+#!/usr/bin/env bats
+# spdnn report: what the tables say, that all forms say the same, and what happens to lines that are not understood. The
+# page is opened in a browser, the LaTeX is typeset and the CSV loaded where these programs are installed.
+
+load ../support/result_lines
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export PYTHONDONTWRITEBYTECODE=1
+}
+
+# A few of everything: machines, builds, variants, ranks, layers, samples of the device, and text that is hostile to each
+# form.
+make_lines() {
+  local hostile='</script><b>&amp;|`*_\\{}$#%^~\"quoted\", [x]\u0007=-- \u2028\u00e9'
+  {
+    line 1024 120 cascade twins,dead 0.001 20 '.rate_computed = 1 | .computed_edges = 9e9 | .rate_with_setup = 2e12'
+    line 1024 120 cascade twins,dead 0.002 20 '.computed_edges = 9e9 | .rate_with_setup = 4e12'
+    line 1024 120 cusparse_spmm dead 0.1 5
+    line 4096 480 cascade twins,dead 0.003 20 '.computed_edges = 7e9'
+    line 4096 480 resident dead 0.7 5 ".machine.host = \"$hostile\" | .machine.cpu = \"$hostile\""
+    line 1024 120 cascade twins,dead 0.0006 20 '.machine.ranks = 2'
+    line 1024 480 cascade twins,dead 0.002 5 '.verdict.status = "UNVERIFIED"'
+    line 1024 1920 cascade twins,dead 0.004 5 '.build.dirty = true'
+    line 16384 120 cascade twins,dead 0.004 5 '.device_state = {sm_clock_mhz: {min: 1, median: 1980, max: 1985},
+      memory_clock_mhz: {min: 1, median: 2, max: 3}, temperature_c: {min: 30, median: 31.5, max: 40},
+      power_w: {min: 100, median: 612.25, max: 700}, joules_per_trial: 0.0125}'
+    jq -nc '{schema: "spdnn-layers-1", variant: "resident", neurons: 1024, degree: 32, weights: "constant", layers: 8,
+      images: 60000, trials: 5, seconds_per_layer: {min: 0.001, median: 0.002, max: 0.003}, edges_per_second: 983040000000,
+      bytes: 491520000, ceiling_bytes_per_second: 4e12, share_of_ceiling: 0.06,
+      machine: {cpu: "C", device: "D", threads: 1}, build: {version: "0", commit: "abc", dirty: false}}'
+  } >"$1"
+}
+
+make_reports() {
+  local suffix
+  for suffix in md csv tex html; do
+    "$SPDNN" report "$@" --out "report.$suffix"
+  done
+}
+
+# needs COMMAND...: skips where one is missing. On CI all are there, or the test fails.
+needs() {
+  local command
+  for command in "$@"; do
+    [ -n "${CI:-}" ] || command -v "$command" >/dev/null || [ -e "$command" ] || skip "needs $command: make deps"
+  done
+}
+
+# squeezed FILE: without the spaces that align tables.
+squeezed() { tr -s ' ' <"$1"; }
+
+@test "all forms hold the same numbers" {
+  make_lines lines.jsonl
+  make_reports lines.jsonl --baseline cusparse_spmm --baseline "$root/results/baselines.csv"
+  "$root/tests/report/forms_agree.py" report
+  make_reports "$root/results/h200" --baseline cusparse_spmm
+  "$root/tests/report/forms_agree.py" report
+  sed -i '0,/0\.09400/s//0.09401/' report.md
+  run "$root/tests/report/forms_agree.py" report
+  [ "$status" -eq 1 ]
+}
+
+@test "runs of one configuration, machine and build are one row: median of medians, least and greatest" {
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  cat report.md
+  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 3.000 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | 20 | 2 | 1 |'
+  [[ "$(squeezed report.md)" == *"$row"* ]]
+  # On two ranks it is another configuration.
+  [[ "$(squeezed report.md)" == *"| cascade | twins,dead | D | 2 | 0.6000 |"* ]]
+}
+
+@test "what is not verified, wrong or of no known build is set aside, with the reason" {
+  make_lines lines.jsonl
+  line 65536 120 cascade dead 0.001 5 '.verdict.status = "FAILED"' >>lines.jsonl
+  line 65536 120 resident dead 0.001 5 '.build.commit = "unknown"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  headline=$(sed '/^## Not verified/,$d' report.md)
+  aside=$(sed -n '/^## Not verified/,$p' report.md | tr -s ' ')
+  [[ "$headline" == *"4 are set aside"* ]]
+  [[ "$headline" != *UNVERIFIED* && "$headline" != *FAILED* ]]
+  [[ "$aside" == *"| not verified | list | 1024 | 480 |"* ]]
+  [[ "$aside" == *"| the build had changes that are not committed | list | 1024 | 1920 |"* ]]
+  [[ "$aside" == *"| wrong categories | list | 65536 | 120 |"* ]]
+  [[ "$aside" == *"| the build's commit is unknown | list | 65536 | 120 |"* ]]
+  # One wrong run among several of a configuration makes it wrong.
+  line 1024 120 cusparse_spmm dead 0.1 5 '.verdict.status = "FAILED"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(sed '/^## Not verified/,$d' report.md)" != *cusparse_spmm* ]]
+}
+
+@test "machines and commits are never mixed, and a later commit replaces an earlier one only on its machine" {
+  line 1024 120 cascade dead 0.001 5 >lines.jsonl
+  line 1024 120 cascade dead 0.003 5 '.build.commit = "def"' >>lines.jsonl
+  line 1024 120 cascade dead 0.005 5 '.machine.device = "E"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  cat report.md
+  grep -q '1 line is of earlier builds' report.md
+  [[ "$(squeezed report.md)" == *"| D | 1 | 3.000 |"* && "$(squeezed report.md)" == *"| E | 1 | 5.000 |"* ]]
+  [[ "$(squeezed report.md)" != *"| D | 1 | 1.000 |"* ]]
+  [[ "$(squeezed report.md)" == *"| 1 | h | D | - | - | C | 1 | 0 | abc | none | 1 |"* ]]
+  "$SPDNN" report lines.jsonl --all >all.md
+  [[ "$(squeezed all.md)" == *"| D | 1 | 1.000 |"* && "$(squeezed all.md)" == *"| D | 1 | 3.000 |"* ]]
+  # A later line that is worth less replaces nothing.
+  line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .build.dirty = true' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+}
+
+@test "speed-ups are over the same problem on the same machine; other systems stay apart" {
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl --baseline cusparse_spmm --baseline "$root/results/baselines.csv" --out report.md
+  cat report.md
+  [[ "$(squeezed report.md)" == *"| 1024 | 120 | cascade | twins,dead | 1.500 | dead | 100.0 | 66.7 | 1 | 1 |"* ]]
+  [[ "$(sed '/^## Other systems/,$d' report.md)" != *SNICIT* ]]
+  [[ "$(squeezed report.md)" == *"| 1024 | 120 | cascade | 1.500 | 157.3 | XY 2021 | NVIDIA H200 | 1 | 39.59 | 3.97 | run by us |"* ]]
+  "$SPDNN" report lines.jsonl --baseline "$root/results/baselines.csv" --out report.html
+  [[ "$(sed -n '/id="charts"/p' report.html)" != *SNICIT* ]]
+  run "$SPDNN" report lines.jsonl --baseline nothing
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: --baseline: no verified line is of the variant 'nothing'" ]]
+}
+
+@test "scaling: ranks, efficiency and phases of verified runs" {
+  make_lines lines.jsonl
+  line 1024 120 cascade dead 0.004 5 '.scaling = {kind: "weak", ranks: 1}' >>lines.jsonl
+  line 1024 120 cascade dead 0.005 5 '.scaling = {kind: "weak", ranks: 2} | .machine.ranks = 2 | .problem.images *= 2
+    | .rate *= 2 | .rate_end_to_end *= 2' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(squeezed report.md)" == *"| twins,dead | strong | 2 | 0.6000 | 125.0 |"* ]]
+  [[ "$(squeezed report.md)" == *"| dead | weak | 2 | 5.000 | 80.0 |"* ]]
+}
+
+@test "clocks, power and energy are shown where lines have them" {
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(squeezed report.md)" == *"| 1980, 1.000 to 1985 | 2.000, 1.000 to 3.000 | 31.50, 30.00 to 40.00 | 612.2, 100.0 to 700.0 | 0.01250 |"* ]]
+  line 1024 120 cascade dead 0.001 5 >lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(cat report.md)" != *"Clocks, power"* ]]
+}
+
+@test "a line that is not understood is refused with its file, line and column, and nothing is written" {
+  good=$(line 1024 120 resident dead 0.002 5)
+  refuse() {
+    printf '%s\n%s\n' "$good" "$1" >lines.jsonl
+    run "$SPDNN" report lines.jsonl --out report.md
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == "spdnn: lines.jsonl:2:"*"$2"* ]]
+    [ "${#lines[@]}" -eq 1 ]
+    [ ! -e report.md ]
+  }
+  refuse "${good%?}" "${#good}: not JSON"
+  refuse "" "1: not JSON"
+  refuse "[1]" "1: [1], expected an object"
+  refuse "$(jq -c '.schema = "spdnn-run-9"' <<<"$good")" '2: schema is "spdnn-run-9", expected spdnn-run-1 or spdnn-layers-1'
+  refuse "$(jq -c 'del(.schema)' <<<"$good")" "no field schema"
+  refuse "$(jq -c 'del(.seconds.infer.median)' <<<"$good")" "seconds.infer is"
+  refuse "$(jq -c '.seconds.infer.min = 9' <<<"$good")" "expected min <= median <= max"
+  refuse "$(jq -c '.trials = "5"' <<<"$good")" 'trials is "5"'
+  refuse "$(jq -c '.trials = -5' <<<"$good")" 'trials is -5'
+  refuse "$(jq -c '.seconds.read = -1' <<<"$good")" 'seconds.read is -1'
+  refuse "$(jq -c '.rate *= 1.01' <<<"$good")" "rate is"
+  refuse "$(jq -c '.verdict.status = "FINE"' <<<"$good")" "verdict.status is \"FINE\""
+  refuse "$(jq -c '.problem.neurons = []' <<<"$good")" "problem.neurons is []"
+  refuse "$(jq -c '.device_state = {}' <<<"$good")" "no field device_state.sm_clock_mhz"
+  printf '%s\n' "$good" >lines.jsonl
+  "$SPDNN" report lines.jsonl --out report.md
+  [ -s report.md ]
+}
+
+@test "files and options that do not fit are refused, and outputs are whole or not there" {
+  refuse() {
+    run "$SPDNN" report "${@:3}"
+    echo "$output"
+    [ "$status" -eq "$1" ]
+    [[ "$output" == "spdnn: "*"$2"* ]]
+    [ "${#lines[@]}" -eq 1 ]
+  }
+  line 1024 120 cascade dead 0.001 5 >lines.jsonl
+  mkdir folder
+  refuse 2 "RESULTS"
+  refuse 3 "missing.jsonl" missing.jsonl
+  refuse 3 "no files *.jsonl in this directory" folder
+  refuse 2 "is named twice" lines.jsonl ./lines.jsonl
+  refuse 2 "--format: 'pdf' is none of" lines.jsonl --format pdf
+  refuse 2 "--table: there is no table 'x', but submission" lines.jsonl --format csv --table x
+  refuse 2 "--out" lines.jsonl --out lines.jsonl
+  refuse 3 "folder" lines.jsonl --out folder
+  refuse 3 "/dev/full" lines.jsonl --out /dev/full
+  refuse 3 "missing/report.md" lines.jsonl --out missing/report.md
+  refuse 2 "at most one variant and one FILE.csv" lines.jsonl --baseline a --baseline b
+  : >empty.jsonl
+  refuse 3 "empty.jsonl: holds no JSON line" empty.jsonl
+  printf 'system\n' >bad.csv
+  refuse 3 "bad.csv:1:1: expected the columns" lines.jsonl --baseline bad.csv
+  head -2 "$root/results/baselines.csv" | sed '2s/,1024,/,many,/' >bad.csv
+  refuse 3 "bad.csv:2:25: 'many' is no positive whole number" lines.jsonl --baseline bad.csv
+  { head -1 "$root/results/baselines.csv" && echo '"a'; } >bad.csv
+  refuse 3 "bad.csv:2:1: a quotation that does not end" lines.jsonl --baseline bad.csv
+  [ "$(cat lines.jsonl)" = "$(line 1024 120 cascade dead 0.001 5)" ]
+  [ "$(find . -type f | sort | xargs)" = "./bad.csv ./empty.jsonl ./lines.jsonl" ]
+}
+
+@test "another table as CSV, and a title" {
+  make_lines lines.jsonl
+  run "$SPDNN" report lines.jsonl --format csv --table machines-table
+  [[ "${lines[0]}" == "run on,host,device,driver,CUDA,processor,threads,version,commit,changes,lines" ]]
+  [[ "${lines[1]}" == "1,h,D,,,C,1,0,abc,none,"* ]]
+  run "$SPDNN" report lines.jsonl --title 'A & B'
+  [[ "${lines[0]}" == "# A &amp; B" ]]
+}
+
+@test "pandas loads the CSV" {
+  needs /usr/lib/python3/dist-packages/pandas
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl --out report.csv
+  run /usr/bin/python3 -c '
+import pandas
+table = pandas.read_csv("report.csv")
+assert table["infer [ms]"].dtype == float and table["edges"].dtype == int, table.dtypes
+print(table["rate [TE/s]"].max(), len(table), table["computed [TE/s]"].isna().sum())'
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$output" = "1258.0 6 4" ]
+}
+
+@test "LaTeX typesets the tables" {
+  needs pdflatex
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl --baseline cusparse_spmm --baseline "$root/results/baselines.csv" --out report.tex
+  run pdflatex -interaction=nonstopmode -halt-on-error report.tex
+  [ "$status" -eq 0 ] || tail -20 report.log
+  [ "$status" -eq 0 ]
+  [ -s report.pdf ]
+  ! grep -q Overfull report.log
+}
+
+@test "the page works in a browser, without a network" {
+  needs chromium chromedriver /usr/lib/python3/dist-packages/selenium
+  make_lines lines.jsonl
+  "$SPDNN" report lines.jsonl --baseline cusparse_spmm --baseline "$root/results/baselines.csv" --out report.html
+  run /usr/bin/python3 "$root/tests/report/browser.py" report.html
+  echo "$output"
+  [ "$status" -eq 0 ]
+  # The test can fail: without its script a page draws nothing.
+  sed 's/new Chart(canvas/(() => ({destroy() {}}))(canvas/' report.html >broken.html
+  run /usr/bin/python3 "$root/tests/report/browser.py" broken.html
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"is blank"* ]]
+}
