@@ -20,9 +20,9 @@ BENCH_OPTIONS ?= --limit 60 --budget 1500
 bench-gpu: $(PROGRAM)
 	@$(PROGRAM) bench suite --device cuda $(if $(MNIST),--mnist $(MNIST)) --scratch build/bench-gpu --json $(BENCH_LINES) $(BENCH_OPTIONS)
 
-##   results                      the tables made of all JSON lines in results/
-results: build/.deps-TEST
-	@./tests/bench/tables.py $(sort $(dir $(wildcard results/*/*.jsonl)))
+##   results                      tables.md and report.html of the JSON lines of each directory in results/
+results: build/spdnn
+	@./tests/report/make_results.sh $<
 
 ##   scaling                      the page of results/*/scaling.jsonl, with a model fitted to it and a plot
 scaling: build/.deps-BENCH # Debian's Python, which is the one that has Debian's Matplotlib

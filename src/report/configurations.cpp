@@ -10,7 +10,7 @@ namespace {
 
 bool same_setting(const RunLine& a, const RunLine& b) {
   return same_problem(a, b) && a.variant == b.variant && a.passes == b.passes && a.precision == b.precision &&
-         a.trials == b.trials && a.ranks == b.ranks && a.scaling == b.scaling;
+         a.trials == b.trials && a.warm_up == b.warm_up && a.ranks == b.ranks && a.scaling == b.scaling;
 }
 
 double median(std::vector<double> values) { return spread(std::move(values)).median; }

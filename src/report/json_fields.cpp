@@ -106,6 +106,12 @@ std::uint64_t JsonFields::count_or(Path path, std::uint64_t otherwise) const {
   return find(path) == nullptr ? otherwise : count(path);
 }
 
+std::optional<Spread> JsonFields::optional_spread(Path path) const {
+  const OrderedJson* value = find(path);
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  return spread(path);
+}
+
 Spread JsonFields::spread(Path path) const {
   const OrderedJson& value = at(path);
   const auto part = [&](const char* name) {

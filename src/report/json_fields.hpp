@@ -36,6 +36,7 @@ class JsonFields {
   std::uint64_t count_or(Path path, std::uint64_t otherwise) const;
   /// {"min", "median", "max"} at the path.
   Spread spread(Path path) const;
+  std::optional<Spread> optional_spread(Path path) const;
 
   /// DataError that points to the field.
   [[noreturn]] void fail(Path path, const std::string& problem) const;

@@ -91,10 +91,10 @@ void read_lists(const JsonFields& line, RunLine& run) {
 std::optional<LineDeviceState> device_state_of(const JsonFields& line) {
   const OrderedJson* state = line.find({"device_state"});
   if (state == nullptr || state->is_null()) return std::nullopt;
-  return LineDeviceState{.sm_clock_mhz = line.spread({"device_state", "sm_clock_mhz"}),
-                         .memory_clock_mhz = line.spread({"device_state", "memory_clock_mhz"}),
-                         .temperature_c = line.spread({"device_state", "temperature_c"}),
-                         .power_w = line.spread({"device_state", "power_w"}),
+  return LineDeviceState{.sm_clock_mhz = line.optional_spread({"device_state", "sm_clock_mhz"}),
+                         .memory_clock_mhz = line.optional_spread({"device_state", "memory_clock_mhz"}),
+                         .temperature_c = line.optional_spread({"device_state", "temperature_c"}),
+                         .power_w = line.optional_spread({"device_state", "power_w"}),
                          .joules_per_trial = line.optional_number({"device_state", "joules_per_trial"})};
 }
 
@@ -121,6 +121,7 @@ RunLine run_of(const JsonFields& line) {
   run.passes = line.text({"passes"});
   run.precision = line.text({"precision"});
   run.trials = static_cast<int>(line.count({"trials"}));
+  run.warm_up = static_cast<int>(line.count_or({"warm_up"}, 0));
   run.parts = static_cast<int>(line.count_or({"parts"}, 1));
   run.ranks = static_cast<int>(line.count_or({"machine", "ranks"}, 1));
   read_phases(line, run);

@@ -23,9 +23,9 @@ struct LineOrigin {
   bool operator==(const LineOrigin& other) const = default;
 };
 
-/// Samples of the device while a run was timed.
+/// Samples of the device while a run was timed, as far as it tells.
 struct LineDeviceState {
-  Spread sm_clock_mhz, memory_clock_mhz, temperature_c, power_w;
+  std::optional<Spread> sm_clock_mhz, memory_clock_mhz, temperature_c, power_w;
   std::optional<double> joules_per_trial;
 };
 
@@ -37,7 +37,7 @@ struct RunLine {
   std::string bias, cap;
   std::string variant, passes, precision;
   std::string notes;  ///< joined by semicolons
-  int trials = 1, parts = 1, ranks = 1;
+  int trials = 1, warm_up = 0, parts = 1, ranks = 1;
   Spread infer;
   std::vector<std::pair<std::string, double>> phases;  ///< all but infer and total, in the order of the line
   double total = 0;

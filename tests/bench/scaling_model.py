@@ -9,7 +9,7 @@ import dataclasses
 import math
 import statistics
 
-from tables import BadLine, parse
+from scaling_lines import BadLine, parse
 
 IMAGES = 60000
 NODE_GPUS = 8

@@ -14,7 +14,7 @@ import sys
 import scaling_model as model
 from scaling_model import BLOCK_IMAGES, FITTED_IMAGES, IMAGES, OFFICIAL, PHASES, STRUCTURE_FREE
 from scaling_series import digest, plotted
-from tables import BadLine, fixed, table
+from scaling_lines import BadLine, fixed, table
 
 GPUS = (8, 16, 64, 256, 1024)
 SHOWN = (STRUCTURE_FREE, OFFICIAL[0], OFFICIAL[2])  # without 65536x120, to keep tables and plot small

@@ -166,7 +166,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "$(jq -c '.rate *= 1.01' <<<"$good")" "rate is"
   refuse "$(jq -c '.verdict.status = "FINE"' <<<"$good")" "verdict.status is \"FINE\""
   refuse "$(jq -c '.problem.neurons = []' <<<"$good")" "problem.neurons is []"
-  refuse "$(jq -c '.device_state = {}' <<<"$good")" "no field device_state.sm_clock_mhz"
+  refuse "$(jq -c '.device_state = {power_w: 5}' <<<"$good")" "device_state.power_w is 5, expected numbers"
   printf '%s\n' "$good" >lines.jsonl
   "$SPDNN" report lines.jsonl --out report.md
   [ -s report.md ]

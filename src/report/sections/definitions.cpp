@@ -14,7 +14,8 @@ Section definitions() {
         "images read or generated), `plan` (the passes over the weights), `start waited` (for the CUDA device; "
         "`start took` goes on beside reading and planning), `share` (plan and images to other ranks), `upload` (both "
         "in the engine's form and on its device, `upload_images` of it for the images; tuning of libraries, and the "
-        "start of CUDA where that has no column, are in it), `gather`, `write` and `other`. `total` is process start "
+        "start of CUDA where that has no column, are in it), `warm_up` (trials before those that count), `gather`, "
+        "`write` and `other`. `total` is process start "
         "to the end of `write`, with all trials. Checking the categories is in no phase.",
         "1 TE/s is 1e12 edges per second. `rate` is images x edges of the network as given / `infer`, the challenge's "
         "definition, whatever the exact passes named in `passes` left out: it says how fast the question was "

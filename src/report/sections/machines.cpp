@@ -55,7 +55,9 @@ std::optional<Section> device_state(const Results& results) {
                {"energy of a trial", "J", true},
                columns::run_on()},
               {}};
-  const auto cell = [](const Spread& spread) { return Cell(least_to_greatest(spread), spread.median); };
+  const auto cell = [](const std::optional<Spread>& spread) {
+    return spread ? Cell(least_to_greatest(*spread), spread->median) : Cell();
+  };
   for (const Configuration& one : results.headline) {
     if (!one.first.device_state) continue;
     const LineDeviceState& state = *one.first.device_state;

@@ -60,10 +60,11 @@ std::string marked_up(std::string_view text) {
 
 /// Of a cell: lists and names of several words may be broken where paper is narrow.
 std::string breakable(std::string_view text) {
+  const std::string whole = escaped(text);
   std::string result;
-  for (const char c : escaped(text)) {
-    result += c;
-    if (c == ',' || c == '_') result += "<wbr>";
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    result += whole[i];
+    if (whole[i] == '_' || (whole[i] == ',' && i + 1 < whole.size() && whole[i + 1] != ' ')) result += "<wbr>";
   }
   return result;
 }
@@ -102,6 +103,11 @@ std::string to_html(const Table& table) {
 
 bool has_bars(const Chart& chart) { return chart.kind != Chart::Kind::lines; }
 
+/// Of a chart, which does not say what it counts: whole numbers as such.
+Cell number_cell(double value) {
+  return {value == std::floor(value) ? fmt::format("{:.0f}", value) : significant(value), value};
+}
+
 /// Bars: a row for each category, a column for each series.
 Table table_of_bars(const Chart& chart) {
   Table table{chart.id + "-numbers", chart.title, {{""}}, {}};
@@ -110,7 +116,7 @@ Table table_of_bars(const Chart& chart) {
     table.columns.push_back({series.name, {}, true});
     for (Row& row : table.rows) row.cells.emplace_back();
     for (const Point& point : series.points)
-      table.rows.at(static_cast<std::size_t>(point.x)).cells.back() = {significant(point.y), point.y};
+      table.rows.at(static_cast<std::size_t>(point.x)).cells.back() = number_cell(point.y);
   }
   return table;
 }
@@ -121,8 +127,8 @@ Table table_of_points(const Chart& chart) {
       chart.id + "-numbers", chart.title, {{"series"}, {chart.x.title, {}, true}, {chart.y.title, {}, true}}, {}};
   for (const Series& series : chart.series)
     for (const Point& point : series.points)
-      table.rows.push_back({{point.label.empty() ? series.name : series.name + ", " + point.label,
-                             Cell(significant(point.x), point.x), Cell(significant(point.y), point.y)}});
+      table.rows.push_back({{point.label.empty() ? series.name : series.name + ", " + point.label, number_cell(point.x),
+                             number_cell(point.y)}});
   return table;
 }
 
@@ -210,8 +216,8 @@ std::string to_html(const Document& document) {
       "<details><summary>Licence of the chart library</summary><pre>{}</pre></details></footer>\n",
       escaped(build_info().version), escaped(html::chart_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", chart_data(document));
-  html += fmt::format("<script>\n{}\n</script>\n<script>\n{}</script>\n</body>\n</html>\n", html::chart_script(),
-                      html::page_script());
+  html += fmt::format("<script id=\"library\">\n{}\n</script>\n<script>\n{}</script>\n</body>\n</html>\n",
+                      html::chart_script(), html::page_script());
   return html;
 }
 

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "report/baselines.hpp"
+#include "report/csv_reader.hpp"
+#include "report/document.hpp"
+#include "report/json_fields.hpp"
+#include "report/render/text_forms.hpp"
+#include "report/significant.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+namespace {
+
+TEST(Significant, KeepsFourDigitsAndAllBeforeThePoint) {
+  EXPECT_EQ(significant(0), "0");
+  EXPECT_EQ(significant(0.093998209), "0.09400");
+  EXPECT_EQ(significant(9.9996), "10.00");
+  EXPECT_EQ(significant(0.99996), "1.000");
+  EXPECT_EQ(significant(999.96), "1000");
+  EXPECT_EQ(significant(127336.4), "127336");
+  EXPECT_EQ(significant(-12.3456), "-12.35");
+  EXPECT_EQ(significant(66.666, 3), "66.7");
+}
+
+TEST(CsvReader, ReadsQuotationsAndBothEndsOfLines) {
+  const auto records = read_csv("f", "a,\"b \"\"c\"\",\nd\"\r\n,x");
+  ASSERT_EQ(records.size(), 2U);
+  ASSERT_EQ(records[0].size(), 2U);
+  EXPECT_EQ(records[0][1].text, "b \"c\",\nd");
+  ASSERT_EQ(records[1].size(), 2U);
+  EXPECT_EQ(records[1][0].text, "");
+  EXPECT_EQ(records[1][1].text, "x");
+  EXPECT_EQ(records[1][1].line, 3U);
+  EXPECT_EQ(records[1][1].column, 2U);
+}
+
+/// The message of what is thrown.
+template <typename Error, typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(CsvReader, NamesThePlaceOfWhatIsWrong) {
+  EXPECT_EQ(message_of<DataError>([] { read_csv("f", "a\nb,\"c"); }), "f:2:3: a quotation that does not end");
+  EXPECT_EQ(message_of<DataError>([] { read_csv("f", "\"a\"b"); }), "f:1:4: expected a comma or the end of the line");
+}
+
+TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
+  const std::string head =
+      "system,processor,count,neurons,layers,images,seconds,edges_per_second,counted,measured,source\n";
+  const auto rows =
+      read_baselines("f", head + "S,P,2,1024,120,60000,0.5,,c,run by us,x\nS,P,768,,,,,1.8e14,c,published,x\n");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(rows[0].rate(), 60000.0 * 1024 * 120 * 32 / 0.5);
+  EXPECT_DOUBLE_EQ(rows[1].rate(), 1.8e14);
+  const auto refused = [&](const std::string& line) {
+    return message_of<DataError>([&] { read_baselines("f", head + line); });
+  };
+  EXPECT_EQ(refused("S,P,2,1024,120,60000,,,c,published,x"), "f:2:22: '' is empty, and so is edges_per_second");
+  EXPECT_EQ(refused("S,P,2,,120,60000,1,,c,published,x"), "f:2:20: '' is empty, and so is a size");
+  EXPECT_EQ(refused("S,P,2,1024,120,60000,-1,,c,published,x"), "f:2:22: '-1' is no positive number");
+  EXPECT_EQ(refused("S,P,2,1024,120,60000,1,,c,guessed,x"), "f:2:27: 'guessed' is neither 'published' nor 'run by us'");
+  EXPECT_EQ(refused(",P,2,1024,120,60000,1,,c,published,x"), "f:2:1: '' is empty");
+  EXPECT_EQ(refused("S,P\n"), "f:2:1: 2 fields, expected 11");
+}
+
+TEST(JsonFields, PointToTheFieldThatIsWrong) {
+  const std::string text = R"({"median": 1, "seconds": {"infer": {"median": "x"}}, "name": "a\u0007b"})";
+  const JsonFields line("f:7", text);
+  EXPECT_EQ(message_of<DataError>([&] {
+              line.number({"seconds", "infer", "median"});
+            }),
+            R"(f:7:37: seconds.infer.median is "x", expected a number that is not negative)");
+  EXPECT_EQ(message_of<DataError>([&] { line.count({"seconds", "plan"}); }), "f:7:15: no field seconds.plan");
+  EXPECT_EQ(line.text({"name"}), "a b");
+  EXPECT_EQ(message_of<DataError>([] { JsonFields("f:1", "{\"a\": NaN}"); }).substr(0, 15), "f:1:7: not JSON");
+}
+
+TEST(TextForms, EscapeWhatEachFormTakesForMoreThanACharacter) {
+  const Table table{"t", "C", {{"a", "ms", true}, {"b"}}, {{{Cell("1", 1), "x|<&`*[\\,\"\n"}}, {{"", "$#_{}%~^"}}}};
+  const Document document{"T", "S", {{"s", "S", {table}}}};
+  EXPECT_NE(to_markdown(document).find("x\\|&lt;&amp;\\`\\*\\[\\\\,\""), std::string::npos);
+  EXPECT_EQ(to_csv(document, "t"), "a [ms],b\n1,\"x|<&`*[\\,\"\"\n\"\n,$#_{}%~^\n");
+  EXPECT_NE(to_latex(document).find("- & \\$\\#\\_\\{\\}\\%\\textasciitilde{}\\textasciicircum{}"), std::string::npos);
+  EXPECT_THROW(to_csv(document, "u"), UsageError);
+}
+
+}  // namespace
+}  // namespace spdnn
