@@ -5,7 +5,7 @@ $(OUT)/%_bench: $(OUT)/tests/bench/%_bench.o $(LIBRARY)
 $(OUT)/%_peer: $(OUT)/tests/peers/%_peer.o $(LIBRARY)
 	$(call link,-lgraphblas)
 
-.PHONY: bench kernel-bench bench-gpu results scaling
+.PHONY: bench kernel-bench bench-gpu suite-report results scaling
 ##   bench                        reading files, and LAGraph's GraphBLAS beside our CPU engine; MNIST= for the official images
 bench: $(OUT)/io_bench $(OUT)/graphblas_peer
 	./$(OUT)/io_bench
@@ -19,6 +19,15 @@ BENCH_LINES   ?= build/bench-gpu.jsonl
 BENCH_OPTIONS ?= --limit 60 --budget 1500
 bench-gpu: $(PROGRAM)
 	@$(PROGRAM) bench suite --device cuda $(if $(MNIST),--mnist $(MNIST)) --scratch build/bench-gpu --json $(BENCH_LINES) $(BENCH_OPTIONS)
+
+##   suite-report                 a small suite on this machine and its report, build/suite/report.html; MNIST=, SUITE_OPTIONS=
+SUITE_OPTIONS  ?= --neurons 1024 --layers 120 --reduce all --reduce dead --device cpu --variant cpu_openmp --trials 5
+SUITE_BASELINE ?= cpu_openmp
+suite-report: build/spdnn
+	@mkdir -p build/suite
+	@$< bench suite $(SUITE_OPTIONS) $(if $(MNIST),--mnist $(MNIST),--images 2000 --verify 2000) --scratch build/suite --json build/suite/lines.jsonl
+	@$< report build/suite/lines.jsonl --baseline $(SUITE_BASELINE) --baseline results/baselines.csv --title 'A small suite' --out build/suite/report.html
+	@echo 'open build/suite/report.html'
 
 ##   results                      tables.md and report.html of the JSON lines of each directory in results/
 results: build/spdnn

@@ -97,7 +97,7 @@ bool is_csv(const std::string& baseline) { return fs::path(baseline).extension()
 
 std::vector<std::string> baselines_of(const po::variables_map& values) {
   if (values.count("baseline") == 0) return {};
-  const auto baselines = values["baseline"].as<std::vector<std::string>>();
+  auto baselines = values["baseline"].as<std::vector<std::string>>();
   const auto files = std::count_if(baselines.begin(), baselines.end(), is_csv);
   if (files > 1 || static_cast<std::size_t>(files) + 1 < baselines.size())
     throw UsageError("--baseline: expected at most one variant and one FILE.csv");
@@ -115,6 +115,7 @@ int report(const Arguments& arguments) {
   const std::vector<fs::path> files = files_of(values["results"].as<std::vector<std::string>>());
 
   std::vector<NamedInput> inputs;
+  inputs.reserve(files.size() + baselines.size());
   for (const fs::path& file : files) inputs.push_back({"RESULTS", file});
   for (const std::string& baseline : baselines)
     if (is_csv(baseline)) inputs.push_back({"--baseline", baseline});

@@ -82,11 +82,13 @@ double Baseline::work() const {
 std::vector<Baseline> read_baselines(const std::string& name, std::string_view text) {
   const std::vector<CsvRecord> records = read_csv(name, text);
   std::vector<std::string> head;
+  head.reserve(kColumns.size());
   if (!records.empty())
     for (const CsvField& field : records.front()) head.push_back(field.text);
   if (head != std::vector<std::string>(kColumns.begin(), kColumns.end()))
     throw DataError(fmt::format("{}:1:1: expected the columns {}", name, fmt::join(kColumns, ",")));
   std::vector<Baseline> rows;
+  rows.reserve(records.size());
   for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(baseline_of(name, records[i]));
   return rows;
 }

@@ -18,6 +18,7 @@ double median(std::vector<double> values) { return spread(std::move(values)).med
 template <typename Value>
 double median_of(const std::vector<const RunLine*>& runs, Value value) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const RunLine* run : runs) values.push_back(std::invoke(value, *run));
   return median(std::move(values));
 }

@@ -34,6 +34,7 @@ void read_neurons(const JsonFields& line, RunLine& run) {
     return;
   }
   std::vector<std::string> widths;
+  widths.reserve(neurons.size());
   for (const OrderedJson& width : neurons) {
     if (!width.is_number_unsigned()) line.fail({"problem", "neurons"}, "expected whole numbers");
     widths.push_back(width.dump());
@@ -81,6 +82,7 @@ void read_lists(const JsonFields& line, RunLine& run) {
     }
   }
   if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
+    run.alive.reserve(alive->size());
     for (const OrderedJson& images : *alive) {
       if (!images.is_number_unsigned()) line.fail({"alive"}, "expected whole numbers");
       run.alive.push_back(images.get<std::uint64_t>());

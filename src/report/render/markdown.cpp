@@ -45,12 +45,14 @@ std::string heading(const Column& column) {
 std::string to_markdown(const Table& table) {
   std::vector<std::vector<std::string>> lines(1);
   std::vector<std::size_t> widths;
+  widths.reserve(table.columns.size());
+  lines[0].reserve(table.columns.size());
   for (const Column& column : table.columns) {
     lines[0].push_back(heading(column));
     widths.push_back(std::max<std::size_t>(3, width_of(lines[0].back())));
   }
   for (const Row& row : table.rows) {
-    lines.emplace_back();
+    lines.emplace_back().reserve(widths.size());
     for (std::size_t i = 0; i < widths.size() && i < row.cells.size(); ++i) {
       lines.back().push_back(cell_text(row.cells[i].text));
       widths[i] = std::max(widths[i], width_of(lines.back().back()));

@@ -83,13 +83,13 @@ Table table_of(const std::vector<Group>& groups) {
 }
 
 Chart chart_of(const std::vector<Group>& groups) {
-  Chart chart{
-      .id = "scaling-chart",
-      .title = "Rate by number of ranks",
-      .description = "Verified runs only, logarithmic rate. Perfect scaling doubles the rate where the ranks double.",
-      .kind = Chart::Kind::lines,
-      .x = {"ranks"},
-      .y = {"TE/s: 1e12 edges per second", true}};
+  Chart chart{.id = "scaling-chart",
+              .title = "Rate by number of ranks",
+              .description =
+                  "Verified runs only, both axes logarithmic. Perfect scaling doubles the rate where the ranks double.",
+              .kind = Chart::Kind::lines,
+              .x = {"ranks", true},
+              .y = {"TE/s: 1e12 edges per second", true}};
   for (const Group& group : groups) {
     Series series{fmt::format("{}, {}", problem_of(group.front()->first), variant_of(group.front()->first))};
     for (const Configuration* one : group)

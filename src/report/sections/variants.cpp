@@ -65,6 +65,7 @@ Chart chart_of(const std::vector<Group>& groups) {
               .kind = Chart::Kind::bars,
               .x = {"infer, ms", true}};
   std::vector<std::size_t> sizes;
+  sizes.reserve(groups.size());
   for (const Group& group : groups) sizes.push_back(group.size());
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   const std::size_t least = sizes[std::min(sizes.size(), kMostGroups) - 1];
