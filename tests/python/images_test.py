@@ -104,7 +104,9 @@ class FromSciPy(unittest.TestCase):
 
     def test_stored_zeros_and_repeated_entries(self):
         self.given.data[::3] = 0
-        np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(self.given)), self.given.toarray())
+        images = spdnn.Images.from_scipy(self.given)
+        np.testing.assert_array_equal(pixels(images), self.given.toarray())
+        self.assertEqual(images.to_scipy().nnz, np.count_nonzero(self.given.data))
         twice = scipy.sparse.coo_array(([1, 1, 2], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
         np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(twice)), [[0, 2], [2, 0]])
         again = scipy.sparse.csr_matrix((np.ones(3, np.float32), np.array([1, 1, 0]), np.array([0, 2, 3])))

@@ -120,9 +120,12 @@ class FromSciPy(unittest.TestCase):
 
     def test_unsorted_and_repeated_entries_are_put_in_order_and_the_given_ones_stay(self):
         given = good(data=np.array([1, 2, 3], np.float32), indices=np.array([2, 0, 1], np.int32))
-        self.assertEqual(spdnn.Network([given], 0.0).to_scipy()[0].toarray().tolist(), [[2, 0, 1], [0, 3, 0]])
+        ordered = spdnn.Network([given], 0.0).to_scipy()[0]
+        self.assertEqual(ordered.toarray().tolist(), [[2, 0, 1], [0, 3, 0]])
+        self.assertEqual(ordered.indices.tolist(), [0, 2, 1])
         np.testing.assert_array_equal(given.indices, [2, 0, 1])
         twice = good(data=np.array([1, 2, 3], np.float32), indices=np.array([1, 1, 1], np.int32))
+        self.assertEqual(spdnn.Network([twice], 0.0).edges, 2)
         self.assertEqual(spdnn.Network([twice], 0.0).to_scipy()[0].toarray().tolist(), [[0, 3, 0], [0, 3, 0]])
 
     def test_what_is_no_matrix_is_refused(self):
