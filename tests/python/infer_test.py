@@ -117,7 +117,7 @@ class Outcomes(unittest.TestCase):
             for _ in range(count):
                 network = spdnn.Network(weights, -0.1)
                 images = spdnn.Images.from_dense(self.given)
-                spdnn.infer(network, images, device="cpu", progress=lambda *_: None)
+                spdnn.infer(network, images, device="cpu", threads=1, progress=lambda *_: None)
                 network.to_scipy()
                 with self.assertRaises(spdnn.DataError):
                     spdnn.infer(network, wrong, device="cpu")
