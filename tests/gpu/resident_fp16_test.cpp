@@ -17,7 +17,7 @@ namespace {
 using testing::Dice;
 using testing::Truth;
 
-constexpr EngineOptions kFp16{.precision = Precision::fp16};
+const EngineOptions fp16_options{.precision = Precision::fp16};
 
 using Rounding = float (*)(float);
 float to_half(float value) { return __half2float(__float2half_rn(value)); }
@@ -87,7 +87,7 @@ class ResidentFp16Test : public OnDevice {
   static void for_each_shape(const Plan& plan, const Check& check_engine) {
     check_engine(testing::MakeEngine(find_variant("resident").make));
     for (std::size_t shape = 0; shape < resident_shapes(Precision::fp16).size(); ++shape) {
-      if (!fits(plan, shape, kFp16)) continue;
+      if (!fits(plan, shape, fp16_options)) continue;
       SCOPED_TRACE("shape " + std::to_string(shape));
       check_engine([shape](std::shared_ptr<const Plan> p, const BatchInfo& batch, const EngineOptions& o) {
         return make_resident(std::move(p), batch, o, shape);
@@ -102,7 +102,7 @@ TEST_F(ResidentFp16Test, EveryShapeRoundsAsTheOracleDoes) {
     const Truth truth = computed(c);
     for (const char* passes : {"none", "dead,saturated"})
       for_each_shape(testing::unreduced_plan(c.network), [&](const testing::MakeEngine& make) {
-        EXPECT_EQ(testing::difference(truth, c, make, parse_passes(passes), kFp16, 0.0), "") << passes;
+        EXPECT_EQ(testing::difference(truth, c, make, parse_passes(passes), fp16_options, 0.0), "") << passes;
       });
   }
 }
@@ -155,7 +155,7 @@ TEST_F(ResidentFp16Test, AgreesWithFp32WhereHalvesHoldEverything) {
             trace_of(*testing::engine_for(find_variant("resident"), plan, c.images), plan.depth(), c.images);
         EXPECT_FALSE(fp32.outcome.categories.empty());
         for_each_shape(plan, [&](const testing::MakeEngine& make) {
-          const auto engine = testing::engine_by(make, plan, c.images, kFp16);
+          const auto engine = testing::engine_by(make, plan, c.images, fp16_options);
           const Truth fp16 = trace_of(*engine, plan.depth(), c.images);
           for (Index k = 0; k < plan.depth(); ++k)
             ASSERT_EQ(fp16.activations[k], fp32.activations[k]) << "after layer " << k + 1;
@@ -180,7 +180,7 @@ TEST_F(ResidentFp16Test, DiffersFromFp32WhereHalvesRound) {
   const Variant& resident = find_variant("resident");
   EXPECT_EQ(trace_of(*testing::engine_for(resident, plan, c.images), 2, c.images).outcome.categories, Categories{0});
   for_each_shape(plan, [&](const testing::MakeEngine& make) {
-    EXPECT_EQ(trace_of(*testing::engine_by(make, plan, c.images, kFp16), 2, c.images).outcome.categories,
+    EXPECT_EQ(trace_of(*testing::engine_by(make, plan, c.images, fp16_options), 2, c.images).outcome.categories,
               Categories{1});
   });
 }
@@ -188,7 +188,8 @@ TEST_F(ResidentFp16Test, DiffersFromFp32WhereHalvesRound) {
 TEST_F(ResidentFp16Test, RefusesImagesThatHalvesDoNotHold) {
   const Network network = testing::network_of({testing::make_layer(1, {{{0, 1.0F}}}, 0.0)});
   const ImageSet large{testing::make_matrix(1, {{{0, 65504.0F}}})};
-  const auto engine = testing::engine_for(find_variant("resident"), testing::unreduced_plan(network), large, kFp16);
+  const auto engine =
+      testing::engine_for(find_variant("resident"), testing::unreduced_plan(network), large, fp16_options);
   EXPECT_NO_THROW(engine->load(large));
   EXPECT_THROW(engine->load({testing::make_matrix(1, {{{0, -65536.0F}}})}), UsageError);
 }
