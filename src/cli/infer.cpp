@@ -44,10 +44,10 @@ po::options_description infer_options() {
   timing.add_options()                                                                                                //
       ("trials", text_or("1"), "how often the inference is repeated")                                                 //
       ("warm-up", text_or("0"), "trials before these, which are in no rate but rate_end_to_end")                      //
-      ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
+      ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
       ("checkpoint", text(), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                            //
       ("host-memory", text_or("auto"), "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")  //
       ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free")        //

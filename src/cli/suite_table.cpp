@@ -33,6 +33,7 @@ std::string verdict_of(const std::vector<SuiteResult>& results) {
 
 std::string row(const Configuration& configuration, const std::vector<SuiteResult>& results) {
   std::vector<double> milliseconds;
+  milliseconds.reserve(results.size());
   for (const SuiteResult& result : results) milliseconds.push_back(result.infer_seconds * 1e3);
   const Spread infer = spread(std::move(milliseconds));
   const auto rate = [&](auto value) { return in_tera(median_of(results, value)); };
