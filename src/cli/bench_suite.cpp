@@ -188,7 +188,7 @@ class SuiteRun {
       runs += left[i];
     }
     const std::optional<double> seconds = times_.guess(left);
-    return fmt::format("{}; {} runs are left{}", name(), runs,
+    return fmt::format("{}; runs left: {}{}", name(), runs,
                        seconds ? ", about " + duration_text(within_budget(*seconds)) : "");
   }
 
