@@ -77,6 +77,11 @@ class FirstError {
       error_ = std::current_exception();
     }
   }
+  /// Whether the work of this number need not be begun, as an exception of a lower one is there.
+  bool precedes(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    return error_ && number_ < number;
+  }
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
   }
@@ -128,7 +133,8 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& wor
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
   const int size = count > 1 ? team_given(std::min(omp_get_max_threads(), thread_limit.load())) : 1;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
-  for (std::size_t i = 0; i < count; ++i) error.guard(i, [&] { work(i); });
+  for (std::size_t i = 0; i < count; ++i)
+    if (!error.precedes(i)) error.guard(i, [&] { work(i); });
   error.rethrow();
 }
 

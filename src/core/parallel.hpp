@@ -39,7 +39,8 @@ void require_threads(int threads);
 void run_team(int threads, const std::function<void(int member, int size)>& work);
 
 /// Calls work(i) for i in [0, count) on the OpenMP threads, dynamically scheduled. Of the exceptions thrown, that of
-/// the lowest i is rethrown after the loop, so that errors in input are reported in the order of the file.
+/// the lowest i is rethrown after the loop, so that errors in input are reported in the order of the file; work of a
+/// higher number is no longer begun.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// Splits [0, size) into at most `pieces` ranges of nearly equal length and calls work(piece, begin, end) in parallel.

@@ -20,7 +20,10 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() {
     state_.over = true;
-    tell();
+    try {
+      tell();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the work is over, and a destructor may not throw
+    }
   }
   void update(std::uint64_t done) {
     state_.done = done;

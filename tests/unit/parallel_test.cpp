@@ -29,7 +29,7 @@ TEST(Parallel, ATeamWithinATeamIsOneThread) {
   EXPECT_EQ(largest, 1);
 }
 
-TEST(Parallel, TheFirstExceptionComesOutAndTheOthersWorkToTheEnd) {
+TEST(Parallel, TheFirstExceptionComesOutAndNothingIsBegunAfterIt) {
   std::atomic<int> calls = 0;
   const auto fail = [&](int member) {
     ++calls;
@@ -44,8 +44,10 @@ TEST(Parallel, TheFirstExceptionComesOutAndTheOthersWorkToTheEnd) {
     return "nothing was thrown";
   };
   EXPECT_EQ(message([&] { run_team(4, [&](int member, int) { fail(member); }); }), "1");
+  EXPECT_EQ(calls, 4) << "a team is always whole";
   EXPECT_EQ(message([&] { parallel_for(40, [&](std::size_t i) { fail(static_cast<int>(i)); }); }), "1");
-  EXPECT_EQ(calls, 44);
+  EXPECT_GE(calls, 6);
+  EXPECT_LE(calls, 4 + 1 + host_threads()) << "each thread may have been at work";
 }
 
 TEST(Parallel, MoreThreadsThanTheMostAreNotGiven) {

@@ -80,6 +80,25 @@ TEST(Progress, IsToldFromTheBeginningToTheEndWhichAnErrorIsToo) {
   EXPECT_EQ(told, (std::vector<std::string>{"read 0/3", "read 1/3", "read 1/3 over"}));
 }
 
+TEST(Progress, WhatItThrowsEndsTheWorkButForItsEnd) {
+  const auto thrown_at = [](int call) {
+    int done = 0;
+    const ProgressCallback callback = [&, calls = 0](const ProgressUpdate& update) mutable {
+      if (++calls == call) throw std::runtime_error(update.over ? "over" : fmt::format("{}", update.done));
+    };
+    try {
+      Progress progress(callback, "read", 2);
+      while (done < 2) progress.update(++done);
+    } catch (const std::runtime_error& error) {
+      return fmt::format("{} at {}", error.what(), done);
+    }
+    return fmt::format("nothing at {}", done);
+  };
+  EXPECT_EQ(thrown_at(1), "0 at 0");
+  EXPECT_EQ(thrown_at(2), "1 at 1");
+  EXPECT_EQ(thrown_at(4), "nothing at 2");
+}
+
 TEST(ProgressBar, ShowsTheShareDoneOnTheTerminalAndWipesItOff) {
   const Seen seen = watch(true, [] { half_way(cli::progress_bar()); });
   EXPECT_EQ(seen.output, "");
