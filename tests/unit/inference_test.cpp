@@ -134,12 +134,12 @@ TEST(Inference, IsCancelledWhereverItIs) {
     InferenceSpec spec;
     spec.variant = variant;
     spec.threads = 1;
-    spec.truth.everything = true;
     spec.cancelled = [&] { return ++questions < 0; };
     EXPECT_EQ(report_of(spec).outcome.categories, (Categories{0, 2})) << variant;
-    const int all = questions;
-    EXPECT_GE(all, 5) << variant << ": both layers, those of the verification, and before each of the runs";
-    for (int last = 1; last <= all; ++last) {
+    const int of_the_run = questions;
+    EXPECT_GE(of_the_run, 3) << variant << ": before the run, and in both layers";
+    spec.truth.everything = true;  // by several threads, of which one asks at least once
+    for (int last = 1; last <= of_the_run + 1; ++last) {
       questions = 0;
       spec.cancelled = [&] { return ++questions >= last; };
       EXPECT_THROW(report_of(spec), Cancelled) << variant << " at question " << last;
