@@ -155,6 +155,8 @@ class Meanwhile(unittest.TestCase):
     def setUpClass(cls):
         cls.network = spdnn.Network(random_weights(512, 60, density=0.2), 0.0, cap=1.0)
         cls.given = random_images(3000, 512)
+        # A shell starts what is to run in the background with this signal ignored.
+        cls.addClassCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         cls.images = spdnn.Images.from_dense(cls.given)
 
     def infer(self, threads=1, **options):
