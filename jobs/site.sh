@@ -31,7 +31,7 @@ SPDNN_MNIST=
 SPDNN_IMAGES=60000
 
 # Being stopped. So many seconds before its time limit a job is told to write a checkpoint and queues itself again; the
-# longest of these must fit in, and the writing of the checkpoint: a thirtieth of the layers on CPUs, a whole batch on GPUs.
+# longest of these must fit in, and the writing of the checkpoint: a thirtieth of the layers; for cascade a whole batch.
 SPDNN_SECONDS_TO_STOP=120
 # A job that has queued itself again so often, each time without getting further, gives up.
 SPDNN_FRUITLESS_REQUEUES=2

@@ -23,6 +23,7 @@ struct Backend {
   std::string (*why_unusable)(int ordinal);
   DeviceNames (*names)(int ordinal);
   void (*start_up)(int ordinal);
+  void (*wait)(int ordinal);
   planning::TwinFinder (*twin_finder)(int ordinal);
   std::size_t (*memory_budget)(const EngineOptions& options);
   double (*copy_bytes_per_second)(const EngineOptions& options);

@@ -16,6 +16,7 @@ const Backend& cuda_backend() {
       .why_unusable = [](int) -> std::string { return "built without CUDA"; },
       .names = [](int) { return DeviceNames{}; },
       .start_up = [](int) {},
+      .wait = [](int) {},
       .twin_finder = [](int) { return planning::TwinFinder{}; },
       .memory_budget = [](const EngineOptions&) { return std::size_t{0}; },
       .copy_bytes_per_second = [](const EngineOptions&) { return 0.0; },
@@ -39,6 +40,8 @@ double start_up(Device device, int ordinal) {
   backend(device).start_up(ordinal);
   return watch.seconds();
 }
+
+void wait_for(Device device, int ordinal) { backend(device).wait(ordinal); }
 
 planning::TwinFinder twin_finder(Device device, int ordinal) { return backend(device).twin_finder(ordinal); }
 

@@ -22,6 +22,9 @@ DeviceNames device_names(Device device, int ordinal = 0);
 /// context, memory pool and page-locked buffers. Throws nothing: a device that cannot be used says so to its users.
 double start_up(Device device, int ordinal = 0);
 
+/// Returns when the device has done all that this process has queued on it; at once on the CPU.
+void wait_for(Device device, int ordinal = 0);
+
 /// What finds twins for the planner on a device; empty for the CPU, which the planner knows itself.
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 

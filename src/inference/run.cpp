@@ -17,6 +17,7 @@
 #include "engines/overflow.hpp"
 #include "inference/device_monitor.hpp"
 #include "inference/outcomes.hpp"
+#include "inference/pace.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -94,7 +95,11 @@ class Runner {
 
  public:
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
-      : plan_(plan), images_(images), options_(options), cancellation_(options.engine.cancelled) {
+      : plan_(plan),
+        images_(images),
+        options_(options),
+        cancellation_(options.engine.cancelled),
+        device_(variant.device) {
     BatchInfo batch = batch_info(images);
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
                                        : automatic_batch(variant, plan, batch, options.engine);
@@ -168,12 +173,17 @@ class Runner {
   Index advance(Progress& progress) {
     const Index step = options_.stop ? std::max<Index>(1, plan_.depth() / kStopChecks) : plan_.depth();
     Index layer = 0;
+    Pace pace;
+    Stopwatch since_wait;
     while (layer < plan_.depth() && !stopped()) {
       cancellation_.check();
       const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, step) + layer);
       done_ += next - layer;
       progress.update(done_);
       layer = next;
+      if (!options_.stop || device_ == Device::cpu || layer == plan_.depth() || !pace.due()) continue;
+      wait_for(device_, options_.engine.device);
+      pace.waited(since_wait.lap());
     }
     return layer;
   }
@@ -211,6 +221,7 @@ class Runner {
   const ImageSet& images_;
   const RunOptions& options_;
   Cancellation cancellation_;  ///< between batches and trials, for engines that do not ask
+  Device device_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
   Offset done_ = 0;                   ///< layers, over batches and trials

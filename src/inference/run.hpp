@@ -20,7 +20,8 @@ struct RunOptions {
   ProgressCallback progress;
   DeviceMonitor* monitor = nullptr;  ///< told when trials begin and end; null: none
   /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
-  /// dozen times a batch; an engine on a device may have put them off, so that it then ends with the batch.
+  /// dozen times a batch. A device is then waited for now and then (pace.hpp), so that few layers are queued ahead; an
+  /// engine that puts layers off ends with the batch all the same.
   std::function<bool()> stop = {};
 };
 

@@ -44,6 +44,7 @@ constinit const Backend kCpuBackend{
     .why_unusable = [](int) { return std::string(); },
     .names = [](int) { return DeviceNames{}; },
     .start_up = [](int) {},
+    .wait = [](int) {},
     .twin_finder = [](int) { return planning::TwinFinder{}; },
     .memory_budget = memory_budget,
     .copy_bytes_per_second = copy_bytes_per_second,

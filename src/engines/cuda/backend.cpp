@@ -35,6 +35,7 @@ constinit const Backend kCudaBackend{
     .why_unusable = why_unusable,
     .names = names,
     .start_up = cuda::start_up,
+    .wait = cuda::wait,
     .twin_finder = twin_finder,
     .memory_budget = cuda::memory_budget,
     .copy_bytes_per_second = cuda::copy_bytes_per_second,

@@ -155,6 +155,11 @@ void start_up(int ordinal) {
   }
 }
 
+void wait(int ordinal) {
+  check(cudaSetDevice(ordinal));
+  check(cudaDeviceSynchronize());
+}
+
 std::size_t memory_budget(const EngineOptions& options) {
   use_device(options);
   std::size_t free_bytes = 0;

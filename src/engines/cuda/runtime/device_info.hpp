@@ -32,6 +32,8 @@ DeviceInfo device_info(int ordinal = 0);
 /// Makes the device ready for all threads: what its first user would wait for, some 0.2 s. Does nothing where the
 /// device cannot be used, which its users will be told.
 void start_up(int ordinal = 0);
+/// Returns when the device has done all that this process has queued.
+void wait(int ordinal);
 
 /// Bytes that one engine may take on its device now: what is free, less a reserve for the libraries' own needs, and no
 /// more than options.device_memory.
