@@ -43,6 +43,7 @@ void* wait_for_signal(void* /*unused*/) {
   }
   end_running_command();
   end_temporaries();
+  std::signal(signal, SIG_DFL);  // MPICH has put a handler of its own for SIGUSR1 in place meanwhile
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::kill(::getpid(), signal);
   for (;;) ::pause();

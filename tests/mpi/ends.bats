@@ -96,7 +96,7 @@ nothing_shared_is_left() {
 }
 
 @test "SIGTERM to mpirun, as from a scheduler, and to one rank" {
-  for case in openmpi:1:143 'mpich:0|9|15:15'; do
+  for case in openmpi:1:143 'mpich:0|9|15|255:15'; do
     IFS=: read -r name of_mpirun of_rank <<<"$case"
     use_mpi "$name"
     # shellcheck disable=SC2016
@@ -106,6 +106,15 @@ nothing_shared_is_left() {
     ends_after 'kill "${known[1]}"' "$of_rank"
     nothing_shared_is_left
     [ -z "$(said stderr)" ]
+  done
+}
+
+@test "SIGUSR1 to one rank, for which MPICH has a handler of its own" {
+  for case in openmpi:138 mpich:10; do
+    use_mpi "${case%:*}"
+    # shellcheck disable=SC2016
+    ends_after 'kill -USR1 "${known[1]}"' "${case#*:}"
+    nothing_shared_is_left
   done
 }
 
