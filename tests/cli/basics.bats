@@ -25,5 +25,5 @@
   [ "${lines[1]}" = "examples:" ]
   [[ "${lines[2]}" == "  spdnn infer --network "*" --inputs "* ]]
   [ "$(grep -oE '^[A-Z][a-z ]+:$' <<<"$output" | tr -d '\n')" = "Options:Network:Images:Results:Timing and memory:What is run:" ]
-  [ "$(grep -oE '^  --[a-z-]+' <<<"$output" | tr -d '\n ')" = "--network--generate--neurons--layers--bias--bias-rule--cap--inputs--mnist--images--truth--verify--categories--json--trials--warm-up--compare--precision--batch--device-state--checkpoint--host-memory--device-memory--device--variant--reduce--threads--plan-device--progress" ]
+  [ "$(grep -oE '^  --[a-z-]+' <<<"$output" | tr -d '\n ')" = "--network--generate--neurons--layers--bias--bias-rule--cap--inputs--mnist--images--truth--verify--categories--json--trials--warm-up--compare--precision--batch--device-state--checkpoint--host-memory--device-memory--join-timeout--device--variant--reduce--threads--plan-device--progress" ]
 }
