@@ -55,9 +55,11 @@ std::string summary_of(const Results& results, bool all) {
 }
 
 void require_variant(const Results& results, const std::string& variant) {
-  const auto has = [&](const Configuration& one) { return one.first.variant == variant; };
-  if (!variant.empty() && std::none_of(results.headline.begin(), results.headline.end(), has))
-    throw UsageError(fmt::format("--baseline: no verified line is of the variant '{}'", variant));
+  const auto in = [&](const std::vector<Configuration>& part) {
+    return std::any_of(part.begin(), part.end(), [&](const auto& one) { return one.first.variant == variant; });
+  };
+  if (!variant.empty() && !in(results.headline) && !in(results.set_aside))
+    throw UsageError(fmt::format("--baseline: no line is of the variant '{}'", variant));
 }
 
 }  // namespace
