@@ -73,6 +73,14 @@ nlohmann::ordered_json overflow_json(const std::vector<Overflow>& overflow) {
   return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
 }
 
+/// Images still computed after each layer; null where that was not counted.
+nlohmann::ordered_json active_json(const std::vector<std::int64_t>& active) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const std::int64_t images : active)
+    json.push_back(images < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(images));
+  return json;
+}
+
 std::string difference_text(const Verdict& verdict) {
   return fmt::format("fp16 against fp32: {} categories differ: {} missing, {} extra", *verdict.missing + *verdict.extra,
                      *verdict.missing, *verdict.extra);
@@ -282,6 +290,7 @@ std::string to_json(const Report& r) {
                  {"extra", optional_json(r.verdict.extra)},
                  {"first_ids", r.verdict.first_ids}}},
                {"alive", r.outcome.alive},
+               {"active", active_json(r.outcome.active)},
                {"borderline", r.outcome.borderline.size()},
                {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},

@@ -31,6 +31,7 @@ void read_neurons(const JsonFields& line, RunLine& run) {
   if (!neurons.is_array()) {
     run.width = line.count({"problem", "neurons"});
     run.neurons = std::to_string(run.width);
+    run.widths = {run.width};
     return;
   }
   std::vector<std::string> widths;
@@ -38,6 +39,7 @@ void read_neurons(const JsonFields& line, RunLine& run) {
   for (const OrderedJson& width : neurons) {
     if (!width.is_number_unsigned()) line.fail({"problem", "neurons"}, "expected whole numbers");
     widths.push_back(width.dump());
+    run.widths.push_back(width.get<std::uint64_t>());
   }
   if (widths.empty()) line.fail({"problem", "neurons"}, "expected at least one number");
   run.width = neurons.front().get<std::uint64_t>();
@@ -86,6 +88,12 @@ void read_lists(const JsonFields& line, RunLine& run) {
     for (const OrderedJson& images : *alive) {
       if (!images.is_number_unsigned()) line.fail({"alive"}, "expected whole numbers");
       run.alive.push_back(images.get<std::uint64_t>());
+    }
+  }
+  if (const OrderedJson* active = line.find({"active"}); active != nullptr && active->is_array()) {
+    for (const OrderedJson& images : *active) {
+      if (!images.is_number_unsigned() && !images.is_null()) line.fail({"active"}, "expected whole numbers or null");
+      run.active.push_back(images.is_null() ? std::nullopt : std::optional(images.get<std::uint64_t>()));
     }
   }
 }

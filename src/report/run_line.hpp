@@ -31,8 +31,9 @@ struct LineDeviceState {
 
 /// What a report needs of a line of schema spdnn-run-1. Text holds no control characters.
 struct RunLine {
-  std::string neurons;      ///< one width, or the widths joined by dashes
-  std::uint64_t width = 0;  ///< of the first row of neurons
+  std::string neurons;                ///< one width, or the widths joined by dashes
+  std::uint64_t width = 0;            ///< of the first row of neurons
+  std::vector<std::uint64_t> widths;  ///< inputs, then outputs of each layer; one number where all are the same
   std::uint64_t layers = 0, images = 0, empty_images = 0, edges = 0;
   std::string bias, cap;
   std::string variant, passes, precision;
@@ -46,6 +47,8 @@ struct RunLine {
   std::string status, against;
   std::uint64_t categories = 0;
   std::vector<std::uint64_t> alive;
+  std::vector<std::optional<std::uint64_t>>
+      active;           ///< images still computed, by layer; empty where the line does not say
   std::string scaling;  ///< strong or weak, of a line of bench scaling
   std::optional<LineDeviceState> device_state;
   LineOrigin origin;

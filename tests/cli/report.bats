@@ -171,6 +171,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "$(jq -c '.verdict.status = "FINE"' <<<"$good")" "verdict.status is \"FINE\""
   refuse "$(jq -c '.problem.neurons = []' <<<"$good")" "problem.neurons is []"
   refuse "$(jq -c '.device_state = {power_w: 5}' <<<"$good")" "device_state.power_w is 5, expected numbers"
+  refuse "$(jq -c '.active = [1, null, -1]' <<<"$good")" "expected whole numbers or null"
   printf '%s\n' "$good" >lines.jsonl
   "$SPDNN" report lines.jsonl --out report.md
   [ -s report.md ]

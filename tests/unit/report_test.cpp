@@ -58,6 +58,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   report.outcome.borderline = {1, 7};
   report.outcome.overflow = {{2, 5}, {6, 3}};
   report.outcome.alive = {9, 8};
+  report.outcome.active = {7, -1};
   report.notes = {"saturated stands aside: there is no cap", "another"};
   const std::string text = to_text(report);
   EXPECT_NE(row(text, "run again").find("2 borderline images"), std::string::npos) << text;
@@ -70,6 +71,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   EXPECT_EQ(json["overflow"], (nlohmann::json{{"images", 2}, {"layer", 4}, {"first_ids", {3, 7}}}));
   EXPECT_EQ(json["borderline"], 2);
   EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
+  EXPECT_EQ(json["active"], (nlohmann::json{7, nullptr}));
   EXPECT_EQ(json["notes"], report.notes);
 }
 
