@@ -67,14 +67,6 @@ std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
   return files;
 }
 
-std::string text_of_file(const fs::path& path) {
-  const InputFile file(path);
-  std::string text(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  file.check_unchanged();
-  return text;
-}
-
 std::string format_of(const po::variables_map& values) {
   if (const auto format = text_of(values, "format")) {
     if (*format != "md" && *format != "csv" && *format != "latex" && *format != "html")

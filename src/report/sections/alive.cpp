@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/by_layer.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
 
@@ -28,16 +29,6 @@ std::vector<const Configuration*> shown(const Results& results) {
   return kept;
 }
 
-/// Where the number changes, from 1 on: thousands of equal layers are two points.
-std::vector<Point> points_of(const std::vector<std::uint64_t>& alive) {
-  std::vector<Point> points;
-  for (std::size_t i = 0; i < alive.size() && alive[i] > 0; ++i) {
-    const bool flat = i > 0 && i + 1 < alive.size() && alive[i] == alive[i - 1] && alive[i] == alive[i + 1];
-    if (!flat) points.push_back({static_cast<double>(i + 1), static_cast<double>(alive[i])});
-  }
-  return points;
-}
-
 std::string title_of(const Configuration& one) {
   return fmt::format("{} neurons, bias {}", one.first.neurons, one.first.bias);
 }
@@ -55,10 +46,7 @@ Table table_of(const std::vector<const Configuration*>& configurations) {
       row.cells.push_back(layer <= one->first.alive.size() ? whole(one->first.alive[layer - 1]) : Cell());
     table.rows.push_back(std::move(row));
   };
-  for (std::size_t decade = 1; decade < deepest; decade *= 10)
-    for (const std::size_t digit : {1, 2, 5})
-      if (digit * decade < deepest) add(digit * decade);
-  if (deepest > 0) add(deepest);
+  for (const std::size_t layer : some_layers(deepest)) add(layer);
   return table;
 }
 
@@ -75,7 +63,9 @@ std::optional<Section> alive(const Results& results) {
               .kind = Chart::Kind::lines,
               .x = {"after layer", true},
               .y = {"images with a non-zero", true}};
-  for (const Configuration* one : configurations) chart.series.push_back({title_of(*one), points_of(one->first.alive)});
+  for (const Configuration* one : configurations)
+    chart.series.push_back(
+        {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
   Section section{"alive", "Images alive by layer", {}};
   section.blocks.emplace_back(std::move(chart));
   section.blocks.emplace_back(Paragraph{

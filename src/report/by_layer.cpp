@@ -1,0 +1,23 @@
+#include "report/by_layer.hpp"
+
+namespace spdnn {
+
+std::vector<Point> points_by_layer(const std::vector<double>& values, bool logarithmic) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool flat = i > 0 && i + 1 < values.size() && values[i] == values[i - 1] && values[i] == values[i + 1];
+    if (!flat && (values[i] > 0 || !logarithmic)) points.push_back({static_cast<double>(i + 1), values[i]});
+  }
+  return points;
+}
+
+std::vector<std::size_t> some_layers(std::size_t depth) {
+  std::vector<std::size_t> layers;
+  for (std::size_t decade = 1; decade < depth; decade *= 10)
+    for (const std::size_t digit : {1, 2, 5})
+      if (digit * decade < depth) layers.push_back(digit * decade);
+  if (depth > 0) layers.push_back(depth);
+  return layers;
+}
+
+}  // namespace spdnn
