@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,7 @@ struct Table {
 struct Axis {
   std::string title = {};  ///< with the unit
   bool logarithmic = false;
+  std::optional<double> end = {};  ///< of the axis; otherwise what is shown tells
 };
 
 struct Point {
@@ -58,17 +60,33 @@ struct Series {
   bool marks = true;  ///< each point is marked; likewise
 };
 
+/// Where the entries of a matrix are, counted in cells: row i of the matrix is in row i * rows / height of the cells,
+/// rounded down, and columns likewise.
+struct Grid {
+  std::uint64_t height = 0;  ///< rows of the matrix
+  std::uint64_t width = 0;   ///< its columns
+  std::uint64_t rows = 0;    ///< of cells, at most `height`
+  std::uint64_t columns = 0;
+  std::vector<std::uint64_t> counts = {};  ///< of entries, by cell, row after row
+
+  /// The first row or column of the matrix in cell `cell` of `cells` along a side of `length`.
+  static std::uint64_t first_in(std::uint64_t cell, std::uint64_t cells, std::uint64_t length) {
+    return (cell * length + cells - 1) / cells;
+  }
+};
+
 /// A picture of numbers that a table has too: forms without pictures leave it out.
 struct Chart {
-  enum class Kind { bars, stacked_bars, lines };
+  enum class Kind { bars, stacked_bars, lines, spy };
   std::string id = {};           ///< unique in the document, as of tables
   std::string title = {};        ///< what is shown
   std::string description = {};  ///< what is to be seen, in a sentence or two, for those who cannot look
   Kind kind = Kind::bars;
   Axis x = {};                               ///< of bars, which lie: the axis of values
-  Axis y = {};                               ///< of bars: not used
+  Axis y = {};                               ///< of bars: not used; of spy, the axis of rows
   std::vector<std::string> categories = {};  ///< of bars, from top to bottom
-  std::vector<Series> series = {};
+  std::vector<Series> series = {};           ///< of spy: not used
+  Grid grid = {};                            ///< of spy: what it shows
 };
 
 struct Paragraph {

@@ -63,6 +63,18 @@ TEST(Html, AChartComesWithItsNumbers) {
   EXPECT_TRUE(has(page, "<td>s, here</td><td class=\"number\" data-value=\"3\">3</td>"));
 }
 
+TEST(Html, ASpyPlotComesWithItsCellsAndSumsOfThem) {
+  Chart spy{.id = "spy", .title = "Spy", .kind = Chart::Kind::spy, .x = {"input"}, .y = {"output"}};
+  spy.grid = {.height = 20, .width = 2, .rows = 10, .columns = 2, .counts = std::vector<std::uint64_t>(20, 1)};
+  spy.grid.counts[0] = 5;
+  const std::string page = to_html(one_section({spy}));
+  EXPECT_TRUE(has(page, "\"grid\":{\"height\":20,\"width\":2,\"rows\":10,\"columns\":2,\"counts\":[5,1,"));
+  EXPECT_TRUE(has(page, "data-shape=\"2.000\""));
+  // Ten rows of cells, two matrix rows each, in eight rows of the table: the first has two of them.
+  EXPECT_TRUE(has(page, "<tr><td>1 to 4</td><td class=\"number\" data-value=\"6\">6</td>"));
+  EXPECT_TRUE(has(page, "<tr><td>5 to 6</td><td class=\"number\" data-value=\"1\">1</td>"));
+}
+
 TEST(Html, CodeStandsBetweenBackticksOfParagraphs) {
   const std::string page = to_html(one_section({Paragraph{"a `b<c` d `e"}}));
   EXPECT_TRUE(has(page, "<p>a <code>b&lt;c</code> d <code>e</code></p>"));

@@ -101,7 +101,7 @@ std::string to_html(const Table& table) {
   return html + "</tbody></table>\n</div>\n";
 }
 
-bool has_bars(const Chart& chart) { return chart.kind != Chart::Kind::lines; }
+bool has_bars(const Chart& chart) { return chart.kind == Chart::Kind::bars || chart.kind == Chart::Kind::stacked_bars; }
 
 /// Of a chart, which does not say what it counts: whole numbers as such.
 Cell number_cell(double value) {
@@ -132,21 +132,68 @@ Table table_of_points(const Chart& chart) {
   return table;
 }
 
-std::string to_html(const Chart& chart) {
-  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, chart.series.size()) : 2;
-  const std::size_t height = has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
-  return fmt::format(
-      "<figure id=\"{0}\"><figcaption><strong>{1}</strong> {2}</figcaption>\n"
-      "<div class=\"canvas\" style=\"height:{3}px\"><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. {5}\">"
-      "</canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
-      escaped(chart.id), escaped(chart.title), marked_up(chart.description), height, escaped(chart.title),
-      escaped(chart.description), to_html(has_bars(chart) ? table_of_bars(chart) : table_of_points(chart)));
+/// Spy: at most eight rows and columns, each of whole cells of the picture, as more cannot be read.
+Table table_of_cells(const Chart& chart) {
+  constexpr std::uint64_t kMost = 8;
+  const Grid& grid = chart.grid;
+  const std::uint64_t rows = std::min(kMost, grid.rows);
+  const std::uint64_t columns = std::min(kMost, grid.columns);
+  std::vector<std::uint64_t> sums(rows * columns);
+  for (std::uint64_t i = 0; i < grid.rows; ++i)
+    for (std::uint64_t j = 0; j < grid.columns; ++j)
+      sums[(i * rows / grid.rows) * columns + j * columns / grid.columns] += grid.counts[i * grid.columns + j];
+  const auto range = [](std::uint64_t cell, std::uint64_t cells, std::uint64_t fine, std::uint64_t length) {
+    const std::uint64_t first = Grid::first_in(Grid::first_in(cell, cells, fine), fine, length) + 1;
+    const std::uint64_t last = Grid::first_in(Grid::first_in(cell + 1, cells, fine), fine, length);
+    return first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+  };
+  Table table{chart.id + "-numbers", chart.title, {{chart.y.title}}, {}};
+  for (std::uint64_t j = 0; j < columns; ++j)
+    table.columns.push_back({chart.x.title + " " + range(j, columns, grid.columns, grid.width), {}, true});
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    Row row{{range(i, rows, grid.rows, grid.height)}};
+    for (std::uint64_t j = 0; j < columns; ++j) {
+      const std::uint64_t sum = sums[i * columns + j];
+      row.cells.emplace_back(std::to_string(sum), static_cast<double>(sum));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
-Json to_json(const Axis& axis) { return {{"title", axis.title}, {"logarithmic", axis.logarithmic}}; }
+Table numbers_of(const Chart& chart) {
+  if (chart.kind == Chart::Kind::spy) return table_of_cells(chart);
+  return has_bars(chart) ? table_of_bars(chart) : table_of_points(chart);
+}
+
+std::size_t height_of(const Chart& chart) {
+  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, chart.series.size()) : 2;
+  return has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
+}
+
+/// What sets the size of the canvas. That of a spy plot has the shape of its matrix, within reason.
+std::string size_of(const Chart& chart) {
+  if (chart.kind != Chart::Kind::spy) return fmt::format("style=\"height:{}px\"", height_of(chart));
+  const double shape =
+      std::clamp(static_cast<double>(chart.grid.height) / static_cast<double>(chart.grid.width), 0.4, 2.0);
+  return fmt::format("data-shape=\"{:.3f}\"", shape);
+}
+
+std::string to_html(const Chart& chart) {
+  return fmt::format(
+      "<figure id=\"{0}\"><figcaption><strong>{1}</strong> {2}</figcaption>\n"
+      "<div class=\"canvas\" {3}><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. {5}\">"
+      "</canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
+      escaped(chart.id), escaped(chart.title), marked_up(chart.description), size_of(chart), escaped(chart.title),
+      escaped(chart.description), to_html(numbers_of(chart)));
+}
+
+Json to_json(const Axis& axis) {
+  return {{"title", axis.title}, {"logarithmic", axis.logarithmic}, {"end", axis.end ? Json(*axis.end) : Json()}};
+}
 
 Json to_json(const Chart& chart) {
-  constexpr const char* kKinds[] = {"bars", "stacked", "lines"};
+  constexpr const char* kKinds[] = {"bars", "stacked", "lines", "spy"};
   Json json = {{"kind", kKinds[static_cast<int>(chart.kind)]},
                {"x", to_json(chart.x)},
                {"y", to_json(chart.y)},
@@ -158,6 +205,12 @@ Json to_json(const Chart& chart) {
     json["series"].push_back(
         {{"name", series.name}, {"line", series.line}, {"marks", series.marks}, {"points", std::move(points)}});
   }
+  if (chart.kind == Chart::Kind::spy)
+    json["grid"] = {{"height", chart.grid.height},
+                    {"width", chart.grid.width},
+                    {"rows", chart.grid.rows},
+                    {"columns", chart.grid.columns},
+                    {"counts", chart.grid.counts}};
   return json;
 }
 

@@ -63,8 +63,9 @@
       return kept.some(digit => Math.abs(leading - digit) < 1e-6);
     });
   };
-  const valueAxis = ({title, logarithmic}) => ({
+  const valueAxis = ({title, logarithmic, end}) => ({
     type: logarithmic ? 'logarithmic' : 'linear',
+    ...(end ? {max: end} : {}),
     title: {display: Boolean(title), text: title, color: css('--soft')},
     grid: {color: css('--line')},
     ticks: {color: css('--text'), maxRotation: 0, autoSkip: !logarithmic, callback: number},
@@ -139,8 +140,98 @@
     };
   }
 
+  // Few entries in a cell to many: away from the page's own colour.
+  const kFewToMany = {light: [[134, 188, 226], [6, 38, 88]], dark: [[32, 84, 138], [222, 240, 255]]};
+  function heat(share) {
+    const [few, many] = kFewToMany[isDark() ? 'dark' : 'light'];
+    return `rgb(${few.map((value, i) => Math.round(value + share * (many[i] - value))).join()})`;
+  }
+
+  /// Whole numbers from 1 to the last, at steps of 1, 2 or 5 times a power of ten.
+  function wholeTicks(last) {
+    const least = last / (narrow() ? 4 : 8);
+    const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+    const step = [1, 2, 5, 10].map(digit => digit * power).find(candidate => candidate >= least);
+    const ticks = [1];
+    for (let value = step === 1 ? 2 : step; value < last - step / 2; value += step) ticks.push(value);
+    return last > 1 ? [...ticks, last] : ticks;
+  }
+  const entryAxis = (title, last) => ({
+    ...valueAxis({title, logarithmic: false}), min: 0.5, max: last + 0.5, grid: {color: css('--line'), drawOnChartArea: false},
+    afterBuildTicks: scale => { scale.ticks = wholeTicks(last).map(value => ({value})); },
+  });
+
+  function spy(chart) {
+    const {height, width, rows, columns, counts} = chart.grid;
+    const first = (cell, cells, length) => Math.ceil(cell * length / cells);
+    const range = (cell, cells, length) => {
+      const [from, to] = [first(cell, cells, length) + 1, first(cell + 1, cells, length)];
+      return from === to ? `${from}` : `${from} to ${to}`;
+    };
+    const middle = (cell, cells, length) => (first(cell, cells, length) + first(cell + 1, cells, length) + 1) / 2;
+    const cells = [];
+    counts.forEach((count, i) => {
+      const [row, column] = [Math.floor(i / columns), i % columns];
+      if (count > 0) cells.push({x: middle(column, columns, width), y: middle(row, rows, height), row, column, count});
+    });
+    const most = Math.max(1, ...counts);
+    const share = count => most > 1 ? Math.log(count) / Math.log(most) : 1;
+    const drawCells = {
+      id: 'cells',
+      beforeDatasetsDraw({ctx, chartArea: area, scales: {x, y}}) {
+        ctx.save();
+        ctx.fillStyle = css('--head');
+        ctx.fillRect(area.left, area.top, area.right - area.left, area.bottom - area.top);
+        const edge = (axis, cell, number, length) => Math.round(axis.getPixelForValue(first(cell, number, length) + 0.5));
+        for (const {row, column, count} of cells) {
+          const [left, right] = [edge(x, column, columns, width), edge(x, column + 1, columns, width)];
+          const [top, bottom] = [edge(y, row, rows, height), edge(y, row + 1, rows, height)];
+          ctx.fillStyle = heat(share(count));
+          ctx.fillRect(left, top, Math.max(1, right - left), Math.max(1, bottom - top));
+        }
+        ctx.restore();
+      },
+      afterDraw({ctx, chartArea: area}) {  // the legend
+        ctx.save();
+        ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
+        ctx.textBaseline = 'middle';
+        const line = area.bottom + 26;
+        let left = area.left;
+        const write = text => {
+          ctx.fillStyle = css('--text');
+          ctx.fillText(text, left, line);
+          left += ctx.measureText(text).width + 8;
+        };
+        write(rows < height || columns < width ? 'edges in a cell:' : 'edges:');
+        write('1');
+        const steps = most > 1 ? 80 : 14;
+        for (let i = 0; i < steps; ++i) {
+          ctx.fillStyle = heat(most > 1 ? i / (steps - 1) : 1);
+          ctx.fillRect(left + i, line - 7, 1.5, 14);
+        }
+        left += steps + 8;
+        if (most > 1) write(`${most} (logarithmic)`);
+        ctx.restore();
+      },
+    };
+    return {
+      type: 'scatter',
+      data: {datasets: [{data: cells, pointRadius: 0, pointHoverRadius: 0}]},
+      plugins: [drawCells],
+      tooltip: {
+        label: ({raw}) => [`${chart.y.title} ${range(raw.row, rows, height)}, ${chart.x.title} ${range(raw.column, columns, width)}`,
+                           `${raw.count} ${raw.count === 1 ? 'edge' : 'edges'}`],
+      },
+      options: {
+        scales: {x: {...entryAxis(chart.x.title, width), position: 'top'}, y: {...entryAxis(chart.y.title, height), reverse: true}},
+        layout: {padding: {bottom: 40, right: 12}},
+        interaction: {mode: 'nearest', intersect: false},
+      },
+    };
+  }
+
   function settings(chart) {
-    const made = chart.kind === 'lines' ? lines(chart) : bars(chart);
+    const made = {lines, spy}[chart.kind]?.(chart) ?? bars(chart);
     const along = chart.kind === 'lines' ? 'y' : 'x';
     Object.assign(made.options, {
       responsive: true, maintainAspectRatio: false, animation: false, color: css('--text'),
@@ -151,7 +242,7 @@
                    ...(chart.kind === 'lines' ? {usePointStyle: true, boxWidth: 8, boxHeight: 8} : {boxWidth: 24})},
         },
         tooltip: {
-          callbacks: {
+          callbacks: made.tooltip ?? {
             label: at => [at.dataset.label, at.raw?.label].filter(Boolean).join(', ') + ': ' +
               (along === 'y' ? number(at.parsed.x) + ', ' : '') + number(at.parsed[along]),
           },
@@ -163,7 +254,16 @@
 
   const data = JSON.parse(document.getElementById('charts').textContent);
   let drawn = [];
+  /// A spy plot has the shape of its matrix; below it is room for the axis and the legend.
+  function fit() {
+    for (const box of document.querySelectorAll('.canvas[data-shape]')) {
+      const shape = Number(box.dataset.shape);
+      box.style.maxWidth = `${(printing ? 480 : 640) / Math.max(1, shape)}px`;
+      box.style.height = `${box.offsetWidth * shape + 70}px`;
+    }
+  }
   function draw() {
+    fit();
     for (const chart of drawn) chart.destroy();
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     Chart.defaults.font.size = narrow() ? 11 : 12;
@@ -187,6 +287,7 @@
   prefersDark.addEventListener('change', show);
   let wasNarrow = narrow();
   addEventListener('resize', () => {
+    fit();
     if (narrow() === wasNarrow) return;
     wasNarrow = narrow();
     draw();
@@ -194,7 +295,7 @@
   // Paper is white, whatever the screen is, and a chart has a page of it (A4, landscape) at most.
   const print = on => {
     printing = on;
-    for (const box of document.querySelectorAll('.canvas')) {
+    for (const box of document.querySelectorAll('.canvas:not([data-shape])')) {
       box.dataset.height ??= box.style.height;
       box.style.width = on ? '980px' : '';
       box.style.height = on ? `${Math.min(parseInt(box.dataset.height), 570)}px` : box.dataset.height;
