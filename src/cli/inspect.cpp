@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
+#include <cstdio>
+#include <filesystem>
 
+#include "cli/result_files.hpp"
 #include "cli/specification.hpp"
 #include "core/bytes_text.hpp"
 #include "inference/device_start.hpp"
@@ -10,9 +11,14 @@
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
 #include "inference/streaming.hpp"
+#include "io/input_file.hpp"
+#include "io/outputs.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
+#include "report/network/document.hpp"
+#include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 
@@ -21,72 +27,94 @@ namespace {
 po::options_description inspect_options() {
   po::options_description images("Images", 120, 60);
   images.add_options()("images", po::value<std::string>()->default_value("60000"), "number of images");
+  po::options_description page("Page", 120, 60);
+  page.add_options()                                                                             //
+      ("html", po::value<std::string>(), "write the network as a page with charts (-: stdout)")  //
+      ("layer", po::value<std::string>(), "the layer whose edges the page shows, default 1")     //
+      ("run", po::value<std::string>(), "JSON lines of spdnn infer: shows where images die");
   po::options_description all("Options", 120, 60);
-  all.add(network_options()).add(images).add(engine_options());
+  all.add(network_options()).add(images).add(engine_options()).add(page);
   return all;
 }
 
-/// Layers that look the same, wherever in the network they stand.
-struct LayerKind {
-  LayerDescription layer;
-  Index first = 0;  ///< 1-based number of the first of them
-  Index count = 0;
-  double distinct_terms = 0;  ///< summed
-};
-
-bool same_kind(const LayerDescription& a, const LayerDescription& b) {
-  const auto key = [](const LayerDescription& d) {
-    return std::tie(d.inputs, d.outputs, d.edges, d.min_degree, d.max_degree, d.distinct_weights, d.stored_outputs,
-                    d.stored_edges, d.twins, d.always_zero, d.unread);
-  };
-  return key(a) == key(b);
-}
-
-std::vector<LayerKind> kinds_of(const std::vector<LayerDescription>& layers) {
-  std::vector<LayerKind> kinds;
-  for (Index k = 0; k < layers.size(); ++k) {
-    auto kind =
-        std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& x) { return same_kind(x.layer, layers[k]); });
-    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {layers[k], k + 1});
-    ++kind->count;
-    kind->distinct_terms += layers[k].distinct_terms;
-  }
-  return kinds;
-}
-
-void print_layers(const std::vector<LayerDescription>& layers) {
-  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "layers",
+void print_layers(std::FILE* out, const std::vector<LayerDescription>& layers) {
+  fmt::print(out, "{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "layers",
              "first", "inputs", "outputs", "edges", "degree", "density", "weights", "twins", "zero", "unread", "stored",
              "edges", "distinct");
-  fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "", "", "", "",
-             "each", "min/mean/max", "", "values", "", "always", "", "neurons", "stored", "terms");
+  fmt::print(out, "{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8}\n", "", "",
+             "", "", "each", "min/mean/max", "", "values", "", "always", "", "neurons", "stored", "terms");
   for (const LayerKind& kind : kinds_of(layers)) {
     const LayerDescription& d = kind.layer;
-    fmt::print("{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9.2e} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8.1f}\n",
+    fmt::print(out, "{:>6} {:>6} {:>7} {:>7} {:>10} {:>17} {:>9.2e} {:>7} {:>7} {:>7} {:>7} {:>7} {:>10} {:>8.1f}\n",
                kind.count, kind.first, d.inputs, d.outputs, d.edges,
                fmt::format("{}/{:.1f}/{}", d.min_degree, d.mean_degree, d.max_degree), d.density, d.distinct_weights,
                d.twins, d.always_zero, d.unread, d.stored_outputs, d.stored_edges, kind.distinct_terms / kind.count);
   }
 }
 
-void print_certificates(const Plan& plan) {
-  const auto from = [&](Index layer) {
-    return layer == plan.depth() ? std::string("never") : fmt::format("from the rows entering layer {} on", layer + 1);
-  };
-  fmt::print("dead images may leave        {}\n", from(plan.certificates.dead_from));
-  fmt::print("saturated images may leave   {}\n", from(plan.certificates.saturated_from));
+void print_certificates(std::FILE* out, const Plan& plan) {
+  const auto from = [&](Index layer) { return certificate_text(layer, plan.depth()); };
+  fmt::print(out, "dead images may leave        {}\n", from(plan.certificates.dead_from));
+  fmt::print(out, "saturated images may leave   {}\n", from(plan.certificates.saturated_from));
 }
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:>10.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-void print_memory(const MemoryEstimate& e) {
-  fmt::print("memory  network as given   {}\n", megabytes(e.network));
-  fmt::print("        plan               {}\n", megabytes(e.shared + e.plan));
-  fmt::print("        images             {}\n", megabytes(e.images));
-  fmt::print("        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(e.device)),
+void print_memory(std::FILE* out, const MemoryEstimate& e) {
+  fmt::print(out, "memory  network as given   {}\n", megabytes(e.network));
+  fmt::print(out, "        plan               {}\n", megabytes(e.shared + e.plan));
+  fmt::print(out, "        images             {}\n", megabytes(e.images));
+  fmt::print(out, "        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(e.device)),
              megabytes(e.engine), e.batch);
-  fmt::print("        peak on the host   {}\n", megabytes(e.host_peak()));
+  fmt::print(out, "        peak on the host   {}\n", megabytes(e.host_peak()));
 }
+
+std::vector<std::pair<std::string, std::size_t>> named(const MemoryEstimate& e) {
+  return {{"memory: network as given", e.network},
+          {"memory: plan", e.shared + e.plan},
+          {"memory: images", e.images},
+          {fmt::format("memory: engine ({}), batches of {} images", to_string(e.device), e.batch), e.engine},
+          {"memory: peak on the host", e.host_peak()}};
+}
+
+std::string name_of(const NetworkSpec& network) {
+  if (!network.path.empty()) return "Network " + std::filesystem::path(network.path).filename().string();
+  return fmt::format("Official network, {} neurons", network.neurons.front());
+}
+
+/// What --html, --layer and --run ask for.
+struct PageRequest {
+  std::optional<std::string> path;  ///< none: no page
+  Index layer = 1;                  ///< 1-based
+  std::string lines_path;           ///< empty: none
+  ResultLines lines{};
+  std::optional<RunLine> run{};  ///< of the network, once it is there
+
+  PageRequest(const po::variables_map& values, const NetworkSpec& network) : path(text_of(values, "html")) {
+    if (!path) {
+      for (const char* const option : {"layer", "run"})
+        if (values.count(option) != 0) throw UsageError(fmt::format("--{} needs --html", option));
+      return;
+    }
+    if (const auto text = text_of(values, "layer")) layer = parse_count("layer", *text);
+    lines_path = text_of(values, "run").value_or("");
+    std::vector<NamedInput> inputs;
+    if (!network.path.empty()) inputs.push_back({"--network", network.path});
+    if (!lines_path.empty()) inputs.push_back({"--run", lines_path});
+    check_outputs({{"--html", output_path(*path)}}, inputs);
+    if (!lines_path.empty()) read_result_lines(lines_path, text_of_file(lines_path), lines);
+  }
+
+  /// People read what is printed; a page on stdout sends that to stderr.
+  std::FILE* printed() const { return path && is_stdout(*path) ? stderr : stdout; }
+
+  /// Refuses what does not fit the network.
+  void check_against(const Network& network) {
+    if (path && layer > network.layers.size())
+      throw UsageError(fmt::format("--layer: {} is outside 1..{}", layer, network.layers.size()));
+    if (!lines_path.empty()) run = run_of(network, lines, lines_path);
+  }
+};
 
 }  // namespace
 
@@ -99,28 +127,49 @@ int inspect(const Arguments& arguments) {
   spec.network = network_spec(values);
   fill_engine(values, spec);
   const Index images = parse_count("images", values["images"].as<std::string>());
+  PageRequest page(values, spec.network);
+  std::FILE* const out = page.printed();
 
   const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
   if (const auto large = stream_if_too_large(spec.network, host_budget(0)))
     throw DeviceError(fmt::format("the network takes {} in memory, more than there is for it; infer streams its layers",
                                   bytes_text(large->network.bytes())));
   const GivenNetwork given = load_network(spec.network, spec.progress);
+  page.check_against(given.network);
   const Plan plan = make_plan(given.network, spec.passes, find_twins);
   EngineOptions options;
   options.threads = spec.threads;
   const EngineChoice choice = choose_engine({spec.variant, spec.device}, plan, {images, true, true}, options);
   options.precision = choice.precision;
 
-  print_layers(describe(given.network, plan));
-  fmt::print("\npasses                       {}\n", to_string(plan.passes));
-  for (const std::string& note : plan.provenance.notes) fmt::print("                             {}\n", note);
-  for (const std::string& note : given.notes) fmt::print("                             {}\n", note);
-  if (spec.passes.twins && find_twins) fmt::print("                             {}\n", kPlannedOnCuda);
-  print_certificates(plan);
-  fmt::print("edges                        {} given, {} stored\n", plan.provenance.given_edges, plan.edges());
-  fmt::print("official network             {}\n", given.official ? "yes" : "no");
-  fmt::print("variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ", choice.why);
-  print_memory(estimate_memory(spec.network.path, given.network, plan, *choice.variant, options, images));
+  const std::vector<LayerDescription> layers = describe(given.network, plan);
+  std::vector<std::string> notes = given.notes;
+  if (spec.passes.twins && find_twins) notes.emplace_back(kPlannedOnCuda);
+  print_layers(out, layers);
+  fmt::print(out, "\npasses                       {}\n", to_string(plan.passes));
+  for (const std::string& note : plan.provenance.notes) fmt::print(out, "                             {}\n", note);
+  for (const std::string& note : notes) fmt::print(out, "                             {}\n", note);
+  print_certificates(out, plan);
+  fmt::print(out, "edges                        {} given, {} stored\n", plan.provenance.given_edges, plan.edges());
+  fmt::print(out, "official network             {}\n", given.official ? "yes" : "no");
+  fmt::print(out, "variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ",
+             choice.why);
+  const MemoryEstimate memory =
+      estimate_memory(spec.network.path, given.network, plan, *choice.variant, options, images);
+  print_memory(out, memory);
+  if (!page.path) return 0;
+  const NetworkView view{.name = name_of(spec.network),
+                         .network = given.network,
+                         .plan = plan,
+                         .layers = layers,
+                         .shown = page.layer - 1,
+                         .official = given.official,
+                         .notes = notes,
+                         .variant = std::string(choice.variant->name),
+                         .why = choice.why,
+                         .memory = named(memory),
+                         .run = page.run};
+  write_text(output_path(*page.path), to_html(network_document(view)));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "plan/describe.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/parallel.hpp"
 #include "plan/passes/merge.hpp"
@@ -45,6 +46,14 @@ void describe_stored(const CsrMatrix& weights, const Array<Index>& expansion, La
   result.twins = static_cast<Index>(expansion.size()) - result.always_zero - result.unread - weights.rows;
 }
 
+bool same_kind(const LayerDescription& a, const LayerDescription& b) {
+  const auto key = [](const LayerDescription& d) {
+    return std::tie(d.inputs, d.outputs, d.edges, d.min_degree, d.max_degree, d.distinct_weights, d.stored_outputs,
+                    d.stored_edges, d.twins, d.always_zero, d.unread);
+  };
+  return key(a) == key(b);
+}
+
 }  // namespace
 
 std::vector<LayerDescription> describe(const Network& network, const Plan& plan) {
@@ -54,6 +63,22 @@ std::vector<LayerDescription> describe(const Network& network, const Plan& plan)
     describe_stored(plan.layers[k].weights, plan.expansion[k], result[k]);
   });
   return result;
+}
+
+std::vector<LayerKind> kinds_of(const std::vector<LayerDescription>& layers) {
+  std::vector<LayerKind> kinds;
+  for (Index k = 0; k < layers.size(); ++k) {
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& x) { return same_kind(x.layer, layers[k]); });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {layers[k], k + 1});
+    ++kind->count;
+    kind->distinct_terms += layers[k].distinct_terms;
+  }
+  return kinds;
+}
+
+std::string certificate_text(Index from, Index depth) {
+  return from == depth ? "never" : "from the rows entering layer " + std::to_string(from + 1) + " on";
 }
 
 }  // namespace spdnn

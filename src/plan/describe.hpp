@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "spdnn/plan.hpp"
@@ -11,5 +12,20 @@ namespace spdnn {
 /// only as far as the plan's passes looked for them. Cost: sorts the stored terms, and the weights where they are not
 /// uniform.
 std::vector<LayerDescription> describe(const Network& network, const Plan& plan);
+
+/// Layers that look the same, wherever in the network they stand.
+struct LayerKind {
+  LayerDescription layer;
+  Index first = 0;  ///< 1-based number of the first of them
+  Index count = 0;
+  double distinct_terms = 0;  ///< summed
+};
+
+/// In the order of their first layers.
+std::vector<LayerKind> kinds_of(const std::vector<LayerDescription>& layers);
+
+/// When images may leave according to a certificate, Certificates::dead_from or saturated_from, of a plan of this
+/// depth.
+std::string certificate_text(Index from, Index depth);
 
 }  // namespace spdnn

@@ -84,6 +84,20 @@ class Browser:
             expect(len(canvas["text"]) > 20, f"chart {canvas['name']} says nothing to those who cannot look")
         return canvases
 
+    def spies_are_legible(self):
+        """Each spy plot has the colours of its cells, is at least half as wide as a phone, and tells what lies under the
+        mouse."""
+        for canvas in self.driver.find_elements(By.CSS_SELECTOR, "[data-shape] canvas"):
+            name = canvas.get_attribute("data-chart")
+            width, height, shape = self.run(
+                "const b = arguments[0].parentNode; return [b.offsetWidth, b.offsetHeight, Number(b.dataset.shape)]", canvas)
+            expect(width >= 195 and abs(height - 70 - width * shape) < 2, f"{name} is {width} x {height} pixels")
+            told = self.run("""
+                const chart = Chart.getChart(arguments[0]), cell = chart.getDatasetMeta(0).data[0];
+                chart.tooltip.setActiveElements([{datasetIndex: 0, index: 0}], {x: cell.x, y: cell.y});
+                return chart.tooltip.body.flatMap(part => part.lines).join(' ');""", canvas)
+            expect("output 1" in told and "edge" in told, f"{name} says '{told}' under the mouse")
+
     def no_overflow(self):
         wide, window = self.run("return [document.documentElement.scrollWidth, innerWidth]")
         expect(wide <= window, f"the page is {wide} pixels wide in a window of {window}")
@@ -95,21 +109,31 @@ def column(browser, table, place):
         table, place)
 
 
+def heads_of(browser, table):
+    return browser.run("return [...document.querySelectorAll(`#${arguments[0]} th`)].map(head => head.textContent)", table)
+
+
+def sorts(browser, table, title, use):
+    place = heads_of(browser, table).index(title)
+    head = browser.driver.find_elements(By.CSS_SELECTOR, f"#{table} th")[place]
+    browser.run("arguments[0].scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})", head)
+    for state, reverse in (("ascending", False), ("descending", True)):
+        use(head.find_element(By.TAG_NAME, "button"))
+        expect(head.get_attribute("aria-sort") == state, f"{title}: aria-sort is {head.get_attribute('aria-sort')}")
+        values = [float(value) for value in column(browser, table, place) if value is not None]
+        expect(values == sorted(values, reverse=reverse), f"{title}: not sorted: {values}")
+        expect(len(set(values)) > 1, f"{title}: nothing to sort")
+
+
 def sorting_works(browser):
     """By mouse, and by keyboard alone; numbers as numbers, and what is not known last."""
-    heads = browser.run("return [...document.querySelectorAll('#submission th')].map(head => head.textContent)")
+    if browser.run("return !document.getElementById('submission')"):  # the page of a network
+        return sorts(browser, "images-table", "alive", lambda button: button.click())
+    heads = heads_of(browser, "submission")
     for title, use in (("infer (ms)", lambda button: button.click()),
                        ("rate (TE/s)", lambda button: button.send_keys(Keys.ENTER)),
                        ("edges", lambda button: button.send_keys(Keys.SPACE))):
-        place = heads.index(title)
-        head = browser.driver.find_elements(By.CSS_SELECTOR, "#submission th")[place]
-        browser.run("arguments[0].scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})", head)
-        for state, reverse in (("ascending", False), ("descending", True)):
-            use(head.find_element(By.TAG_NAME, "button"))
-            expect(head.get_attribute("aria-sort") == state, f"{title}: aria-sort is {head.get_attribute('aria-sort')}")
-            values = [float(value) for value in column(browser, "submission", place) if value is not None]
-            expect(values == sorted(values, reverse=reverse), f"{title}: not sorted: {values}")
-            expect(len(set(values)) > 1, f"{title}: nothing to sort")
+        sorts(browser, "submission", title, use)
     known = [value is not None for value in column(browser, "submission", heads.index("computed (TE/s)"))]
     browser.run("document.querySelectorAll('#submission th button')[arguments[0]].click()", heads.index("computed (TE/s)"))
     after = [value is not None for value in column(browser, "submission", heads.index("computed (TE/s)"))]
@@ -160,12 +184,14 @@ def main(arguments):
         browser.no_errors()
         charts = browser.charts_drawn()
         browser.no_overflow()
+        browser.spies_are_legible()
         sorting_works(browser)
         keyboard_reaches_everything(browser)
         colours_follow(browser)
         prints(browser)
         browser.open(PHONE, dark=False)
         browser.no_overflow()
+        browser.spies_are_legible()
         browser.charts_drawn()
         browser.shoot("phone")
         browser.no_errors()

@@ -16,6 +16,7 @@ ROOMS = {
     "report": ["core"],
     "plan/passes": ["core"],
     "plan": ["plan/passes"],
+    "report/network": ["report", "plan"],
     "io": ["core"],
     "io/text": ["io"],
     "io/packed": ["io/text", "plan/passes"],
@@ -38,7 +39,7 @@ ROOMS = {
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
     "cluster": ["core"],
     "inference": ["cluster", "engines", "io: any form", "data/official", "report"],
-    "cli": ["inference"],
+    "cli": ["inference", "report/network"],
     "main": ["cli"],
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.

@@ -1,0 +1,57 @@
+#include "report/network/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/network/sections.hpp"
+#include "report/significant.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Inputs, then the outputs of each layer; one number where all are the same.
+std::vector<std::uint64_t> widths_of(const Network& network) {
+  std::vector<std::uint64_t> widths{network.inputs()};
+  for (const Layer& layer : network.layers) widths.push_back(layer.outputs());
+  if (std::all_of(widths.begin(), widths.end(), [&](auto width) { return width == widths.front(); })) widths.resize(1);
+  return widths;
+}
+
+std::string summary_of(const NetworkView& view) {
+  const Offset given = view.plan.provenance.given_edges;
+  return fmt::format(
+      "{} layers, {} inputs, {} outputs, {} edges. The plan stores {} of them ({} %), and {} would run it. Layers are "
+      "numbered from 1; layer {} is looked at more closely.",
+      view.network.layers.size(), view.network.inputs(), view.network.outputs(), given, view.plan.edges(),
+      significant(given == 0 ? 0 : 100 * static_cast<double>(view.plan.edges()) / static_cast<double>(given), 3),
+      view.variant, view.shown + 1);
+}
+
+}  // namespace
+
+Document network_document(const NetworkView& view) {
+  network_sections::Census census{take_census(view.network, view.plan), {}};
+  census.sum = sum_of(census.layers);
+  return {
+      view.name,
+      summary_of(view),
+      {network_sections::layers(view), network_sections::degrees(view, census), network_sections::edges(view),
+       network_sections::plan(view, census), network_sections::twins(view, census), network_sections::images(view)}};
+}
+
+RunLine run_of(const Network& network, const ResultLines& lines, std::string_view name) {
+  const std::vector<std::uint64_t> widths = widths_of(network);
+  const auto same = [&](const RunLine& run) {
+    return run.layers == network.layers.size() && run.edges == network.edges() && run.widths == widths;
+  };
+  const auto last = std::find_if(lines.runs.rbegin(), lines.runs.rend(), same);
+  if (last != lines.runs.rend()) return *last;
+  throw DataError(
+      fmt::format("{}: no run of this network, expected one of {} layers and {} edges from {} to {} neurons", name,
+                  network.layers.size(), network.edges(), network.inputs(), network.outputs()));
+}
+
+}  // namespace spdnn

@@ -1,0 +1,170 @@
+// Where images die, settle and coincide: what a run says of it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/by_layer.hpp"
+#include "report/network/sections.hpp"
+#include "report/sections/cells.hpp"
+#include "report/significant.hpp"
+
+namespace spdnn::network_sections {
+
+using sections::number;
+using sections::percent;
+using sections::whole;
+
+namespace {
+
+/// By layer; nothing where the run does not tell.
+struct Fates {
+  std::vector<double> alive;
+  std::vector<double> died;                     ///< in this very layer
+  std::vector<std::optional<double>> computed;  ///< still, after the layer
+  std::vector<std::optional<double>> settled;   ///< alive, but not computed any longer
+};
+
+bool has_pass(const RunLine& run, std::string_view pass) {
+  return ("," + run.passes + ",").find("," + std::string(pass) + ",") != std::string::npos;
+}
+
+Fates fates_of(const RunLine& run) {
+  Fates fates;
+  const bool dead_leave = has_pass(run, "dead");
+  double before = static_cast<double>(run.images);
+  for (std::size_t k = 0; k < run.alive.size(); ++k) {
+    const auto alive = static_cast<double>(run.alive[k]);
+    fates.alive.push_back(alive);
+    fates.died.push_back(std::max(0.0, before - alive));
+    before = alive;
+    // Nothing is computed after the last layer, whoever is alive.
+    const bool told = k < run.active.size() && run.active[k] && k + 1 < run.alive.size();
+    fates.computed.push_back(told ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
+    fates.settled.push_back(told && dead_leave ? std::optional(std::max(0.0, alive - *fates.computed[k]))
+                                               : std::nullopt);
+  }
+  return fates;
+}
+
+bool any_known(const std::vector<std::optional<double>>& values) {
+  return std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
+}
+
+/// What is not known is not drawn, like 0.
+std::vector<double> drawn(const std::vector<std::optional<double>>& values) {
+  std::vector<double> result;
+  for (const auto& value : values) result.push_back(value.value_or(0));
+  return result;
+}
+
+Chart images_chart(const Fates& fates) {
+  Chart chart{.id = "images-chart",
+              .title = "Images alive, and images still computed",
+              .description =
+                  "Both axes are logarithmic. Alive images that are not computed any longer are all at the cap "
+                  "or equal to another one.",
+              .kind = Chart::Kind::lines,
+              .x = {"after layer", true},
+              .y = {"images", true}};
+  chart.series.push_back({"alive", points_by_layer(fates.alive, true)});
+  if (any_known(fates.computed))
+    chart.series.push_back({"still computed", points_by_layer(drawn(fates.computed), true)});
+  if (any_known(fates.settled))
+    chart.series.push_back({"settled or coincided", points_by_layer(drawn(fates.settled), true)});
+  return chart;
+}
+
+Chart deaths_chart(const Fates& fates) {
+  Chart chart{.id = "deaths-chart",
+              .title = "Images that die in a layer",
+              .description = "Both axes are logarithmic; layers in which no image dies are left out.",
+              .kind = Chart::Kind::lines,
+              .x = {"layer", true},
+              .y = {"images", true}};
+  Series series{"die", {}, true};
+  for (std::size_t k = 0; k < fates.died.size(); ++k)
+    if (fates.died[k] > 0) series.points.push_back({static_cast<double>(k + 1), fates.died[k]});
+  chart.series.push_back(std::move(series));
+  return chart;
+}
+
+Table images_table(const Fates& fates, const RunLine& run) {
+  Table table{"images-table",
+              "Images after some of the layers.",
+              {{"after layer", "", true},
+               {"alive", "", true, "A non-zero is left"},
+               {"dead", "", true, "Of all images"},
+               {"still computed", "", true, "Neither retired nor equal to another image"},
+               {"settled or coincided", "", true, "Alive, but not computed any longer"}},
+              {}};
+  const auto known = [](const std::optional<double>& value) {
+    return value ? whole(static_cast<std::uint64_t>(*value)) : Cell();
+  };
+  for (const std::size_t layer : some_layers(fates.alive.size()))
+    table.rows.push_back({{whole(layer), whole(run.alive[layer - 1]), whole(run.images - run.alive[layer - 1]),
+                           known(fates.computed[layer - 1]), known(fates.settled[layer - 1])}});
+  return table;
+}
+
+std::string story_of(const Fates& fates, const RunLine& run) {
+  std::string text;
+  const auto half = std::find_if(fates.alive.begin(), fates.alive.end(),
+                                 [&](double alive) { return 2 * alive <= static_cast<double>(run.images); });
+  if (half != fates.alive.end())
+    text += fmt::format("Half of the images are dead after layer {}. ", half - fates.alive.begin() + 1);
+  const auto last = std::find_if(fates.died.rbegin(), fates.died.rend(), [](double died) { return died > 0; });
+  text += last == fates.died.rend()
+              ? "No image dies. "
+              : fmt::format("The last one that dies does so in layer {}. ", fates.died.rend() - last);
+  const auto idle = std::find_if(fates.computed.begin(), fates.computed.end(),
+                                 [](const auto& computed) { return computed && *computed == 0; });
+  if (idle != fates.computed.end())
+    text += fmt::format("After layer {} nothing is left to compute. ", idle - fates.computed.begin() + 1);
+  if (run.computed_edges)
+    text += fmt::format("Of {} images x edges, {} % were computed.", significant(run.work()),
+                        significant(100 * *run.computed_edges / run.work(), 3));
+  return text;
+}
+
+std::string gaps_of(const Fates& fates, const RunLine& run) {
+  if (!any_known(fates.computed))
+    return "Where images settled at the cap or coincided, the line does not say: it is of an earlier version, or of an "
+           "engine that does not count them.";
+  std::string text =
+      "Settled (`saturated`) and coincided (`identical`) images are told together: which of the two lets an "
+      "image go first differs from run to run. A run with `--reduce` and only one of them shows it alone.";
+  if (!has_pass(run, "dead"))
+    text += " This run computed dead images on, so those that settled or coincided cannot be told from them.";
+  return text;
+}
+
+}  // namespace
+
+Section images(const NetworkView& view) {
+  Section section{"images", "Where images die, settle and coincide", {}};
+  if (!view.run) {
+    section.blocks.emplace_back(
+        Paragraph{"That depends on the images. Run them with `spdnn infer --json run.jsonl`, and make this page again "
+                  "with `--run run.jsonl`."});
+    return section;
+  }
+  const RunLine& run = *view.run;
+  section.blocks.emplace_back(Paragraph{
+      fmt::format("From a run of {} images by `{}` with passes `{}`, bias {}, cap {}: {}, {} categories.", run.images,
+                  sections::variant_of(run), run.passes, run.bias, run.cap, run.status, run.categories)});
+  if (run.alive.empty()) {
+    section.blocks.emplace_back(Paragraph{"The engine of this run did not count images by layer."});
+    return section;
+  }
+  const Fates fates = fates_of(run);
+  section.blocks.emplace_back(Paragraph{story_of(fates, run)});
+  section.blocks.emplace_back(images_chart(fates));
+  section.blocks.emplace_back(Paragraph{gaps_of(fates, run)});
+  if (std::any_of(fates.died.begin(), fates.died.end(), [](double died) { return died > 0; }))
+    section.blocks.emplace_back(deaths_chart(fates));
+  section.blocks.emplace_back(images_table(fates, run));
+  return section;
+}
+
+}  // namespace spdnn::network_sections

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# spdnn inspect --html: the page is there and whole, says what a run says, and what does not fit is refused. What the
+# numbers are is tested in tests/unit, what inspect prints in options.bats.
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export PYTHONDONTWRITEBYTECODE=1
+  # Two layers of four neurons: neurons 1 and 2 of the first are twins.
+  mkdir net
+  printf '1\t1\t1\n1\t2\t1\n3\t3\t1\n4\t4\t1\n' >net/n4-l1.tsv
+  for i in 1 2 3 4; do printf '%d\t%d\t1\n' $i $i; done >net/n4-l2.tsv
+  for i in 1 2 3 4 5 6 7 8 9; do printf '%d\t%d\t1\n' $i $((i % 4 + 1)); done >images.tsv
+  inspect=("$SPDNN" inspect net --bias -0.25 --variant cpu_openmp)
+}
+
+infer() { "$SPDNN" infer --network net --bias -0.25 --inputs images.tsv --images 10 --json run.jsonl "$@" >/dev/null; }
+
+# refused STATUS MESSAGE COMMAND...: one line, and no page.
+refused() {
+  run "${@:3}"
+  echo "$output"
+  [ "$status" -eq "$1" ]
+  # shellcheck disable=SC2053  # a pattern
+  [[ "$output" == $2 ]]
+  [ "${#lines[@]}" -eq 1 ]
+  [ ! -e out.html ]
+}
+
+@test "the page is one file that asks for nothing, and what is printed stays as it was" {
+  "${inspect[@]}" >printed
+  "${inspect[@]}" --html out.html --layer 2 >again
+  cmp printed again
+  [ "$(tail -1 out.html)" = '</html>' ]
+  [ "$(grep -cE '(src|href)="?https?:' out.html)" -eq 0 ]
+  grep -q 'Layer 2: where the edges are' out.html
+  grep -q 'with <code>--run run.jsonl</code>' out.html
+  for id in layers-table degree readers spy fate passes-table classes edges-by-layer; do grep -q "id=\"$id\"" out.html; done
+  "${inspect[@]}" --html - --layer 2 >stdout.html 2>report
+  cmp printed report
+  cmp out.html stdout.html
+}
+
+@test "a run shows where images die and settle" {
+  infer --variant cpu_reference
+  jq -e '(.active | length) == 2 and (.alive | length) == 2' run.jsonl
+  "${inspect[@]}" --html out.html --run run.jsonl >/dev/null
+  grep -q 'From a run of 10 images by <code>cpu_reference</code>' out.html
+  grep -q 'id="images-chart"' out.html
+  # The last run of this network counts, wherever others stand.
+  infer --variant cpu_openmp
+  cp run.jsonl both.jsonl
+  jq -c '.problem.edges += 1 | .rate *= 9 / 8 | .rate_end_to_end *= 9 / 8' run.jsonl >>both.jsonl
+  "${inspect[@]}" --html out.html --run both.jsonl >/dev/null
+  grep -q 'by <code>cpu_openmp</code>' out.html
+}
+
+@test "layers that are not there, runs of other networks and pages that cannot be written are refused" {
+  infer
+  refused 2 'spdnn: --layer: 0 is outside 1..*' "${inspect[@]}" --html out.html --layer 0
+  refused 2 'spdnn: --layer: 3 is outside 1..2' "${inspect[@]}" --html out.html --layer 3
+  refused 2 'spdnn: --layer: *' "${inspect[@]}" --html out.html --layer 2x
+  refused 2 'spdnn: --layer needs --html' "${inspect[@]}" --layer 1
+  refused 2 'spdnn: --run needs --html' "${inspect[@]}" --run run.jsonl
+  jq -c '.problem.layers = 3' run.jsonl >other.jsonl
+  refused 3 'spdnn: other.jsonl: no run of this network, expected one of 2 layers and 8 edges from 4 to 4 neurons' \
+    "${inspect[@]}" --html out.html --run other.jsonl
+  : >empty.jsonl
+  refused 3 'spdnn: empty.jsonl: no run of this network, *' "${inspect[@]}" --html out.html --run empty.jsonl
+  refused 3 'spdnn: missing.jsonl: *' "${inspect[@]}" --html out.html --run missing.jsonl
+  echo '{' >bad.jsonl
+  refused 3 'spdnn: bad.jsonl:1:*: not JSON: *' "${inspect[@]}" --html out.html --run bad.jsonl
+  refused 2 'spdnn: --html run.jsonl: would overwrite --run run.jsonl, *' "${inspect[@]}" --html run.jsonl --run run.jsonl
+  refused 2 'spdnn: --html net/n4-l1.tsv: would overwrite *' "${inspect[@]}" --html net/n4-l1.tsv
+  mkdir folder
+  refused 3 'spdnn: folder: *' "${inspect[@]}" --html folder
+  refused 3 'spdnn: missing/out.html: *' "${inspect[@]}" --html missing/out.html
+  "${inspect[@]}" >printed
+  status=0
+  "${inspect[@]}" --html /dev/full >again 2>stderr || status=$?
+  [ "$status" -eq 3 ]
+  cmp printed again
+  [[ "$(cat stderr)" == 'spdnn: /dev/full: cannot write: No space left on device' ]]
+  [ -z "$(ls folder)" ]
+}
+
+@test "the page works in a browser, without a network" {
+  for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
+    [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"
+  done
+  "$SPDNN" generate network --family radixnet --neurons 512 --layers 12 --degree 8 --out net.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 512 --images 500 --seed 1 --out images.spdnn
+  "$SPDNN" infer --network net.spdnn --inputs images.spdnn --json run.jsonl --progress never >/dev/null
+  "$SPDNN" inspect net.spdnn --html out.html --run run.jsonl >/dev/null
+  run /usr/bin/python3 "$root/tests/report/browser.py" out.html
+  echo "$output"
+  [ "$status" -eq 0 ]
+  # The test can fail: a spy plot without its cells.
+  sed 's/plugins: \[drawCells\]/plugins: []/; s/counts\.forEach/[].forEach/' out.html >broken.html
+  run /usr/bin/python3 "$root/tests/report/browser.py" broken.html
+  echo "$output"
+  [ "$status" -ne 0 ]
+}
