@@ -145,6 +145,8 @@ infer --network net.spdnn --inputs images.spdnn --truth BAD
 infer --network net.spdnn --inputs images.spdnn --categories BAD
 infer --network net.spdnn --inputs images.spdnn --json BAD
 inspect BAD
+inspect net.spdnn --html BAD
+inspect net.spdnn --html out.html --run BAD
 convert BAD out.spdnn
 convert net.spdnn BAD --form packed
 bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp --json BAD
@@ -207,6 +209,7 @@ infer --network net --inputs images.tsv --bias 0 --json ''
 infer --network net --inputs images.tsv --bias 0 --truth ''
 infer --network net --inputs images.tsv --bias ''
 inspect ''
+inspect net --bias 0 --html ''
 convert '' out
 convert net ''
 generate network --family radixnet --neurons 64 --layers 2 --out ''

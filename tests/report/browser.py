@@ -128,7 +128,7 @@ def sorts(browser, table, title, use):
 def sorting_works(browser):
     """By mouse, and by keyboard alone; numbers as numbers, and what is not known last."""
     if browser.run("return !document.getElementById('submission')"):  # the page of a network
-        return sorts(browser, "images-table", "alive", lambda button: button.click())
+        return sorts(browser, "images-table", "after layer", lambda button: button.click())
     heads = heads_of(browser, "submission")
     for title, use in (("infer (ms)", lambda button: button.click()),
                        ("rate (TE/s)", lambda button: button.send_keys(Keys.ENTER)),
