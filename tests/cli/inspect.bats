@@ -45,7 +45,7 @@ refused() {
   infer --variant cpu_reference
   jq -e '(.active | length) == 2 and (.alive | length) == 2' run.jsonl
   "${inspect[@]}" --html out.html --run run.jsonl >/dev/null
-  grep -q 'From a run of 10 images by <code>cpu_reference</code>' out.html
+  grep -q 'From a run of 10 images by <code>cpu_reference fp64</code>' out.html
   grep -q 'id="images-chart"' out.html
   # The last run of this network counts, wherever others stand.
   infer --variant cpu_openmp
@@ -71,7 +71,7 @@ refused() {
   echo '{' >bad.jsonl
   refused 3 'spdnn: bad.jsonl:1:*: not JSON: *' "${inspect[@]}" --html out.html --run bad.jsonl
   refused 2 'spdnn: --html run.jsonl: would overwrite --run run.jsonl, *' "${inspect[@]}" --html run.jsonl --run run.jsonl
-  refused 2 'spdnn: --html net/n4-l1.tsv: would overwrite *' "${inspect[@]}" --html net/n4-l1.tsv
+  refused 2 'spdnn: --html net/n4-l1.tsv: would be taken for a part of --network net, *' "${inspect[@]}" --html net/n4-l1.tsv
   mkdir folder
   refused 3 'spdnn: folder: *' "${inspect[@]}" --html folder
   refused 3 'spdnn: missing/out.html: *' "${inspect[@]}" --html missing/out.html
@@ -88,8 +88,8 @@ refused() {
   for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
     [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"
   done
-  "$SPDNN" generate network --family radixnet --neurons 512 --layers 12 --degree 8 --out net.spdnn
-  "$SPDNN" generate inputs --family digits --neurons 512 --images 500 --seed 1 --out images.spdnn
+  "$SPDNN" generate network --family radixnet --neurons 256 --layers 12 --degree 4 --bias -0.2 --out net.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 256 --images 500 --seed 1 --out images.spdnn
   "$SPDNN" infer --network net.spdnn --inputs images.spdnn --json run.jsonl --progress never >/dev/null
   "$SPDNN" inspect net.spdnn --html out.html --run run.jsonl >/dev/null
   run /usr/bin/python3 "$root/tests/report/browser.py" out.html
