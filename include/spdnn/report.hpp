@@ -37,7 +37,7 @@ struct PhaseSeconds {
   double share = 0;          ///< plan and images to the other ranks
   double upload = 0;         ///< plan and images into the engine's own form, on its device
   double upload_images = 0;  ///< the images' part of it
-  double warm_up = 0;        ///< trials that are not counted, before the others
+  double warm_up = 0;        ///< trials that are not counted: those before the others, and those for energy after them
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
   double gather = 0;         ///< putting the batches, and the ranks, together
   double write = 0;          ///< the category file
@@ -81,7 +81,7 @@ struct DeviceState {
   std::optional<Spread> memory_clock_mhz;
   std::optional<Spread> temperature_c;
   std::optional<Spread> power_w;  ///< of the whole board
-  /// Of the whole board, while all images' trials ran; empty too where they took too short a time for its counter.
+  /// Of the whole board, while all images' trials ran, and more of them until its counter could tell.
   std::optional<double> joules_per_trial;
 };
 
@@ -131,7 +131,7 @@ struct Report {
   std::optional<double> rate_computed() const;
   /// The same edges as rate() per second of plan, share, upload and infer: what is left out has to be found first.
   double rate_with_setup() const;
-  /// The same edges per second of the whole run.
+  /// The same edges per second of the whole run, less the trials that are not counted.
   double rate_end_to_end() const;
 };
 

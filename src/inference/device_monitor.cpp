@@ -16,28 +16,23 @@ void DeviceMonitor::begin() {
   }
 }
 
-void DeviceMonitor::end() {
+void DeviceMonitor::end(int trials) {
   const double seconds = watch_.seconds();
   const std::optional<double> joules = nvml_->energy_j();
   thread_ = {};  // asked to stop and waited for
   sample();
-  if (joules && joules_at_begin_ && joules_ && seconds >= rates_.shortest_seconds)
-    *joules_ += *joules - *joules_at_begin_;
+  if (joules && joules_at_begin_ && joules_per_trial_ && trials > 0 && seconds >= rates_.shortest_seconds)
+    *joules_per_trial_ += (*joules - *joules_at_begin_) / trials;
   else
-    joules_.reset();
+    joules_per_trial_.reset();
 }
 
-DeviceState DeviceMonitor::state(int trials) const {
+DeviceState DeviceMonitor::state() const {
   const auto over = [](const std::vector<double>& samples) {
     return samples.empty() ? std::nullopt : std::optional(spread(samples));
   };
-  DeviceState state{over(samples_.sm_clock_mhz),
-                    over(samples_.memory_clock_mhz),
-                    over(samples_.temperature_c),
-                    over(samples_.power_w),
-                    {}};
-  if (joules_) state.joules_per_trial = *joules_ / trials;
-  return state;
+  return {over(samples_.sm_clock_mhz), over(samples_.memory_clock_mhz), over(samples_.temperature_c),
+          over(samples_.power_w), joules_per_trial_};
 }
 
 void DeviceMonitor::sample() {

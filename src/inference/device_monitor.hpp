@@ -20,20 +20,22 @@ class DeviceMonitor {
  public:
   struct Rates {
     std::chrono::milliseconds between{100};  ///< one sample and the next
-    /// No energy is told of less. Drivers refresh the counter some ten times a second, so both ends of two seconds
-    /// together are wrong by a tenth at most.
+    /// Energy takes so long. Drivers refresh the counter some ten times a second, so both ends of two seconds together
+    /// are wrong by a tenth at most.
     double shortest_seconds = 2.0;
   };
 
   explicit DeviceMonitor(std::unique_ptr<const Nvml> nvml) : DeviceMonitor(std::move(nvml), Rates{}) {}
   DeviceMonitor(std::unique_ptr<const Nvml> nvml, const Rates& rates) : nvml_(std::move(nvml)), rates_(rates) {}
 
-  /// Trials of one batch of images begin, and end. Both together may be called several times.
+  /// Trials of one batch of images begin, and end: there were so many. Both together may be called several times.
   void begin();
-  void end();
+  void end(int trials);
+  /// Since begin(): whether more trials are needed for their energy to be told.
+  bool wants_more() const { return joules_at_begin_ && watch_.seconds() < rates_.shortest_seconds; }
 
-  /// Of all batches. Energy is told where it is known of each batch.
-  DeviceState state(int trials) const;
+  /// Of all batches. Energy, of one trial, is told where it is known of each batch.
+  DeviceState state() const;
 
  private:
   struct Samples {
@@ -51,7 +53,7 @@ class DeviceMonitor {
   Samples samples_;  ///< of one thread at a time
   Stopwatch watch_;
   std::optional<double> joules_at_begin_;
-  std::optional<double> joules_ = 0.0;
+  std::optional<double> joules_per_trial_ = 0.0;
   std::jthread thread_;  ///< the last member, so that it has ended before the others are destroyed
 };
 

@@ -375,7 +375,7 @@ class Inference::Steps {
     const Plan& ran = *result.result.plan;
     take_over(std::move(result), report_);
     report_.seconds.total = since_start_.seconds();
-    if (monitor_) report_.device_state = monitor_->state(spec_.trials);
+    if (monitor_) report_.device_state = monitor_->state();
     // Of one of the ranks' devices, or of a share of one.
     if (monitor_ && !ranks_.is_alone()) report_.device_state->joules_per_trial.reset();
     report_.empty_images = images_.empty_images();

@@ -73,7 +73,7 @@ ImageSet images_of(const std::vector<double>& activations, Index images, Index n
   return {make_csr(images, neurons, std::move(offsets), std::move(indices), std::move(values))};
 }
 
-/// Tells a monitor, if there is one, of its own beginning and end.
+/// Tells a monitor, if there is one, of its own beginning and end, and of the trials in between.
 class Watched {
  public:
   explicit Watched(DeviceMonitor* monitor) : monitor_(monitor) {
@@ -82,11 +82,14 @@ class Watched {
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
   ~Watched() {
-    if (monitor_ != nullptr) monitor_->end();
+    if (monitor_ != nullptr) monitor_->end(trials_);
   }
+  void trial_is_over() { ++trials_; }
+  bool wants_more_trials() const { return monitor_ != nullptr && monitor_->wants_more(); }
 
  private:
   DeviceMonitor* monitor_;
+  int trials_ = 0;
 };
 
 /// One plan, run over batch after batch.
@@ -146,7 +149,7 @@ class Runner {
 
   /// Those that count; false where they were stopped.
   bool run_trials(const ImageSet& batch, Index first, Progress& progress, Outcome& outcome) {
-    const Watched watched(options_.monitor);
+    Watched watched(options_.monitor);
     Stopwatch watch;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
       watch.lap();
@@ -163,8 +166,24 @@ class Runner {
         outcome = std::move(this_time);
       else if (this_time.categories != outcome.categories)
         throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
+      watched.trial_is_over();
+    }
+    watch.lap();
+    while (watched.wants_more_trials() && !stopped()) {
+      repeat_unseen(batch);
+      result_.warm_up_seconds += watch.lap();
+      watched.trial_is_over();
     }
     return true;
+  }
+
+  /// A trial that counts in no time and that progress does not show.
+  void repeat_unseen(const ImageSet& batch) {
+    const Offset done = done_;
+    Progress unseen({}, "infer", 0);
+    engine_->reset();
+    if (advance(unseen) == plan_.depth()) outcome_of(batch);
+    done_ = done;
   }
 
   bool stopped() const { return options_.stop && options_.stop(); }

@@ -38,7 +38,7 @@ struct RunResult {
   std::vector<double> infer_seconds;  ///< one per trial, summed over batches
   double upload_seconds = 0;          ///< engine construction and load()
   double load_seconds = 0;            ///< of these, load(): the images
-  double warm_up_seconds = 0;         ///< all of these trials
+  double warm_up_seconds = 0;         ///< all trials that are not counted
   double gather_seconds = 0;          ///< putting batches together
   int threads = 0;                    ///< host threads
   Index batch = 0;

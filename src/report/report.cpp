@@ -167,7 +167,7 @@ void add_phases(const Report& r, std::string& text) {
           fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
   if (r.ranks) phase("share", s.share, "  plan and images to the other ranks");
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
-  if (r.warm_up > 0) phase("warm-up", s.warm_up, fmt::format("  {} trials that are not counted", r.warm_up));
+  if (s.warm_up > 0) phase("warm-up", s.warm_up, "  trials that are not counted");
   phase("infer", s.infer.median,
         fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", r.trials, s.infer.min, s.infer.max,
                     s.infer.sum));
@@ -210,7 +210,7 @@ std::optional<double> Report::rate_computed() const {
 double Report::rate_with_setup() const {
   return edges_per_second(*this, seconds.plan + seconds.share + seconds.upload + seconds.infer.median);
 }
-double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.total); }
+double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.total - seconds.warm_up); }
 
 std::string to_text(const Report& r) {
   std::string text;
@@ -235,7 +235,9 @@ std::string to_text(const Report& r) {
                             ? rate_text(r.rate_computed().value_or(0)) + "  (computed edges / infer median)"
                             : "not counted by this engine under these passes");
   line("rate_with_setup", rate_text(r.rate_with_setup()) + "  (images x given edges / (plan + upload + infer median))");
-  line("rate_end_to_end", rate_text(r.rate_end_to_end()) + "  (images x given edges / total)");
+  line("rate_end_to_end",
+       rate_text(r.rate_end_to_end()) +
+           fmt::format("  (images x given edges / {})", r.seconds.warm_up > 0 ? "(total - warm-up)" : "total"));
   if (r.compared) {
     line("compared with", fmt::format("--reduce {} by {}: infer {:.6f} s, {}; {:.2f} times as long, categories {}",
                                       to_string(r.compared->passes), r.compared->variant, r.compared->infer.median,

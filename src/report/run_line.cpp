@@ -136,7 +136,7 @@ RunLine run_of(const JsonFields& line) {
   run.ranks = static_cast<int>(line.count_or({"machine", "ranks"}, 1));
   read_phases(line, run);
   check_rate(line, "rate", run.work(), run.infer.median);
-  check_rate(line, "rate_end_to_end", run.work(), run.total);
+  check_rate(line, "rate_end_to_end", run.work(), run.total - line.optional_number({"seconds", "warm_up"}).value_or(0));
   run.rate_end_to_end = line.number({"rate_end_to_end"});
   run.computed_edges = line.optional_number({"computed_edges"});
   run.rate_with_setup = line.optional_number({"rate_with_setup"});

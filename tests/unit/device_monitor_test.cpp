@@ -59,9 +59,9 @@ TEST(DeviceMonitor, SamplesAtBothEndsOfEachBatchAndAddsTheEnergyUp) {
   DeviceMonitor monitor(fake(), kAtBothEnds);
   for (int batch = 0; batch < 2; ++batch) {
     monitor.begin();
-    monitor.end();
+    monitor.end(4);
   }
-  const DeviceState state = monitor.state(4);
+  const DeviceState state = monitor.state();
   ASSERT_TRUE(state.sm_clock_mhz && state.temperature_c && state.power_w);
   EXPECT_EQ(state.sm_clock_mhz->min, 1000);
   EXPECT_EQ(state.sm_clock_mhz->median, 1150);
@@ -75,8 +75,9 @@ TEST(DeviceMonitor, SamplesAtBothEndsOfEachBatchAndAddsTheEnergyUp) {
 TEST(DeviceMonitor, TellsNoEnergyOfATimeTooShortForTheCounter) {
   DeviceMonitor monitor(fake(), {std::chrono::hours(1), 3600.0});
   monitor.begin();
-  monitor.end();
-  EXPECT_EQ(monitor.state(1).joules_per_trial, std::nullopt);
+  EXPECT_TRUE(monitor.wants_more());
+  monitor.end(1);
+  EXPECT_EQ(monitor.state().joules_per_trial, std::nullopt);
 }
 
 TEST(DeviceMonitor, SamplesInBetweenAsWell) {
@@ -85,8 +86,9 @@ TEST(DeviceMonitor, SamplesInBetweenAsWell) {
   DeviceMonitor monitor(std::move(counting), {std::chrono::milliseconds(1), 0.0});
   monitor.begin();
   while (asked.samples < 5) ::usleep(1000);
-  monitor.end();
-  EXPECT_GE(monitor.state(1).sm_clock_mhz->max, 6) << "one more at the end";
+  EXPECT_FALSE(monitor.wants_more()) << "there is no counter of energy";
+  monitor.end(1);
+  EXPECT_GE(monitor.state().sm_clock_mhz->max, 6) << "one more at the end";
 }
 
 /// Batches of 8 and 2 images, each after a warm-up: the monitor is told of the trials alone.
@@ -102,9 +104,27 @@ TEST(DeviceMonitor, IsToldOfTheTrialsOfEachBatch) {
   options.batch = 8;
   options.monitor = &monitor;
   run(testing::RecordingEngine::variant(), plan, images, options);
-  const DeviceState state = monitor.state(3);
+  const DeviceState state = monitor.state();
   EXPECT_EQ(state.sm_clock_mhz->max, 1300);
   EXPECT_EQ(state.joules_per_trial, 4.0);
+}
+
+TEST(DeviceMonitor, IsGivenTrialsThatDoNotCountUntilEnergyIsKnown) {
+  testing::Dice dice{4};
+  const Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  const Plan plan = testing::unreduced_plan(network);
+  const ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+  DeviceMonitor monitor(fake(), {std::chrono::hours(1), 0.05});
+  RunOptions options;
+  options.trials = 2;
+  options.monitor = &monitor;
+  std::uint64_t done = 0;
+  options.progress = [&](const ProgressUpdate& update) { done = update.done; };
+  const RunResult result = run(testing::RecordingEngine::variant(), plan, images, options);
+  EXPECT_EQ(result.infer_seconds.size(), 2U);
+  EXPECT_GE(result.warm_up_seconds, 0.04);
+  EXPECT_EQ(done, 2U);
+  EXPECT_LT(*monitor.state().joules_per_trial, 3.0) << "two trials alone would have taken half of 6 J each";
 }
 
 }  // namespace

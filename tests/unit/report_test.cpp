@@ -114,7 +114,7 @@ TEST(Report, RatesAreOfTheEdgesAndTheSecondsThatTheyName) {
   EXPECT_EQ(report.rate(), 8.0 * 16 / 32);
   EXPECT_EQ(report.rate_computed(), 64.0 / 32);
   EXPECT_EQ(report.rate_with_setup(), 8.0 * 16 / (2 + 8 + 32));
-  EXPECT_EQ(report.rate_end_to_end(), 8.0 * 16 / 320);
+  EXPECT_EQ(report.rate_end_to_end(), 8.0 * 16 / (320 - 0.25));
   const auto json = nlohmann::json::parse(to_json(report));
   EXPECT_EQ(json["rate_computed"], 2.0);
   EXPECT_EQ(json["rate_with_setup"], report.rate_with_setup());
@@ -136,10 +136,10 @@ TEST(Report, TextShowsWhatTheStartTookAndWhatWasWaitedFor) {
   EXPECT_NE(start.find("4.000000 s  waited for; it took 8.000000 s"), std::string::npos) << text;
   for (const char* key : {"load", "read", "plan", "upload", "infer", "gather", "write", "other", "total"})
     EXPECT_EQ(row(text, key).find(" s"), start.find(" s", 16)) << key << '\n' << text;
-  EXPECT_EQ(row(text, "warm-up"), "");
-  Report warmed = timed_report();
-  warmed.warm_up = 2;
-  EXPECT_NE(row(to_text(warmed), "warm-up").find("0.250000 s  2 trials that are not counted"), std::string::npos);
+  EXPECT_NE(row(text, "warm-up").find("0.250000 s  trials that are not counted"), std::string::npos);
+  Report cold = timed_report();
+  cold.seconds.warm_up = 0;
+  EXPECT_EQ(row(to_text(cold), "warm-up"), "");
   Report on_cpu = timed_report();
   on_cpu.seconds.start = {};
   EXPECT_EQ(row(to_text(on_cpu), "device start-up"), "");
