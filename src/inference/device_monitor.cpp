@@ -7,7 +7,7 @@ namespace spdnn {
 
 void DeviceMonitor::begin() {
   sample();
-  joules_at_begin_ = nvml_->energy_j();
+  if (rates_.energy) joules_at_begin_ = nvml_->energy_j();
   watch_.lap();
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { sample_until(stop); });

@@ -23,6 +23,7 @@ class DeviceMonitor {
     /// Energy takes so long. Drivers refresh the counter some ten times a second, so both ends of two seconds together
     /// are wrong by a tenth at most.
     double shortest_seconds = 2.0;
+    bool energy = true;  ///< whether it is asked for
   };
 
   explicit DeviceMonitor(std::unique_ptr<const Nvml> nvml) : DeviceMonitor(std::move(nvml), Rates{}) {}

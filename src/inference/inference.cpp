@@ -270,9 +270,11 @@ class Inference::Steps {
   }
 
   /// Where the driver tells nothing of the device, the report says nothing of it.
+  /// Of several ranks, only one device is asked, whose energy is not that of the run.
   void watch_device() {
+    const DeviceMonitor::Rates rates{.energy = ranks_.is_alone()};
     if (auto nvml = Nvml::open(device_names(Device::cuda, start_.device()).id))
-      monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml));
+      monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml), rates);
   }
 
   /// Refuses before the first run what verify() could not run after it.
@@ -376,8 +378,6 @@ class Inference::Steps {
     take_over(std::move(result), report_);
     report_.seconds.total = since_start_.seconds();
     if (monitor_) report_.device_state = monitor_->state();
-    // Of one of the ranks' devices, or of a share of one.
-    if (monitor_ && !ranks_.is_alone()) report_.device_state->joules_per_trial.reset();
     report_.empty_images = images_.empty_images();
     report_.computed_edges = computed_edges(ran, report_.outcome, images_.images() - report_.empty_images);
     report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");

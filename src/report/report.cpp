@@ -225,7 +225,7 @@ std::string to_text(const Report& r) {
   if (r.parts > 1)
     line("parts", fmt::format("{}: stopped and continued; each time is the sum over the parts", r.parts));
   if (r.streamed)
-    line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and infer",
+    line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and all trials",
                                  r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
