@@ -105,12 +105,18 @@ std::vector<Group> groups_of(const std::vector<RunLine>& runs, Results& results)
   return groups;
 }
 
+/// What is verified is not replaced by what is worth less, unless that says that the categories are wrong.
+bool may_replace(const Configuration& other, const Configuration& one) {
+  const bool wrong = other.status == "FAILED" && other.first.origin.is_known();
+  return other.set_aside.empty() == one.set_aside.empty() || wrong;
+}
+
 /// Leaves out those that another build has measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
     const bool replaced = std::any_of(all.begin(), all.end(), [&](const Configuration& other) {
-      return other.last > one.last && !other.first.origin.same_build(one.first.origin) &&
+      return other.last > one.last && may_replace(other, one) && !other.first.origin.same_build(one.first.origin) &&
              other.first.origin.same_machine(one.first.origin) && same_setting(other.first, one.first);
     });
     if (replaced)
@@ -175,14 +181,13 @@ Results evaluate(const ResultLines& lines, bool all) {
   Results results;
   results.run_lines = lines.runs.size();
   results.layer_lines = lines.layers.size();
-  for (const Group& group : groups_of(lines.runs, results)) {
-    Configuration configuration = combined(group.runs, group.origin, group.last);
-    (configuration.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(configuration));
-  }
-  for (std::vector<Configuration>* part : {&results.headline, &results.set_aside}) {
-    if (!all) *part = latest(*part, results.superseded);
-    sort(*part);
-  }
+  std::vector<Configuration> configurations;
+  for (const Group& group : groups_of(lines.runs, results))
+    configurations.push_back(combined(group.runs, group.origin, group.last));
+  if (!all) configurations = latest(configurations, results.superseded);
+  sort(configurations);
+  for (Configuration& one : configurations)
+    (one.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(one));
   add_layers(lines.layers, all, results);
   return results;
 }

@@ -43,7 +43,8 @@ struct Results {
 };
 
 /// Lines of different machines or builds are never taken together. Of several builds on one machine only that of the
-/// last line counts, among the verified ones and among the others by themselves, unless `all` are wanted.
+/// last line counts, among the verified ones and among the others by themselves, unless `all` are wanted. Wrong
+/// categories by a later build without changes replace verified ones, too.
 Results evaluate(const ResultLines& lines, bool all);
 
 bool same_problem(const RunLine& a, const RunLine& b);

@@ -20,6 +20,7 @@ struct LineOrigin {
 
   bool same_machine(const LineOrigin& other) const;
   bool same_build(const LineOrigin& other) const;
+  bool is_known() const { return !dirty && commit != "unknown"; }  ///< the commit alone says which code ran
   bool operator==(const LineOrigin& other) const = default;
 };
 

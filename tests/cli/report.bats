@@ -116,6 +116,21 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .build.dirty = true' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+  line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .build.dirty = true | .verdict.status = "FAILED"' >>lines.jsonl
+  line 1024 120 cascade dead 0.0001 5 '.build.commit = "unknown" | .verdict.status = "FAILED"' >>lines.jsonl
+  line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .verdict.status = "UNVERIFIED"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+  # Unless it says that a later commit computes wrong categories.
+  line 1024 120 cascade dead 0.004 5 '.build.commit = "jkl" | .verdict.status = "FAILED" | .verdict.categories = 7' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" != *"| D | 1 | 3.000 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| E | 1 | 5.000 |"* ]]
+  [[ "$(sed -n '/^## Not verified/,$p' report.md | tr -s ' ')" == *"| wrong categories | list |"*"| D | 1 | 4.000 |"* ]]
+  # And a commit after that mends it.
+  line 1024 120 cascade dead 0.003 5 '.build.commit = "mno"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
 }
 
 @test "speed-ups are over the same problem on the same machine; other systems stay apart" {
