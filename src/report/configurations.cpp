@@ -96,7 +96,7 @@ std::vector<Group> groups_of(const std::vector<RunLine>& runs, Results& results)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t origin = origin_number(runs[i].origin, results);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      return g.origin == origin && g.runs.front()->notes == runs[i].notes && same_setting(*g.runs.front(), runs[i]);
+      return g.origin == origin && same_setting(*g.runs.front(), runs[i]);
     });
     if (group == groups.end()) group = groups.insert(groups.end(), {{}, origin, 0});
     group->runs.push_back(&runs[i]);

@@ -77,12 +77,6 @@ void check_rate(const JsonFields& line, const char* name, double edges, double s
 }
 
 void read_lists(const JsonFields& line, RunLine& run) {
-  if (const OrderedJson* notes = line.find({"notes"}); notes != nullptr && notes->is_array()) {
-    for (const OrderedJson& note : *notes) {
-      if (!note.is_string()) line.fail({"notes"}, "expected texts");
-      run.notes += (run.notes.empty() ? "" : "; ") + JsonFields::printable(note.get<std::string>());
-    }
-  }
   if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
     run.alive.reserve(alive->size());
     for (const OrderedJson& images : *alive) {

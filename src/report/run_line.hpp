@@ -38,7 +38,6 @@ struct RunLine {
   std::uint64_t layers = 0, images = 0, empty_images = 0, edges = 0;
   std::string bias, cap;
   std::string variant, passes, precision;
-  std::string notes;  ///< joined by semicolons
   int trials = 1, warm_up = 0, parts = 1, ranks = 1;
   Spread infer;
   std::vector<std::pair<std::string, double>> phases;  ///< all but infer and total, in the order of the line
