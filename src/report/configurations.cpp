@@ -1,5 +1,7 @@
 #include "report/configurations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -8,9 +10,20 @@ namespace spdnn {
 
 namespace {
 
+/// Lines do not identify their images. Those with other categories are others, unless the categories are wrong.
+bool same_images(const RunLine& a, const RunLine& b) {
+  const bool wrong = a.status == "FAILED" || b.status == "FAILED";
+  const bool both_say = a.official_images && b.official_images;
+  return a.images == b.images && a.empty_images == b.empty_images && (wrong || a.categories == b.categories) &&
+         (!both_say || a.official_images == b.official_images);
+}
+
 bool same_setting(const RunLine& a, const RunLine& b) {
-  return same_problem(a, b) && a.variant == b.variant && a.passes == b.passes && a.precision == b.precision &&
-         a.trials == b.trials && a.warm_up == b.warm_up && a.ranks == b.ranks && a.scaling == b.scaling;
+  const auto key = [](const RunLine& run) {
+    return std::tie(run.variant, run.passes, run.precision, run.trials, run.ranks, run.parts, run.batch, run.streamed,
+                    run.scaling, run.against);
+  };
+  return same_problem(a, b) && key(a) == key(b);
 }
 
 double median(std::vector<double> values) { return spread(std::move(values)).median; }
@@ -47,6 +60,8 @@ std::string why_set_aside(const Configuration& configuration) {
   const auto add = [&](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
   if (configuration.status == "FAILED") add("wrong categories");
   if (configuration.status == "UNVERIFIED") add("not verified");
+  if (const int parts = configuration.first.parts; parts > 1)
+    add(fmt::format("stopped and continued: its times are sums over {} parts", parts));
   if (configuration.first.origin.dirty) add("the build had changes that are not committed");
   if (configuration.first.origin.commit == "unknown") add("the build's commit is unknown");
   return why;
@@ -96,7 +111,8 @@ std::vector<Group> groups_of(const std::vector<RunLine>& runs, Results& results)
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t origin = origin_number(runs[i].origin, results);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      return g.origin == origin && same_setting(*g.runs.front(), runs[i]);
+      return g.origin == origin &&
+             std::all_of(g.runs.begin(), g.runs.end(), [&](const RunLine* run) { return same_setting(*run, runs[i]); });
     });
     if (group == groups.end()) group = groups.insert(groups.end(), {{}, origin, 0});
     group->runs.push_back(&runs[i]);
@@ -171,10 +187,8 @@ std::optional<double> Configuration::rate_computed() const {
 double Configuration::phase(const std::string& name) const { return phase_of(phases, name); }
 
 bool same_problem(const RunLine& a, const RunLine& b) {
-  const auto key = [](const RunLine& run) {
-    return std::tie(run.neurons, run.layers, run.bias, run.cap, run.images, run.empty_images, run.edges);
-  };
-  return key(a) == key(b);
+  const auto key = [](const RunLine& run) { return std::tie(run.neurons, run.layers, run.bias, run.cap, run.edges); };
+  return key(a) == key(b) && same_images(a, b);
 }
 
 Results evaluate(const ResultLines& lines, bool all) {

@@ -47,6 +47,7 @@ struct Results {
 /// categories by a later build without changes replace verified ones, too.
 Results evaluate(const ResultLines& lines, bool all);
 
+/// The same network and, as far as the lines tell, the same images.
 bool same_problem(const RunLine& a, const RunLine& b);
 /// Verified configurations, of each problem on each machine the one with the least time; in their order.
 std::vector<const Configuration*> fastest(const Results& results);

@@ -30,10 +30,11 @@ std::size_t machines_of(const Results& results) {
 
 /// Of configurations on one rank, where there are any: what several processors reach together is another claim.
 std::string best_of(const Results& results) {
-  const auto best = std::max_element(results.headline.begin(), results.headline.end(), [](const auto& a, const auto& b) {
-    const auto key = [](const Configuration& one) { return std::pair(one.first.ranks == 1, one.rate()); };
-    return key(a) < key(b);
-  });
+  const auto best =
+      std::max_element(results.headline.begin(), results.headline.end(), [](const auto& a, const auto& b) {
+        const auto key = [](const Configuration& one) { return std::pair(one.first.ranks == 1, one.rate()); };
+        return key(a) < key(b);
+      });
   if (best == results.headline.end()) return "None of them is a verified result of a known build.";
   const RunLine& run = best->first;
   return fmt::format("The highest verified rate on {} is {} TE/s ({}, {}, {}, infer {} ms).",

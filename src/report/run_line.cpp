@@ -125,9 +125,13 @@ RunLine run_of(const JsonFields& line) {
   run.passes = line.text({"passes"});
   run.precision = line.text({"precision"});
   run.trials = static_cast<int>(line.count({"trials"}));
-  run.warm_up = static_cast<int>(line.count_or({"warm_up"}, 0));
   run.parts = static_cast<int>(line.count_or({"parts"}, 1));
   run.ranks = static_cast<int>(line.count_or({"machine", "ranks"}, 1));
+  run.batch = line.count({"batch"});
+  const OrderedJson* streamed = line.find({"streamed"});
+  run.streamed = streamed != nullptr && !streamed->is_null();
+  if (line.find({"suite", "options"}) != nullptr)
+    run.official_images = line.truth({"suite", "options", "official_images"});
   read_phases(line, run);
   check_rate(line, "rate", run.work(), run.infer.median);
   check_rate(line, "rate_end_to_end", run.work(), run.total - line.optional_number({"seconds", "warm_up"}).value_or(0));

@@ -38,7 +38,10 @@ struct RunLine {
   std::uint64_t layers = 0, images = 0, empty_images = 0, edges = 0;
   std::string bias, cap;
   std::string variant, passes, precision;
-  int trials = 1, warm_up = 0, parts = 1, ranks = 1;
+  int trials = 1, parts = 1, ranks = 1;
+  std::uint64_t batch = 0;              ///< images on a rank's device at one time
+  bool streamed = false;                ///< layers were read while the engine ran
+  std::optional<bool> official_images;  ///< empty where the line does not say
   Spread infer;
   std::vector<std::pair<std::string, double>> phases;  ///< all but infer and total, in the order of the line
   double total = 0;

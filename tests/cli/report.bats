@@ -66,10 +66,32 @@ squeezed() { tr -s ' ' <"$1"; }
   make_lines lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
-  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 3.000 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | 20 | 2 | 1 |'
+  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 3.000 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | - | 20 | 2 | 1 |'
   [[ "$(squeezed report.md)" == *"$row"* ]]
   # On two ranks it is another configuration.
   [[ "$(squeezed report.md)" == *"| cascade | twins,dead | D | 2 | 0.6000 |"* ]]
+}
+
+@test "other images, batches, streamed layers and runs made in parts are other configurations" {
+  # rows LINES: of the first table, squeezed.
+  rows() { "$SPDNN" report "$1" | sed -n '/^| neurons/,/^$/p;/^## Machines/q' | tail -n +3 | tr -s ' '; }
+  line 1024 120 cascade dead 0.001 5 '.verdict.categories = 12' >lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.verdict.categories = 77' >>lines.jsonl
+  line 1024 120 cascade dead 0.003 5 '.verdict.categories = 12 | .warm_up = 1 | .notes = ["a note"]' >>lines.jsonl
+  line 1024 120 cascade dead 0.004 5 '.verdict.categories = 12 | .verdict.against = "cpu_reference"' >>lines.jsonl
+  line 1024 120 cascade dead 0.005 5 '.verdict.categories = 12 | .streamed = {layers_at_once: 2, bytes_read: 9}' >>lines.jsonl
+  line 1024 120 cascade dead 0.006 5 '.verdict.categories = 12 | .batch = 600' >>lines.jsonl
+  line 1024 120 cascade dead 0.007 5 '.verdict.categories = 12 | .parts = 3' >>lines.jsonl
+  rows lines.jsonl
+  [ "$(rows lines.jsonl | grep -c .)" -eq 5 ]
+  [[ "$(rows lines.jsonl)" == *"| 2.000 | 1.000 | 3.000 |"*"| 12 |"*"| - | 5 | 2 | 1 |"* ]]
+  [[ "$(rows lines.jsonl)" == *"| 2.000 | 2.000 | 2.000 |"*"| 77 |"* ]]
+  [[ "$(rows lines.jsonl)" == *"| streamed layers | 5 | 1 | 1 |"*"| batches of 600 | 5 | 1 | 1 |"* ]]
+  "$SPDNN" report lines.jsonl | grep -q '^| stopped and continued: its times are sums over 3 parts *| list '
+  # Official images and synthetic ones, where lines tell.
+  line 1024 120 cascade dead 0.001 5 '.suite.options.official_images = true' >lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.suite.options.official_images = false' >>lines.jsonl
+  [ "$(rows lines.jsonl | grep -c .)" -eq 2 ]
 }
 
 @test "the first sentence names the highest rate on one rank, and on several only where there is no other" {
@@ -95,7 +117,8 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$aside" == *"| wrong categories | list | 65536 | 120 |"* ]]
   [[ "$aside" == *"| the build's commit is unknown | list | 65536 | 120 |"* ]]
   # One wrong run among several of a configuration makes it wrong, whatever else its line remarks.
-  line 1024 120 cusparse_spmm dead 0.1 5 '.verdict.status = "FAILED" | .notes = ["a note"]' >>lines.jsonl
+  line 1024 120 cusparse_spmm dead 0.1 5 '.verdict.status = "FAILED" | .verdict.categories = 7
+    | .notes = ["a note"]' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   [[ "$(sed '/^## Not verified/,$d' report.md)" != *cusparse_spmm* ]]
 }
@@ -155,7 +178,7 @@ squeezed() { tr -s ' ' <"$1"; }
   make_lines lines.jsonl
   line 1024 120 cascade dead 0.004 5 '.scaling = {kind: "weak", ranks: 1}' >>lines.jsonl
   line 1024 120 cascade dead 0.005 5 '.scaling = {kind: "weak", ranks: 2} | .machine.ranks = 2 | .problem.images *= 2
-    | .rate *= 2 | .rate_end_to_end *= 2' >>lines.jsonl
+    | .verdict.categories *= 2 | .rate *= 2 | .rate_end_to_end *= 2' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   [[ "$(squeezed report.md)" == *"| twins,dead | strong | 2 | 0.6000 | 125.0 |"* ]]
   [[ "$(squeezed report.md)" == *"| dead | weak | 2 | 5.000 | 80.0 |"* ]]

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "report/sections/cells.hpp"
@@ -6,6 +9,16 @@
 namespace spdnn::sections {
 
 namespace {
+
+/// What tells configurations apart and has no column of its own; empty where there is no such thing.
+std::string setting_of(const RunLine& run) {
+  const auto ranks = static_cast<std::uint64_t>(run.ranks);
+  std::vector<std::string> parts;
+  if (run.streamed) parts.emplace_back("streamed layers");
+  if (run.batch * ranks < run.images) parts.push_back(fmt::format("batches of {}", run.batch));
+  if (!run.scaling.empty()) parts.push_back(run.scaling + " scaling");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 std::vector<Column> result_columns() {
   return {
@@ -30,6 +43,7 @@ std::vector<Column> result_columns() {
       {"categories", "", true, "Images with a non-zero after the last layer"},
       {"read", "ms", true, "Reading or generating network and images"},
       {"read rate", "Gedges/s", true, "Edges as given / read"},
+      {"setting", "", false, "Streamed layers, batches of fewer images than a rank had, the kind of a scaling run"},
       {"trials", "", true, "Trials of infer in each run"},
       {"runs", "", true, "Runs taken together: same configuration, machine and build"},
       columns::run_on()};
@@ -58,6 +72,7 @@ Row row_of(const Configuration& one) {
            whole(run.categories),
            milliseconds(read),
            read > 0 ? number(static_cast<double>(run.edges) / read / 1e9) : Cell(),
+           setting_of(run),
            whole(static_cast<std::uint64_t>(run.trials)),
            whole(one.runs),
            origin(one.origin)}};
@@ -113,10 +128,10 @@ std::optional<Section> set_aside(const Results& results) {
     row.cells.insert(row.cells.begin(), {one.set_aside, one.first.against});
     table.rows.push_back(std::move(row));
   }
-  Section section{"unverified", "Not verified, wrong, or of no known build", {}};
+  Section section{"unverified", "Not verified, wrong, made in parts, or of no known build", {}};
   section.blocks.emplace_back(Paragraph{
       "These runs happened, but nothing says that their categories are right, or which code made them, or they "
-      "are known to be wrong."});
+      "are known to be wrong, or were stopped and continued, so that their times are sums."});
   section.blocks.emplace_back(std::move(table));
   return section;
 }

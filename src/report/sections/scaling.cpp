@@ -17,6 +17,7 @@ bool same_series(const Configuration& a, const Configuration& b) {
   if (a.first.scaling == "weak" && other.scaling == "weak") {
     other.images = a.first.images;
     other.empty_images = a.first.empty_images;
+    other.categories = a.first.categories;
   }
   return same_problem(a.first, other) && a.first.variant == other.variant && a.first.passes == other.passes &&
          a.first.precision == other.precision && a.first.trials == other.trials && a.first.scaling == other.scaling &&
