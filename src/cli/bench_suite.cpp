@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/bench.hpp"
 #include "cli/child_run.hpp"
@@ -21,6 +22,7 @@
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/load.hpp"
+#include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "io/path_kind.hpp"
 #include "io/temporaries.hpp"
@@ -171,11 +173,29 @@ class SuiteRun {
   }
 
   /// Runs do not include this, so that their `total` is that of a program with a file.
-  void make_images() const {
-    if (path_kind(images_path()) == PathKind::file) return;
-    show_progress(fmt::format("images of {} neurons", configuration().neurons));
-    write_images(images_path(), spec_.mnist.empty() ? generate_digit_images(configuration().neurons, spec_.images, 1)
-                                                    : load_images({{}, spec_.mnist, {}}, configuration().neurons, {}));
+  void make_images() {
+    const Index neurons = configuration().neurons;
+    if (checked_.contains(neurons)) return;
+    if (!has_images(images_path(), neurons)) {
+      show_progress(fmt::format("images of {} neurons", neurons));
+      const ImageSet images = spec_.mnist.empty() ? generate_digit_images(neurons, spec_.images, 1)
+                                                  : load_images({{}, spec_.mnist, {}}, neurons, {});
+      if (!spec_.mnist.empty() && !is_official(images))
+        throw DataError(spec_.mnist + ": the official images are not made of these, expected MNIST's training images");
+      write_images(images_path(), images);
+    }
+    checked_.insert(neurons);
+  }
+
+  /// Whether a file that was kept has what its name says. One that is damaged has not, and is made again.
+  bool has_images(const fs::path& path, Index neurons) const {
+    if (path_kind(path) != PathKind::file) return false;
+    try {
+      const ImageSet images = read_images(path, neurons, {});
+      return spec_.mnist.empty() ? images.images() == spec_.images : is_official(images);
+    } catch (const DataError&) {
+      return false;
+    }
   }
 
   /// What runs, and how long all that is left may take.
@@ -229,7 +249,8 @@ class SuiteRun {
   std::FILE* table_;
   std::optional<Temporary> folder_;  ///< what runs write, and the images where they are not kept; none in a dry run
   Stopwatch since_start_;
-  Json machine_;  ///< null until it is asked for
+  Json machine_;             ///< null until it is asked for
+  std::set<Index> checked_;  ///< neurons of the images whose file has been found right, or made
   Index repetition_ = 1;
   std::size_t current_ = 0;  ///< configuration
   bool failed_ = false;
@@ -242,7 +263,10 @@ int bench_suite(const Arguments& arguments) {
   if (!parse(arguments, kUsage, suite_options(), {}, values, kExamples)) return 0;
   SuiteSpec spec = suite_spec(values);
   std::vector<NamedInput> inputs;
-  if (!spec.mnist.empty()) inputs.push_back({"--mnist", spec.mnist});
+  if (!spec.mnist.empty()) {
+    const InputFile readable(spec.mnist);  // which is refused otherwise, even where its images are kept already
+    inputs.push_back({"--mnist", spec.mnist});
+  }
   if (spec.json && !spec.dry_run) check_outputs({{"--json", output_path(*spec.json)}}, inputs);
   return static_cast<int>(SuiteRun(std::move(spec)).run());
 }

@@ -163,6 +163,38 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
   [[ "$output" == *"--verify 64"* ]]
 }
 
+@test "images that are kept are taken only if they are what their name says" {
+  mkdir scratch
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out scratch/images-1024-digits-100.spdnn
+  for damage in no yes; do
+    [ $damage = no ] || truncate -s -8 scratch/images-1024-digits-100.spdnn
+    rm -f suite.jsonl
+    run "${suite[@]}" --layers 2 --repetitions 1
+    echo "$output"
+    [ "$status" -eq 0 ]
+    jq -e '.problem.images == 100' suite.jsonl
+  done
+}
+
+@test "--mnist: the file is there, and gives the official images, whatever is kept" {
+  refuse() {
+    run "$SPDNN" bench suite --mnist "$1" --neurons 1024 --layers 2 --device cpu --trials 1 --repetitions 1 \
+      --scratch scratch --json suite.jsonl "${@:3}"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == "spdnn: $1: $2"* && "$output" != *$'\n'* ]]
+    [ ! -e suite.jsonl ]
+  }
+  mkdir scratch
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 500 --out scratch/images-1024-official.spdnn
+  refuse none 'cannot read: No such file'
+  refuse none 'cannot read: No such file' --dry-run
+  echo nonsense >mnist
+  refuse mnist 'ends within the IDX header'
+  { printf '\0\0\010\003\0\0\352\140\0\0\0\034\0\0\0\034' && head -c $((60000 * 784)) /dev/zero; } | gzip -1 >mnist
+  refuse mnist "the official images are not made of these, expected MNIST's training images"
+}
+
 @test "wrong categories are kept, and end in exit code 1, resumed or not" {
   export FALSIFY=yes
   run "${suite[@]}" --layers 2 --repetitions 2
@@ -247,6 +279,8 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
 @test "the official images come from MNIST, once for a size, and the official categories pass" {
   mnist="$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz"
   [ -r "$mnist" ] || skip "needs MNIST's training images"
+  mkdir scratch
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 500 --out scratch/images-1024-official.spdnn # others
   run "$SPDNN" bench suite --mnist "$mnist" --neurons 1024 --layers 120 --device cpu --trials 1 --repetitions 1 --scratch scratch \
     --json suite.jsonl
   echo "$output"
