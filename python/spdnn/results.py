@@ -24,8 +24,9 @@ def read_results(paths: _Path | Iterable[_Path]) -> list[dict[str, Any]]:
     results = []
     for path in paths:
         name = os.fspath(path)
+        number = 0
         try:
-            with open(name, encoding="utf-8") as lines:
+            with open(name, "rb") as lines:
                 for number, line in enumerate(lines, 1):
                     if line.strip():
                         results.append({"file": name, "line": number, **dict(_flat("", _record(line)))})
@@ -36,8 +37,8 @@ def read_results(paths: _Path | Iterable[_Path]) -> list[dict[str, Any]]:
     return results
 
 
-def _record(line: str) -> dict[str, Any]:
-    record = json.loads(line)
+def _record(line: bytes) -> dict[str, Any]:
+    record = json.loads(line.decode("utf-8"))
     if not isinstance(record, dict):
         raise ValueError(f"this is a {type(record).__name__}")
     return record

@@ -267,10 +267,15 @@ class Results(unittest.TestCase):
             self.assertEqual(spdnn.read_results([path, str(path)])[1:3],
                              [{"file": str(path), "line": 3, "a.b": 2, "c": []},
                               {"file": str(path), "line": 1, "a.b": 1}])
-            for wrong in ("[]", "{", "nothing"):
-                path.write_text("{}\n" + wrong + "\n", encoding="utf-8")
-                with self.assertRaisesRegex(spdnn.DataError, "runs.jsonl:2: expected a JSON object"):
-                    spdnn.read_results(path)
+            whole = pathlib.Path(folder) / "whole.jsonl"
+            whole.write_text("{}\n" * 5, encoding="utf-8")
+            for begin, number in ((b"", 1), (b"{}\n", 2)):
+                for wrong in (b"[]", b"{", b"nothing", b'{"a": "\xff"}'):
+                    path.write_bytes(begin + wrong + b"\n")
+                    for paths in (path, [whole, path]):
+                        with self.subTest(file=begin + wrong, paths=paths), self.assertRaisesRegex(
+                                spdnn.DataError, f"runs.jsonl:{number}: expected a JSON object"):
+                            spdnn.read_results(paths)
             with self.assertRaisesRegex(spdnn.DataError, "none: No such file"):
                 spdnn.read_results(folder + "/none")
 
