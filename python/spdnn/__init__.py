@@ -4,8 +4,8 @@ For each layer, with Y (images x neurons) and the weights W (outputs x inputs):
 
     Z = Y @ W.T;   Z[i, j] += bias[j] where Z[i, j] != 0;   Y = minimum(cap, maximum(0, Z))
 
-The *categories* are the images with a non-zero after the last layer. Everything is counted from 0 here; files count
-from 1.
+The *categories* are the images with a non-zero after the last layer. Everything is counted from 0 here; files
+and reports count from 1.
 
     network = spdnn.Network([scipy.sparse.csr_array(...), ...], bias=-0.3)
     images = spdnn.Images.from_dense(numpy.random.rand(1000, 1024) < 0.1)
@@ -307,8 +307,9 @@ class Outcome:
 
     categories: the images with a non-zero after the last layer, ascending, from 0; int64 of shape (categories,).
     alive: images with a non-zero after each layer, in a neuron that is not left out; int64 of shape (layers,).
-    report: the JSON line of the command line (docs/timing.md), as a dict; times in seconds, rates in edges/s.
-    text: the report for people.
+    report: the JSON line of the command line (docs/timing.md), as a dict; times in seconds, rates in edges/s. Images
+        (`first_ids`) and layers count from 1 in it, as in files.
+    text: the report for people, which counts from 1, too.
     """
 
     categories: npt.NDArray[np.int64]
@@ -340,7 +341,7 @@ def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> 
 
 def infer(network: Network | Plan, images: Images, *, variant: str = "auto", device: _Device = "auto",
           reduce: str | None = None, precision: Literal["fp16", "fp32", "fp64"] | None = None, trials: int = 1,
-          batch: int | None = None, threads: int | None = None, verify: Literal["all"] | int | None = None,
+          batch: int | None = None, threads: int | None = None, verify: Literal["all"] | bool | int | None = None,
           truth: _Path | npt.ArrayLike | None = None, compare: bool = False, host_memory: int = 0,
           device_memory: int = 0, progress: Progress | None = None) -> Outcome:
     """Runs a network, or a plan of it, on images.
@@ -351,7 +352,7 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     trials: how often the inference is repeated; times are of all.
     batch: images at a time; None: as many as the memory takes.
     threads: on the host; None: all processors that the process may use.
-    verify: so many images, or all, are recomputed by the fp64 reference and compared.
+    verify: so many images, or "all" (or True), are recomputed by the fp64 reference and compared.
     truth: the true categories: numbers from 0, ascending, or a file of them (from 1). Official problems are compared
         with the official list in any case.
     compare: times reduce="dead" as well.
@@ -369,6 +370,8 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         raise TypeError(f"expected a Network or a Plan, not {type(network).__name__}")
     if isinstance(network, Plan) and reduce is not None:
         raise UsageError("reduce: a plan has its own passes")
+    if isinstance(verify, (bool, np.bool_)):
+        verify = "all" if verify else None
     truth_path = os.fsdecode(truth) if isinstance(truth, (str, os.PathLike)) else ""
     found = _core.infer(network._held, images._held, {
         "reduce": "all" if reduce is None else reduce, "variant": variant, "device": device, "precision": precision,

@@ -65,6 +65,8 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(verdict(), "UNVERIFIED")
         self.assertEqual(verdict(verify=10), "UNVERIFIED")
         self.assertEqual(verdict(verify="all"), "PASSED")
+        self.assertEqual(verdict(verify=True), "PASSED")
+        self.assertEqual(verdict(verify=False), "UNVERIFIED")
         self.assertEqual(verdict(truth=self.expected), "PASSED")
         self.assertEqual(verdict(truth=self.expected[1:]), "FAILED")
         self.assertEqual(verdict(truth=[]), "FAILED")
@@ -79,6 +81,10 @@ class Outcomes(unittest.TestCase):
                 verdict(truth=truth)
         with self.assertRaises(TypeError):
             verdict(truth=[0.5])
+
+    def test_the_report_counts_images_from_1(self):
+        outcome = spdnn.infer(self.network, self.images, device="cpu", truth=[])
+        self.assertEqual(outcome.report["verdict"]["first_ids"], (self.expected[:10] + 1).tolist())
 
     def test_images_of_negative_and_large_values(self):
         given = np.random.default_rng(5).normal(0, 100, (40, 64)).astype(np.float32)
