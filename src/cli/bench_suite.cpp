@@ -78,7 +78,7 @@ class SuiteRun {
   }
 
  private:
-  const Configuration& configuration() const { return spec_.configurations[current_]; }
+  const SuiteConfiguration& configuration() const { return spec_.configurations[current_]; }
   std::string name() const {
     return fmt::format("{}, {} of {}", configuration().name(), repetition_, spec_.repetitions);
   }
@@ -126,7 +126,7 @@ class SuiteRun {
     check_ranks(line, spec_.ranks);
     lines_.append(line, asked, repetition_, spec_.repetitions);
     const SuiteResult result = suite_result(line);
-    put(fmt::format("{}: infer {:.6f} s, {}, {}\n", name(), result.infer_seconds, result.variant, result.verdict));
+    put(fmt::format("{}: infer {:.6f} s, {}, {}\n", name(), result.infer.median, result.variant, result.verdict));
     found_[current_].results.push_back(result);
   }
 
@@ -135,8 +135,8 @@ class SuiteRun {
     put(fmt::format("{}: {}\n", name(), why));
     found_[current_].given_up = why;
     for (std::size_t i = 0; deeper_too && i < found_.size(); ++i) {
-      const Configuration& other = spec_.configurations[i];
-      const Configuration& shallow = configuration();
+      const SuiteConfiguration& other = spec_.configurations[i];
+      const SuiteConfiguration& shallow = configuration();
       if (other.layers > shallow.layers && other.neurons == shallow.neurons && other.reduce == shallow.reduce &&
           other.variant == shallow.variant && !found_[i].given_up)
         found_[i].given_up = fmt::format("deeper than a network that took {}", why);

@@ -35,8 +35,10 @@ bool is_of_this_program(const Json& line, const Json& program) {
 
 SuiteResult suite_result(const Json& line) {
   const Json& computed = line.at("rate_computed");
+  const Json& infer = line.at("seconds").at("infer");
+  const auto seconds = [&](const char* of) { return infer.at(of).get<double>(); };
   return {line.at("variant").get<std::string>(),
-          line.at("seconds").at("infer").at("median").get<double>(),
+          {.min = seconds("min"), .median = seconds("median"), .max = seconds("max"), .sum = 0},
           line.at("rate").get<double>(),
           computed.is_null() ? std::nullopt : std::optional(computed.get<double>()),
           line.at("rate_with_setup").get<double>(),

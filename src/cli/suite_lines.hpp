@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "spdnn/report.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -12,7 +13,7 @@ namespace spdnn::cli {
 /// What a suite makes of the line of a run.
 struct SuiteResult {
   std::string variant;
-  double infer_seconds = 0;  ///< the median of its trials
+  Spread infer;  ///< seconds, of its trials; without the sum
   double rate = 0;
   std::optional<double> rate_computed;
   double rate_with_setup = 0;

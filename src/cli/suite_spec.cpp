@@ -36,13 +36,13 @@ Texts variant_names(const std::string& text) {
   return names;
 }
 
-std::vector<Configuration> configurations(const po::variables_map& values) {
+std::vector<SuiteConfiguration> configurations(const po::variables_map& values) {
   const auto text = [&](const char* option) { return values[option].as<std::string>(); };
   const std::vector<Index> layers = parse_counts("layers", text("layers"));
   const Texts variants = variant_names(text("variant"));
   const auto reductions = values["reduce"].as<Texts>();
   for (const std::string& reduce : reductions) parse_passes(reduce, "reduce");
-  std::vector<Configuration> all;
+  std::vector<SuiteConfiguration> all;
   for (const Index neurons : official_sizes(text("neurons")))
     for (const std::string& reduce : reductions)
       for (const std::string& variant : variants)
@@ -60,7 +60,9 @@ std::optional<double> seconds_of(const po::variables_map& values, const char* op
 
 }  // namespace
 
-std::string Configuration::name() const { return fmt::format("{} x {}, {}, {}", neurons, layers, reduce, variant); }
+std::string SuiteConfiguration::name() const {
+  return fmt::format("{} x {}, {}, {}", neurons, layers, reduce, variant);
+}
 
 po::options_description suite_options() {
   const auto text = [] { return po::value<std::string>(); };
@@ -126,7 +128,7 @@ std::string SuiteSpec::images_name(Index neurons) const {
                        : fmt::format("images-{}-official.spdnn", neurons);
 }
 
-nlohmann::ordered_json SuiteSpec::asked(const Configuration& configuration) const {
+nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration) const {
   const auto given = [](const std::optional<std::string>& option) {
     return option ? nlohmann::ordered_json(*option) : nlohmann::ordered_json(nullptr);
   };
@@ -145,7 +147,7 @@ nlohmann::ordered_json SuiteSpec::asked(const Configuration& configuration) cons
           {"launcher", given(launcher)}};
 }
 
-std::vector<std::string> SuiteSpec::command(const Configuration& configuration, const fs::path& inputs,
+std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configuration, const fs::path& inputs,
                                             const fs::path& line) const {
   std::vector<std::string> words = infer_command(launcher, ranks);
   const auto add = [&](const char* option, const std::string& value) {

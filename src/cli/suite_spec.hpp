@@ -12,7 +12,7 @@
 namespace spdnn::cli {
 
 /// One of the problems of a suite, and what is to run it.
-struct Configuration {
+struct SuiteConfiguration {
   Index neurons = 0;
   Index layers = 0;
   std::string reduce;   ///< as given
@@ -24,9 +24,10 @@ struct Configuration {
 
 /// What `spdnn bench suite` is to run, from its options.
 struct SuiteSpec {
-  std::vector<Configuration> configurations;  ///< in the order in which they run; depths of a network are neighbours
-  Index repetitions = 1;                      ///< of all of them, one after another
-  Index images = 0;                           ///< synthetic digits, where there is no `mnist`
+  std::vector<SuiteConfiguration>
+      configurations;     ///< in the order in which they run; depths of a network are neighbours
+  Index repetitions = 1;  ///< of all of them, one after another
+  Index images = 0;       ///< synthetic digits, where there is no `mnist`
   std::string mnist;
   std::string trials, warm_up, device;
   std::optional<std::string> precision, threads, launcher;
@@ -41,9 +42,9 @@ struct SuiteSpec {
   /// The file of the images of so many neurons, and what is in it.
   std::string images_name(Index neurons) const;
   /// All that a measurement depends on besides the program and the machine.
-  nlohmann::ordered_json asked(const Configuration& configuration) const;
+  nlohmann::ordered_json asked(const SuiteConfiguration& configuration) const;
   /// `infer` with the options that all runs of the suite have.
-  std::vector<std::string> command(const Configuration& configuration, const std::filesystem::path& inputs,
+  std::vector<std::string> command(const SuiteConfiguration& configuration, const std::filesystem::path& inputs,
                                    const std::filesystem::path& line) const;
 };
 

@@ -31,15 +31,25 @@ std::string verdict_of(const std::vector<SuiteResult>& results) {
   return "PASSED";
 }
 
-std::string row(const Configuration& configuration, const std::vector<SuiteResult>& results) {
-  std::vector<double> milliseconds;
-  milliseconds.reserve(results.size());
-  for (const SuiteResult& result : results) milliseconds.push_back(result.infer_seconds * 1e3);
-  const Spread infer = spread(std::move(milliseconds));
+/// The median of the medians, and the extremes of all trials: a row of `spdnn report` has the same.
+Spread infer_of(const std::vector<SuiteResult>& results) {
+  std::vector<double> medians;
+  std::vector<double> extremes;
+  for (const SuiteResult& result : results) {
+    medians.push_back(result.infer.median);
+    extremes.insert(extremes.end(), {result.infer.min, result.infer.max});
+  }
+  Spread infer = spread(std::move(extremes));
+  infer.median = spread(std::move(medians)).median;
+  return infer;
+}
+
+std::string row(const SuiteConfiguration& configuration, const std::vector<SuiteResult>& results) {
+  const Spread infer = infer_of(results);
   const auto rate = [&](auto value) { return in_tera(median_of(results, value)); };
-  return fmt::format("{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11.4f} {:>11.4f} {:>11.4f} {:>9} {:>9} {:>9} {:>9}  {}\n",
+  return fmt::format("{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11.4f} {:>11.4f} {:>11.4f} {:>11} {:>11} {:>11} {:>11}  {}\n",
                      configuration.neurons, configuration.layers, configuration.reduce, results.front().variant,
-                     results.size(), infer.median, infer.min, infer.max,
+                     results.size(), infer.median * 1e3, infer.min * 1e3, infer.max * 1e3,
                      rate([](const SuiteResult& r) { return std::optional(r.rate); }),
                      rate([](const SuiteResult& r) { return r.rate_computed; }),
                      rate([](const SuiteResult& r) { return std::optional(r.rate_with_setup); }),
@@ -58,9 +68,10 @@ std::string suite_table(const SuiteSpec& spec, const std::vector<ConfigurationRe
       missing += fmt::format("not run: {}, {} of {} repetitions: {}\n", spec.configurations[i].name(),
                              spec.repetitions - results.size(), spec.repetitions, given_up.value_or("not begun"));
   }
-  const std::string head = fmt::format(
-      "{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9}  {}\n", "neurons", "layers",
-      "passes", "variant", "runs", "infer, ms", "min", "max", "TE/s", "computed", "set-up", "all", "verdict");
+  const std::string head =
+      fmt::format("{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "neurons",
+                  "layers", "passes", "variant", "runs", "infer (ms)", "min", "max", "rate (TE/s)", "computed",
+                  "with set-up", "end to end", "verdict");
   return (table.empty() ? "" : head + table) + missing;
 }
 

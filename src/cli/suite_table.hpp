@@ -15,8 +15,9 @@ struct ConfigurationResults {
   std::optional<std::string> given_up;  ///< why there will be no more
 };
 
-/// A row per configuration that has a result: medians over the repetitions, and of `infer` minimum and maximum, too;
-/// then a line for each that has fewer repetitions than asked for, with the reason.
+/// A row per configuration that has a result, in columns that are named as in `spdnn report`: medians over the
+/// repetitions, and the shortest and the longest of all trials; then a line for each that has fewer repetitions than
+/// asked for, with the reason.
 std::string suite_table(const SuiteSpec& spec, const std::vector<ConfigurationResults>& all);
 
 /// Guesses how long runs will take from how long others took: from those of the same configuration, else in proportion

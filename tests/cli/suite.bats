@@ -43,6 +43,22 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
   [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
 }
 
+@test "columns are what they are in the report: the extremes are of all trials" {
+  run "$SPDNN" bench suite --neurons 1024 --layers 2 --images 100 --trials 5 --repetitions 3 --device cpu --json suite.jsonl
+  echo "$output"
+  [ "$status" -eq 0 ]
+  expected=$(jq -sr 'map(.seconds.infer | map_values(. * 1000))
+    | "\(map(.median) | sort | .[1]) \(map(.min) | min) \(map(.max) | max)"' suite.jsonl)
+  shown=$(awk '$1 == 1024 && $2 == 2 && NF > 10 { print $6, $7, $8 }' <<<"$output")
+  # shellcheck disable=SC2086
+  [ "$shown" = "$(printf '%.4f %.4f %.4f' $expected)" ]
+  report=$("$SPDNN" report suite.jsonl)
+  for column in neurons layers passes variant runs 'infer (ms)' min max 'rate (TE/s)' computed 'with set-up' 'end to end' verdict; do
+    [[ "$(grep '^neurons' <<<"$output") " == *"$column "* ]]
+    [[ "$report" == *"| $column"* || "$report" =~ \|\ +"$column" ]]
+  done
+}
+
 @test "without a scratch directory or a file of lines nothing is left; lines may go to stdout" {
   output=$("${bare[@]}" --layers 2 --repetitions 1 2>stderr)
   [ ! -s stderr ] # progress is for terminals
