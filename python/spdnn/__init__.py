@@ -19,7 +19,6 @@ a plan made of them are in use.
 from __future__ import annotations
 
 import json
-import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from . import _core
+from . import _convert, _core
 from .errors import DataError, DeviceError, Error, UsageError
 from .results import read_results
 
@@ -68,10 +67,10 @@ class Network:
         matrices = []
         for number, matrix in enumerate(weights):
             try:
-                matrices.append(_matrix(matrix, copy))
+                matrices.append(_convert.matrix(matrix, copy))
             except (DataError, TypeError) as error:
                 raise type(error)(f"layer {number}: {error}") from None
-        biases = _biases(bias, len(matrices))
+        biases = _convert.biases(bias, len(matrices))
         self._held = _core.Network(matrices, biases, None if cap is None else float(cap), bias_rule)
 
     @classmethod
@@ -102,8 +101,9 @@ class Network:
               bias_rule: str | None, cap: float | None | str, progress: Progress | None) -> Network:
         numbers = [neurons] if isinstance(neurons, (int, np.integer)) else list(neurons)
         given: dict[str, Any] = {
-            "path": path, "neurons": [_count("neurons", number) for number in numbers],
-            "layers": None if layers is None else _count("layers", layers), "bias": bias, "bias_rule": bias_rule}
+            "path": path, "neurons": [_convert.count("neurons", number) for number in numbers],
+            "layers": None if layers is None else _convert.count("layers", layers),
+            "bias": bias, "bias_rule": bias_rule}
         if cap != "file":
             given["cap"] = cap
         network, notes = _core.Network.load(given, progress)
@@ -179,7 +179,7 @@ class Images:
         dense = np.asarray(array)
         if dense.ndim != 2:
             raise DataError(f"expected images x neurons, not {dense.ndim} dimensions")
-        _check_kind(dense)
+        _convert.check_kind(dense)
         if dense.dtype.kind == "b" or ((dense == 0) | (dense == 1)).all():
             return cls.from_bits(np.packbits(dense != 0, axis=1, bitorder="little"), neurons=dense.shape[1])
         return cls.from_scipy(scipy.sparse.csr_array(dense))
@@ -192,33 +192,14 @@ class Images:
 
         neurons: without it, 8 * bytes.
         """
-        bits = np.asarray(bits)
-        if bits.dtype != np.uint8 or bits.ndim != 2:
-            raise TypeError(f"expected uint8 of two dimensions, not {bits.dtype} of {bits.ndim}")
-        neurons = 8 * bits.shape[1] if neurons is None else operator.index(neurons)
-        width = (neurons + 63) // 64 * 8
-        if not 0 <= neurons <= 8 * bits.shape[1]:
-            raise DataError(f"{bits.shape[1]} bytes an image hold up to {8 * bits.shape[1]} neurons, not {neurons}")
-        if bits[:, width:].any():
-            raise DataError("a bit is set beyond the last neuron")
-        bits = bits[:, :width]
-        if bits.shape[1] < width:
-            bits = np.pad(bits, ((0, 0), (0, width - bits.shape[1])))
-        bits = np.ascontiguousarray(bits)
-        if bits.ctypes.data % 8 != 0:
-            bits = bits.copy()
-        return cls._of(_core.Images(bits.reshape(-1).view(np.uint64), bits.shape[0], neurons))
+        return cls._of(_core.Images(*_convert.bit_words(bits, neurons)))
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, copy: bool = False) -> Images:
         """Of a SciPy sparse matrix of shape (images, neurons). CSR matrices with float32 data, int32 indices, ascending
         columns and no stored zeros are taken without a copy; others are converted, and ones alone become bits where
         these are smaller."""
-        csr = matrix.tocsr() if scipy.sparse.issparse(matrix) else matrix
-        if scipy.sparse.issparse(csr) and csr.data.size != np.count_nonzero(csr.data):
-            csr = csr.copy()
-            csr.eliminate_zeros()
-        return cls._of(_core.Images(_matrix(csr, copy)))
+        return cls._of(_core.Images(_convert.matrix(_convert.without_zeros(matrix), copy)))
 
     @classmethod
     def read(cls, path: _Path, *, neurons: int | None = None, images: int | None = None,
@@ -237,8 +218,8 @@ class Images:
     @classmethod
     def _load(cls, path: str, mnist: str, neurons: int | None, images: int | None,
               progress: Progress | None) -> Images:
-        return cls._of(_core.Images.load(path, mnist, None if neurons is None else _count("neurons", neurons),
-                                         None if images is None else _count("images", images), progress))
+        return cls._of(_core.Images.load(path, mnist, None if neurons is None else _convert.count("neurons", neurons),
+                                         None if images is None else _convert.count("images", images), progress))
 
     def save(self, path: _Path) -> None:
         """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn), which are there whole or not at all."""
@@ -375,73 +356,11 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     truth_path = os.fsdecode(truth) if isinstance(truth, (str, os.PathLike)) else ""
     found = _core.infer(network._held, images._held, {
         "reduce": "all" if reduce is None else reduce, "variant": variant, "device": device, "precision": precision,
-        "trials": _count("trials", trials), "batch": 0 if batch is None else _count("batch", batch),
-        "threads": 0 if threads is None else _count("threads", threads, most=1024),
+        "trials": _convert.count("trials", trials), "batch": 0 if batch is None else _convert.count("batch", batch),
+        "threads": 0 if threads is None else _convert.count("threads", threads, most=1024),
         "host_memory": host_memory, "device_memory": device_memory,
         "compare": compare, "verify_all": verify == "all",
-        "verify_sample": 0 if verify is None or verify == "all" else _count("verify", verify),
+        "verify_sample": 0 if verify is None or verify == "all" else _convert.count("verify", verify),
         "truth_path": truth_path,
-        "truth": None if truth is None or truth_path else _categories(truth)}, progress)
+        "truth": None if truth is None or truth_path else _convert.categories(truth)}, progress)
     return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"])
-
-
-def _count(name: str, number: Any, most: int = 2**31 - 1) -> int:
-    value = operator.index(number)
-    if not 1 <= value <= most:
-        raise UsageError(f"{name}: expected a number from 1 to {most}, not {value}")
-    return value
-
-
-def _check_kind(array: npt.NDArray[Any]) -> None:
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"expected real numbers, not {array.dtype}")
-
-
-def _numbers(array: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
-    """The array itself if it can be used as it is."""
-    with np.errstate(over="ignore"):  # what becomes infinite is refused later
-        return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
-
-
-def _matrix(matrix: Any, copy: bool) -> _core.Matrix:
-    if not scipy.sparse.issparse(matrix):
-        raise TypeError(f"expected a SciPy sparse matrix, not {type(matrix).__name__}")
-    _check_kind(matrix)
-    csr = matrix.tocsr(copy=copy)
-    result = _matrix_of(csr)
-    if result.ascends:
-        return result
-    csr = csr.copy()
-    csr.has_canonical_format = False  # SciPy may remember what is no longer true
-    csr.has_sorted_indices = False
-    csr.sum_duplicates()
-    return _matrix_of(csr)
-
-
-def _matrix_of(csr: Any) -> _core.Matrix:
-    entries = int(csr.indptr[-1])  # there may be room for more
-    data, indices = csr.data[:max(entries, 0)], csr.indices[:max(entries, 0)]
-    if indices.dtype != np.int32 and indices.size > 0 and not 0 <= indices.min() <= indices.max() < 2**31:
-        raise DataError("a column is outside the matrix")
-    indptr = _numbers(csr.indptr, np.int32 if csr.indptr.dtype == np.int32 else np.int64)
-    if max(csr.shape) >= 2**31:
-        raise DataError("more than 2^31-1 rows or columns")
-    return _core.Matrix(csr.shape, indptr, _numbers(indices, np.int32), _numbers(data, np.float32))
-
-
-def _biases(bias: Any, layers: int) -> list[Any]:
-    if isinstance(bias, (int, float, np.number)):
-        return [float(bias)] * layers
-    biases = list(bias)
-    if len(biases) != layers:
-        raise DataError(f"{len(biases)} biases for {layers} layers")
-    return [float(b) if np.ndim(b) == 0 else np.array(b, dtype=np.float64) for b in biases]
-
-
-def _categories(truth: Any) -> list[int]:
-    numbers = np.asarray(truth)
-    if numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu"):
-        raise TypeError("truth: expected one dimension of whole numbers")
-    if numbers.size > 0 and (numbers.min() < 0 or numbers.max() >= 2**31 or (numbers[1:] <= numbers[:-1]).any()):
-        raise DataError("truth: expected ascending numbers from 0")
-    return [int(number) for number in numbers]
