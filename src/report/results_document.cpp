@@ -43,10 +43,15 @@ std::string best_of(const Results& results) {
                      significant(best->infer.median * 1e3));
 }
 
+std::string set_aside_text(std::size_t number) {
+  if (number == 0) return "";
+  return fmt::format("; {} set aside, {} reason", counted(number, "is", "are"),
+                     number == 1 ? "with its" : "each with its");
+}
+
 std::string summary_of(const Results& results, bool all) {
   std::string text = fmt::format(
-      "{} of `spdnn infer`{}, made on {} by {}. {} {} verified by a build without changes; {} set aside, each with its "
-      "reason. ",
+      "{} of `spdnn infer`{}, made on {} by {}. {} {} verified by a build without changes{}. ",
       counted(results.run_lines, "run", "runs"),
       results.layer_lines == 0
           ? ""
@@ -54,7 +59,7 @@ std::string summary_of(const Results& results, bool all) {
       counted(machines_of(results), "machine", "machines"),
       counted(results.origins.size(), "combination of machine and build", "combinations of machine and build"),
       counted(results.headline.size(), "configuration", "configurations"), results.headline.size() == 1 ? "is" : "are",
-      counted(results.set_aside.size(), "is", "are"));
+      set_aside_text(results.set_aside.size()));
   if (!all && results.superseded > 0)
     text += fmt::format("{} of earlier builds, replaced by later measurements of the same, not shown (`--all`). ",
                         counted(results.superseded, "line is", "lines are"));

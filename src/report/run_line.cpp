@@ -76,6 +76,22 @@ void check_rate(const JsonFields& line, const char* name, double edges, double s
     line.fail({name}, fmt::format("expected {:.6g} edges / {} s", edges, seconds));
 }
 
+double phase_or_0(const JsonFields& line, const char* name) {
+  return line.optional_number({"seconds", name}).value_or(0);
+}
+
+void read_rates(const JsonFields& line, RunLine& run) {
+  check_rate(line, "rate", run.work(), run.infer.median);
+  check_rate(line, "rate_end_to_end", run.work(), run.total - phase_or_0(line, "warm_up"));
+  run.rate_end_to_end = line.number({"rate_end_to_end"});
+  run.computed_edges = line.optional_number({"computed_edges"});
+  if (run.computed_edges && line.optional_number({"rate_computed"}))
+    check_rate(line, "rate_computed", *run.computed_edges, run.infer.median);
+  run.rate_with_setup = line.optional_number({"rate_with_setup"});
+  const double setup = phase_or_0(line, "plan") + phase_or_0(line, "share") + phase_or_0(line, "upload");
+  if (run.rate_with_setup) check_rate(line, "rate_with_setup", run.work(), setup + run.infer.median);
+}
+
 void read_lists(const JsonFields& line, RunLine& run) {
   if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
     run.alive.reserve(alive->size());
@@ -133,11 +149,7 @@ RunLine run_of(const JsonFields& line) {
   if (line.find({"suite", "options"}) != nullptr)
     run.official_images = line.truth({"suite", "options", "official_images"});
   read_phases(line, run);
-  check_rate(line, "rate", run.work(), run.infer.median);
-  check_rate(line, "rate_end_to_end", run.work(), run.total - line.optional_number({"seconds", "warm_up"}).value_or(0));
-  run.rate_end_to_end = line.number({"rate_end_to_end"});
-  run.computed_edges = line.optional_number({"computed_edges"});
-  run.rate_with_setup = line.optional_number({"rate_with_setup"});
+  read_rates(line, run);
   read_verdict(line, run);
   read_lists(line, run);
   run.scaling = line.optional_text({"scaling", "kind"});

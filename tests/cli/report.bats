@@ -14,9 +14,10 @@ setup() {
 # form.
 make_lines() {
   local hostile='</script><b>&amp;|`*_\\{}$#%^~\"quoted\", [x]\u0007=-- \u2028\u00e9'
+  local with_setup='.rate_with_setup = (.problem.edges * 60000 / (0.375 + .seconds.infer.median))'
   {
-    line 1024 120 cascade twins,dead 0.001 20 '.rate_computed = 1 | .computed_edges = 9e9 | .rate_with_setup = 2e12'
-    line 1024 120 cascade twins,dead 0.002 20 '.computed_edges = 9e9 | .rate_with_setup = 4e12'
+    line 1024 120 cascade twins,dead 0.001 20 ".rate_computed = 9e12 | .computed_edges = 9e9 | $with_setup"
+    line 1024 120 cascade twins,dead 0.002 20 ".computed_edges = 9e9 | $with_setup"
     line 1024 120 cusparse_spmm dead 0.1 5
     line 4096 480 cascade twins,dead 0.003 20 '.computed_edges = 7e9'
     line 4096 480 resident dead 0.7 5 ".machine.host = \"$hostile\" | .machine.cpu = \"$hostile\""
@@ -66,7 +67,7 @@ squeezed() { tr -s ' ' <"$1"; }
   make_lines lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
-  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 3.000 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | - | 20 | 2 | 1 |'
+  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 0.6266 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | - | 20 | 2 | 1 |'
   [[ "$(squeezed report.md)" == *"$row"* ]]
   # On two ranks it is another configuration.
   [[ "$(squeezed report.md)" == *"| cascade | twins,dead | D | 2 | 0.6000 |"* ]]
@@ -156,13 +157,33 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
 }
 
+@test "where nothing is verified, the report says how to verify, and has no empty table" {
+  line 1024 120 cascade dead 0.001 5 '.verdict.status = "UNVERIFIED"' >lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  text=$(tr '\n' ' ' <report.md)
+  [[ "$text" == *"1 is set aside, with its reason. "* ]]
+  [[ "$text" == *'`--verify N` with all images, or `--mnist`, makes them verified'* ]]
+  [ "$(grep -c '^| neurons' report.md)" -eq 0 ]
+  [ "$(grep -c '^| why' report.md)" -eq 1 ]
+  run "$SPDNN" report lines.jsonl --format csv
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--table: there is no table 'submission', but machines-table, set-aside"* ]]
+  line 1024 120 cascade dead 0.001 5 >lines.jsonl
+  run "$SPDNN" report lines.jsonl
+  [[ "${output//$'\n'/ }" == *"1 configuration is verified by a build without changes. The highest"* ]]
+  [[ "$output" != *"set aside"* && "$output" != *"--verify"* ]]
+}
+
 @test "speed-ups are over the same problem on the same machine; other systems stay apart" {
   make_lines lines.jsonl
   "$SPDNN" report lines.jsonl --baseline cusparse_spmm --baseline "$root/results/baselines.csv" --out report.md
   cat report.md
   [[ "$(squeezed report.md)" == *"| 1024 | 120 | cascade | twins,dead | 1.500 | dead | 100.0 | 66.7 | 1 | 1 |"* ]]
   [[ "$(sed '/^## Other systems/,$d' report.md)" != *SNICIT* ]]
-  [[ "$(squeezed report.md)" == *"| 1024 | 120 | cascade | 1.500 | 157.3 | XY 2021 | NVIDIA H200 | 1 | 39.59 | 3.97 | run by us |"* ]]
+  [[ "$(squeezed report.md)" == *"| 1024 | 120 | cascade | twins,dead | 1.500 | 157.3 | XY 2021 | NVIDIA H200 | 1 | 39.59 | 4.0 | run by us |"* ]]
+  line 1024 120 cascade twins,dead 0.00001 5 >fast.jsonl
+  "$SPDNN" report fast.jsonl --baseline "$root/results/baselines.csv" --out fast.md
+  [[ "$(squeezed fast.md)" == *"| 23593 | XY 2021 | NVIDIA H200 | 1 | 39.59 | 600 | run by us |"* ]]
   "$SPDNN" report lines.jsonl --baseline "$root/results/baselines.csv" --out report.html
   [[ "$(sed -n '/id="charts"/p' report.html)" != *SNICIT* ]]
   run "$SPDNN" report lines.jsonl --baseline nothing
@@ -215,6 +236,13 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "$(jq -c '.trials = -5' <<<"$good")" 'trials is -5'
   refuse "$(jq -c '.seconds.read = -1' <<<"$good")" 'seconds.read is -1'
   refuse "$(jq -c '.rate *= 1.01' <<<"$good")" "rate is"
+  refuse "$(jq -c '.rate_end_to_end *= 1.01' <<<"$good")" "rate_end_to_end is"
+  refuse "$(jq -c '.computed_edges = 8e9 | .rate_computed = 4.1e12' <<<"$good")" "rate_computed is 4100000000000, expected 8e+09 edges / 0.002 s"
+  # Sharing among ranks is set-up.
+  with_share=$(jq -c '.seconds.share = 0.623 | .rate_with_setup = .problem.edges * 60000' <<<"$good")
+  printf '%s\n' "$with_share" >lines.jsonl
+  "$SPDNN" report lines.jsonl >/dev/null
+  refuse "$(jq -c 'del(.seconds.share)' <<<"$with_share")" "rate_with_setup is"
   refuse "$(jq -c '.verdict.status = "FINE"' <<<"$good")" "verdict.status is \"FINE\""
   refuse "$(jq -c '.problem.neurons = []' <<<"$good")" "problem.neurons is []"
   refuse "$(jq -c '.device_state = {power_w: 5}' <<<"$good")" "device_state.power_w is 5, expected numbers"

@@ -110,7 +110,14 @@ Section results(const Results& results) {
       "one "
       "configuration on one machine by one build are one row; of several builds the last one counts. The last column "
       "leads to the machine and the commit; what each column counts is said at the end."});
-  if (!results.headline.empty()) section.blocks.emplace_back(rates(results));
+  if (results.headline.empty()) {
+    section.blocks.emplace_back(
+        Paragraph{"There are none. `--verify N` with all images, or `--mnist`, makes them verified: `spdnn infer` then "
+                  "compares all "
+                  "categories with the truth."});
+    return section;
+  }
+  section.blocks.emplace_back(rates(results));
   Table table{"submission", "Verified results, in the form of a Graph Challenge submission.", result_columns(), {}};
   for (const Configuration& one : results.headline) table.rows.push_back(row_of(one));
   section.blocks.emplace_back(std::move(table));
