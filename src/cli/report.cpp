@@ -23,9 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsage = "spdnn report RESULTS... [OPTIONS]";
 constexpr const char* kExamples =
-    "\nRESULTS are files of JSON lines, as infer, bench layers and bench scaling write them, or directories with "
-    "files\n"
-    "*.jsonl. For instance:\n"
+    "\nRESULTS are files of JSON lines, as infer, bench suite, bench layers and bench scaling write them, or\n"
+    "directories with files *.jsonl. For instance:\n"
     "  spdnn report results/h200 --out report.html\n"
     "  spdnn report run.json --format csv\n"
     "  spdnn report results/h200 --baseline cusparse_spmm --baseline results/baselines.csv --out report.tex\n";
@@ -36,9 +35,9 @@ po::options_description report_options() {
       ("format", po::value<std::string>(), "md, csv, latex or html; default: after the name of --out, or else md")  //
       ("out", po::value<std::string>()->default_value("-"), "write here (-: stdout)")                               //
       ("baseline", po::value<std::vector<std::string>>(),
-       "speed-ups over this variant, or beside the systems in this FILE.csv; one of each may be given")        //
-      ("table", po::value<std::string>()->default_value("submission"), "the table that csv holds, by its id")  //
-      ("title", po::value<std::string>()->default_value("spdnn results"), "title of the report")               //
+       "speed-ups over this variant, or beside the systems in this FILE.csv; one of each may be given")  //
+      ("table", po::value<std::string>(), "the table that csv holds, by its id; default: submission")    //
+      ("title", po::value<std::string>()->default_value("spdnn results"), "title of the report")         //
       ("all", "show also what later builds have measured again");
   return options;
 }
@@ -73,10 +72,20 @@ std::string format_of(const po::variables_map& values) {
       throw UsageError("--format: '" + *format + "' is none of md, csv, latex, html");
     return *format;
   }
-  const std::string extension = fs::path(values["out"].as<std::string>()).extension().native();
+  const fs::path out = values["out"].as<std::string>();
+  const std::string extension = out.extension().native();
   if (extension == ".csv") return "csv";
   if (extension == ".tex") return "latex";
-  return extension == ".html" ? "html" : "md";
+  if (extension == ".html") return "html";
+  if (extension == ".md" || extension.empty()) return "md";
+  throw UsageError("--out: '" + out.native() +
+                   "' does not end in .md, .csv, .tex or .html: --format says which it is to be");
+}
+
+std::string table_of(const po::variables_map& values, const std::string& format) {
+  const auto table = text_of(values, "table");
+  if (table && format != "csv") throw UsageError("--table: only csv holds one table, and the form is " + format);
+  return table.value_or("submission");
 }
 
 std::string rendered(const Document& document, const std::string& format, const std::string& table) {
@@ -102,6 +111,7 @@ int report(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, report_options(), {"RESULTS..."}, values, kExamples)) return 0;
   const std::string format = format_of(values);
+  const std::string table = table_of(values, format);
   const std::string out = values["out"].as<std::string>();
   const std::vector<std::string> baselines = baselines_of(values);
   const std::vector<fs::path> files = files_of(values["results"].as<std::vector<std::string>>());
@@ -123,7 +133,7 @@ int report(const Arguments& arguments) {
   ResultLines lines;
   for (const fs::path& file : files) read_result_lines(file.native(), text_of_file(file), lines);
   if (lines.runs.empty() && lines.layers.empty()) throw DataError(files.front().native() + ": holds no JSON line");
-  write_text(output_path(out), rendered(results_document(lines, request), format, values["table"].as<std::string>()));
+  write_text(output_path(out), rendered(results_document(lines, request), format, table));
   return 0;
 }
 

@@ -56,7 +56,7 @@ std::string summary_of(const Results& results, bool all) {
       results.layer_lines == 0
           ? ""
           : fmt::format(" and {} of `spdnn bench layers`", counted(results.layer_lines, "measurement", "measurements")),
-      counted(machines_of(results), "machine", "machines"),
+      counted(machines_of(results), "kind of machine", "kinds of machine"),
       counted(results.origins.size(), "combination of machine and build", "combinations of machine and build"),
       counted(results.headline.size(), "configuration", "configurations"), results.headline.size() == 1 ? "is" : "are",
       set_aside_text(results.set_aside.size()));

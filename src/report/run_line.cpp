@@ -19,7 +19,7 @@ LineOrigin origin_of(const JsonFields& line) {
           .device = line.optional_text({"machine", "device"}),
           .driver = line.optional_text({"machine", "driver"}),
           .cuda = line.optional_text({"machine", "cuda"}),
-          .threads = static_cast<int>(line.count({"machine", "threads"})),
+          .threads = static_cast<int>(line.count({"machine", "threads"}) * line.count_or({"machine", "ranks"}, 1)),
           .version = line.text({"build", "version"}),
           .commit = line.text({"build", "commit"}),
           .dirty = line.truth({"build", "dirty"})};

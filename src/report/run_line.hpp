@@ -11,10 +11,10 @@
 
 namespace spdnn {
 
-/// The machine and the build that a JSON line names, as text; empty where the line says nothing.
+/// The kind of machine, as far as a JSON line tells, and the build that it names, as text; empty where it says nothing.
 struct LineOrigin {
   std::string host, cpu, device, driver, cuda;
-  int threads = 1;
+  int threads = 1;  ///< of all ranks together
   std::string version, commit;
   bool dirty = false;
 

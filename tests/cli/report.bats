@@ -134,6 +134,12 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(squeezed report.md)" == *"| D | 1 | 3.000 |"* && "$(squeezed report.md)" == *"| E | 1 | 5.000 |"* ]]
   [[ "$(squeezed report.md)" != *"| D | 1 | 1.000 |"* ]]
   [[ "$(squeezed report.md)" == *"| 1 | h | D | - | - | C | 1 | 0 | abc | none | 1 |"* ]]
+  # One rank of 32 threads and two of 16 are one machine; two of 32 are not.
+  line 1024 120 cascade dead 0.001 5 '.machine.threads = 32' >ranks.jsonl
+  line 1024 120 cascade dead 0.001 5 '.machine.threads = 16 | .machine.ranks = 2' >>ranks.jsonl
+  "$SPDNN" report ranks.jsonl | tr '\n' ' ' | grep -qF 'made on 1 kind of machine by 1 combination'
+  line 1024 120 cascade dead 0.001 5 '.machine.threads = 32 | .machine.ranks = 2' >>ranks.jsonl
+  "$SPDNN" report ranks.jsonl | tr '\n' ' ' | grep -qF 'made on 2 kinds of machine by 2 combinations'
   "$SPDNN" report lines.jsonl --all >all.md
   [[ "$(squeezed all.md)" == *"| D | 1 | 1.000 |"* && "$(squeezed all.md)" == *"| D | 1 | 3.000 |"* ]]
   # A later line that is worth less replaces nothing.
@@ -267,6 +273,9 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse 3 "no files *.jsonl in this directory" folder
   refuse 2 "is named twice" lines.jsonl ./lines.jsonl
   refuse 2 "--format: 'pdf' is none of" lines.jsonl --format pdf
+  refuse 2 "--out: 'r.pdf' does not end in .md, .csv, .tex or .html" lines.jsonl --out r.pdf
+  refuse 2 "--table: only csv holds one table, and the form is md" lines.jsonl --table machines-table
+  refuse 2 "--table: only csv holds one table, and the form is html" lines.jsonl --table x --out r.html
   refuse 2 "--table: there is no table 'x', but submission" lines.jsonl --format csv --table x
   refuse 2 "--out" lines.jsonl --out lines.jsonl
   refuse 3 "folder" lines.jsonl --out folder

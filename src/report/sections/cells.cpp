@@ -31,8 +31,7 @@ std::string problem_of(const RunLine& run) {
 std::string processor_of(const LineOrigin& origin) { return origin.device.empty() ? origin.cpu : origin.device; }
 
 std::uint64_t processors_of(const RunLine& run) {
-  const auto ranks = static_cast<std::uint64_t>(run.ranks);
-  return run.origin.device.empty() ? ranks * static_cast<std::uint64_t>(run.origin.threads) : ranks;
+  return static_cast<std::uint64_t>(run.origin.device.empty() ? run.origin.threads : run.ranks);
 }
 
 std::string name_of(const Configuration& configuration, const Results& results) {

@@ -23,7 +23,7 @@ Section machines(const Results& results) {
                {"driver"},
                {"CUDA"},
                {"processor"},
-               {"threads", "", true},
+               {"threads", "", true, "Of all ranks together"},
                {"version"},
                {"commit"},
                {"changes", "", false, "Whether the build had changes that are not committed"},
