@@ -211,6 +211,22 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(squeezed report.md)" == *"| dead | weak | 2 | 5.000 | 80.0 |"* ]]
 }
 
+@test "images alive: the deepest of networks that differ in depth alone, and what has no room" {
+  local cap
+  # text FILE: the section, on one line.
+  text() { "$SPDNN" report "$1" | sed -n '/^## Images alive/,/^## What/p' | tr -s '\n ' '  '; }
+  line 1024 120 cascade dead 0.001 5 '.active = [60000]' >lines.jsonl
+  line 1024 480 cascade dead 0.001 5 '.alive += [1811] | .active = [60000]' >>lines.jsonl
+  [[ "$(text lines.jsonl)" == *"| after layer | 1024 neurons, bias -0.3 | |"*"| 5 | 1811 |"* ]]
+  [[ "$(text lines.jsonl)" != *"do not say"* && "$(text lines.jsonl)" != *"left out"* ]]
+  line 1024 480 cascade dead 0.001 5 '.problem.cap = 1 | .alive = [9]' >>lines.jsonl
+  line 1024 480 cascade dead 0.001 5 '.problem.edges /= 2 | .rate /= 2 | .rate_end_to_end /= 2 | .alive = [7]' >>lines.jsonl
+  [[ "$(text lines.jsonl)" == *"| 1 | 50000 | 7 | 9 |"* ]]
+  [[ "$(text lines.jsonl)" == *"lines without \`active\` do not say"* ]]
+  for cap in 2 3 4 5 6 7; do line 1024 480 cascade dead 0.001 5 ".problem.cap = $cap"; done >>lines.jsonl
+  [[ "$(text lines.jsonl)" == *"1 more that differ otherwise"* ]]
+}
+
 @test "clocks, power and energy are shown where lines have them" {
   make_lines lines.jsonl
   "$SPDNN" report lines.jsonl >report.md

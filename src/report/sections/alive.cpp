@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "report/by_layer.hpp"
 #include "report/sections/cells.hpp"
@@ -10,23 +11,46 @@ namespace spdnn::sections {
 
 namespace {
 
+/// Networks whose edges are as many in each layer on the whole; what else the lines could tell of them is equal.
+bool differ_in_depth_alone(const RunLine& a, const RunLine& b) {
+  const auto key = [](const RunLine& run) {
+    return std::tie(run.neurons, run.bias, run.cap, run.images, run.empty_images);
+  };
+  return key(a) == key(b) && a.edges * b.layers == b.edges * a.layers;
+}
+
+struct Shown {
+  std::vector<const Configuration*> configurations;
+  std::size_t left_out = 0;  ///< for want of room
+};
+
 /// Of networks that differ in depth alone the deepest: the others' images are its first layers'.
-std::vector<const Configuration*> shown(const Results& results) {
+Shown shown(const Results& results) {
   constexpr std::size_t kMost = 8;
-  std::vector<const Configuration*> kept;
+  Shown kept;
+  std::vector<const Configuration*>& all = kept.configurations;
   for (const Configuration& one : results.headline) {
     if (one.first.alive.empty()) continue;
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](const Configuration* other) {
-      return other->first.neurons == one.first.neurons && other->first.bias == one.first.bias &&
-             other->first.images == one.first.images;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Configuration* other) {
+      return differ_in_depth_alone(other->first, one.first);
     });
-    if (same == kept.end())
-      kept.push_back(&one);
+    if (same == all.end())
+      all.push_back(&one);
     else if ((*same)->first.layers < one.first.layers)
       *same = &one;
   }
-  kept.resize(std::min(kept.size(), kMost));
+  kept.left_out = all.size() - std::min(all.size(), kMost);
+  all.resize(all.size() - kept.left_out);
   return kept;
+}
+
+std::string remarks_on(const Shown& kept) {
+  std::string text = "Of networks that differ in depth alone the deepest is shown. ";
+  if (kept.left_out > 0) text += fmt::format("{} more that differ otherwise are left out. ", kept.left_out);
+  const bool silent = std::any_of(kept.configurations.begin(), kept.configurations.end(),
+                                  [](const Configuration* one) { return one->first.active.empty(); });
+  return text + "`identical` takes equal images together, but alive images are counted one by one" +
+         (silent ? ": how many were distinct, lines without `active` do not say." : ".");
 }
 
 std::string title_of(const Configuration& one) {
@@ -53,7 +77,8 @@ Table table_of(const std::vector<const Configuration*>& configurations) {
 }  // namespace
 
 std::optional<Section> alive(const Results& results) {
-  const std::vector<const Configuration*> configurations = shown(results);
+  const Shown kept = shown(results);
+  const std::vector<const Configuration*>& configurations = kept.configurations;
   if (configurations.empty()) return std::nullopt;
   Chart chart{.id = "alive-chart",
               .title = "Images that are still alive",
@@ -68,9 +93,7 @@ std::optional<Section> alive(const Results& results) {
         {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
   Section section{"alive", "Images alive by layer", {}};
   section.blocks.emplace_back(std::move(chart));
-  section.blocks.emplace_back(Paragraph{
-      "Of networks that differ in depth alone the deepest is shown. How many of these images were distinct, the "
-      "lines do not say: `identical` takes equal images together, but alive images are counted one by one."});
+  section.blocks.emplace_back(Paragraph{remarks_on(kept)});
   section.blocks.emplace_back(table_of(configurations));
   return section;
 }
