@@ -10,6 +10,7 @@
 #include "engines/reference/engine.hpp"
 #include "inference/run.hpp"
 #include "inference/streaming.hpp"
+#include "report/official_truth.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -91,8 +92,7 @@ Verdict verify(const Truth& truth, const CheckedRun& problem, const Categories& 
   if (truth.wanted()) checks.push_back(recompute_images(problem, categories, truth));
   if (problem.why_unofficial.empty()) {
     const OfficialProblem official = *official_problem(problem.images.neurons());
-    checks.push_back(
-        judge(categories, official.categories, official.category_digest, "the official category list's digest"));
+    checks.push_back(judge(categories, official.categories, official.category_digest, kOfficialTruth));
   }
   const std::string empty = why_empty(problem);
   if (checks.empty())

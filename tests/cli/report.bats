@@ -98,8 +98,8 @@ squeezed() { tr -s ' ' <"$1"; }
 @test "the first sentence names the highest rate on one rank, and on several only where there is no other" {
   line 1024 120 cascade dead 0.001 5 '.machine.ranks = 2' >lines.jsonl
   run "$SPDNN" report lines.jsonl
-  [[ "${output//$'\n'/ }" == *"highest verified rate on 2 ranks is 235.9 TE/s (1024 x 120, cascade, D, infer 1.000 ms)."* ]]
-  line 1024 120 cascade dead 0.002 5 >>lines.jsonl
+  [[ "${output//$'\n'/ }" == *"highest verified rate on 2 ranks is 235.9 TE/s (1024 x 120 with 3932160 edges, bias -0.3, cascade, D, infer 1.000 ms)."* ]]
+  line 1024 120 cascade dead 0.002 5 '.verdict.against = "the official category list\u0027s digest"' >>lines.jsonl
   run "$SPDNN" report lines.jsonl
   [[ "${output//$'\n'/ }" == *"highest verified rate on 1 rank is 118.0 TE/s (1024 x 120, cascade, D, infer 2.000 ms)."* ]]
 }

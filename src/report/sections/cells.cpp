@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/official_truth.hpp"
 #include "report/significant.hpp"
 
 namespace spdnn::sections {
@@ -24,6 +25,7 @@ std::string variant_of(const RunLine& run) {
 
 std::string problem_of(const RunLine& run) {
   std::string text = fmt::format("{} x {}", run.neurons, run.layers);
+  if (!run.against.starts_with(kOfficialTruth)) text += fmt::format(" with {} edges, bias {}", run.edges, run.bias);
   if (run.images != kOfficialImages) text += fmt::format(", {} images", run.images);
   return text;
 }

@@ -19,13 +19,15 @@ Cell origin(std::size_t number);  ///< in Results::origins
 
 /// The variant, with the precision where that is not fp32.
 std::string variant_of(const RunLine& run);
-/// For instance `1024 x 120`; with what distinguishes the problem from the official one.
+/// For instance `1024 x 120`; with edges and bias where the categories were not compared with the official ones, and
+/// with the number of images where it is not the official one.
 std::string problem_of(const RunLine& run);
 /// Name of the device, or of the CPU.
 std::string processor_of(const LineOrigin& origin);
 /// Devices, or threads.
 std::uint64_t processors_of(const RunLine& run);
-/// A configuration on one line: problem, variant, passes where they are not all that are there.
+/// A configuration on one line: problem, variant, the number of ranks above one, machine and build where there are
+/// several; not its passes.
 std::string name_of(const Configuration& configuration, const Results& results);
 
 /// Columns that several tables have.
