@@ -57,7 +57,7 @@ class SuiteRun {
  public:
   explicit SuiteRun(SuiteSpec spec)
       : spec_(std::move(spec)),
-        lines_(spec_.json),
+        lines_(spec_.json, spec_.dry_run ? SuiteLines::Use::read : SuiteLines::Use::append),
         found_(spec_.configurations.size()),
         times_(spec_),
         table_(spec_.json == "-" ? stderr : stdout) {

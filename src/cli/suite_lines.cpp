@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "cli/result_files.hpp"
 #include "core/build_info.hpp"
 #include "io/atomic_file.hpp"
 #include "io/input_file.hpp"
+#include "io/output_target.hpp"
 #include "io/path_kind.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
@@ -15,6 +19,7 @@ namespace spdnn::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// A program that was built from no commit, or from more than its commit, is known by its bytes.
@@ -46,23 +51,46 @@ SuiteResult suite_result(const Json& line) {
           line.at("verdict").at("status").get<std::string>()};
 }
 
-SuiteLines::SuiteLines(std::optional<std::string> path) : path_(std::move(path)), program_(program_digest()) {
+SuiteLines::SuiteLines(std::optional<std::string> path, Use use) : path_(std::move(path)), program_(program_digest()) {
+  if (use == Use::append) lock();
+  text_ = text_now();
   lines_ = read();
 }
 
-std::vector<Json> SuiteLines::read() const {
+void SuiteLines::lock() {
+  if (!path_ || is_stdout(*path_)) return;
+  const OutputTarget file = find_output_file(*path_);
+  if (file.direct()) return;
+  const fs::path directory = file.path.parent_path();
+  fs::path target = file.path;
+  target += ".lock";
+  try {
+    lock_.emplace(Temporary::Kind::file, directory, target, 0666);
+  } catch (const std::system_error& error) {
+    fail_to_write(*path_, error.code().value());
+  }
+  // One of those that are held is this suite's. Of two that begin at the same moment, both may be refused, never none.
+  if (remove_stale_temporaries(directory, target) > 1)
+    throw DataError(fmt::format("{}: another suite appends to this file, expected to be the only one", *path_));
+}
+
+/// Empty where there is no file yet, and for what is written directly.
+std::string SuiteLines::text_now() const {
   if (!path_ || is_stdout(*path_) || path_kind(*path_) != PathKind::file) return {};
-  const std::string text = text_of_file(*path_);
+  return text_of_file(*path_);
+}
+
+std::vector<Json> SuiteLines::read() const {
   std::vector<Json> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
+  for (std::size_t begin = 0; begin < text_.size();) {
     const auto refuse = [&](std::size_t column, const std::string& why) {
       return DataError(fmt::format("{}:{}:{}: {}, expected lines of JSON", *path_, lines.size() + 1, column, why));
     };
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) throw refuse(text.size() - begin + 1, "the line has no end");
+    const std::size_t end = text_.find('\n', begin);
+    if (end == std::string::npos) throw refuse(text_.size() - begin + 1, "the line has no end");
     try {
-      Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                              text.begin() + static_cast<std::ptrdiff_t>(end));
+      Json line = Json::parse(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                              text_.begin() + static_cast<std::ptrdiff_t>(end));
       if (!line.is_object()) throw refuse(1, "this is no JSON object");
       if (line.contains("suite") && line["suite"].is_object()) suite_result(line);  // refuses what is incomplete
       lines.push_back(std::move(line));
@@ -91,11 +119,26 @@ std::vector<Json> SuiteLines::find(const Json& asked, Index repetition) const {
 void SuiteLines::append(Json line, const Json& asked, Index repetition, Index repetitions) {
   line["suite"] = {{"repetition", repetition}, {"repetitions", repetitions}, {"options", asked}, {"program", program_}};
   if (!path_) return;
-  std::string text;
-  if (!is_stdout(*path_) && path_kind(*path_) == PathKind::file) text = text_of_file(*path_);
-  AtomicFile file(output_path(*path_));
-  file.write(text + json_line(line));
-  file.commit();
+  for (bool in_place = false; !in_place;) {
+    const std::string now = text_now();
+    check(now);
+    std::string next = now + json_line(line);
+    AtomicFile file(output_path(*path_));
+    file.write(next);
+    file.sync();
+    if (text_now() != now) continue;  // somebody wrote to it while this was brought to the disk
+    file.commit();
+    if (lock_) text_ = std::move(next);
+    in_place = true;
+  }
+}
+
+void SuiteLines::check(const std::string& now) const {
+  const auto refuse = [&](const char* what) {
+    return DataError(fmt::format("{}: {}, so the line of the last run is not added", *path_, what));
+  };
+  if (!now.starts_with(text_)) throw refuse("somebody changed or removed lines while the suite ran");
+  if (!now.empty() && now.back() != '\n') throw refuse("somebody wrote a line without an end while the suite ran");
 }
 
 bool same_machine(const Json& line, const Json& machine) {

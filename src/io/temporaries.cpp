@@ -109,7 +109,8 @@ void Temporary::put_in_place() {
   path_.clear();
 }
 
-void remove_stale_temporaries(const fs::path& directory, const fs::path& target) {
+std::size_t remove_stale_temporaries(const fs::path& directory, const fs::path& target) {
+  std::size_t held = 0;
   const std::string prefix = prefix_of(target);
   const DirectoryStream entries = open_stream(directory);
   while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
@@ -118,8 +119,13 @@ void remove_stale_temporaries(const fs::path& directory, const fs::path& target)
     // Only the lock of a writer that is gone can be had.
     const fs::path path = directory / name;
     const Descriptor found = open_existing(path);
-    if (found && ::flock(found.get(), LOCK_EX | LOCK_NB) == 0 && is_named(found.get(), path)) remove_temporary(path);
+    if (!found) continue;
+    if (::flock(found.get(), LOCK_EX | LOCK_NB) != 0)
+      held += errno == EWOULDBLOCK ? 1 : 0;
+    else if (is_named(found.get(), path))
+      remove_temporary(path);
   }
+  return held;
 }
 
 std::optional<fs::path> name_in_target(const fs::path& path) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -37,8 +38,8 @@ class Temporary {
   Descriptor descriptor_;
 };
 
-/// Removes what killed writers of `target` have left in `directory`.
-void remove_stale_temporaries(const std::filesystem::path& directory, const std::filesystem::path& target);
+/// Removes what killed writers of `target` have left in `directory`. Returns the number of those whose writers live.
+std::size_t remove_stale_temporaries(const std::filesystem::path& directory, const std::filesystem::path& target);
 
 /// The final name of a file in a temporary directory of this process; empty for any other file.
 std::optional<std::filesystem::path> name_in_target(const std::filesystem::path& path);

@@ -133,6 +133,53 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
   [ "$(wc -l <suite.jsonl)" -eq 3 ]
 }
 
+@test "a second suite on the same file is refused at once; a suite that was killed locks nothing" {
+  export SLOW_CALL=1
+  ln -s suite.jsonl link
+  "${suite[@]}" --layers 2 --repetitions 1 >out 2>&1 3>&- &
+  suite_process=$!
+  for _ in {1..400}; do [ "$(calls)" -lt 1 ] || break && sleep 0.05; done
+  for name in suite.jsonl link ./scratch/../suite.jsonl; do
+    run "${bare[@]}" --layers 2 --repetitions 1 --json $name
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$output" = "spdnn: $name: another suite appends to this file, expected to be the only one" ]
+  done
+  run "${bare[@]}" --layers 2 --repetitions 1 --json other.jsonl
+  [ "$status" -eq 0 ]
+  kill -s KILL $suite_process
+  wait $suite_process || true
+  [ ! -e suite.jsonl ]
+  "${suite[@]}" --layers 2 --repetitions 1
+  [ "$(ran)" = '[2,"all",1] ' ]
+  [ "$(ls -A)" = $'calls\nlaunch\nlink\nother.jsonl\nout\nscratch\nsuite.jsonl' ]
+}
+
+@test "what others write to the file while a suite runs stays, whole or torn" {
+  printf '{"old":1}\n' >suite.jsonl
+  cat >meddle <<'END'
+#!/bin/bash
+bash -c "$MEDDLE"
+exec ./launch "$@"
+END
+  chmod +x meddle
+  meddled=("${bare[@]}" --ranks 1 --launcher ./meddle --layers 2 --repetitions 1 --json suite.jsonl)
+  MEDDLE='echo "{\"new\":1}" >>suite.jsonl' "${meddled[@]}"
+  [ "$(head -2 suite.jsonl)" = $'{"old":1}\n{"new":1}' ]
+  [ "$(wc -l <suite.jsonl)" -eq 3 ]
+  refuse() {
+    printf '{"old":1}\n{"old":2}\n' >suite.jsonl
+    MEDDLE=$1 run "${meddled[@]}"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$output" = "spdnn: suite.jsonl: somebody $2 while the suite ran, so the line of the last run is not added" ]
+    [ "$(cat suite.jsonl)" = "$3" ]
+  }
+  refuse 'printf "{\"torn\"" >>suite.jsonl' 'wrote a line without an end' $'{"old":1}\n{"old":2}\n{"torn"'
+  refuse 'sed -i 1d suite.jsonl' 'changed or removed lines' '{"old":2}'
+  refuse ': >suite.jsonl' 'changed or removed lines' ''
+}
+
 @test "--limit: what takes longer is ended, and neither repeated nor tried with more layers" {
   export SLOW_LAYERS=4
   run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 5
