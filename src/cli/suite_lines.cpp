@@ -12,6 +12,7 @@
 #include "io/input_file.hpp"
 #include "io/output_target.hpp"
 #include "io/path_kind.hpp"
+#include "report/json_fields.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 
@@ -34,6 +35,17 @@ bool is_of_this_program(const Json& line, const Json& program) {
   const BuildInfo& build = build_info();
   const Json own = {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};
   return line.value("build", Json()) == own && line["suite"].value("program", Json()) == program;
+}
+
+/// Refuses what suite_result() and same_machine() could not read.
+void check_run(const JsonFields& line) {
+  line.text({"variant"});
+  line.spread({"seconds", "infer"});
+  for (const char* const rate : {"rate", "rate_with_setup", "rate_end_to_end"}) line.number({rate});
+  line.at({"rate_computed"});
+  line.optional_number({"rate_computed"});
+  line.text({"verdict", "status"});
+  if (!line.at({"machine"}).is_object()) line.fail({"machine"}, "expected an object");
 }
 
 }  // namespace
@@ -83,22 +95,15 @@ std::string SuiteLines::text_now() const {
 std::vector<Json> SuiteLines::read() const {
   std::vector<Json> lines;
   for (std::size_t begin = 0; begin < text_.size();) {
-    const auto refuse = [&](std::size_t column, const std::string& why) {
-      return DataError(fmt::format("{}:{}:{}: {}, expected lines of JSON", *path_, lines.size() + 1, column, why));
-    };
     const std::size_t end = text_.find('\n', begin);
-    if (end == std::string::npos) throw refuse(text_.size() - begin + 1, "the line has no end");
-    try {
-      Json line = Json::parse(text_.begin() + static_cast<std::ptrdiff_t>(begin),
-                              text_.begin() + static_cast<std::ptrdiff_t>(end));
-      if (!line.is_object()) throw refuse(1, "this is no JSON object");
-      if (line.contains("suite") && line["suite"].is_object()) suite_result(line);  // refuses what is incomplete
-      lines.push_back(std::move(line));
-    } catch (const Json::parse_error& error) {
-      throw refuse(error.byte, "this is no JSON");
-    } catch (const Json::exception& error) {
-      throw refuse(1, fmt::format("this is no run of a suite ({})", error.what()));
-    }
+    if (end == std::string::npos)
+      throw DataError(fmt::format("{}:{}:{}: the line has no end, expected lines of JSON", *path_, lines.size() + 1,
+                                  text_.size() - begin + 1));
+    const JsonFields line(fmt::format("{}:{}", *path_, lines.size() + 1),
+                          std::string_view(text_).substr(begin, end - begin));
+    const Json* suite = line.find({"suite"});
+    if (suite != nullptr && suite->is_object()) check_run(line);
+    lines.push_back(line.at({}));
     begin = end + 1;
   }
   return lines;

@@ -16,7 +16,8 @@ using OrderedJson = nlohmann::ordered_json;
 /// One JSON line and its place, so that what is wrong in it can be named.
 class JsonFields {
  public:
-  /// DataError where `text` is not a JSON object. `place` is `file:line`; `text` must outlive this.
+  /// DataError where `text` is not a JSON object, or is nested so deeply that it is no result. `place` is `file:line`;
+  /// `text` must outlive this.
   JsonFields(std::string place, std::string_view text);
 
   using Path = std::initializer_list<const char*>;
@@ -30,7 +31,7 @@ class JsonFields {
   /// Empty where there is none, or null.
   std::string optional_text(Path path) const;
   bool truth(Path path) const;
-  double number(Path path) const;  ///< finite and not negative
+  double number(Path path) const;  ///< 0, or from 1e-60 to 1e60, so that what is computed from it is finite
   std::optional<double> optional_number(Path path) const;
   std::uint64_t count(Path path) const;
   std::uint64_t count_or(Path path, std::uint64_t otherwise) const;

@@ -70,6 +70,8 @@ refused() {
   refused 3 'spdnn: missing.jsonl: *' "${inspect[@]}" --html out.html --run missing.jsonl
   echo '{' >bad.jsonl
   refused 3 'spdnn: bad.jsonl:1:*: not JSON: *' "${inspect[@]}" --html out.html --run bad.jsonl
+  printf '%3000000s' '' | tr ' ' '[' >deep.jsonl
+  refused 3 'spdnn: deep.jsonl:1:65: nested too deeply, *' "${inspect[@]}" --html out.html --run deep.jsonl
   refused 2 'spdnn: --html run.jsonl: would overwrite --run run.jsonl, *' "${inspect[@]}" --html run.jsonl --run run.jsonl
   refused 2 'spdnn: --html net/n4-l1.tsv: would be taken for a part of --network net, *' "${inspect[@]}" --html net/n4-l1.tsv
   mkdir folder

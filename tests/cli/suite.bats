@@ -124,10 +124,16 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
     [ "$(calls)" -eq 1 ]
   }
   refuse "$good"$'\n'"${good:0:700}" '2:701: the line has no end'
-  refuse "${good:0:700}"$'\n'"$good"$'\n' '1:701: this is no JSON'
-  refuse "$good"$'\n\n' '2:1: this is no JSON'
-  refuse $'[1]\n' '1:1: this is no JSON object'
-  refuse "$(jq -c 'del(.seconds.infer.median)' <<<"$good")"$'\n' '1:1: this is no run of a suite'
+  refuse "${good:0:700}"$'\n'"$good"$'\n' '1:701: not JSON: '
+  refuse "$good"$'\n\n' '2:1: not JSON: '
+  refuse $'[1]\n' '1:1: [1], expected an object'
+  refuse "$(jq -c 'del(.seconds.infer.median)' <<<"$good")"$'\n' '1:' # and the column
+  [[ "$output" =~ ^spdnn:\ suite.jsonl:1:[0-9]{3,}:\ seconds.infer\ is\ .*,\ expected\ numbers ]]
+  refuse "$(jq -c '.machine = "some"' <<<"$good")"$'\n' '1:'
+  [[ "$output" =~ ^spdnn:\ suite.jsonl:1:[0-9]{3,}:\ machine\ is\ \"some\",\ expected\ an\ object$ ]]
+  refuse "$(jq -c '.rate = 1e308' <<<"$good")"$'\n' '1:'
+  refuse "$(jq -c 'del(.rate_computed)' <<<"$good")"$'\n' '1:'
+  refuse "$good"$'\n'"{\"a\":$(printf '%3000000s' '' | tr ' ' '[')"$'\n' '2:69: nested too deeply, expected at most 64 levels'
   printf '{"schema":"spdnn-layers-1"}\n%s\n' "$(jq -c '.suite = null | del(.rate)' <<<"$good")" >suite.jsonl
   "${suite[@]}" --layers 2 --repetitions 1
   [ "$(wc -l <suite.jsonl)" -eq 3 ]
