@@ -36,14 +36,27 @@ Texts variant_names(const std::string& text) {
   return names;
 }
 
+/// What is named twice would run twice, and stand for itself when the suite is resumed.
+template <typename T>
+void refuse_twice(const char* option, const std::vector<T>& all) {
+  for (auto one = all.begin(); one != all.end(); ++one)
+    if (std::find(all.begin(), one, *one) != one)
+      throw UsageError(fmt::format("--{}: {} is named twice", option, *one));
+}
+
 std::vector<SuiteConfiguration> configurations(const po::variables_map& values) {
   const auto text = [&](const char* option) { return values[option].as<std::string>(); };
   const std::vector<Index> layers = parse_counts("layers", text("layers"));
+  const std::vector<Index> sizes = official_sizes(text("neurons"));
   const Texts variants = variant_names(text("variant"));
   const auto reductions = values["reduce"].as<Texts>();
   for (const std::string& reduce : reductions) parse_passes(reduce, "reduce");
+  refuse_twice("neurons", sizes);
+  refuse_twice("layers", layers);
+  refuse_twice("variant", variants);
+  refuse_twice("reduce", reductions);
   std::vector<SuiteConfiguration> all;
-  for (const Index neurons : official_sizes(text("neurons")))
+  for (const Index neurons : sizes)
     for (const std::string& reduce : reductions)
       for (const std::string& variant : variants)
         for (const Index depth : layers) all.push_back({neurons, depth, reduce, variant});

@@ -303,6 +303,9 @@ END
   message='--variant: ' refuse --variant sideways || message="'sideways'" refuse --variant sideways
   message='--reduce: ' refuse --reduce sideways
   message='--layers: ' refuse --layers 0
+  message='--layers: 2 is named twice' refuse --layers 2,4,2
+  message='--reduce: all is named twice' refuse --reduce all --reduce all
+  message='--variant: auto is named twice' refuse --variant auto,auto
   message='--repetitions: ' refuse --repetitions 0
   message='--limit: -1 is not positive' refuse --limit -1
   message='--budget: ' refuse --budget much
@@ -314,6 +317,9 @@ END
   run "${bare[@]}" --launcher ./launch
   [ "$status" -eq 2 ]
   [[ "$output" == "spdnn: --launcher needs --ranks" ]]
+  run "$SPDNN" bench suite --neurons 1024,1024
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: --neurons: 1024 is named twice" ]]
   run "$SPDNN" bench suite --neurons 1000
   [ "$status" -eq 2 ]
   [[ "$output" == "spdnn: --neurons: 1000 is none of 1024, 4096, 16384, 65536" ]]
