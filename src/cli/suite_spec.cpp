@@ -141,6 +141,10 @@ std::string SuiteSpec::images_name(Index neurons) const {
                        : fmt::format("images-{}-official.spdnn", neurons);
 }
 
+bool SuiteSpec::recomputes(const SuiteConfiguration& configuration) const {
+  return mnist.empty() || !official_network_digest(configuration.neurons, configuration.layers);
+}
+
 nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration) const {
   const auto given = [](const std::optional<std::string>& option) {
     return option ? nlohmann::ordered_json(*option) : nlohmann::ordered_json(nullptr);
@@ -157,7 +161,8 @@ nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration)
           {"precision", given(precision)},
           {"threads", threads ? nlohmann::ordered_json(std::stoi(*threads)) : nlohmann::ordered_json(nullptr)},
           {"ranks", ranks},
-          {"launcher", given(launcher)}};
+          {"launcher", given(launcher)},
+          {"verify", recomputes(configuration) ? nlohmann::ordered_json(verify) : nlohmann::ordered_json(nullptr)}};
 }
 
 std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configuration, const fs::path& inputs,
@@ -178,8 +183,7 @@ std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configurat
   add("device", device);
   if (precision) add("precision", *precision);
   if (threads) add("threads", *threads);
-  if (mnist.empty() || !official_network_digest(configuration.neurons, configuration.layers))
-    add("verify", std::to_string(verify));
+  if (recomputes(configuration)) add("verify", std::to_string(verify));
   words.emplace_back("--device-state");
   add("json", line.native());
   add("progress", "never");

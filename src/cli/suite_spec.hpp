@@ -41,6 +41,8 @@ struct SuiteSpec {
 
   /// The file of the images of so many neurons, and what is in it.
   std::string images_name(Index neurons) const;
+  /// Whether `verify` counts: no official categories are known.
+  bool recomputes(const SuiteConfiguration& configuration) const;
   /// All that a measurement depends on besides the program and the machine.
   nlohmann::ordered_json asked(const SuiteConfiguration& configuration) const;
   /// `infer` with the options that all runs of the suite have.

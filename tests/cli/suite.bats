@@ -33,7 +33,7 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
     and .variant == "cpu_openmp" and .verdict.status == "UNVERIFIED" and .device_state == null)' suite.jsonl
   jq -se '[.[] | select(.suite.options == {neurons: 1024, layers: 4, reduce: "dead", variant: "cpu_openmp", images: 100,
     official_images: false, trials: 1, warm_up: 1, device: "cpu", precision: null, threads: null, ranks: 1,
-    launcher: "./launch"})] | length == 2' suite.jsonl
+    launcher: "./launch", verify: 1})] | length == 2' suite.jsonl
   expected=$(jq -sr '[.[] | select(.problem.layers == 4 and .passes == "dead") | .seconds.infer.median * 1000] | sort
     | "\((.[0] + .[1]) / 2) \(.[0]) \(.[1])"' suite.jsonl)
   shown=$(awk '$1 == 1024 && $2 == 4 && $3 == "dead" { print $6, $7, $8, $NF }' <<<"$output")
@@ -96,7 +96,7 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
   "${suite[@]}" --layers 2 --repetitions 1
   cp suite.jsonl own.jsonl
   for change in '.build.commit = "0123456789ab"' '.build.dirty |= not' '.machine.host = "elsewhere"' '.machine.threads += 1' \
-    '.suite.options.trials = 2' '.suite.options.reduce = "none"' '.suite.repetition = 2' '.suite = null'; do
+    '.suite.options.trials = 2' '.suite.options.verify = 2' 'del(.suite.options.verify)' '.suite.options.reduce = "none"' '.suite.repetition = 2' '.suite = null'; do
     jq -c "$change" own.jsonl >suite.jsonl
     run "${suite[@]}" --layers 2 --repetitions 1
     [ "$status" -eq 0 ]
