@@ -43,7 +43,7 @@ po::options_description infer_options() {
   po::options_description timing("Timing and memory", 120, 60);
   timing.add_options()                                                                                                //
       ("trials", text_or("1"), "how often the inference is repeated")                                                 //
-      ("warm-up", text_or("0"), "trials before these, which are not counted")                      //
+      ("warm-up", text_or("0"), "trials before these, which are not counted")                                         //
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
       ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
