@@ -158,7 +158,15 @@ RunLine run_of(const JsonFields& line) {
   return run;
 }
 
+/// The number of a field by which others are divided.
+double above_zero(const JsonFields& line, JsonFields::Path path) {
+  const double number = line.number(path);
+  if (number <= 0) line.fail(path, "expected a number above 0");
+  return number;
+}
+
 LayerLine layer_of(const JsonFields& line) {
+  above_zero(line, {"seconds_per_layer", "min"});
   return {.variant = line.text({"variant"}),
           .weights = line.text({"weights"}),
           .neurons = line.count({"neurons"}),
@@ -167,9 +175,9 @@ LayerLine layer_of(const JsonFields& line) {
           .images = line.count({"images"}),
           .trials = static_cast<int>(line.count({"trials"})),
           .seconds = line.spread({"seconds_per_layer"}),
-          .edges_per_second = line.number({"edges_per_second"}),
-          .bytes = line.number({"bytes"}),
-          .ceiling = line.number({"ceiling_bytes_per_second"}),
+          .edges_per_second = above_zero(line, {"edges_per_second"}),
+          .bytes = above_zero(line, {"bytes"}),
+          .ceiling = above_zero(line, {"ceiling_bytes_per_second"}),
           .origin = origin_of(line)};
 }
 

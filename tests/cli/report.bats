@@ -269,6 +269,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "$(jq -c '.problem.neurons = []' <<<"$good")" "problem.neurons is []"
   refuse "$(jq -c '.device_state = {power_w: 5}' <<<"$good")" "device_state.power_w is 5, expected numbers"
   refuse "$(jq -c '.active = [1, null, -1]' <<<"$good")" "expected whole numbers or null"
+  refuse "$(head -n 1 "$BATS_TEST_DIRNAME/../../results/h200/layers.jsonl" | jq -c '.bytes = 0')" "bytes is 0, expected a number above 0"
   refuse "$(jq -c '.computed_edges = 1e308' <<<"$good")" "computed_edges is 1e+308, expected 0 or a number from 1e-60 to 1e60"
   refuse "$(jq -c '.computed_edges = 1e-200' <<<"$good")" "computed_edges is 1e-200, expected 0 or a number from"
   refuse "$(jq -c '.device_state = {power_w: {min: 0, median: 1, max: 1e308}}' <<<"$good")" "device_state.power_w is"
