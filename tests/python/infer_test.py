@@ -225,7 +225,7 @@ class Meanwhile(unittest.TestCase):
     def interrupted(self, call, **options):
         """Calls until Ctrl-C, which comes a moment after the first progress; returns what the progress told."""
         told = []
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
 
         def tell(*update):
             told.append(update)

@@ -54,6 +54,7 @@ bool any_known(const std::vector<std::optional<double>>& values) {
 /// What is not known is not drawn, like 0.
 std::vector<double> drawn(const std::vector<std::optional<double>>& values) {
   std::vector<double> result;
+  result.reserve(values.size());
   for (const auto& value : values) result.push_back(value.value_or(0));
   return result;
 }
