@@ -9,7 +9,7 @@ export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 INCLUDES := -Iinclude -Isrc -I$(OUT)/generated
 CPPFLAGS := $(INCLUDES) $(if $(filter 1,$(GPU)),$(CUDA_CPPFLAGS)) $(if $(filter 1,$(PORTABLE)),-DFMT_HEADER_ONLY)
 # -Wno-array-bounds, -Wno-restrict, -Wno-stringop-overflow: false alarms of GCC 12 on std::string and fmt.
-# -fPIC: the objects also become a part of the Python module; cpu_openmp was not slower with it (0.341 against 0.354 s).
+# -fPIC: the objects also become a part of the Python module.
 CXXFLAGS := -std=c++20 -fPIC -fno-semantic-interposition -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow \
 	-Wconversion -Wno-sign-conversion -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow $(if $(filter 1,$(STRICT)),-Werror)
 CXXFLAGS_release := -O3
