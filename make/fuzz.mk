@@ -5,14 +5,16 @@ FUZZ_SECONDS ?= 60
 FUZZ_CXX     ?= $(strip $(CCACHE) clang++)
 FUZZ_FLAGS   := -std=c++20 -D_GLIBCXX_ASSERTIONS -gline-tables-only -O1 -fopenmp -ffp-contract=off -Wall -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
-FUZZ_SOURCES := $(filter-out src/cli/% %/build_info.cpp %/html/assets.cpp,$(HOST_SOURCES)) $(addprefix src/cli/,options.cpp network_form.cpp progress_bar.cpp)
+FUZZ_SOURCES := $(filter-out src/cli/%,$(HOST_SOURCES)) $(addprefix src/cli/,options.cpp network_form.cpp progress_bar.cpp)
 FUZZ_SOURCES += $(filter-out %_fuzzer.cpp,$(wildcard tests/fuzz/*.cpp))
 FUZZ_LIBRARY := $(FUZZ_OUT)/libspdnn.a
 
 $(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ
 	@mkdir -p $(@D)
 	@echo 'CXX  $< (fuzzing)'
-	@$(FUZZ_CXX) -Iinclude -Isrc -Itests -MMD -MP $(FUZZ_FLAGS) $(call ISA_FLAGS,$<) -fsanitize=fuzzer-no-link -c $< -o $@
+	@$(FUZZ_CXX) $(INCLUDES) -Itests -MMD -MP $(FUZZ_FLAGS) $(call ISA_FLAGS,$<) -fsanitize=fuzzer-no-link -c $< -o $@
+$(FUZZ_OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp
+$(FUZZ_OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
 $(FUZZ_LIBRARY): $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o)
 	@rm -f $@
 	@ar rcs $@ $^
