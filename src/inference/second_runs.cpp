@@ -1,0 +1,58 @@
+// What verify() holds the result against: the truth, a second run of other passes, a second run of another precision.
+
+#include <fmt/format.h>
+
+#include "inference/load.hpp"
+#include "inference/steps.hpp"
+
+namespace spdnn {
+
+void Inference::Steps::check_second_runs(const EngineChoice& choice) {
+  if (spec_.compare) {
+    dead_ = plan_given(parse_passes("dead"));
+    const EngineChoice by = choose(dead_);
+    check_run(*by.variant, dead_, images_, options(by.precision, dead_, images_));
+    dead_order_ = order_for(*by.variant, by.precision, dead_, images_);
+  }
+  if (choice.precision == Precision::fp16)
+    check_run(*choice.variant, plan_, images_, options(Precision::fp32, plan_, images_));
+}
+
+void Inference::Steps::judge_by_truth() {
+  const Outcome& outcome = report_.outcome;
+  report_.verdict = unverified(outcome.categories, "verifying did not finish");
+  const auto given = [this](const Passes& passes) { return plan_given(passes); };
+  report_.verdict = spdnn::verify(truth_, {plan_, given, images_, why_unofficial(), spec_.host_memory, spec_.cancelled},
+                                  outcome.categories);
+  if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
+}
+
+std::string Inference::Steps::why_unofficial() const {
+  if (!official_network_) return "this is no official problem";
+  return is_official(images_) ? "" : "the images are not the official ones";
+}
+
+void Inference::Steps::compare_with_dead(const ImageSet& mine) {
+  dead_order_ = share_order(ranks_, dead_order_);
+  dead_ = share_plan(ranks_, std::move(dead_), spec_.network);
+  const RunResult result =
+      run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision, dead_, mine)).result;
+  if (!ranks_.is_root()) return;
+  const Verdict by_dead = judge(report_.outcome.categories, result.outcome.categories,
+                                fmt::format("--reduce {} by {}", to_string(result.plan->passes), dead_order_.variant));
+  report_.compared = ComparedRun{dead_order_.variant, result.plan->passes, spread(result.infer_seconds),
+                                 by_dead.status == Verdict::Status::passed};
+  report_.verdict = contradicted(report_.verdict, by_dead);
+}
+
+void Inference::Steps::compare_with_fp32(const ImageSet& mine) {
+  RunOrder order = order_;
+  if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
+  RunOptions once = options(Precision::fp32, plan_, mine);
+  once.trials = 1;
+  once.warm_up = 0;
+  const RunResult in_fp32 = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine, once).result;
+  if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
+}
+
+}  // namespace spdnn
