@@ -82,7 +82,6 @@ struct InferenceSpec {
   ProgressCallback progress;  ///< told how far reading, planning and running have come
 };
 
-class Communicator;
 class PlannedNetwork;
 
 /// One inference, step by step:
@@ -101,9 +100,6 @@ class PlannedNetwork;
 class Inference {
  public:
   explicit Inference(InferenceSpec spec);
-  /// On the ranks of a job (src/cluster), which all take the same steps: the first reads, plans and verifies, each runs
-  /// its own part of the images, and the first has the report. `ranks` must outlive the steps.
-  Inference(InferenceSpec spec, Communicator& ranks);
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
   ~Inference();
@@ -128,8 +124,11 @@ class Inference {
   /// What is known so far: after run() the outcome and the times, after verify() the verdict.
   const Report& report() const;
 
- private:
+ protected:
   class Steps;
+  explicit Inference(std::unique_ptr<Steps> steps);
+
+ private:
   std::unique_ptr<Steps> steps_;
 };
 

@@ -16,6 +16,7 @@
 #include "core/message.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
+#include "inference/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 
@@ -134,7 +135,7 @@ struct Beginning {
 int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
            const Beginning& beginning) {
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
-  static std::optional<Inference> inference;
+  static std::optional<InferenceOnRanks> inference;
   inference.emplace(spec, ranks);
   speak_for_itself();
   Report report;

@@ -12,6 +12,7 @@
 #include "cluster/exchange.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
+#include "inference/inference_on_ranks.hpp"
 #include "inference/load.hpp"
 #include "inference/planned_network.hpp"
 #include "inference/run_report.hpp"
@@ -282,8 +283,7 @@ void Inference::Steps::conclude(RankedResult result) {
 }
 
 Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
-Inference::Inference(InferenceSpec spec, Communicator& ranks)
-    : steps_(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
+Inference::Inference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 Inference::~Inference() = default;
 
 void Inference::load() { steps_->load(); }
@@ -293,5 +293,8 @@ void Inference::plan() { steps_->plan(); }
 void Inference::run() { steps_->run(); }
 void Inference::verify() { steps_->verify(); }
 const Report& Inference::report() const { return steps_->report(); }
+
+InferenceOnRanks::InferenceOnRanks(InferenceSpec spec, Communicator& ranks)
+    : Inference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
 
 }  // namespace spdnn

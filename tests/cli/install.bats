@@ -36,13 +36,15 @@ expects_the_example() {
   "$tree/bin/spdnn" --version | grep -q spdnn
 }
 
-@test "install: each public header is complete, and none is of CUDA, engines or plans" {
+@test "install: each public header is complete, and none is of CUDA, MPI, engines or plans" {
   for header in "$tree"/include/spdnn/*.hpp; do echo "#include <spdnn/$(basename "$header")>"; done >all.cpp
   [ "$(wc -l <all.cpp)" -ge 14 ]
   while read -r line; do
     echo "$line" | g++ -std=c++20 -fsyntax-only -I"$tree/include" -x c++ -
   done < <(grep -E 'inference|files|report' all.cpp)
-  ! grep -rlE '"(core|io|engines|plan|cli|report)/|cuda_runtime|boost' "$tree/include"
+  run grep -rnE '"(core|cluster|inference|io|engines|plan|cli|report)/|Communicator|cuda_runtime|boost' "$tree/include"
+  echo "$output"
+  [ "$status" -eq 1 ]
   [ ! -e "$tree/include/spdnn/engine.hpp" ]
 }
 
