@@ -109,6 +109,7 @@ std::exception_ptr verify(Inference& inference, Report& report) {
 /// The other ranks, once all of them are there; the program ends where they are not in time.
 std::unique_ptr<Communicator> join_within(int seconds) {
   if (!this_launch().maybe_several()) return alone();
+  const auto held = hold_signals();
   const Deadline deadline(std::chrono::seconds(seconds), [seconds] { end_without_others(seconds); });
   return join();
 }

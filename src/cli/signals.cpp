@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 
 #include "cli/child_run.hpp"
@@ -18,6 +19,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 std::atomic<bool> warnings_stop = false;
 std::atomic<bool> warned = false;
+std::timed_mutex held;
 
 bool is_default(int signal) {
   struct sigaction action {};
@@ -41,6 +43,8 @@ void* wait_for_signal(void* /*unused*/) {
     if (!warnings_stop || (signal != SIGTERM && signal != SIGUSR1)) break;
     warned = true;
   }
+  constexpr std::chrono::seconds kLongest{2};
+  static_cast<void>(held.try_lock_for(kLongest));
   end_running_command();
   end_temporaries();
   std::signal(signal, SIG_DFL);  // MPICH has put a handler of its own for SIGUSR1 in place meanwhile
@@ -59,6 +63,8 @@ std::function<bool()> stop_on_signals() {
 void end_on_signals() {
   if (!warned) warnings_stop = false;
 }
+
+std::unique_lock<std::timed_mutex> hold_signals() { return std::unique_lock(held); }
 
 void clean_up_on_signals() {
   const sigset_t set = handled_signals();

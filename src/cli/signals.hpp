@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 
 namespace spdnn::cli {
 
@@ -14,5 +15,9 @@ void clean_up_on_signals();
 std::function<bool()> stop_on_signals();
 /// They end the program again, unless one has come: it may be repeated, and what is left to do is little.
 void end_on_signals();
+
+/// As long as what is returned lives, and at most for two seconds, they end it later: OpenMPI's mpirun may hang for
+/// ever where a rank ends while it joins the others.
+std::unique_lock<std::timed_mutex> hold_signals();
 
 }  // namespace spdnn::cli

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 
 #include "cluster/launch.hpp"
 #include "cluster/launcher_end.hpp"
@@ -31,10 +31,22 @@ void pass_on(int signal) { ::kill(child, signal); }
   ::_exit(128 + signal);
 }
 
-[[noreturn]] void wait_for_child(int failed) {
+/// Where the launcher has ended, this process ends too, and with it the child: ranks that have joined one another end
+/// by themselves then, but one that is still on its way may not.
+int status_of_child(const sigset_t& child_ended, pid_t launcher, int failed) {
+  constexpr timespec kLook{1, 0};
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (::getppid() != launcher) {
+      print_message({rank_name(), "the launcher has ended"});
+      ::_exit(failed);
+    }
+    ::sigtimedwait(&child_ended, nullptr, &kLook);
   }
+  return status;
+}
+
+[[noreturn]] void end_like_child(int status, int failed) {
   if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
   for (const int known : kPassedOn)
@@ -49,12 +61,17 @@ void pass_on(int signal) { ::kill(child, signal); }
 
 void guard_rank(int failed) {
   if (!this_launch().maybe_several()) return;
+  const pid_t launcher = ::getppid();
   const pid_t parent = ::getpid();
-  sigset_t passed_on;
+  std::signal(SIGCHLD, SIG_DFL);
+  sigset_t child_ended;
+  sigset_t blocked;
   sigset_t before;
-  sigemptyset(&passed_on);
-  for (const int signal : kPassedOn) sigaddset(&passed_on, signal);
-  ::sigprocmask(SIG_BLOCK, &passed_on, &before);
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  blocked = child_ended;
+  for (const int signal : kPassedOn) sigaddset(&blocked, signal);
+  ::sigprocmask(SIG_BLOCK, &blocked, &before);
   child = ::fork();
   if (child > 0) {
     struct sigaction action {};
@@ -65,7 +82,10 @@ void guard_rank(int failed) {
     if (::getppid() != parent) ::_exit(failed);
   }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (child > 0) wait_for_child(failed);
+  if (child > 0) {
+    ::sigprocmask(SIG_BLOCK, &child_ended, nullptr);
+    end_like_child(status_of_child(child_ended, launcher, failed), failed);
+  }
   // A child goes on, and so does a process that the system gives no child.
 }
 

@@ -7,6 +7,9 @@ the job must have ended, nothing of it may run, and each output must be the old 
 must succeed and leave no temporary name behind. The counts are printed; any failure is printed too, and the exit status
 is 1.
 
+A launcher that hangs by itself is no failure, but is told and counted: the signal came before the ranks had joined, and
+nothing but the launcher's own processes is left (docs/files.md). Programs that are not spdnn make it hang as well.
+
     ranks.py SPDNN [--kills 100] [--libraries openmpi,mpich] [--seed 1]
 
 Everything is written under TMPDIR.
@@ -26,6 +29,8 @@ import tempfile
 import time
 
 LIMIT = 60  # seconds that only a hang reaches
+JOIN_LIMIT = 15  # seconds after which ranks end that wait for others
+LAUNCHERS = {"mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}  # what their processes are called
 MARK = b"SPDNN_HOSTILE_JOB="
 WAYS = ["worker", "known to the launcher", "all workers", "mpirun"]
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1]
@@ -40,6 +45,13 @@ class Process:
         fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
         self.running = fields[0] not in "ZX"
         self.parent = int(fields[1])
+
+    def joined(self):
+        """Whether it is a rank that has joined the others and has the plan in memory, which they share."""
+        try:
+            return "memfd:spdnn" in pathlib.Path(f"/proc/{self.pid}/maps").read_text()
+        except OSError:
+            return False
 
     def send(self, number):
         try:
@@ -90,7 +102,7 @@ class Job:
         for process in left:
             process.send(signal.SIGKILL)
         self.process.wait()
-        return code, [f"{process.pid} {process.name}" for process in left]
+        return code, [process.name for process in left]
 
 
 class Series:
@@ -117,7 +129,7 @@ class Series:
 
     def infer(self, letter):
         return ["infer", "--network", "n.spdnn", "--inputs", f"{letter}.spdnn", "--trials", 200, "--categories",
-                self.categories, "--json", self.report]
+                self.categories, "--json", self.report, "--join-timeout", JOIN_LIMIT]
 
     def run(self, *arguments):
         subprocess.run([self.program, *map(str, arguments)], cwd=self.place, check=True, stdout=subprocess.DEVNULL)
@@ -157,6 +169,7 @@ class Series:
         job = Job(self.launchers[name], ranks, [self.program, *self.infer(letter)], self.place)
         time.sleep(delay)
         what = f"{name}, {ranks} ranks, {number.name} to {way} after {delay:.2f} s"
+        joined = any(process.joined() for process in job.processes())
         hit = job.targets(way)
         for process in hit:
             process.send(number)
@@ -169,10 +182,11 @@ class Series:
         self.counts[f"outputs: {outputs}"] += 1
         # The list is put in its place just before the report. SIGKILL may come between; other signals wait.
         allowed = {before, (letter, letter)} | ({(letter, before[1])} if number == signal.SIGKILL else set())
-        if code is None:
-            self.fail(f"{what}: it hung")
-        if left:
-            self.fail(f"{what}: still running: {left}")
+        if left and not joined and set(left) <= LAUNCHERS:
+            self.counts[f"{name} hung by itself, or left processes of its own"] += 1
+            print(f"the launcher hung: {what}: exit {code}, still running: {left}", flush=True)
+        elif code is None or left:
+            self.fail(f"{what}: exit {code}, still running: {left}")
         # MPICH's launcher may end with 0 after SIGTERM (docs/files.md).
         tells = not (name == "mpich" and way == "mpirun" and number == signal.SIGTERM)
         if after not in allowed or (code == 0 and tells and after != (letter, letter)):

@@ -177,6 +177,28 @@ mixed() {
   done
 }
 
+@test "a rank whose launcher has ended before it joined the others ends as well" {
+  use_mpi mpich
+  # Starts a rank as MPICH's launcher does, answers nothing, and ends. The rank has both ends of the wire.
+  cat >launcher.py <<'END'
+import os, socket, subprocess, sys, time
+mine, theirs = socket.socketpair()
+wires = [mine.fileno(), theirs.fileno()]
+place = {"PMI_FD": str(wires[1]), "PMI_RANK": "0", "PMI_SIZE": "2"}
+subprocess.Popen(sys.argv[1:], env=os.environ | place, pass_fds=wires)
+time.sleep(0.5)
+os._exit(0)
+END
+  # What they say ends when the last of them has ended.
+  # shellcheck disable=SC2016
+  run timeout 20 bash -c 'python3 launcher.py "$@" 2>&1 | cat' bash \
+    "$SPDNN" infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$output" = "spdnn: rank 0 of 2 on $(hostname): the launcher has ended" ]
+  [ ! -e none.tsv ]
+}
+
 @test "a rank without memory for the second run: the first run's results are written, the rank is named, exit code 4" {
   printf '1\t1\t1\n2\t5\t1\n3\t7\t1\n' >few.tsv
   arguments=(infer --generate official --neurons 65536 --layers 24 --inputs few.tsv --compare --verify all --device cpu
