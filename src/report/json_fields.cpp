@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/json_nesting.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -30,34 +31,17 @@ std::string reason_of(const nlohmann::json::exception& error) {
   return at == std::string::npos ? what : what.substr(at + 2);
 }
 
-constexpr std::size_t kDeepest = 64;  ///< results have five levels; JSON is copied, printed and freed by recursion
-
 /// Quotients and products of such numbers are finite.
 bool can_be_measured(double number) {
   const double size = std::abs(number);
   return size == 0 || (size >= 1e-60 && size <= 1e60);
 }
 
-/// Returns the position of the first bracket that opens too deep, or npos.
-std::size_t too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\') ++i;
-    if (quoted) continue;
-    if ((c == '[' || c == '{') && ++depth > kDeepest) return i;
-    if ((c == ']' || c == '}') && depth > 0) --depth;
-  }
-  return std::string_view::npos;
-}
-
 }  // namespace
 
 JsonFields::JsonFields(std::string place, std::string_view text) : place_(std::move(place)), text_(text) {
-  if (const std::size_t at = too_deep(text); at != std::string_view::npos)
-    throw DataError(fmt::format("{}:{}: nested too deeply, expected at most {} levels", place_, at + 1, kDeepest));
+  if (const std::size_t at = too_deep_json(text); at != std::string_view::npos)
+    throw DataError(fmt::format("{}:{}: nested too deeply, expected at most {} levels", place_, at + 1, kDeepestJson));
   try {
     json_ = OrderedJson::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
