@@ -173,11 +173,27 @@ CommandEnd run_command(const std::vector<std::string>& words, const CommandOptio
 
 void end_running_command() { running().end(); }
 
-nlohmann::ordered_json line_of_run(const fs::path& path) { return nlohmann::ordered_json::parse(text_of_file(path)); }
+void check_run(const JsonFields& line) {
+  line.text({"variant"});
+  line.spread({"seconds", "infer"});
+  line.number({"seconds", "total"});
+  for (const char* const rate : {"rate", "rate_with_setup", "rate_end_to_end"}) line.number({rate});
+  line.at({"rate_computed"});
+  line.optional_number({"rate_computed"});
+  line.text({"verdict", "status"});
+  if (!line.at({"machine"}).is_object()) line.fail({"machine"}, "expected an object");
+}
+
+nlohmann::ordered_json line_of_run(const fs::path& path) {
+  const std::string text = text_of_file(path);
+  const JsonFields line(path.native() + ":1", text);
+  check_run(line);
+  return line.at({});
+}
 
 void check_ranks(const nlohmann::ordered_json& run, Index ranks) {
-  if (run["machine"]["ranks"] != ranks)
-    throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", run["machine"]["ranks"].dump(), ranks));
+  const nlohmann::ordered_json ran = run.at("machine").value("ranks", nlohmann::ordered_json());
+  if (ran != ranks) throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", ran.dump(), ranks));
 }
 
 }  // namespace spdnn::cli

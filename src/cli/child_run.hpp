@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/json_fields.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -34,7 +35,10 @@ CommandEnd run_command(const std::vector<std::string>& words, const CommandOptio
 /// that thread wait forever.
 void end_running_command();
 
-/// What a run wrote with --json.
+/// DataError where a line of a run lacks something that benchmarks read from it.
+void check_run(const JsonFields& line);
+
+/// What a run wrote with --json. DataError (`path:1:column: ...`) where check_run() refuses it, or it is no JSON.
 nlohmann::ordered_json line_of_run(const std::filesystem::path& path);
 
 /// DeviceError about --launcher where another number of ranks ran.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/child_run.hpp"
 #include "cli/result_files.hpp"
 #include "core/build_info.hpp"
 #include "io/atomic_file.hpp"
@@ -35,17 +36,6 @@ bool is_of_this_program(const Json& line, const Json& program) {
   const BuildInfo& build = build_info();
   const Json own = {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};
   return line.value("build", Json()) == own && line["suite"].value("program", Json()) == program;
-}
-
-/// Refuses what suite_result() and same_machine() could not read.
-void check_run(const JsonFields& line) {
-  line.text({"variant"});
-  line.spread({"seconds", "infer"});
-  for (const char* const rate : {"rate", "rate_with_setup", "rate_end_to_end"}) line.number({rate});
-  line.at({"rate_computed"});
-  line.optional_number({"rate_computed"});
-  line.text({"verdict", "status"});
-  if (!line.at({"machine"}).is_object()) line.fail({"machine"}, "expected an object");
 }
 
 }  // namespace

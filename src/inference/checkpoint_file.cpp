@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/json_nesting.hpp"
 #include "inference/checkpoint.hpp"
 #include "io/atomic_file.hpp"
 #include "io/digests.hpp"
@@ -83,7 +84,8 @@ class Parser {
   [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
   Json parse(const std::string& text) const {
-    Json json = Json::parse(text, nullptr, false);
+    const bool shallow = too_deep_json(text) == std::string::npos;
+    Json json = shallow ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
     if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kSchema)
       fail(fmt::format("is no checkpoint; expected one line of JSON, schema {}", kSchema));
     if (at(json, "checksum") != checksum_of(json)) fail("is corrupted: its checksum differs");

@@ -12,9 +12,10 @@ case " $* " in *" --layers $SLOW_LAYERS "*) exec sleep 60 ;; esac
 if [ -n "$FAIL_WITH" ]; then echo 'spdnn: something is missing' >&2; exit "$FAIL_WITH"; fi
 "$@" || exit
 [ -z "$FALSIFY" ] || { sed -i 's/"status":"[A-Z]*"/"status":"FAILED"/' "${@: -3:1}"; exit 1; }
+[ -z "$LINE" ] || cp "$LINE" "${@: -3:1}"
 END
   chmod +x launch
-  unset SLOW_LAYERS SLOW_CALL FAIL_WITH FALSIFY
+  unset SLOW_LAYERS SLOW_CALL FAIL_WITH FALSIFY LINE
   bare=("$SPDNN" bench suite --neurons 1024 --images 100 --trials 1 --device cpu --verify 1)
   suite=("${bare[@]}" --ranks 1 --launcher ./launch --scratch scratch --json suite.jsonl)
 }
@@ -184,6 +185,19 @@ END
   refuse 'printf "{\"torn\"" >>suite.jsonl' 'wrote a line without an end' $'{"old":1}\n{"old":2}\n{"torn"'
   refuse 'sed -i 1d suite.jsonl' 'changed or removed lines' '{"old":2}'
   refuse ': >suite.jsonl' 'changed or removed lines' ''
+}
+
+@test "a launcher that leaves something else than the line of a run is named" {
+  { printf '{"variant": ' && printf '%1000000s' '' | tr ' ' '[' && printf '%1000000s' '' | tr ' ' ']' && echo '}'; } >deep
+  echo '{"variant": "auto"}' >short
+  for expected in 'deep: nested too deeply' 'short: no field seconds.infer'; do
+    export LINE=$PWD/${expected%%:*}
+    run "${suite[@]}" --layers 2 --repetitions 1
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "${lines[-1]}" == "spdnn: scratch/"*"/run.json:1:"*"${expected#*: }"* ]]
+    [ ! -s suite.jsonl ]
+  done
 }
 
 @test "--limit: what takes longer is ended, and neither repeated nor tried with more layers" {
