@@ -6,6 +6,7 @@
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
 #include "core/bytes_text.hpp"
+#include "core/message.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
@@ -78,7 +79,7 @@ std::vector<std::pair<std::string, std::size_t>> named(const MemoryEstimate& e) 
 }
 
 std::string name_of(const NetworkSpec& network) {
-  if (!network.path.empty()) return "Network " + std::filesystem::path(network.path).filename().string();
+  if (!network.path.empty()) return "Network " + escaped(std::filesystem::path(network.path).filename().string());
   return fmt::format("Official network, {} neurons", network.neurons.front());
 }
 

@@ -41,9 +41,12 @@ Index parse_up_to(Index most, const std::string& option, const std::string& text
 /// No option has a meaning for an empty value, which is what an unset variable of a script leaves.
 void refuse_empty_values(const po::options_description& options, const po::variables_map& values) {
   for (const auto& [name, value] : values) {
+    if (options.find(name, false).semantic()->max_tokens() == 0) continue;
     const auto* const text = boost::any_cast<std::string>(&value.value());
-    const bool takes_one = options.find(name, false).semantic()->max_tokens() > 0;
-    if (takes_one && text != nullptr && text->empty()) throw UsageError(fmt::format("--{}: the value is empty", name));
+    const auto* const texts = boost::any_cast<std::vector<std::string>>(&value.value());
+    const bool one_is_empty = texts != nullptr && std::find(texts->begin(), texts->end(), "") != texts->end();
+    if (one_is_empty || (text != nullptr && text->empty()))
+      throw UsageError(fmt::format("--{}: the value is empty", name));
   }
 }
 

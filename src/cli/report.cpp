@@ -7,6 +7,7 @@
 
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
+#include "core/message.hpp"
 #include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "report/render/html/html.hpp"
@@ -123,7 +124,7 @@ int report(const Arguments& arguments) {
     if (is_csv(baseline)) inputs.push_back({"--baseline", baseline});
   check_outputs({{"--out", output_path(out)}}, inputs);
 
-  ResultsRequest request{.title = values["title"].as<std::string>(), .all = values.count("all") != 0};
+  ResultsRequest request{.title = escaped(values["title"].as<std::string>()), .all = values.count("all") != 0};
   for (const std::string& baseline : baselines) {
     if (is_csv(baseline))
       request.baselines = read_baselines(baseline, text_of_file(baseline));

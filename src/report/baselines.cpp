@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/message.hpp"
 #include "report/csv_reader.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
@@ -48,7 +49,7 @@ std::uint64_t count_or_0(const std::string& name, const CsvField& field) {
 
 std::string text_of(const std::string& name, const CsvField& field) {
   if (field.text.empty()) fail(name, field, "is empty");
-  return JsonFields::printable(field.text);
+  return escaped(JsonFields::printable(field.text));
 }
 
 Baseline baseline_of(const std::string& name, const CsvRecord& record) {

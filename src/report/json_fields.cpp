@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/json_nesting.hpp"
@@ -114,6 +115,17 @@ std::uint64_t JsonFields::count(Path path) const {
 
 std::uint64_t JsonFields::count_or(Path path, std::uint64_t otherwise) const {
   return find(path) == nullptr ? otherwise : count(path);
+}
+
+int JsonFields::positive(Path path) const {
+  constexpr auto kMost = std::numeric_limits<int>::max();
+  const std::uint64_t number = count(path);
+  if (number == 0 || number > kMost) fail(path, fmt::format("expected a whole number from 1 to {}", kMost));
+  return static_cast<int>(number);
+}
+
+int JsonFields::positive_or(Path path, int otherwise) const {
+  return find(path) == nullptr ? otherwise : positive(path);
 }
 
 std::optional<Spread> JsonFields::optional_spread(Path path) const {

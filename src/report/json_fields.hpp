@@ -35,6 +35,8 @@ class JsonFields {
   std::optional<double> optional_number(Path path) const;
   std::uint64_t count(Path path) const;
   std::uint64_t count_or(Path path, std::uint64_t otherwise) const;
+  int positive(Path path) const;  ///< a whole number that an int holds, from 1 on
+  int positive_or(Path path, int otherwise) const;
   /// {"min", "median", "max"} at the path.
   Spread spread(Path path) const;
   std::optional<Spread> optional_spread(Path path) const;

@@ -14,15 +14,16 @@ namespace spdnn {
 namespace {
 
 LineOrigin origin_of(const JsonFields& line) {
-  return {.host = line.optional_text({"machine", "host"}),
-          .cpu = line.text({"machine", "cpu"}),
-          .device = line.optional_text({"machine", "device"}),
-          .driver = line.optional_text({"machine", "driver"}),
-          .cuda = line.optional_text({"machine", "cuda"}),
-          .threads = static_cast<int>(line.count({"machine", "threads"}) * line.count_or({"machine", "ranks"}, 1)),
-          .version = line.text({"build", "version"}),
-          .commit = line.text({"build", "commit"}),
-          .dirty = line.truth({"build", "dirty"})};
+  return {
+      .host = line.optional_text({"machine", "host"}),
+      .cpu = line.text({"machine", "cpu"}),
+      .device = line.optional_text({"machine", "device"}),
+      .driver = line.optional_text({"machine", "driver"}),
+      .cuda = line.optional_text({"machine", "cuda"}),
+      .threads = std::uint64_t{1} * line.positive({"machine", "threads"}) * line.positive_or({"machine", "ranks"}, 1),
+      .version = line.text({"build", "version"}),
+      .commit = line.text({"build", "commit"}),
+      .dirty = line.truth({"build", "dirty"})};
 }
 
 void read_neurons(const JsonFields& line, RunLine& run) {
@@ -65,6 +66,7 @@ void read_phases(const JsonFields& line, RunLine& run) {
                               line.number({"seconds", name.c_str(), part.key().c_str()}));
   }
   run.infer = line.spread({"seconds", "infer"});
+  if (run.infer.min < 0) line.fail({"seconds", "infer"}, "expected no negative numbers");
   run.total = line.number({"seconds", "total"});
 }
 
@@ -92,15 +94,23 @@ void read_rates(const JsonFields& line, RunLine& run) {
   if (run.rate_with_setup) check_rate(line, "rate_with_setup", run.work(), setup + run.infer.median);
 }
 
+/// Of a list with a number of images for each layer, or for the first ones.
+void check_length(const JsonFields& line, const char* name, const OrderedJson& list, const RunLine& run) {
+  if (list.size() > run.layers) line.fail({name}, fmt::format("expected at most {} numbers, one a layer", run.layers));
+}
+
 void read_lists(const JsonFields& line, RunLine& run) {
   if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
+    check_length(line, "alive", *alive, run);
     run.alive.reserve(alive->size());
     for (const OrderedJson& images : *alive) {
       if (!images.is_number_unsigned()) line.fail({"alive"}, "expected whole numbers");
       run.alive.push_back(images.get<std::uint64_t>());
+      if (run.alive.back() > run.images) line.fail({"alive"}, fmt::format("expected at most {} images", run.images));
     }
   }
   if (const OrderedJson* active = line.find({"active"}); active != nullptr && active->is_array()) {
+    check_length(line, "active", *active, run);
     for (const OrderedJson& images : *active) {
       if (!images.is_number_unsigned() && !images.is_null()) line.fail({"active"}, "expected whole numbers or null");
       run.active.push_back(images.is_null() ? std::nullopt : std::optional(images.get<std::uint64_t>()));
@@ -124,6 +134,12 @@ void read_verdict(const JsonFields& line, RunLine& run) {
     line.fail({"verdict", "status"}, "expected PASSED, FAILED or UNVERIFIED");
   run.against = line.text({"verdict", "against"});
   run.categories = line.count({"verdict", "categories"});
+  for (const char* const wrong : {"missing", "extra"}) {
+    const OrderedJson* images = line.find({"verdict", wrong});
+    if (images == nullptr || images->is_null()) continue;
+    if (line.count({"verdict", wrong}) > 0 && run.status == "PASSED")
+      line.fail({"verdict", wrong}, "expected 0 of what PASSED");
+  }
 }
 
 RunLine run_of(const JsonFields& line) {
@@ -140,9 +156,9 @@ RunLine run_of(const JsonFields& line) {
   run.variant = line.text({"variant"});
   run.passes = line.text({"passes"});
   run.precision = line.text({"precision"});
-  run.trials = static_cast<int>(line.count({"trials"}));
-  run.parts = static_cast<int>(line.count_or({"parts"}, 1));
-  run.ranks = static_cast<int>(line.count_or({"machine", "ranks"}, 1));
+  run.trials = line.positive({"trials"});
+  run.parts = line.positive_or({"parts"}, 1);
+  run.ranks = line.positive_or({"machine", "ranks"}, 1);
   run.batch = line.count({"batch"});
   const OrderedJson* streamed = line.find({"streamed"});
   run.streamed = streamed != nullptr && !streamed->is_null();
@@ -173,7 +189,7 @@ LayerLine layer_of(const JsonFields& line) {
           .degree = line.count({"degree"}),
           .layers = line.count({"layers"}),
           .images = line.count({"images"}),
-          .trials = static_cast<int>(line.count({"trials"})),
+          .trials = line.positive({"trials"}),
           .seconds = line.spread({"seconds_per_layer"}),
           .edges_per_second = above_zero(line, {"edges_per_second"}),
           .bytes = above_zero(line, {"bytes"}),

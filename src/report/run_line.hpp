@@ -14,7 +14,7 @@ namespace spdnn {
 /// The kind of machine, as far as a JSON line tells, and the build that it names, as text; empty where it says nothing.
 struct LineOrigin {
   std::string host, cpu, device, driver, cuda;
-  int threads = 1;  ///< of all ranks together
+  std::uint64_t threads = 1;  ///< of all ranks together
   std::string version, commit;
   bool dirty = false;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace spdnn {
 
@@ -10,7 +11,9 @@ std::string significant(double value, int digits) {
   if (value == 0) return "0";
   // The exponent is that of the rounded value: 9.9996 is 10.00.
   const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  constexpr int kMostDigits = 15;  // of what is plainly no measurement, but may stand in a line
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  if (std::abs(exponent) >= kMostDigits) return scientific;
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 

@@ -273,10 +273,21 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "$(jq -c '.computed_edges = 1e308' <<<"$good")" "computed_edges is 1e+308, expected 0 or a number from 1e-60 to 1e60"
   refuse "$(jq -c '.computed_edges = 1e-200' <<<"$good")" "computed_edges is 1e-200, expected 0 or a number from"
   refuse "$(jq -c '.device_state = {power_w: {min: 0, median: 1, max: 1e308}}' <<<"$good")" "device_state.power_w is"
+  for field in .trials .parts .machine.ranks .machine.threads; do
+    refuse "$(jq -c "$field = 4294967297" <<<"$good")" "${field#.} is 4294967297, expected a whole number from 1 to 2147483647"
+    refuse "$(jq -c "$field = 0" <<<"$good")" "${field#.} is 0, expected a whole number from 1"
+  done
+  refuse "$(jq -c '.verdict.missing = 3' <<<"$good")" "verdict.missing is 3, expected 0 of what PASSED"
+  refuse "$(jq -c '.verdict.extra = 1' <<<"$good")" "verdict.extra is 1, expected 0 of what PASSED"
+  refuse "$(jq -c '.seconds.infer.min = -1' <<<"$good")" 'seconds.infer is {"min":-1,"median":0.002,"max":0.002}, expected no negative'
+  refuse "$(jq -c '.alive = [range(121)]' <<<"$good")" "expected at most 120 numbers, one a layer"
+  refuse "$(jq -c '.active = [range(121)]' <<<"$good")" "expected at most 120 numbers, one a layer"
+  refuse "$(jq -c '.alive = [60001]' <<<"$good")" "expected at most 60000 images"
   refuse "{\"a\":\"[[\\\"\",\"b\":$(printf '%3000000s' '' | tr ' ' '[')" "80: nested too deeply, expected at most 64 levels"
-  printf '%s\n' "$good" >lines.jsonl
+  jq -c '.machine.threads = 2147483647 | .machine.ranks = 2147483647 | .seconds.infer.max = 1e60 | .verdict.missing = 0 | .machine.device = null' \
+    <<<"$good" >lines.jsonl
   "$SPDNN" report lines.jsonl --out report.md
-  [ -s report.md ]
+  [[ "$(squeezed report.md)" == *"| C | 4611686014132420609 | 2.000 | 2.000 | 1.000e+63 |"* ]]
 }
 
 @test "files and options that do not fit are refused, and outputs are whole or not there" {
@@ -303,6 +314,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse 3 "/dev/full" lines.jsonl --out /dev/full
   refuse 3 "missing/report.md" lines.jsonl --out missing/report.md
   refuse 2 "at most one variant and one FILE.csv" lines.jsonl --baseline a --baseline b
+  refuse 2 "--baseline: the value is empty" lines.jsonl --baseline cascade --baseline ''
   : >empty.jsonl
   refuse 3 "empty.jsonl: holds no JSON line" empty.jsonl
   printf 'system\n' >bad.csv
@@ -322,6 +334,23 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "${lines[1]}" == "1,h,D,,,C,1,0,abc,none,"* ]]
   run "$SPDNN" report lines.jsonl --title 'A & B'
   [[ "${lines[0]}" == "# A &amp; B" ]]
+}
+
+@test "text that is no UTF-8 is shown by its bytes, and text that is a formula as text" {
+  line 1024 120 cascade dead 0.001 5 '.machine.device = "=1+1" | .passes = "@a"' >lines.jsonl
+  { head -1 "$root/results/baselines.csv" && printf 'a\xff\x1b,"=2+2",1,1024,120,60000,1,,c,published,s\n'; } >b.csv
+  for suffix in md tex html; do
+    "$SPDNN" report lines.jsonl --baseline b.csv --title $'caf\xe9 \x07' --out "report.$suffix"
+    iconv -f UTF-8 -t UTF-8 "report.$suffix" >/dev/null
+  done
+  grep -qF '# caf\\xe9 \\x07' report.md
+  grep -qF '<title>caf\xe9 \x07</title>' report.html
+  grep -qF '| a\\xff ' report.md
+  "$SPDNN" report lines.jsonl --format csv >report.csv
+  grep -qF $',"\'@a","\'=1+1",1,1.000,' report.csv
+  grep -qF ',120,-0.3,' report.csv
+  "$SPDNN" report lines.jsonl --baseline b.csv --format csv --table others-table >report.csv
+  grep -qF $',a\\xff ,"\'=2+2",1,' report.csv
 }
 
 @test "pandas loads the CSV" {

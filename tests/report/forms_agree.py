@@ -110,7 +110,7 @@ def main(stem):
         for i in set(range(len(rows[0]))) - set(columns):
             if len({row[i] for row in rows[1:]}) != 1:
                 sys.exit(f"{name} in LaTeX: {rows[0][i]} is left out, but varies")
-    in_csv = list(csv.reader(read(".csv").split("\n")[:-1]))
+    in_csv = [[re.sub("^'(?= *[-=+@])", "", cell) for cell in row] for row in csv.reader(read(".csv").split("\n")[:-1])]
     heads = [re.sub(r" \[(.*)\]$", r" (\1)", head) for head in in_csv[0]]
     same("submission in CSV", [heads] + [[cell or "-" for cell in row] for row in in_csv[1:]], page["submission"])
     print(f"{len(page)} tables, {sum(map(len, page.values()))} rows: the same in all forms")

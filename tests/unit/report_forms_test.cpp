@@ -22,6 +22,9 @@ TEST(Significant, KeepsFourDigitsAndAllBeforeThePoint) {
   EXPECT_EQ(significant(127336.4), "127336");
   EXPECT_EQ(significant(-12.3456), "-12.35");
   EXPECT_EQ(significant(66.666, 3), "66.7");
+  EXPECT_EQ(significant(999900000000000.0), "999900000000000");
+  EXPECT_EQ(significant(-1e60), "-1.000e+60");
+  EXPECT_EQ(significant(1e-60), "1.000e-60");
 }
 
 TEST(CsvReader, ReadsQuotationsAndBothEndsOfLines) {
@@ -90,6 +93,15 @@ TEST(TextForms, EscapeWhatEachFormTakesForMoreThanACharacter) {
   EXPECT_EQ(to_csv(document, "t"), "a [ms],b\n1,\"x|<&`*[\\,\"\"\n\"\n,$#_{}%~^\n");
   EXPECT_NE(to_latex(document).find("- & \\$\\#\\_\\{\\}\\%\\textasciitilde{}\\textasciicircum{}"), std::string::npos);
   EXPECT_THROW(to_csv(document, "u"), UsageError);
+}
+
+TEST(TextForms, NoCellOfACsvIsAFormula) {
+  Table table{"t", "C", {{"=a"}}, {}};
+  for (const char* const text : {"-0.3", "-1e-05", "=1+1", "+a", "-a", "@a", "\ta", "\ra", " =\"a\"", "a=b", "-", ""})
+    table.rows.push_back({{text}});
+  EXPECT_EQ(to_csv({"T", "S", {{"s", "S", {table}}}}, "t"),
+            "\"'=a\"\n-0.3\n-1e-05\n\"'=1+1\"\n\"'+a\"\n\"'-a\"\n\"'@a\"\n\"'\ta\"\n\"'\ra\"\n"
+            "\"' =\"\"a\"\"\"\na=b\n\"'-\"\n\n");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "report/official_truth.hpp"
 #include "report/significant.hpp"
 
@@ -16,7 +18,10 @@ Cell number(double value, int digits) { return {significant(value, digits), valu
 Cell milliseconds(double seconds) { return number(seconds * 1e3); }
 Cell tera(double per_second) { return number(per_second / 1e12); }
 Cell tera(std::optional<double> per_second) { return per_second ? tera(*per_second) : Cell(); }
-Cell percent(double share) { return {fmt::format("{:.1f}", share * 100), share * 100}; }
+Cell percent(double share) {
+  const double value = share * 100;
+  return std::abs(value) < 1e15 ? Cell(fmt::format("{:.1f}", value), value) : number(value);
+}
 Cell origin(std::size_t number) { return whole(number + 1); }
 
 std::string variant_of(const RunLine& run) {
@@ -33,7 +38,7 @@ std::string problem_of(const RunLine& run) {
 std::string processor_of(const LineOrigin& origin) { return origin.device.empty() ? origin.cpu : origin.device; }
 
 std::uint64_t processors_of(const RunLine& run) {
-  return static_cast<std::uint64_t>(run.origin.device.empty() ? run.origin.threads : run.ranks);
+  return run.origin.device.empty() ? run.origin.threads : static_cast<std::uint64_t>(run.ranks);
 }
 
 std::string name_of(const Configuration& configuration, const Results& results) {

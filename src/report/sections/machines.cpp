@@ -31,10 +31,10 @@ Section machines(const Results& results) {
               {}};
   for (std::size_t i = 0; i < results.origins.size(); ++i) {
     const LineOrigin& one = results.origins[i];
-    table.rows.push_back({{origin(i), one.host, one.device.empty() ? "none" : one.device, one.driver, one.cuda, one.cpu,
-                           whole(static_cast<std::uint64_t>(one.threads)), one.version, one.commit,
-                           one.dirty ? "with changes" : "none", whole(results.lines_of[i])},
-                          one.dirty});
+    table.rows.push_back(
+        {{origin(i), one.host, one.device.empty() ? "none" : one.device, one.driver, one.cuda, one.cpu,
+          whole(one.threads), one.version, one.commit, one.dirty ? "with changes" : "none", whole(results.lines_of[i])},
+         one.dirty});
   }
   Section section{"machines", "Machines and builds", {}};
   section.blocks.emplace_back(std::move(table));
