@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <tuple>
 
 namespace spdnn {
@@ -24,6 +25,14 @@ bool same_setting(const RunLine& a, const RunLine& b) {
                     run.scaling, run.against);
   };
   return same_problem(a, b) && key(a) == key(b);
+}
+
+constexpr char kApart = '\x1f';  ///< what no text of a line holds
+
+std::string setting_key(const RunLine& run) {
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}", kApart, problem_key(run),
+                     run.variant, run.passes, run.precision, run.trials, run.ranks, run.parts, run.batch, run.streamed,
+                     run.scaling, run.against);
 }
 
 double median(std::vector<double> values) { return spread(std::move(values)).median; }
@@ -88,16 +97,25 @@ Configuration combined(const std::vector<const RunLine*>& runs, std::size_t orig
   return all;
 }
 
-std::size_t origin_number(const LineOrigin& origin, Results& results) {
-  const auto found = std::find(results.origins.begin(), results.origins.end(), origin);
-  const auto number = static_cast<std::size_t>(found - results.origins.begin());
-  if (found == results.origins.end()) {
-    results.origins.push_back(origin);
-    results.lines_of.push_back(0);
+/// Numbers origins in the order in which they come.
+class Origins {
+ public:
+  explicit Origins(Results& results) : results_(results) {}
+
+  std::size_t number_of(const LineOrigin& origin) {
+    const auto [place, is_new] = numbers_.try_emplace(origin, results_.origins.size());
+    if (is_new) {
+      results_.origins.push_back(origin);
+      results_.lines_of.push_back(0);
+    }
+    ++results_.lines_of[place->second];
+    return place->second;
   }
-  ++results.lines_of[number];
-  return number;
-}
+
+ private:
+  Results& results_;
+  std::map<LineOrigin, std::size_t> numbers_;
+};
 
 /// Lines of one setting by one build on one machine, in their order.
 struct Group {
@@ -106,17 +124,23 @@ struct Group {
   std::size_t last = 0;
 };
 
-std::vector<Group> groups_of(const std::vector<RunLine>& runs, Results& results) {
+std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins) {
   std::vector<Group> groups;
+  Candidates<std::size_t> candidates;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::size_t origin = origin_number(runs[i].origin, results);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      return g.origin == origin &&
-             std::all_of(g.runs.begin(), g.runs.end(), [&](const RunLine* run) { return same_setting(*run, runs[i]); });
+    const std::size_t origin = origins.number_of(runs[i].origin);
+    const std::string key = fmt::format("{}{}{}", setting_key(runs[i]), kApart, origin);
+    const std::size_t* const found = candidates.find(key, [&](std::size_t place) {
+      const std::vector<const RunLine*>& all = groups[place].runs;
+      return std::all_of(all.begin(), all.end(), [&](const RunLine* run) { return same_setting(*run, runs[i]); });
     });
-    if (group == groups.end()) group = groups.insert(groups.end(), {{}, origin, 0});
-    group->runs.push_back(&runs[i]);
-    group->last = i;
+    const std::size_t place = found == nullptr ? groups.size() : *found;
+    if (found == nullptr) {
+      groups.push_back({{}, origin, 0});
+      candidates.add(key, place);
+    }
+    groups[place].runs.push_back(&runs[i]);
+    groups[place].last = i;
   }
   return groups;
 }
@@ -129,13 +153,15 @@ bool may_replace(const Configuration& other, const Configuration& one) {
 
 /// Leaves out those that another build has measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
+  Candidates<const Configuration*> candidates;
+  for (const Configuration& one : all) candidates.add(setting_key(one.first), &one);
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
-    const bool replaced = std::any_of(all.begin(), all.end(), [&](const Configuration& other) {
-      return other.last > one.last && may_replace(other, one) && !other.first.origin.same_build(one.first.origin) &&
-             other.first.origin.same_machine(one.first.origin) && same_setting(other.first, one.first);
-    });
-    if (replaced)
+    const auto replaces = [&](const Configuration* other) {
+      return other->last > one.last && may_replace(*other, one) && !other->first.origin.same_build(one.first.origin) &&
+             other->first.origin.same_machine(one.first.origin) && same_setting(other->first, one.first);
+    };
+    if (candidates.find(setting_key(one.first), replaces) != nullptr)
       superseded += one.runs;
     else
       kept.push_back(one);
@@ -154,20 +180,21 @@ void sort(std::vector<Configuration>& configurations) {
 }
 
 /// Of measurements of one layer the last build's, and of that build the last one.
-void add_layers(const std::vector<LayerLine>& lines, bool all, Results& results) {
-  const auto key = [](const LayerLine& line) {
-    return std::tie(line.neurons, line.degree, line.weights, line.layers, line.images, line.variant);
-  };
+void add_layers(const std::vector<LayerLine>& lines, bool all, Origins& origins, Results& results) {
+  Candidates<std::size_t> candidates;
   for (const LayerLine& line : lines) {
-    const std::size_t origin = origin_number(line.origin, results);
-    const auto found = std::find_if(results.layers.begin(), results.layers.end(), [&](const auto& kept) {
-      return key(kept.first) == key(line) && kept.first.origin.same_machine(line.origin) &&
-             (!all || kept.second == origin);
+    const std::size_t origin = origins.number_of(line.origin);
+    const std::string key = fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", kApart, line.neurons, line.degree,
+                                        line.weights, line.layers, line.images, line.variant);
+    const std::size_t* const found = candidates.find(key, [&](std::size_t place) {
+      const auto& kept = results.layers[place];
+      return kept.first.origin.same_machine(line.origin) && (!all || kept.second == origin);
     });
-    if (found == results.layers.end()) {
+    if (found == nullptr) {
+      candidates.add(key, results.layers.size());
       results.layers.emplace_back(line, origin);
     } else {
-      *found = {line, origin};
+      results.layers[*found] = {line, origin};
       ++results.superseded;
     }
   }
@@ -191,29 +218,42 @@ bool same_problem(const RunLine& a, const RunLine& b) {
   return key(a) == key(b) && same_images(a, b);
 }
 
+std::string network_key(const RunLine& run) {
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}", kApart, run.neurons, run.layers, run.bias, run.cap, run.edges);
+}
+
+std::string problem_key(const RunLine& run) {
+  return fmt::format("{1}{0}{2}{0}{3}", kApart, network_key(run), run.images, run.empty_images);
+}
+
 Results evaluate(const ResultLines& lines, bool all) {
   Results results;
   results.run_lines = lines.runs.size();
   results.layer_lines = lines.layers.size();
+  Origins origins(results);
   std::vector<Configuration> configurations;
-  for (const Group& group : groups_of(lines.runs, results))
+  for (const Group& group : groups_of(lines.runs, origins))
     configurations.push_back(combined(group.runs, group.origin, group.last));
   if (!all) configurations = latest(configurations, results.superseded);
   sort(configurations);
   for (Configuration& one : configurations)
     (one.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(one));
-  add_layers(lines.layers, all, results);
+  add_layers(lines.layers, all, origins, results);
   return results;
 }
 
 std::vector<const Configuration*> fastest(const Results& results) {
   std::vector<const Configuration*> best;
+  Candidates<const Configuration*> candidates;
   for (const Configuration& one : results.headline) {
-    const bool beaten = std::any_of(best.begin(), best.end(), [&](const Configuration* other) {
+    const std::string key = problem_key(one.first);
+    const auto beats = [&](const Configuration* other) {
       return same_problem(other->first, one.first) && other->first.ranks == one.first.ranks &&
              other->first.origin.same_machine(one.first.origin);
-    });
-    if (!beaten) best.push_back(&one);
+    };
+    if (candidates.find(key, beats) != nullptr) continue;
+    candidates.add(key, &one);
+    best.push_back(&one);
   }
   return best;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,33 @@ Results evaluate(const ResultLines& lines, bool all);
 
 /// The same network and, as far as the lines tell, the same images.
 bool same_problem(const RunLine& a, const RunLine& b);
+/// Equal where the network is the same.
+std::string network_key(const RunLine& run);
+/// Equal where the problem is the same; not the other way round, as not all lines tell everything of their images.
+std::string problem_key(const RunLine& run);
+
+/// Finds what belongs together without comparing all pairs: by a key that is equal where they belong together.
+template <typename Thing>
+class Candidates {
+ public:
+  void add(const std::string& key, Thing thing) { things_[key].push_back(std::move(thing)); }
+  /// In the order in which they were added.
+  const std::vector<Thing>& with(const std::string& key) const {
+    static const std::vector<Thing> none;
+    const auto found = things_.find(key);
+    return found == things_.end() ? none : found->second;
+  }
+  /// The first of them that fits, or null.
+  const Thing* find(const std::string& key, auto fits) const {
+    const std::vector<Thing>& all = with(key);
+    const auto found = std::find_if(all.begin(), all.end(), fits);
+    return found == all.end() ? nullptr : &*found;
+  }
+
+ private:
+  std::unordered_map<std::string, std::vector<Thing>> things_;
+};
+
 /// Verified configurations, of each problem on each machine the one with the least time; in their order.
 std::vector<const Configuration*> fastest(const Results& results);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "report/configurations.hpp"
@@ -21,10 +22,12 @@ std::string counted(std::size_t number, const char* what, const char* plural) {
 }
 
 std::size_t machines_of(const Results& results) {
-  std::vector<const LineOrigin*> machines;
-  for (const LineOrigin& origin : results.origins)
-    if (std::none_of(machines.begin(), machines.end(), [&](const auto* other) { return other->same_machine(origin); }))
-      machines.push_back(&origin);
+  std::set<LineOrigin> machines;
+  for (LineOrigin origin : results.origins) {
+    origin.version = origin.commit = "";
+    origin.dirty = false;
+    machines.insert(std::move(origin));
+  }
   return machines.size();
 }
 

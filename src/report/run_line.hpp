@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +22,7 @@ struct LineOrigin {
   bool same_machine(const LineOrigin& other) const;
   bool same_build(const LineOrigin& other) const;
   bool is_known() const { return !dirty && commit != "unknown"; }  ///< the commit alone says which code ran
-  bool operator==(const LineOrigin& other) const = default;
+  auto operator<=>(const LineOrigin& other) const = default;
 };
 
 /// Samples of the device while a run was timed, as far as it tells.

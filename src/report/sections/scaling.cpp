@@ -27,13 +27,19 @@ bool same_series(const Configuration& a, const Configuration& b) {
 
 std::vector<Group> groups_of(const Results& results) {
   std::vector<Group> groups;
+  Candidates<std::size_t> candidates;
   for (const std::vector<Configuration>* part : {&results.headline, &results.set_aside})
     for (const Configuration& one : *part) {
       if (one.status == "FAILED") continue;
-      auto group =
-          std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return same_series(*g.front(), one); });
-      if (group == groups.end()) group = groups.insert(groups.end(), Group());
-      group->push_back(&one);
+      const std::string key = fmt::format("{}, {}, {}, {} trials", network_key(one.first), one.first.variant,
+                                          one.first.passes, one.first.trials);
+      const auto fits = [&](std::size_t place) { return same_series(*groups[place].front(), one); };
+      if (const std::size_t* const place = candidates.find(key, fits)) {
+        groups[*place].push_back(&one);
+      } else {
+        candidates.add(key, groups.size());
+        groups.push_back({&one});
+      }
     }
   for (Group& group : groups)
     std::stable_sort(group.begin(), group.end(),

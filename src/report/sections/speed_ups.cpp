@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
@@ -10,17 +11,35 @@ namespace spdnn::sections {
 
 namespace {
 
+bool comparable(const Configuration& a, const Configuration& b) {
+  return same_problem(a.first, b.first) && a.first.ranks == b.first.ranks &&
+         a.first.origin.same_machine(b.first.origin);
+}
+
+bool is_dead_alone(const Configuration& one) { return one.first.passes == "dead"; }
+
+/// The variant's runs that may be a baseline: of those that stand for the same, the fastest, and the fastest with
+/// `dead` alone.
+Candidates<const Configuration*> baselines_of(const Results& results, const std::string& variant) {
+  Candidates<const Configuration*> baselines;
+  for (const Configuration& one : results.headline) {
+    if (one.first.variant != variant) continue;
+    const std::string key = problem_key(one.first);
+    const auto as_good = [&](const Configuration* other) {
+      return comparable(*other, one) && other->first.official_images == one.first.official_images &&
+             (is_dead_alone(*other) || !is_dead_alone(one));
+    };
+    if (baselines.find(key, as_good) == nullptr) baselines.add(key, &one);
+  }
+  return baselines;
+}
+
 /// The baseline of a configuration: the variant's own fastest run of the same problem on the same machine, with `dead`
 /// alone where there is one, as published systems compute.
-const Configuration* baseline_of(const Configuration& one, const std::string& variant, const Results& results) {
+const Configuration* baseline_of(const Configuration& one, const Candidates<const Configuration*>& baselines) {
   const Configuration* best = nullptr;
-  for (const Configuration& other : results.headline) {
-    if (other.first.variant != variant || !same_problem(other.first, one.first) ||
-        other.first.ranks != one.first.ranks || !other.first.origin.same_machine(one.first.origin))
-      continue;
-    const bool better = best == nullptr || (other.first.passes == "dead" && best->first.passes != "dead");
-    if (better) best = &other;
-  }
+  for (const Configuration* const other : baselines.with(problem_key(one.first)))
+    if (comparable(*other, one) && (best == nullptr || (is_dead_alone(*other) && !is_dead_alone(*best)))) best = other;
   return best;
 }
 
@@ -124,16 +143,18 @@ std::optional<Section> speed_ups(const Results& results, const std::string& base
               .kind = Chart::Kind::bars,
               .x = {"times as fast", true},
               .series = {{"speed-up"}}};
-  const std::vector<const Configuration*> best = fastest(results);
+  const Candidates<const Configuration*> baselines = baselines_of(results, baseline);
+  const std::vector<const Configuration*> all_fastest = fastest(results);
+  const std::set<const Configuration*> best(all_fastest.begin(), all_fastest.end());
   for (const Configuration& one : results.headline) {
-    const Configuration* const base = baseline_of(one, baseline, results);
+    const Configuration* const base = baseline_of(one, baselines);
     if (base == nullptr || base == &one) continue;
     const double speed_up = base->infer.median / one.infer.median;
     table.rows.push_back(
         {{Cell(one.first.neurons, static_cast<double>(one.first.width)), whole(one.first.layers), variant_of(one.first),
           one.first.passes, milliseconds(one.infer.median), base->first.passes, milliseconds(base->infer.median),
           number(speed_up, 3), origin(one.origin), origin(base->origin)}});
-    if (std::find(best.begin(), best.end(), &one) == best.end()) continue;
+    if (!best.contains(&one)) continue;
     chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), speed_up});
     chart.categories.push_back(name_of(one, results));
   }

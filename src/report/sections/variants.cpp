@@ -20,12 +20,18 @@ bool comparable(const Configuration& a, const Configuration& b) {
 /// Of each variant the fastest; groups of one variant are none.
 std::vector<Group> groups_of(const Results& results) {
   std::vector<Group> groups;
+  Candidates<std::size_t> candidates;
   for (const Configuration& one : results.headline) {
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return comparable(*g.front(), one); });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group());
-    const auto same = [&](const Configuration* other) { return variant_of(other->first) == variant_of(one.first); };
-    if (std::none_of(group->begin(), group->end(), same)) group->push_back(&one);
+    const std::string key = problem_key(one.first);
+    const auto fits = [&](std::size_t place) { return comparable(*groups[place].front(), one); };
+    if (const std::size_t* const place = candidates.find(key, fits)) {
+      Group& group = groups[*place];
+      const auto same = [&](const Configuration* other) { return variant_of(other->first) == variant_of(one.first); };
+      if (std::none_of(group.begin(), group.end(), same)) group.push_back(&one);
+    } else {
+      candidates.add(key, groups.size());
+      groups.push_back({&one});
+    }
   }
   std::erase_if(groups, [](const Group& group) { return group.size() < 2; });
   return groups;
