@@ -107,18 +107,17 @@ std::string json_line(const Variant& variant, const LayerBench& bench, const Lay
 /// short. What a variant does not take is skipped, and what fails does not keep the others from running.
 class LayersRun {
  public:
-  explicit LayersRun(std::optional<std::string> json_path)
-      : json_path_(std::move(json_path)), table_(json_path_ == "-" ? stderr : stdout) {
+  explicit LayersRun(std::optional<std::string> json_path) : json_path_(std::move(json_path)), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    put(fmt::format("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree",
-                    "images", "ms a layer", "Tedges/s", "MB", "ceiling", "trials"));
+    table_.put(fmt::format("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree",
+                           "images", "ms a layer", "Tedges/s", "MB", "ceiling", "trials"));
   }
 
   void measure(const LayerBench& bench, const std::vector<const Variant*>& variants) {
     std::optional<LayerProblem> problem;
     for (const Variant* variant : variants) {
       const double ceiling = ceiling_of(variant->device);
-      put(fmt::format("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree));
+      table_.put(fmt::format("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree));
       const std::optional<LayerTiming> timing = attempt(*variant, bench, problem);
       if (!timing) continue;
       print(*timing, ceiling);
@@ -128,8 +127,8 @@ class LayersRun {
 
   void finish() const {
     for (const auto& [device, ceiling] : ceilings_)
-      put(fmt::format("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n",
-                      to_string(device), ceiling / 1e9));
+      table_.put(fmt::format("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n",
+                             to_string(device), ceiling / 1e9));
     if (failed_ > 0) throw DeviceError(fmt::format("measurements that failed: {}; the table says why", failed_));
   }
 
@@ -143,12 +142,12 @@ class LayersRun {
       if (!problem) problem = make_problem(bench);
       return time_layers(variant, bench, *problem, options);
     } catch (const UsageError& error) {
-      put(fmt::format("skipped: {}\n", error.what()));
+      table_.put(fmt::format("skipped: {}\n", error.what()));
       return std::nullopt;
     } catch (const DeviceError& error) {
-      put(fmt::format("failed: {}\n", error.what()));
+      table_.put(fmt::format("failed: {}\n", error.what()));
     } catch (const std::bad_alloc&) {
-      put("failed: out of host memory\n");
+      table_.put("failed: out of host memory\n");
     }
     ++failed_;
     return std::nullopt;
@@ -161,14 +160,9 @@ class LayersRun {
 
   void print(const LayerTiming& timing, double ceiling) const {
     const double median = timing.seconds.median;
-    put(fmt::format("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
-                    timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
-                    100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials));
-  }
-
-  void put(const std::string& text) const {
-    std::fputs(text.c_str(), table_);
-    std::fflush(table_);
+    table_.put(fmt::format("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
+                           timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
+                           100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials));
   }
 
   /// A file is written anew with each line; stdout takes one line after another.
@@ -178,7 +172,7 @@ class LayersRun {
   }
 
   std::optional<std::string> json_path_;
-  std::FILE* table_;
+  Printed table_;
   std::string json_;
   std::map<Device, double> ceilings_;
   int failed_ = 0;  ///< measurements

@@ -1,9 +1,7 @@
 // `spdnn bench scaling`: the same problem on more and more ranks, each run started by the site's launcher.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,9 +9,9 @@
 #include "cli/child_run.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
+#include "cli/run_folder.hpp"
 #include "data/generate.hpp"
 #include "io/outputs.hpp"
-#include "io/temporaries.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -65,7 +63,7 @@ struct Point {
 class ScalingRun {
  public:
   explicit ScalingRun(const po::variables_map& values)
-      : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")) {
+      : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
     infer_command(text("launcher"), 1);  // refuses an empty one
     images_ = parse_count("images", text("images"));
@@ -73,8 +71,8 @@ class ScalingRun {
   }
 
   void run() {
-    put(fmt::format("{:>6} {:>9} {:>12} {:>12} {:>10} {:>12} {:>12}\n", "ranks", "images", "infer, s", "efficiency",
-                    "TE/s", "total, s", "efficiency"));
+    table_.put(fmt::format("{:>6} {:>9} {:>12} {:>12} {:>10} {:>12} {:>12}\n", "ranks", "images", "infer, s",
+                           "efficiency", "TE/s", "total, s", "efficiency"));
     for (const Index ranks : parse_counts("ranks", text("ranks"))) measure(ranks);
   }
 
@@ -89,14 +87,13 @@ class ScalingRun {
 
   void measure(Index ranks) {
     const Offset images = weak_ ? Offset{images_} * ranks : images_;
-    const Temporary folder(Temporary::Kind::directory, text("scratch"), fs::path(text("scratch")) / "scaling", 0755);
-    const fs::path inputs = folder.path() / "images.spdnn";
-    const fs::path line = folder.path() / "run.json";
+    const RunFolder folder(text("scratch"), "scaling");
+    const fs::path inputs = folder.file("images.spdnn");
     write_images(inputs, generate_digit_images(width(), narrow<Index>(images), 1));
-    const std::vector<std::string> command = command_for(ranks, inputs, line);
+    const std::vector<std::string> command = command_for(ranks, inputs, folder.line());
     const int code = run_command(command).code;
-    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", fmt::join(command, " "), code));
-    report(ranks, images, line_of_run(line));
+    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", shell_text(command), code));
+    report(ranks, images, line_of_run(folder.line()));
   }
 
   /// Neurons of the images.
@@ -107,10 +104,7 @@ class ScalingRun {
 
   std::vector<std::string> command_for(Index ranks, const fs::path& inputs, const fs::path& line) const {
     std::vector<std::string> words = infer_command(text("launcher"), ranks);
-    const auto add = [&](const char* option, const std::string& value) {
-      words.push_back(std::string("--") + option);
-      words.push_back(value);
-    };
+    const auto add = [&](const char* option, const std::string& value) { add_option(words, option, value); };
     if (const auto network = text_of(values_, "network")) {
       add("network", *network);
     } else {
@@ -135,23 +129,18 @@ class ScalingRun {
     const auto efficiency = [&](double first, double now) {
       return fmt::format("{:.1f} %", 100.0 * first / now / (weak_ ? 1.0 : more));
     };
-    put(fmt::format("{:>6} {:>9} {:>12.6f} {:>12} {:>10.4g} {:>12.4f} {:>12}\n", ranks, images, point.infer,
-                    efficiency(first_.infer, point.infer), point.rate / 1e12, point.total,
-                    efficiency(first_.total, point.total)));
+    table_.put(fmt::format("{:>6} {:>9} {:>12.6f} {:>12} {:>10.4g} {:>12.4f} {:>12}\n", ranks, images, point.infer,
+                           efficiency(first_.infer, point.infer), point.rate / 1e12, point.total,
+                           efficiency(first_.total, point.total)));
     run["scaling"] = {{"kind", text("kind")}, {"ranks", ranks}};
     json_ += json_line(run);
     if (json_path_) write_text(output_path(*json_path_), json_path_ == "-" ? json_line(run) : json_);
   }
 
-  void put(const std::string& line) const {
-    std::FILE* const table = json_path_ == "-" ? stderr : stdout;
-    std::fputs(line.c_str(), table);
-    std::fflush(table);
-  }
-
   const po::variables_map& values_;
   bool weak_;
   std::optional<std::string> json_path_;
+  Printed table_;
   Index images_ = 0;
   Index neurons_ = 0;  ///< 0: not known yet
   Point first_;

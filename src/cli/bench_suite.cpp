@@ -1,31 +1,29 @@
 // `spdnn bench suite`: official problems, one after another and all of them again, each run a process of its own.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "cli/bench.hpp"
 #include "cli/child_run.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/result_files.hpp"
+#include "cli/run_folder.hpp"
 #include "cli/suite_lines.hpp"
 #include "cli/suite_spec.hpp"
 #include "cli/suite_table.hpp"
-#include "core/message.hpp"
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/load.hpp"
 #include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "io/path_kind.hpp"
-#include "io/temporaries.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -42,17 +40,6 @@ constexpr const char* kExamples =
     "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
     "  spdnn bench suite --neurons 1024,4096 --layers 120 --reduce all --reduce dead --limit 60 --budget 600\n";
 
-/// What `spdnn: ` said in a run's messages, without that, or else their last line.
-std::string last_words(const fs::path& messages) {
-  std::ifstream file(messages);
-  std::string last;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("spdnn: ")) return escaped(line.substr(7));
-    if (!line.empty()) last = line;
-  }
-  return last.empty() ? "it said nothing" : escaped(last);
-}
-
 class SuiteRun {
  public:
   explicit SuiteRun(SuiteSpec spec)
@@ -60,11 +47,8 @@ class SuiteRun {
         lines_(spec_.json, spec_.dry_run ? SuiteLines::Use::read : SuiteLines::Use::append),
         found_(spec_.configurations.size()),
         times_(spec_),
-        table_(spec_.json == "-" ? stderr : stdout) {
-    const fs::path place = spec_.scratch.empty() ? fs::path(".") : spec_.scratch;
-    if (spec_.dry_run) return;
-    fs::create_directories(place);
-    folder_.emplace(Temporary::Kind::directory, place, place / "suite", 0755);
+        table_(spec_.json) {
+    if (!spec_.dry_run) folder_.emplace(spec_.scratch.empty() ? "." : spec_.scratch, "suite");
   }
 
   ExitCode run() {
@@ -93,7 +77,7 @@ class SuiteRun {
       return;
     }
     if (spec_.dry_run)
-      put(fmt::format("{}\n", fmt::join(spec_.command(configuration(), images_path(), "run.json"), " ")));
+      put(shell_text(spec_.command(configuration(), images_path(), "run.json")) + "\n");
     else if (spec_.budget_seconds && since_start_.seconds() >= *spec_.budget_seconds)
       found_[current_].given_up = fmt::format("the budget of {:g} s was used up", *spec_.budget_seconds);
     else
@@ -104,22 +88,21 @@ class SuiteRun {
     make_images();
     show_progress(progress());
     const Stopwatch watch;
-    const CommandEnd end = execute(spec_.command(configuration(), images_path(), line_path()));
+    const CommandEnd end = execute(spec_.command(configuration(), images_path(), folder_->line()));
     if (end.over_limit) {
       give_up(fmt::format("more than the limit of {:g} s", *spec_.limit_seconds), true);
       return;
     }
     if (end.code == static_cast<int>(ExitCode::usage)) {
-      give_up("not taken: " + last_words(messages_path()), false);
+      give_up("not taken: " + reason_in(folder_->messages()), false);
       return;
     }
-    if (end.code > static_cast<int>(ExitCode::wrong_categories) || path_kind(line_path()) == PathKind::missing) {
-      failed_ = true;
-      give_up(fmt::format("failed with exit code {}: {}", end.code, last_words(messages_path())), false);
+    if (end.code > static_cast<int>(ExitCode::wrong_categories) || path_kind(folder_->line()) == PathKind::missing) {
+      fail(end.code);
       return;
     }
     times_.add(current_, watch.seconds());
-    keep(line_of_run(line_path()), asked);
+    keep(line_of_run(folder_->line()), asked);
   }
 
   void keep(const Json& line, const Json& asked) {
@@ -128,6 +111,14 @@ class SuiteRun {
     const SuiteResult result = suite_result(line);
     put(fmt::format("{}: infer {:.6f} s, {}, {}\n", name(), result.infer.median, result.variant, result.verdict));
     found_[current_].results.push_back(result);
+  }
+
+  /// The others go on, with images that are looked at again: those may be what is wrong.
+  void fail(int code) {
+    const std::string why = fmt::format("failed with exit code {}: {}", code, reason_in(folder_->messages()));
+    if (!failure_) failure_ = {code, fmt::format("{}: {}", name(), why)};
+    checked_.clear();
+    give_up(why, false);
   }
 
   /// Later repetitions of the configuration are not run; nor are deeper networks, where this one took too long.
@@ -144,32 +135,37 @@ class SuiteRun {
   }
 
   CommandEnd execute(const std::vector<std::string>& words) {
-    fs::remove(line_path());
-    return run_command(words, {.messages = messages_path(), .limit_seconds = spec_.limit_seconds});
+    fs::remove(folder_->line());
+    return run_command(words, {.messages = folder_->messages(), .limit_seconds = spec_.limit_seconds});
   }
 
   /// The machine as lines name it, from a run of one image through one layer: asking for the device would take some of
   /// its memory for as long as this process lives.
   const Json& machine() {
     if (!machine_.is_null()) return machine_;
-    const fs::path image = folder_->path() / "one.tsv";
+    const fs::path image = folder_->file("one.tsv");
     write_text(image, "1\t1\t1\n");
     SuiteSpec small = spec_;
     small.trials = "1";
     small.warm_up = "0";
     small.precision.reset();
-    const CommandEnd end = execute(small.command({1024, 1, "all", "auto"}, image, line_path()));
-    if (end.code != 0) throw DeviceError(last_words(messages_path()));
-    const Json line = line_of_run(line_path());
+    const CommandEnd end = execute(small.command({1024, 1, "all", "auto"}, image, folder_->line()));
+    if (end.code != 0) throw_failure(end.code, reason_in(folder_->messages()));
+    const Json line = line_of_run(folder_->line());
     check_ranks(line, spec_.ranks);
     return machine_ = line["machine"];
   }
 
-  fs::path line_path() const { return folder_->path() / "run.json"; }
-  fs::path messages_path() const { return folder_->path() / "messages"; }
+  /// As the command itself would end with this exit code of a run.
+  [[noreturn]] static void throw_failure(int code, const std::string& why) {
+    if (code == static_cast<int>(ExitCode::data)) throw DataError(why);
+    throw DeviceError(why);
+  }
+
   fs::path images_path() const {
+    const std::string file = spec_.images_name(configuration().neurons);
     const bool kept = !spec_.scratch.empty() || !folder_;
-    return (kept ? spec_.scratch : folder_->path()) / spec_.images_name(configuration().neurons);
+    return kept ? spec_.scratch / file : folder_->file(file.c_str());
   }
 
   /// Runs do not include this, so that their `total` is that of a program with a file.
@@ -223,8 +219,7 @@ class SuiteRun {
 
   void put(const std::string& text) const {
     show_progress("");
-    std::fputs(text.c_str(), table_);
-    std::fflush(table_);
+    table_.put(text);
   }
 
   ExitCode verdict() const {
@@ -234,7 +229,8 @@ class SuiteRun {
       for (const SuiteResult& result : results)
         if (result.verdict == "FAILED") return ExitCode::wrong_categories;
     }
-    if (failed_) throw DeviceError("runs failed; the table says which and why");
+    if (failure_)
+      throw_failure(failure_->first, "not all runs ended well, as the table says; the first: " + failure_->second);
     const bool over = std::all_of(found_.begin(), found_.end(), [](const auto& one) {
       return one.given_up && one.given_up->starts_with("not taken");
     });
@@ -246,14 +242,14 @@ class SuiteRun {
   SuiteLines lines_;
   std::vector<ConfigurationResults> found_;  ///< by configuration
   RunTimes times_;
-  std::FILE* table_;
-  std::optional<Temporary> folder_;  ///< what runs write, and the images where they are not kept; none in a dry run
+  Printed table_;
+  std::optional<RunFolder> folder_;  ///< what runs write, and the images where they are not kept; none in a dry run
   Stopwatch since_start_;
   Json machine_;             ///< null until it is asked for
   std::set<Index> checked_;  ///< neurons of the images whose file has been found right, or made
   Index repetition_ = 1;
-  std::size_t current_ = 0;  ///< configuration
-  bool failed_ = false;
+  std::size_t current_ = 0;                             ///< configuration
+  std::optional<std::pair<int, std::string>> failure_;  ///< the first run that failed: its exit code, and what it said
 };
 
 }  // namespace

@@ -107,7 +107,7 @@ struct PageRequest {
   }
 
   /// People read what is printed; a page on stdout sends that to stderr.
-  std::FILE* printed() const { return path && is_stdout(*path) ? stderr : stdout; }
+  std::FILE* printed() const { return Printed(path).stream(); }
 
   /// Refuses what does not fit the network.
   void check_against(const Network& network) {

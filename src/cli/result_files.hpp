@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "cli/options.hpp"
 #include "io/atomic_file.hpp"
@@ -16,6 +18,22 @@ namespace spdnn::cli {
 /// `-` as an output is stdout. What people read then goes to stderr.
 Path output_path(const std::string& text);
 inline bool is_stdout(const std::string& text) { return text == "-"; }
+
+/// What people read of a command that may also write to `output`, if there is such a thing.
+class Printed {
+ public:
+  explicit Printed(const std::optional<std::string>& output)
+      : stream_(output && is_stdout(*output) ? stderr : stdout) {}
+  std::FILE* stream() const { return stream_; }
+  /// At once, as a run may be cut short.
+  void put(const std::string& text) const {
+    std::fputs(text.c_str(), stream_);
+    std::fflush(stream_);
+  }
+
+ private:
+  std::FILE* stream_;
+};
 
 /// What `infer` leaves behind: the category list, the report, the JSON line. The report is printed even where a file
 /// cannot be written. Where both files are asked for, they are put in place together at the end: a list and a JSON line

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/child_run.hpp"
+#include "cli/run_folder.hpp"
 #include "cli/specification.hpp"
 #include "core/comma_list.hpp"
 #include "data/official/problems.hpp"
@@ -168,10 +169,7 @@ nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration)
 std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configuration, const fs::path& inputs,
                                             const fs::path& line) const {
   std::vector<std::string> words = infer_command(launcher, ranks);
-  const auto add = [&](const char* option, const std::string& value) {
-    words.push_back(std::string("--") + option);
-    words.push_back(value);
-  };
+  const auto add = [&](const char* option, const std::string& value) { add_option(words, option, value); };
   add("generate", "official");
   add("neurons", std::to_string(configuration.neurons));
   add("layers", std::to_string(configuration.layers));

@@ -10,12 +10,14 @@ echo "$*" >>calls
 case " $* " in *" --layers $SLOW_LAYERS "*) exec sleep 60 ;; esac
 [ "$(wc -l <calls)" != "$SLOW_CALL" ] || exec sleep 60
 if [ -n "$FAIL_WITH" ]; then echo 'spdnn: something is missing' >&2; exit "$FAIL_WITH"; fi
+if [ -n "$FRAME" ]; then printf -- '-----\nThere are not enough\nslots.\n\n  Sorry.\n-----\n' >&2; exit 213; fi
+[ "$(wc -l <calls)" != "$TEAR" ] || truncate -s 100 scratch/images*
 "$@" || exit
 [ -z "$FALSIFY" ] || { sed -i 's/"status":"[A-Z]*"/"status":"FAILED"/' "${@: -3:1}"; exit 1; }
 [ -z "$LINE" ] || cp "$LINE" "${@: -3:1}"
 END
   chmod +x launch
-  unset SLOW_LAYERS SLOW_CALL FAIL_WITH FALSIFY LINE
+  unset SLOW_LAYERS SLOW_CALL FAIL_WITH FALSIFY LINE FRAME TEAR
   bare=("$SPDNN" bench suite --neurons 1024 --images 100 --trials 1 --device cpu --verify 1)
   suite=("${bare[@]}" --ranks 1 --launcher ./launch --scratch scratch --json suite.jsonl)
 }
@@ -228,6 +230,10 @@ END
   [[ "${lines[1]}" == "./launch "*"spdnn infer --generate official --neurons 1024 --layers 4 --inputs scratch/images-1024-digits-100.spdnn \
 --reduce all --variant auto --trials 1 --warm-up 1 --device cpu --precision fp64 --threads 3 --verify 1 --device-state --json "* ]]
   [ "$(ls -A)" = launch ]
+  # What is printed may be pasted into a shell.
+  run "${bare[@]}" --layers 2 --repetitions 1 --dry-run --scratch "it's \$HOME; here"
+  eval "words=($output)"
+  [ "${words[9]}" = "it's \$HOME; here/images-1024-digits-100.spdnn" ]
   "${suite[@]}" --layers 2 --repetitions 1
   run "${suite[@]}" --layers 2,4 --repetitions 1 --dry-run
   [ "${#lines[@]}" -eq 2 ]
@@ -300,10 +306,39 @@ END
   [[ "${lines[-1]}" == "spdnn: no configuration was taken; the table says why" ]]
   FAIL_WITH=3 run "${suite[@]}" --layers 2,4 --repetitions 2
   echo "$output"
-  [ "$status" -eq 4 ]
+  [ "$status" -eq 3 ]
   [ "$(calls)" -eq 2 ]
   [ ! -e suite.jsonl ]
-  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: failed with exit code 3: something is missing"* ]]
+  why='failed with exit code 3: something is missing'
+  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: $why"* ]]
+  [ "${lines[-1]}" = "spdnn: not all runs ended well, as the table says; the first: 1024 x 2, all, auto, 1 of 2: $why" ]
+  FRAME=yes run "${suite[@]}" --layers 2 --repetitions 1
+  [ "$status" -eq 4 ]
+  [[ "${lines[-1]}" == *": failed with exit code 213: There are not enough slots. Sorry." ]]
+}
+
+@test "images that are torn while the suite runs are named, and made again for the next run" {
+  TEAR=1 run "${suite[@]}" --layers 2,4 --repetitions 1
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [[ "${lines[-1]}" == "spdnn: not all runs ended well"*"1024 x 2, all, auto, 1 of 1: failed with exit code 3: scratch/images-1024-digits-100.spdnn: "* ]]
+  [ "$(ran)" = '[4,"all",1] ' ]
+}
+
+@test "places that cannot be written are named as they were given" {
+  run "${bare[@]}" --layers 2 --scratch launch
+  [ "$status" -eq 3 ]
+  [ "$output" = "spdnn: launch: cannot write: Not a directory" ]
+  run "$SPDNN" bench scaling --layers 2 --ranks 1 --scratch launch/er
+  [ "$status" -eq 3 ]
+  [[ "${lines[-1]}" == "spdnn: launch/er: cannot write: Not a directory" ]]
+  (
+    ulimit -f 2
+    run "${bare[@]}" --layers 2
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$output" = "spdnn: suite/images-1024-digits-100.spdnn: cannot write: File too large" ]
+  )
 }
 
 @test "options that are wrong are refused before anything runs" {
