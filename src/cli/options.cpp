@@ -32,9 +32,12 @@ T parse_number(const std::string& option, const std::string& text, const char* e
   return value;
 }
 
-Index parse_up_to(Index most, const std::string& option, const std::string& text) {
-  const auto value = parse_number<std::uint64_t>(option, text, "a whole positive number");
-  if (value == 0 || value > most) throw UsageError(fmt::format("--{}: {} is outside 1..{}", option, text, most));
+/// `least` is 0 or 1.
+Index parse_within(Index least, Index most, const std::string& option, const std::string& text) {
+  const auto value = parse_number<std::uint64_t>(
+      option, text, least == 0 ? "0 or a whole positive number" : "a whole positive number");
+  if (value < least || value > most)
+    throw UsageError(fmt::format("--{}: {} is outside {}..{}", option, text, least, most));
   return static_cast<Index>(value);
 }
 
@@ -113,13 +116,15 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
   return true;
 }
 
-Index parse_count(const std::string& option, const std::string& text) { return parse_up_to(kMaxIndex, option, text); }
-
-Index parse_whole(const std::string& option, const std::string& text) {
-  return text == "0" ? 0 : parse_count(option, text);
+Index parse_count(const std::string& option, const std::string& text) {
+  return parse_within(1, kMaxIndex, option, text);
 }
 
-int parse_threads(const std::string& text) { return static_cast<int>(parse_up_to(kMostThreads, "threads", text)); }
+Index parse_whole(const std::string& option, const std::string& text) {
+  return parse_within(0, kMaxIndex, option, text);
+}
+
+int parse_threads(const std::string& text) { return static_cast<int>(parse_within(1, kMostThreads, "threads", text)); }
 
 std::vector<Index> parse_counts(const std::string& option, const std::string& text) {
   std::vector<Index> counts;

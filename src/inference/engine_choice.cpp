@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/build_info.hpp"
 #include "engines/devices.hpp"
@@ -43,10 +45,31 @@ Precision precision_for(const Variant& variant, const std::optional<Precision>& 
                    fmt::format("{} does not compute in '{}', but in {}", variant.name, to_string(*asked), known));
 }
 
-}  // namespace
+void require_in_fp32(double value, const std::string& what) {
+  const bool is_zero = value != 0 && std::abs(value) < 1 && static_cast<float>(value) == 0;
+  const bool is_beyond = std::abs(value) > std::numeric_limits<float>::max();
+  if (is_zero || is_beyond)
+    throw UsageError("precision",
+                     fmt::format("{} of {:g} is {} fp32; expected fp64", what, value, is_zero ? "0 in" : "beyond"));
+}
 
-EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
-                           const EngineOptions& options) {
+/// Engines that compute in fp32, whatever they store, round biases and cap to it. One that becomes 0 or infinite would
+/// make other categories. Of streamed layers the least and the greatest bias are known.
+void require_in_precision(const Plan& plan, Precision precision) {
+  if (precision == Precision::fp64) return;
+  if (plan.cap) require_in_fp32(*plan.cap, "a cap");
+  for (Index k = 0; k < plan.depth(); ++k) {
+    const auto require = [&](double bias) { require_in_fp32(bias, fmt::format("layer {}: a bias", k + 1)); };
+    const auto [least, most] = plan.bias_range(k);
+    require(least);
+    require(most);
+    if (plan.streamed) continue;
+    for (const double bias : plan.layers[k].bias.values) require(bias);
+  }
+}
+
+EngineChoice chosen(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
+                    const EngineOptions& options) {
   if (request.variant.empty()) {
     EngineOptions asked = options;
     asked.precision = request.precision.value_or(Precision::fp32);
@@ -58,6 +81,15 @@ EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const
   if (request.device && named.device != *request.device)
     throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*request.device)));
   return {&named, precision_for(named, request.precision), {}};
+}
+
+}  // namespace
+
+EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
+                           const EngineOptions& options) {
+  EngineChoice choice = chosen(request, plan, batch, options);
+  require_in_precision(plan, choice.precision);
+  return choice;
 }
 
 void require_cuda(const char* field, int cuda_device) {

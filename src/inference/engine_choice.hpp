@@ -23,7 +23,8 @@ struct EngineChoice {
 };
 
 /// The variant and its precision; each variant is asked with these options and the precision requested. UsageError
-/// where variant, device and precision contradict one another.
+/// where variant, device and precision contradict one another, or where the cap or a bias is 0 or infinite in the
+/// precision.
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options);
 

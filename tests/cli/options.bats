@@ -44,6 +44,9 @@ field() { jq -c "$1" run.json; }
   [[ "$output" == "spdnn: --checkpoint: a run that may be stopped has no trials to warm up" ]]
   run "${infer[@]}" --warm-up -1
   [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --warm-up: '-1' is not 0 or a whole positive number" ]
+  run "${infer[@]}" --warm-up 2147483648
+  [ "$output" = "spdnn: --warm-up: 2147483648 is outside 0..2147483647" ]
 }
 
 @test "--precision, --cap, --bias-rule and --images change what is run" {

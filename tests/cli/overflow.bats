@@ -37,6 +37,29 @@ setup() {
   [[ "$output" == *PASSED* ]]
 }
 
+@test "a cap or a bias that is 0 or infinite in fp32 is refused, and fp64 takes it" {
+  mkdir plain
+  printf '1\t1\t1\n2\t2\t1\n1\t3\t1\n' >plain/n3-l1.tsv
+  plain=("$SPDNN" infer --network plain --inputs images.tsv --progress never --device cpu --verify all)
+  refuse() {
+    run "${plain[@]}" "${@:2}"
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [ "$output" = "spdnn: --precision: $1 fp32; expected fp64" ]
+    run "${plain[@]}" "${@:2}" --precision fp64
+    [ "$status" -eq 0 ]
+  }
+  refuse 'a cap of 1e-46 is 0 in' --cap 1e-46 --bias 0
+  refuse 'a cap of 1e+39 is beyond' --cap 1e39 --bias 0
+  refuse 'layer 1: a bias of 1e-46 is 0 in' --bias 1e-46 --bias-rule everywhere
+  refuse 'layer 1: a bias of -1e+300 is beyond' --bias=-1e300
+  printf '1\t-0.5\n2\t-1e-60\n3\t0.5\n' >plain/n3-l1-bias.tsv
+  refuse 'layer 1: a bias of -1e-60 is 0 in'
+  rm plain/n3-l1-bias.tsv
+  run "${plain[@]}" --cap 1e-45 --bias 1e-45
+  [ "$status" -eq 0 ]
+}
+
 @test "infinity less infinity is named where the reference disagrees" {
   printf '1\t1\t3e38\n1\t2\t3e38\n2\t1\t3e38\n2\t2\t3e38\n' >huge/n2-l1.tsv
   printf '1\t1\t1\n2\t1\t-1\n' >huge/n2-l2.tsv

@@ -164,3 +164,11 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
     done
   done
 }
+
+@test "memory for less than two layers is refused, and the message says what they take" {
+  make_problem 4 10
+  run "${infer[@]}" --host-memory 1K
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [ "$output" = "spdnn: --host-memory: two layers, the fewest that a process has in memory at a time, take 278.5 kB, but beside the images 0 bytes are left for them; expected more" ]
+}
