@@ -28,8 +28,12 @@ passes() {
   passes images_test.py
 }
 
-@test "python: plans, inferences, progress and Ctrl-C, results" {
+@test "python: plans, inferences, progress and Ctrl-C" {
   passes infer_test.py
+}
+
+@test "python: result lines" {
+  passes results_test.py
 }
 
 @test "python: the example makes a network of SciPy, verifies it and plots" {

@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import json
 import os
 import pathlib
 import signal
@@ -13,7 +12,7 @@ import time
 import unittest
 
 import numpy as np
-from support import MNIST, REPOSITORY, categories_of, random_images, random_weights, small_network
+from support import MNIST, categories_of, random_images, random_weights, small_network
 
 import spdnn
 
@@ -251,39 +250,6 @@ class Meanwhile(unittest.TestCase):
     def test_ctrl_c_ends_making_a_network(self):
         made = self.interrupted(functools.partial(spdnn.Network.official, 4096, 1920))
         self.assertLess(len(made), 1920)
-
-
-class Results(unittest.TestCase):
-    def test_lines_are_a_data_frame_in_one_line(self):
-        import pandas
-
-        path = REPOSITORY / "results/h200/official.jsonl"
-        frame = pandas.DataFrame(spdnn.read_results(path))
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        self.assertEqual(len(frame), len(lines))
-        self.assertEqual(frame["problem.neurons"].tolist(), [line["problem"]["neurons"] for line in lines])
-        self.assertEqual(frame["seconds.infer.median"].tolist(),
-                         [line["seconds"]["infer"]["median"] for line in lines])
-        self.assertEqual(frame["alive"][0], lines[0]["alive"])
-
-    def test_several_files_and_what_is_wrong_in_them(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "runs.jsonl"
-            path.write_text('{"a": {"b": 1}}\n\n{"a": {"b": 2}, "c": []}\n', encoding="utf-8")
-            self.assertEqual(spdnn.read_results([path, str(path)])[1:3],
-                             [{"file": str(path), "line": 3, "a.b": 2, "c": []},
-                              {"file": str(path), "line": 1, "a.b": 1}])
-            whole = pathlib.Path(folder) / "whole.jsonl"
-            whole.write_text("{}\n" * 5, encoding="utf-8")
-            for begin, number in ((b"", 1), (b"{}\n", 2)):
-                for wrong in (b"[]", b"{", b"nothing", b'{"a": "\xff"}'):
-                    path.write_bytes(begin + wrong + b"\n")
-                    for paths in (path, [whole, path]):
-                        with self.subTest(file=begin + wrong, paths=paths), self.assertRaisesRegex(
-                                spdnn.DataError, f"runs.jsonl:{number}: expected a JSON object"):
-                            spdnn.read_results(paths)
-            with self.assertRaisesRegex(spdnn.DataError, "none: No such file"):
-                spdnn.read_results(folder + "/none")
 
 
 if __name__ == "__main__":
