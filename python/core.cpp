@@ -46,6 +46,18 @@ Precision parse_precision(const std::string& text) {
                              "precision");
 }
 
+/// Messages and reports name files, whose names may hold bytes that are not UTF-8: these become \xHH.
+py::str text_of(std::string_view text) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
+}
+
+py::list texts_of(const std::vector<std::string>& texts) {
+  py::list result;
+  for (const std::string& text : texts) result.append(text_of(text));
+  return result;
+}
+
 template <class Work>
 auto with_data_errors(Work work) {
   try {
@@ -181,8 +193,8 @@ py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::di
   py::dict result;
   result["categories"] = copy<std::int64_t>(outcome.categories);
   result["alive"] = copy<std::int64_t>(outcome.alive);
-  result["json"] = to_json(report);
-  result["text"] = to_text(report);
+  result["json"] = text_of(to_json(report));
+  result["text"] = text_of(to_text(report));
   return result;
 }
 
@@ -216,16 +228,19 @@ void register_errors() {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     classes[i] = errors.attr(kNames[i]).cast<py::object>().release().ptr();
   py::register_exception_translator([](std::exception_ptr thrown) {
+    const auto raise = [](std::size_t of, const Error& error) {
+      PyErr_SetObject(classes[of], text_of(error.what()).ptr());
+    };
     try {
       std::rethrow_exception(std::move(thrown));
     } catch (const UsageError& error) {
-      PyErr_SetString(classes[0], error.what());
+      raise(0, error);
     } catch (const DataError& error) {
-      PyErr_SetString(classes[1], error.what());
+      raise(1, error);
     } catch (const DeviceError& error) {
-      PyErr_SetString(classes[2], error.what());
+      raise(2, error);
     } catch (const Error& error) {
-      PyErr_SetString(classes[3], error.what());
+      raise(3, error);
     }
   });
 }
@@ -246,7 +261,7 @@ PYBIND11_MODULE(_core, module) {
                     Call call(listener);
                     const NetworkSpec spec = network_spec(given);
                     GivenNetwork loaded = call.run([&] { return load_network(spec, call.progress()); });
-                    return std::pair(std::move(loaded.network), std::move(loaded.notes));
+                    return std::pair(std::move(loaded.network), texts_of(loaded.notes));
                   })
       .def("save",
            [](const Network& network, const std::string& path, const py::object& listener) {
@@ -275,7 +290,7 @@ PYBIND11_MODULE(_core, module) {
       .def(py::init(&plan))
       .def_property_readonly("network", &PlannedNetwork::network, py::return_value_policy::copy)
       .def_property_readonly("passes", [](const PlannedNetwork& planned) { return to_string(planned.passes()); })
-      .def_property_readonly("notes", &PlannedNetwork::notes)
+      .def_property_readonly("notes", [](const PlannedNetwork& planned) { return texts_of(planned.notes()); })
       .def_property_readonly("stored_edges", &PlannedNetwork::stored_edges)
       .def_property_readonly("dead_from", &PlannedNetwork::dead_from)
       .def_property_readonly("saturated_from", &PlannedNetwork::saturated_from)

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from . import _convert, _core
+from . import _arguments, _convert, _core
 from .errors import DataError, DeviceError, Error, UsageError
 from .results import read_results
 
@@ -64,14 +64,18 @@ class Network:
 
     def __init__(self, weights: Iterable[Any], bias: float | Sequence[float | npt.ArrayLike] | npt.NDArray[Any], *,
                  cap: float | None = 32.0, bias_rule: _BiasRule = "non-zeros", copy: bool = False) -> None:
-        matrices = []
-        for number, matrix in enumerate(weights):
+        if scipy.sparse.issparse(weights) or not isinstance(weights, Iterable):
+            raise _arguments.wrong_type("weights", "a list with a matrix for each layer", weights)
+        copy = _arguments.flag("copy", copy)
+        given, matrices = list(weights), []
+        for number, matrix in enumerate(given, 1):
             try:
                 matrices.append(_convert.matrix(matrix, copy))
             except (DataError, TypeError) as error:
                 raise type(error)(f"layer {number}: {error}") from None
-        biases = _convert.biases(bias, len(matrices))
-        self._held = _core.Network(matrices, biases, None if cap is None else float(cap), bias_rule)
+        biases = _convert.biases(bias, [matrix.shape[0] for matrix in given])
+        self._held = _core.Network(matrices, biases, None if cap is None else _arguments.number("cap", cap),
+                                   _arguments.text("bias_rule", bias_rule))
 
     @classmethod
     def _of(cls, network: _core.Network) -> Network:
@@ -89,24 +93,25 @@ class Network:
         layers: only the first so many.
         bias, bias_rule, cap: for files that do not bring them; networks of official form have the challenge's bias.
         """
-        return cls._load(os.fsdecode(path), neurons, layers, bias, bias_rule, cap, progress)
+        return cls._load(_arguments.path("path", path), neurons, layers, bias, bias_rule, cap, progress)
 
     @classmethod
     def official(cls, neurons: int, layers: int, *, progress: Progress | None = None) -> Network:
         """Makes the Graph Challenge's network of 1024, 4096, 16384 or 65536 neurons, bit for bit."""
-        return cls._load("", neurons, layers, None, None, "file", progress)
+        return cls._load(b"", neurons, layers, None, None, "file", progress)
 
     @classmethod
-    def _load(cls, path: str, neurons: int | Sequence[int], layers: int | None, bias: float | None,
+    def _load(cls, path: bytes, neurons: int | Sequence[int], layers: int | None, bias: float | None,
               bias_rule: str | None, cap: float | None | str, progress: Progress | None) -> Network:
-        numbers = [neurons] if isinstance(neurons, (int, np.integer)) else list(neurons)
+        numbers = neurons if isinstance(neurons, Iterable) else [neurons]
         given: dict[str, Any] = {
-            "path": path, "neurons": [_convert.count("neurons", number) for number in numbers],
-            "layers": None if layers is None else _convert.count("layers", layers),
-            "bias": bias, "bias_rule": bias_rule}
-        if cap != "file":
-            given["cap"] = cap
-        network, notes = _core.Network.load(given, progress)
+            "path": path, "neurons": [_arguments.count("neurons", number) for number in numbers],
+            "layers": None if layers is None else _arguments.count("layers", layers),
+            "bias": None if bias is None else _arguments.number("bias", bias),
+            "bias_rule": None if bias_rule is None else _arguments.text("bias_rule", bias_rule)}
+        if not (isinstance(cap, str) and cap == "file"):
+            given["cap"] = None if cap is None else _arguments.number("cap", cap)
+        network, notes = _core.Network.load(given, _arguments.listener(progress))
         for note in notes:
             warnings.warn(note, stacklevel=3)
         return cls._of(network)
@@ -114,7 +119,7 @@ class Network:
     def save(self, path: _Path, *, progress: Progress | None = None) -> None:
         """Writes a packed file (.spdnn), or TSV layers into the directory of a name without an ending; either is there
         whole or not at all. TSV has neither the bias rule nor the cap, nor a bias that is the same for all neurons."""
-        self._held.save(os.fsdecode(path), progress)
+        self._held.save(_arguments.path("path", path), _arguments.listener(progress))
 
     def to_scipy(self) -> list[scipy.sparse.csr_array]:
         """The weights by layer, float32 of shape (outputs, inputs). Read-only views; only weights that all have one
@@ -176,10 +181,9 @@ class Images:
     @classmethod
     def from_dense(cls, array: npt.ArrayLike) -> Images:
         """Of numbers of shape (images, neurons). They are copied, into bits (zeros and ones) or into CSR."""
-        dense = np.asarray(array)
+        dense = _convert.array("array", array)
         if dense.ndim != 2:
-            raise DataError(f"expected images x neurons, not {dense.ndim} dimensions")
-        _convert.check_kind(dense)
+            raise DataError(f"array: expected images x neurons, not {dense.ndim} dimensions")
         if dense.dtype.kind == "b" or ((dense == 0) | (dense == 1)).all():
             return cls.from_bits(np.packbits(dense != 0, axis=1, bitorder="little"), neurons=dense.shape[1])
         return cls.from_scipy(scipy.sparse.csr_array(dense))
@@ -199,7 +203,10 @@ class Images:
         """Of a SciPy sparse matrix of shape (images, neurons). CSR matrices with float32 data, int32 indices, ascending
         columns and no stored zeros are taken without a copy; others are converted, and ones alone become bits where
         these are smaller."""
-        return cls._of(_core.Images(_convert.matrix(_convert.without_zeros(matrix), copy)))
+        try:
+            return cls._of(_core.Images(_convert.matrix(matrix, _arguments.flag("copy", copy), zeros=False)))
+        except (DataError, TypeError) as error:
+            raise type(error)(f"matrix: {error}") from None
 
     @classmethod
     def read(cls, path: _Path, *, neurons: int | None = None, images: int | None = None,
@@ -208,22 +215,24 @@ class Images:
 
         neurons, images: how many there are; without them, as the file or the largest numbers in it say.
         """
-        return cls._load(os.fsdecode(path), "", neurons, images, progress)
+        return cls._load(_arguments.path("path", path), b"", neurons, images, progress)
 
     @classmethod
     def official(cls, mnist: _Path, neurons: int, *, progress: Progress | None = None) -> Images:
         """Makes the challenge's images of 1024, 4096, 16384 or 65536 neurons from MNIST's training images (IDX[.gz])."""
-        return cls._load("", os.fsdecode(mnist), neurons, None, progress)
+        return cls._load(b"", _arguments.path("mnist", mnist), neurons, None, progress)
 
     @classmethod
-    def _load(cls, path: str, mnist: str, neurons: int | None, images: int | None,
+    def _load(cls, path: bytes, mnist: bytes, neurons: int | None, images: int | None,
               progress: Progress | None) -> Images:
-        return cls._of(_core.Images.load(path, mnist, None if neurons is None else _convert.count("neurons", neurons),
-                                         None if images is None else _convert.count("images", images), progress))
+        return cls._of(_core.Images.load(path, mnist,
+                                         None if neurons is None else _arguments.count("neurons", neurons),
+                                         None if images is None else _arguments.count("images", images),
+                                         _arguments.listener(progress)))
 
     def save(self, path: _Path) -> None:
         """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn), which are there whole or not at all."""
-        self._held.save(os.fsdecode(path))
+        self._held.save(_arguments.path("path", path))
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """The images as float32 CSR of shape (images, neurons); read-only views where they are held as CSR."""
@@ -316,7 +325,7 @@ def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> 
     if not isinstance(network, Network):
         raise TypeError(f"expected a Network, not {type(network).__name__}")
     result = Plan.__new__(Plan)
-    result._held = _core.Plan(network._held, reduce, device)
+    result._held = _core.Plan(network._held, _arguments.text("reduce", reduce), _arguments.text("device", device))
     return result
 
 
@@ -353,14 +362,19 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         raise UsageError("reduce: a plan has its own passes")
     if isinstance(verify, (bool, np.bool_)):
         verify = "all" if verify else None
-    truth_path = os.fsdecode(truth) if isinstance(truth, (str, os.PathLike)) else ""
+    sample = verify is not None and not (isinstance(verify, str) and verify == "all")
+    in_file = isinstance(truth, (str, bytes, os.PathLike))
     found = _core.infer(network._held, images._held, {
-        "reduce": "all" if reduce is None else reduce, "variant": variant, "device": device, "precision": precision,
-        "trials": _convert.count("trials", trials), "batch": 0 if batch is None else _convert.count("batch", batch),
-        "threads": 0 if threads is None else _convert.count("threads", threads, most=1024),
-        "host_memory": host_memory, "device_memory": device_memory,
-        "compare": compare, "verify_all": verify == "all",
-        "verify_sample": 0 if verify is None or verify == "all" else _convert.count("verify", verify),
-        "truth_path": truth_path,
-        "truth": None if truth is None or truth_path else _convert.categories(truth)}, progress)
+        "reduce": "all" if reduce is None else _arguments.text("reduce", reduce),
+        "variant": _arguments.text("variant", variant), "device": _arguments.text("device", device),
+        "precision": None if precision is None else _arguments.text("precision", precision),
+        "trials": _arguments.count("trials", trials),
+        "batch": 0 if batch is None else _arguments.count("batch", batch),
+        "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
+        "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
+        "device_memory": _arguments.count("device_memory", device_memory, 0, 2**63 - 1),
+        "compare": _arguments.flag("compare", compare), "verify_all": verify is not None and not sample,
+        "verify_sample": _arguments.count("verify", verify) if sample else 0,
+        "truth_path": _arguments.path("truth", truth) if in_file else b"",
+        "truth": None if truth is None or in_file else _convert.categories(truth)}, _arguments.listener(progress))
     return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"])

@@ -1,42 +1,46 @@
-"""What Python callers give, in the forms that _core takes."""
+"""Arrays and matrices that callers give, in the forms that _core takes."""
 
 from __future__ import annotations
 
-import operator
+import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from . import _core
-from .errors import DataError, UsageError
+from . import _arguments, _core
+from .errors import DataError
 
 
-def count(name: str, number: Any, most: int = 2**31 - 1) -> int:
-    value = operator.index(number)
-    if not 1 <= value <= most:
-        raise UsageError(f"{name}: expected a number from 1 to {most}, not {value}")
-    return value
+def array(name: str, given: Any, kinds: str = "buif", expected: str = "real numbers") -> npt.NDArray[Any]:
+    """The array itself, or one of a list; its numbers are of one of NumPy's kinds."""
+    try:
+        result = np.asarray(given)
+    except ValueError:
+        raise TypeError(f"{name}: expected rows of equal length") from None
+    if isinstance(given, np.ma.MaskedArray):
+        raise _arguments.wrong_type(name, "an array without a mask", given)
+    if result.dtype.kind not in kinds:
+        raise TypeError(f"{name}: expected {expected}, not {result.dtype}")
+    return result
 
 
-def check_kind(array: npt.NDArray[Any]) -> None:
-    if array.dtype.kind not in "buif":
-        raise TypeError(f"expected real numbers, not {array.dtype}")
-
-
-def _numbers(array: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
+def _numbers(given: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
     """The array itself if it can be used as it is."""
     with np.errstate(over="ignore"):  # what becomes infinite is refused later
-        return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+        return np.require(given, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
-def matrix(given: Any, copy: bool) -> _core.Matrix:
-    if not scipy.sparse.issparse(given):
-        raise TypeError(f"expected a SciPy sparse matrix, not {type(given).__name__}")
-    check_kind(given)
-    csr = given.tocsr(copy=copy)
+def matrix(given: Any, copy: bool, zeros: bool = True) -> _core.Matrix:
+    """Of a SciPy matrix, with or without its stored zeros."""
+    csr = _csr(given, copy)
     result = _matrix_of(csr)
+    if not zeros and csr.data.size != np.count_nonzero(csr.data):
+        csr = csr.copy()
+        csr.eliminate_zeros()
+        result = _matrix_of(csr)
     if result.ascends:
         return result
     csr = csr.copy()
@@ -46,8 +50,34 @@ def matrix(given: Any, copy: bool) -> _core.Matrix:
     return _matrix_of(csr)
 
 
+#: Of all SciPy's sparse matrices, the arrays that say where an entry is.
+_PLACES = ("indptr", "indices", "row", "col", "offsets")
+
+
+def _csr(given: Any, copy: bool) -> Any:
+    """Converted by SciPy, which truncates fractions, and writes where an entry outside the matrix would be."""
+    if not scipy.sparse.issparse(given):
+        raise TypeError(f"expected a SciPy sparse matrix, not {type(given).__name__}")
+    if given.dtype.kind not in "buif":
+        raise TypeError(f"data: expected real numbers, not {given.dtype}")
+    for name in _PLACES:
+        if hasattr(given, name):
+            array(name, getattr(given, name), "iu", "whole numbers")
+    if given.format == "csc":
+        _matrix_of(given.T)
+    if given.format == "coo":
+        for name, size in zip(("row", "col"), given.shape):
+            places = getattr(given, name)
+            if places.shape != given.data.shape or not (places.size == 0 or 0 <= places.min() <= places.max() < size):
+                raise DataError(f"{name}: expected a number from 0 to {size - 1} for each entry")
+    return given.tocsr(copy=copy)
+
+
 def _matrix_of(csr: Any) -> _core.Matrix:
-    entries = int(csr.indptr[-1])  # there may be room for more
+    for name in ("data", "indices", "indptr"):
+        if getattr(csr, name).ndim != 1:
+            raise DataError(f"{name}: expected one dimension, not {getattr(csr, name).ndim}")
+    entries = int(csr.indptr[-1]) if csr.indptr.size > 0 else 0  # there may be room for more
     data, indices = csr.data[:max(entries, 0)], csr.indices[:max(entries, 0)]
     if indices.dtype != np.int32 and indices.size > 0 and not 0 <= indices.min() <= indices.max() < 2**31:
         raise DataError("a column is outside the matrix")
@@ -57,23 +87,14 @@ def _matrix_of(csr: Any) -> _core.Matrix:
     return _core.Matrix(csr.shape, indptr, _numbers(indices, np.int32), _numbers(data, np.float32))
 
 
-def without_zeros(given: Any) -> Any:
-    """The matrix as CSR without stored zeros; what is no sparse matrix as it is."""
-    csr = given.tocsr() if scipy.sparse.issparse(given) else given
-    if scipy.sparse.issparse(csr) and csr.data.size != np.count_nonzero(csr.data):
-        csr = csr.copy()
-        csr.eliminate_zeros()
-    return csr
-
-
 def bit_words(bits: npt.NDArray[np.uint8], neurons: int | None) -> tuple[npt.NDArray[np.uint64], int, int]:
     """Whole 64-bit words for each image, one image after another; images; neurons."""
-    bits = np.asarray(bits)
+    bits = array("bits", bits)
     if bits.dtype != np.uint8 or bits.ndim != 2:
-        raise TypeError(f"expected uint8 of two dimensions, not {bits.dtype} of {bits.ndim}")
-    neurons = 8 * bits.shape[1] if neurons is None else operator.index(neurons)
+        raise TypeError(f"bits: expected uint8 of two dimensions, not {bits.dtype} of {bits.ndim}")
+    neurons = 8 * bits.shape[1] if neurons is None else _arguments.count("neurons", neurons, least=0)
     width = (neurons + 63) // 64 * 8
-    if not 0 <= neurons <= 8 * bits.shape[1]:
+    if neurons > 8 * bits.shape[1]:
         raise DataError(f"{bits.shape[1]} bytes an image hold up to {8 * bits.shape[1]} neurons, not {neurons}")
     if bits[:, width:].any():
         raise DataError("a bit is set beyond the last neuron")
@@ -86,19 +107,31 @@ def bit_words(bits: npt.NDArray[np.uint8], neurons: int | None) -> tuple[npt.NDA
     return bits.reshape(-1).view(np.uint64), bits.shape[0], neurons
 
 
-def biases(bias: Any, layers: int) -> list[Any]:
-    if isinstance(bias, (int, float, np.number)):
-        return [float(bias)] * layers
+def biases(bias: Any, outputs: list[int]) -> list[Any]:
+    """For each layer, of so many outputs, a number or an array."""
+    if isinstance(bias, numbers.Number) or (isinstance(bias, np.ndarray) and bias.ndim == 0):
+        return [_arguments.number("bias", bias)] * len(outputs)
+    if isinstance(bias, (str, bytes)) or not isinstance(bias, Iterable):
+        raise _arguments.wrong_type("bias", "a number, or one or an array for each layer", bias)
     by_layer = list(bias)
-    if len(by_layer) != layers:
-        raise DataError(f"{len(by_layer)} biases for {layers} layers")
-    return [float(b) if np.ndim(b) == 0 else np.array(b, dtype=np.float64) for b in by_layer]
+    if len(by_layer) != len(outputs):
+        raise DataError(f"bias: {len(by_layer)} biases for {len(outputs)} layers")
+    return [_bias(f"bias: layer {k}", *of_layer) for k, of_layer in enumerate(zip(by_layer, outputs), 1)]
+
+
+def _bias(name: str, given: Any, outputs: int) -> Any:
+    values = array(name, given)
+    if values.ndim == 0:
+        return float(values)
+    if values.shape != (outputs,):
+        raise DataError(f"{name}: expected a number or an array of shape ({outputs},), not {values.shape}")
+    return np.array(values, dtype=np.float64)
 
 
 def categories(truth: Any) -> list[int]:
-    numbers = np.asarray(truth)
-    if numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu"):
+    ids = array("truth", truth)
+    if ids.ndim != 1 or (ids.size > 0 and ids.dtype.kind not in "iu"):
         raise TypeError("truth: expected one dimension of whole numbers")
-    if numbers.size > 0 and (numbers.min() < 0 or numbers.max() >= 2**31 or (numbers[1:] <= numbers[:-1]).any()):
+    if ids.size > 0 and (ids.min() < 0 or ids.max() >= 2**31 or (ids[1:] <= ids[:-1]).any()):
         raise DataError("truth: expected ascending numbers from 0")
-    return [int(number) for number in numbers]
+    return ids.tolist()

@@ -20,6 +20,10 @@ passes() {
   [[ "$output" =~ Ran\ [1-9] ]]
 }
 
+@test "python: arguments and names of files" {
+  passes arguments_test.py
+}
+
 @test "python: networks" {
   passes networks_test.py
 }

@@ -116,6 +116,10 @@ class FromSciPy(unittest.TestCase):
         self.given.indices[3] = 64
         with self.assertRaises(spdnn.DataError):
             spdnn.Images.from_scipy(self.given)
+        self.given.indptr[1] = 10**6  # before SciPy looks for stored zeros there
+        self.given.data[0] = 0
+        with self.assertRaises(spdnn.DataError):
+            spdnn.Images.from_scipy(self.given)
         with self.assertRaises(TypeError):
             spdnn.Images.from_scipy(np.eye(2))
 

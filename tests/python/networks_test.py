@@ -46,7 +46,7 @@ class FromSciPy(unittest.TestCase):
         network = spdnn.Network([wide, wide.T], 0.0)
         self.assertEqual(network.neurons, [3, 2, 3])
         self.assertEqual((len(network), network.edges, network.cap, network.bias_rule), (2, 6, 32.0, "non-zeros"))
-        with self.assertRaisesRegex(spdnn.DataError, "layer 2"):  # the library counts from 1
+        with self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):  # the library counts from 1
             spdnn.Network([wide, wide], 0.0)
 
     def test_memory_is_shared_both_ways(self):
@@ -139,16 +139,38 @@ class FromSciPy(unittest.TestCase):
             "not from 0": good(indptr=np.array([1, 2, 3], np.int32)),
             "too long": good(indptr=np.array([0, 2, 4], np.int32)),
             "too short": good(indptr=np.array([0, 3], np.int32)),
+            "without offsets": good(indptr=np.array([], np.int32)),
+            "two dimensions": good(indptr=np.array([[0], [2], [3]], np.int32)),
             "not a number": good(data=np.array([1, np.nan, 1], np.float32)),
             "infinite": good(data=np.array([1, np.inf, 1], np.float32)),
             "infinite as float32": good(data=np.array([1, 1e300, 1], np.float64)),
         }
         for name, given in bad.items():
-            with self.subTest(name), self.assertRaisesRegex(spdnn.DataError, "layer 1: "):
+            with self.subTest(name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):  # as the library counts
                 spdnn.Network([good(), given], 0.0)
         for given in (good(data=np.ones(3, complex)), np.eye(3), None, "net"):
-            with self.subTest(given), self.assertRaises(TypeError):
-                spdnn.Network([given], 0.0)
+            with self.subTest(given), self.assertRaisesRegex(TypeError, "^layer 2: "):
+                spdnn.Network([good(), given], 0.0)
+
+    def test_places_of_entries_are_whole_numbers_inside_the_matrix_in_every_kind_of_matrix(self):
+        for kind, names in {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "bsr": ("indices", "indptr"),
+                            "coo": ("row", "col"), "dia": ("offsets",)}.items():
+            for name in names:
+                given = good().asformat(kind)
+                setattr(given, name, getattr(given, name) + 0.5)
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(
+                        TypeError, f"^layer 2: {name}: expected whole numbers, not float64"):
+                    spdnn.Network([good(), given], 0.0)
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(TypeError, f"^matrix: {name}: "):
+                    spdnn.Images.from_scipy(given)
+        for kind, name in (("csr", "indices"), ("csc", "indices"), ("coo", "row"), ("coo", "col")):
+            for wrong in (-1, 3):
+                given = good().asformat(kind)
+                getattr(given, name)[1] = wrong
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):
+                    spdnn.Network([good(), given], 0.0)
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^matrix: "):
+                    spdnn.Images.from_scipy(given)
 
     def test_biases_caps_and_rules(self):
         weights = random_weights()

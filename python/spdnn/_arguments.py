@@ -1,0 +1,69 @@
+"""Callers' single arguments, checked: TypeError or UsageError that begins with the argument's name."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+import os
+from typing import Any
+
+import numpy as np
+
+from .errors import UsageError
+
+
+def wrong_type(name: str, expected: str, given: Any) -> TypeError:
+    return TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
+
+
+def count(name: str, given: Any, least: int = 1, most: int = 2**31 - 1) -> int:
+    try:
+        value = operator.index(given)
+    except TypeError:
+        raise wrong_type(name, "a whole number", given) from None
+    if not least <= value <= most:
+        raise UsageError(f"{name}: expected a number from {least} to {most}, not {value}")
+    return value
+
+
+def number(name: str, given: Any) -> float:
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if not isinstance(given, numbers.Real):
+        raise wrong_type(name, "a number", given)
+    try:
+        return float(given)
+    except OverflowError:
+        raise UsageError(f"{name}: the number is too large") from None
+
+
+def flag(name: str, given: Any) -> bool:
+    if not isinstance(given, (bool, np.bool_)):
+        raise wrong_type(name, "True or False", given)
+    return bool(given)
+
+
+def text(name: str, given: Any) -> str:
+    """A name that the library knows, or does not."""
+    if not isinstance(given, str):
+        raise wrong_type(name, "a string", given)
+    return given.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
+
+
+def path(name: str, given: Any) -> bytes:
+    """Of any bytes but zero, at which the system would cut it."""
+    try:
+        encoded = os.fsencode(given)
+    except TypeError:
+        raise wrong_type(name, "a path", given) from None
+    except UnicodeEncodeError:
+        raise UsageError(f"{name}: no file can be called {given!r}") from None
+    if not encoded or b"\0" in encoded:
+        raise UsageError(f"{name}: no file can be called {os.fsdecode(encoded)!r}")
+    return encoded
+
+
+def listener(given: Any) -> Any:
+    if given is not None and not callable(given):
+        raise wrong_type("progress", "a function of (work, done, total)", given)
+    return given

@@ -1,0 +1,116 @@
+"""Arguments of wrong types and values: each is refused by its name, and no file but the one named is touched."""
+
+import os
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+from support import random_images, random_weights, small_network
+
+import spdnn
+
+
+class InAnEmptyFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        self.network = small_network()
+        self.images = spdnn.Images.from_dense(random_images())
+
+
+class Arguments(InAnEmptyFolder):
+    def refused(self, kind, name, call, *args, **options):
+        with self.subTest(name=name, call=call, args=args, options=options), self.assertRaises(kind) as caught:
+            call(*args, **options)
+        self.assertRegex(str(caught.exception), f"^{name}: expected [^\n]*$")
+
+    def test_wrong_types_and_values_are_refused_by_name(self):
+        self.network.save("net.spdnn")
+        wrong_types = {"variant": (None, 3, b"auto"), "device": (None,), "reduce": (3,), "precision": (32,),
+                       "trials": (None, 1.5, "2"), "batch": ("a", 7.0), "threads": (1.5,), "verify": ([1], "some"),
+                       "compare": ("no", None, 1), "host_memory": (None, "1G"), "device_memory": (1.5,),
+                       "truth": (3, [0.5], [[1, 2], [1]], [None], [1j]), "progress": (3, "yes")}
+        for name, values in wrong_types.items():
+            for value in values:
+                self.refused(TypeError, name, spdnn.infer, self.network, self.images, **{name: value})
+        for name, value in {"trials": 0, "batch": -1, "threads": 2000, "host_memory": -1, "device_memory": 2**64,
+                            "verify": 0, "truth": [3, 2]}.items():
+            self.refused(ValueError, name, spdnn.infer, self.network, self.images, **{name: value})
+        for name in ("reduce", "device"):
+            self.refused(TypeError, name, spdnn.plan, self.network, **{name: None})
+        for name, value in {"bias": "x", "cap": "x", "bias_rule": 3, "neurons": None, "layers": 1.5, "progress": 3,
+                            "path": None}.items():
+            self.refused(TypeError, name, spdnn.Network.read, **{"path": "net.spdnn", name: value})
+        for name, value in {"path": 3, "progress": 3}.items():
+            self.refused(TypeError, name, self.network.save, **{"path": "other.spdnn", name: value})
+        for name, value in {"neurons": 1.5, "images": "3", "path": None}.items():
+            self.refused(TypeError, name, spdnn.Images.read, **{"path": "images.tsv", name: value})
+        self.refused(TypeError, "mnist", spdnn.Images.official, None, 1024)
+        self.refused(TypeError, "neurons", spdnn.Images.from_bits, np.zeros((2, 8), np.uint8), 1.5)
+        self.refused(TypeError, "array", spdnn.Images.from_dense, [[1, 2], [1]])
+        self.refused(TypeError, "array", spdnn.Images.from_dense, np.ma.masked_less(np.eye(2), 1))
+        self.assertEqual(os.listdir(), ["net.spdnn"])
+
+    def test_wrong_parameters_of_a_network_are_refused_by_name(self):
+        weights = random_weights()
+        for name, values in {"cap": ("7", 1j, []), "bias_rule": (None, True), "copy": ("no",)}.items():
+            for value in values:
+                self.refused(TypeError, name, spdnn.Network, weights, 0.0, **{name: value})
+        for value in (None, weights[0], 3):
+            self.refused(TypeError, "weights", spdnn.Network, value, 0.0)
+
+    def test_biases_are_numbers_or_one_for_each_output(self):
+        weights = random_weights()
+        for bias in (None, 1j, np.complex64(1), "-0.3", np.array(1j)):
+            self.refused(TypeError, "bias", spdnn.Network, weights, bias)
+        for wrong in (1j, np.full(64, 1j), "-0.3", None, [[1, 2], [1]], np.ma.masked_less(np.zeros(64), 1)):
+            self.refused(TypeError, "bias: layer 3", spdnn.Network, weights, [0.0, 0.0, wrong, 0.0, 0.0, 0.0])
+        for wrong in ([], np.zeros((64, 1)), np.zeros((1, 64)), np.zeros(63), np.zeros(1)):
+            self.refused(ValueError, "bias: layer 3", spdnn.Network, weights, [0.0, 0.0, wrong, 0.0, 0.0, 0.0])
+        self.assertEqual(spdnn.Network(weights, np.array(-0.3)).biases, [-0.3] * 6)
+        with self.assertRaisesRegex(spdnn.DataError, "^bias: 2 biases for 6 layers$"):
+            spdnn.Network(weights, [0.0, 0.0])
+
+
+class Paths(InAnEmptyFolder):
+    def test_a_name_that_the_system_would_cut_is_refused(self):
+        self.network.save("net.spdnn")
+        self.images.save("images.tsv")
+        calls = {
+            "path": (spdnn.Network.read, self.network.save, spdnn.Images.read, self.images.save),
+            "mnist": (lambda path: spdnn.Images.official(path, 1024),),
+            "truth": (lambda path: spdnn.infer(self.network, self.images, truth=path, device="cpu"),),
+        }
+        for name, of_name in calls.items():
+            for call in of_name:
+                for path in ("net.spdnn\0", "images.tsv\0.tsv", "new.spdnn\0.spdnn", b"net.spdnn\0", "", "\ud800.spdnn"):
+                    with self.subTest(path=path, call=call), self.assertRaisesRegex(
+                            ValueError, f"^{name}: no file can be called "):
+                        call(path)
+        with self.assertRaisesRegex(spdnn.UsageError, "^path: "):
+            spdnn.Network.read("", neurons=1024, layers=2)  # which would be the official network
+        self.assertEqual(sorted(os.listdir()), ["images.tsv", "net.spdnn"])
+
+    def test_names_of_any_other_bytes_are_read_and_written(self):
+        name = b"\xff\n.spdnn"
+        self.network.save(name)
+        self.assertEqual(os.listdir(b"."), [name])
+        for path in (name, os.fsdecode(name)):
+            self.assertEqual(spdnn.Network.read(path).edges, self.network.edges)
+        with self.assertRaisesRegex(spdnn.DataError, r"^\\xfe.spdnn: cannot read: No such file"):
+            spdnn.Network.read(b"\xfe.spdnn")
+        os.mkdir(b"\xfa")
+        with open(b"\xfa/n2-l1.tsv", "wb"), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            spdnn.Network.read(b"\xfa", bias=0.0)
+        self.assertIn(r"\xfa/n2-l1.tsv: the file is empty", str(caught[0].message))
+        with open(b"\xff.tsv", "wb"):
+            pass
+        self.assertEqual(spdnn.infer(self.network, self.images, truth=b"\xff.tsv", device="cpu").verdict, "FAILED")
+
+
+if __name__ == "__main__":
+    unittest.main()
