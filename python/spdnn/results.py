@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Union
 
+from . import _arguments
 from .errors import DataError
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -17,31 +19,50 @@ def read_results(paths: _Path | Iterable[_Path]) -> list[dict[str, Any]]:
 
         frame = pandas.DataFrame(spdnn.read_results("results/h200/official.jsonl"))
 
-    Lists stay lists. Each dict also has the `file` and the `line` (from 1) that it comes from.
+    Lists stay lists. Each dict also has the `file` and the `line` (from 1) that it comes from. DataError where a line is
+    no JSON object, or has two fields of one name, or one of these names.
     """
-    if isinstance(paths, (str, os.PathLike)):
+    if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
+    if not isinstance(paths, Iterable):
+        raise _arguments.wrong_type("paths", "a path or several", paths)
     results = []
     for path in paths:
-        name = os.fspath(path)
+        name = os.fsdecode(_arguments.path("paths", path))
         number = 0
         try:
             with open(name, "rb") as lines:
                 for number, line in enumerate(lines, 1):
                     if line.strip():
-                        results.append({"file": name, "line": number, **dict(_flat("", _record(line)))})
+                        results.append(_unique([("file", name), ("line", number), *_flat("", _record(line))]))
         except OSError as error:
             raise DataError(f"{name}: {error.strerror}") from error
         except ValueError as error:
             raise DataError(f"{name}:{number}: expected a JSON object: {error}") from error
+        except RecursionError:
+            raise DataError(f"{name}:{number}: expected a JSON object: this one is nested too deeply") from None
     return results
 
 
 def _record(line: bytes) -> dict[str, Any]:
-    record = json.loads(line.decode("utf-8"))
+    record = json.loads(line.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
     if not isinstance(record, dict):
         raise ValueError(f"this is a {type(record).__name__}")
     return record
+
+
+def _unique(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(fields)
+    if len(record) < len(fields):
+        names = [name for name, _ in fields]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} comes twice")
+    return record
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text} is no number")
+    return float(text)
 
 
 def _flat(prefix: str, record: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -52,6 +52,7 @@ class Arguments(InAnEmptyFolder):
         self.refused(TypeError, "neurons", spdnn.Images.from_bits, np.zeros((2, 8), np.uint8), 1.5)
         self.refused(TypeError, "array", spdnn.Images.from_dense, [[1, 2], [1]])
         self.refused(TypeError, "array", spdnn.Images.from_dense, np.ma.masked_less(np.eye(2), 1))
+        self.refused(TypeError, "paths", spdnn.read_results, None)
         self.assertEqual(os.listdir(), ["net.spdnn"])
 
     def test_wrong_parameters_of_a_network_are_refused_by_name(self):
@@ -83,6 +84,7 @@ class Paths(InAnEmptyFolder):
             "path": (spdnn.Network.read, self.network.save, spdnn.Images.read, self.images.save),
             "mnist": (lambda path: spdnn.Images.official(path, 1024),),
             "truth": (lambda path: spdnn.infer(self.network, self.images, truth=path, device="cpu"),),
+            "paths": (spdnn.read_results,),
         }
         for name, of_name in calls.items():
             for call in of_name:

@@ -33,12 +33,19 @@ class Results(unittest.TestCase):
             whole = pathlib.Path(folder) / "whole.jsonl"
             whole.write_text("{}\n" * 5, encoding="utf-8")
             for begin, number in ((b"", 1), (b"{}\n", 2)):
-                for wrong in (b"[]", b"{", b"nothing", b'{"a": "\xff"}'):
+                for wrong in (b"[]", b"{", b"nothing", b'{"a": "\xff"}', b'{"a": NaN}', b'{"a": [-Infinity]}',
+                              b'{"a": 1e999}', b'{"a":' * 10000 + b"1" + b"}" * 10000, b'{"a": ' + b"[" * 100000):
                     path.write_bytes(begin + wrong + b"\n")
                     for paths in (path, [whole, path]):
                         with self.subTest(file=begin + wrong, paths=paths), self.assertRaisesRegex(
                                 spdnn.DataError, f"runs.jsonl:{number}: expected a JSON object"):
                             spdnn.read_results(paths)
+            for wrong, name in (('{"file": 1}', "file"), ('{"line": 7}', "line"), ('{"a": 1, "a": 2}', "a"),
+                                ('{"a.b": 1, "a": {"b": 2}}', "a.b"), ('{"a": {"b": 1, "b": 2}}', "b")):
+                path.write_text(wrong, encoding="utf-8")
+                with self.subTest(wrong), self.assertRaisesRegex(
+                        spdnn.DataError, f"runs.jsonl:1: expected a JSON object: the field '{name}' comes twice"):
+                    spdnn.read_results(path)
             with self.assertRaisesRegex(spdnn.DataError, "none: No such file"):
                 spdnn.read_results(folder + "/none")
 
