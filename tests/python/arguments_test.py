@@ -88,7 +88,7 @@ class Paths(InAnEmptyFolder):
         }
         for name, of_name in calls.items():
             for call in of_name:
-                for path in ("net.spdnn\0", "images.tsv\0.tsv", "new.spdnn\0.spdnn", b"net.spdnn\0", "", "\ud800.spdnn"):
+                for path in ("net.spdnn\0", "images.tsv\0.tsv", "new.spdnn\0.spdnn", b"net.spdnn\0", "", "\ud800.tsv"):
                     with self.subTest(path=path, call=call), self.assertRaisesRegex(
                             ValueError, f"^{name}: no file can be called "):
                         call(path)

@@ -1,6 +1,7 @@
-"""What the tests of the Python package share: small networks, an inference in NumPy, and memory in bytes."""
+"""What the tests of the Python package share: small networks, an inference in NumPy, and signals."""
 
 import pathlib
+import signal
 
 import numpy as np
 import scipy.sparse
@@ -37,7 +38,22 @@ def categories_of(weights, images, bias, cap=32.0, everywhere=False):
     return np.flatnonzero(y.any(axis=1))
 
 
-def peak_memory():
-    """The most memory that this process has had, by its status file; 0 resets that."""
-    status = pathlib.Path("/proc/self/status").read_text(encoding="ascii")
-    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in status.splitlines() if "kB" in line}
+def interrupt(case, call):
+    """Calls until the third of the signals that Python handles meanwhile, as for Ctrl-C. There is no progress function,
+    in which Python would handle them anyway; a call that handles none gets to know of one only at its end."""
+    handled = []
+
+    def handle(number, frame):
+        handled.append(number)
+        if len(handled) == 3:
+            signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        with case.assertRaises(KeyboardInterrupt):
+            call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    case.assertLess(len(handled), 8, "the call ends soon")
