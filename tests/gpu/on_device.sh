@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Runs everything that needs a GPU, on a machine that has one: the device tests, the sanitizers on the part of them that
-# touches every kernel once, and timings of all CUDA variants. Where the toolkit is, build first:
-#   make GPU=1 ARCH=90 PORTABLE=1 gpu-tests all
-# usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [tests|sanitize|time ...]    e.g. build/release-cuda-portable out
-# SANITIZE_FILTER=... chooses other tests for the sanitizers.
+# touches every kernel once, timings of all CUDA variants, and the Python package. Where the toolkit is, build first:
+#   make GPU=1 ARCH=90 PORTABLE=1 gpu-tests all python
+# usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [tests|sanitize|time|python ...]
+#   e.g. on_device.sh build/release-cuda-portable out
+# SANITIZE_FILTER=... chooses other tests for the sanitizers, PYTHON=... the Python that the package was built for.
 set -uo pipefail
 build=${1:?usage: on_device.sh BUILD_DIRECTORY [OUT_DIRECTORY] [STEP...]}
 out=${2:-$build/on_device}
 shift $(($# > 2 ? 2 : $#))
-steps=${*:-tests sanitize time}
+steps=${*:-tests sanitize time python}
 mkdir -p "$out"
 status=0
 
@@ -69,12 +70,26 @@ run_timings() {
   "$build/spdnn" bench layers --json "$out/layers.json" | tee "$out/layers.log"
 }
 
+# With MNIST= the images are the official ones here, too.
+run_python() {
+  local tests why python=${PYTHON:-python3}
+  tests=$(dirname "${BASH_SOURCE[0]}")
+  export PYTHONPATH=$build/python:$tests/../python PYTHONDONTWRITEBYTECODE=1
+  if ! why=$("$python" -c 'import spdnn' 2>&1); then
+    echo "python: skipped: $python does not load $build/python: ${why##*$'\n'}"
+    return
+  fi
+  "$python" "$tests/python_test.py" >"$out/python.log" 2>&1 || status=1
+  grep -E '^(FAIL|ERROR|Ran|OK|FAILED)|skipped|categories' "$out/python.log"
+}
+
 for step in $steps; do
   case $step in
     tests) run_tests ;;
     sanitize) run_sanitizers ;;
     time) run_timings ;;
-    *) echo "on_device.sh: '$step' is none of tests, sanitize, time" >&2 && exit 2 ;;
+    python) run_python ;;
+    *) echo "on_device.sh: '$step' is none of tests, sanitize, time, python" >&2 && exit 2 ;;
   esac
 done
 exit $status
