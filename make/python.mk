@@ -21,10 +21,10 @@ $(PYTHON_PACKAGE)/_core.so: $(OUT)/python/core.o $(LIBRARY)
 $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@
-# Where the headers of this Python are, rewritten only when that changes.
-$(OUT)/generated/python_flags: FORCE
+# Where the headers of this Python and of its pybind11 are, rewritten only when that changes.
+$(OUT)/generated/python_flags: python/header_flags.py FORCE
 	@mkdir -p $(@D)
-	@$(PYTHON) -c 'import sysconfig; print("-isystem", sysconfig.get_paths()["include"])' >$@.$$PPID
+	@$(PYTHON) $< >$@.$$PPID
 	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
 
 ##   python                       the package spdnn of PYTHON=/usr/bin/python3, in build/python

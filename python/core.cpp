@@ -251,6 +251,7 @@ void register_errors() {
 PYBIND11_MODULE(_core, module) {
   register_errors();
   module.attr("version") = SPDNN_PYTHON_VERSION;
+  module.attr("takes_numpy_2") = PYBIND11_VERSION_HEX >= 0x020C0000;
 
   py::class_<CsrMatrix>(module, "Matrix").def(py::init(&make_matrix)).def_property_readonly("ascends", &ascends);
 

@@ -33,6 +33,10 @@ from . import _arguments, _convert, _core
 from .errors import DataError, DeviceError, Error, UsageError
 from .results import read_results
 
+if int(np.__version__.split(".")[0]) >= 2 and not _core.takes_numpy_2:
+    raise ImportError("spdnn was built with a pybind11 that does not know NumPy 2: build it with pybind11 2.12 or later, or "
+                      "use NumPy 1")
+
 __all__ = ["DataError", "DeviceError", "Error", "Images", "Network", "Outcome", "Plan", "UsageError", "infer", "plan",
            "read_results"]
 __version__: str = _core.version

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 version: str
+takes_numpy_2: bool  #: whether the pybind11 that it was built with knows how arrays of NumPy 2 lie in memory
 
 class Matrix:
     def __init__(self, shape: tuple[int, int], indptr: npt.NDArray[Any], indices: npt.NDArray[np.int32],

@@ -1,6 +1,8 @@
 """Arguments of wrong types and values: each is refused by its name, and no file but the one named is touched."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -74,6 +76,15 @@ class Arguments(InAnEmptyFolder):
         self.assertEqual(spdnn.Network(weights, np.array(-0.3)).biases, [-0.3] * 6)
         with self.assertRaisesRegex(spdnn.DataError, "^bias: 2 biases for 6 layers$"):
             spdnn.Network(weights, [0.0, 0.0])
+
+
+class NumPy(unittest.TestCase):
+    @unittest.skipIf(spdnn._core.takes_numpy_2, "this build takes NumPy 2")
+    def test_numpy_2_is_refused_by_a_build_that_would_misread_its_arrays(self):
+        script = "import numpy; numpy.__version__ = '2.0.1'; import spdnn"
+        run = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertRegex(run.stderr, "ImportError: spdnn was built with a pybind11 that does not know NumPy 2")
 
 
 class Paths(InAnEmptyFolder):
