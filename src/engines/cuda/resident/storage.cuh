@@ -3,10 +3,10 @@
 // How the `resident` engine keeps activations in shared memory: as float or, with fp16 storage, rounded to half
 // precision. Sums, biases and the cap are fp32 in both.
 
-#include <cuda_fp16.h>
-
 #include <cstdint>
 #include <type_traits>
+
+#include "engines/cuda/layers/stored.cuh"
 
 namespace spdnn::cuda::resident {
 
@@ -20,17 +20,6 @@ using WideOf =
 /// The largest fp32 number that is stored as 0. Halves: half of the smallest one; a tie goes to the even neighbour, 0.
 template <class Stored>
 inline constexpr float kStoredAsZero = std::is_same_v<Stored, float> ? 0.0F : 0x1p-25F;
-
-template <class Stored>
-__device__ Stored to_stored(float y) {
-  if constexpr (std::is_same_v<Stored, float>)
-    return y;
-  else
-    return __float2half_rn(y);
-}
-
-__device__ inline float to_float(float y) { return y; }
-__device__ inline float to_float(__half y) { return __half2float(y); }
 
 __device__ inline void unpack(float4 wide, float* y) {
   y[0] = wide.x;
