@@ -4,11 +4,11 @@
 // A run is a handful of launches that the device itself divides into phases. The host waits once, for the outcome.
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "engines/cuda/layers/half.hpp"
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/engine.hpp"
@@ -39,27 +39,6 @@ std::string too_wide(const Plan& plan, const std::string& what) {
          " neurons does not fit shared memory; spmm_rows takes any";
 }
 
-constexpr double kLargestHalf = 65504;
-
-/// With fp16 storage. A cap that a half holds exactly makes sure that no activation overflows, and that a row at the
-/// cap is stored as such: its sums are the fp32 sums of the certificate from which on saturated images are retired,
-/// whose proof is for the cap as it is. Rows of zeros are stored as zeros. Biases are fp32.
-std::string reason_against_storage(const Plan& plan, Precision precision) {
-  if (precision != Precision::fp16) return {};
-  if (plan.passes.merge) return "resident: the error bounds of merge do not hold for fp16; leave one of the two out";
-  if (!plan.cap || *plan.cap > kLargestHalf || __half2float(__double2half(*plan.cap)) != *plan.cap)
-    return "resident: fp16 needs a cap of at most 65504 that half precision holds exactly";
-  return {};
-}
-
-void check_storage(const ImageSet& images, Precision precision) {
-  if (precision != Precision::fp16 || images.is_bits()) return;
-  const CsrMatrix& rows = images.sparse();
-  const auto fits = [](float value) { return std::abs(value) <= kLargestHalf; };
-  const bool fit = rows.uniform() ? fits(rows.value) : std::all_of(rows.values.begin(), rows.values.end(), fits);
-  if (!fit) throw UsageError("resident: the images have values beyond 65504, which fp16 does not hold");
-}
-
 class ResidentEngine final : public InspectableEngine {
  public:
   /// `forced`: the one shape to take, whatever fits best; null where that is to be found out.
@@ -80,7 +59,7 @@ class ResidentEngine final : public InspectableEngine {
   ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
-    check_storage(images, precision_);
+    if (precision_ == Precision::fp16) require_halves(images, "resident");
     if (images.is_bits() == from_bits_)
       images_.load(images, stream_);
     else
@@ -286,7 +265,7 @@ namespace spdnn {
 Support support_resident(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   if (plan.depth() == 0) return {.why_not = "resident: a network without layers"};
   std::string why_not = reason_not_to_stream(plan, "resident");
-  if (why_not.empty()) why_not = cuda::reason_against_storage(plan, options.precision);
+  if (why_not.empty() && options.precision == Precision::fp16) why_not = cuda::reason_against_halves(plan, "resident");
   if (why_not.empty()) why_not = reason_not_to_watch(options, "resident");
   if (why_not.empty() && cuda::cuda_available(nullptr, options.device))
     why_not = cuda::reason_against_device(plan, batch, options);
