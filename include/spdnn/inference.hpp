@@ -117,8 +117,9 @@ class Inference {
   /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Stopped, on all ranks,
   /// where the run was stopped and its checkpoint is written.
   void run();
-  /// Compares the categories with all the truth there is, and with the second run that `compare` or fp16 asks for. If
-  /// it throws, report() still has what run() found; what cannot be run a second time is refused by run() already.
+  /// Compares the categories with all the truth there is, and with the second run that `compare`, fp16 or tf32 asks
+  /// for. If it throws, report() still has what run() found; what cannot be run a second time is refused by run()
+  /// already.
   void verify();
 
   /// What is known so far: after run() the outcome and the times, after verify() the verdict.

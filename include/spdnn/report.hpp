@@ -123,7 +123,7 @@ struct Report {
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;
-  std::optional<Verdict> against_fp32;  ///< of an fp16 run: against the categories of the same run in fp32
+  std::optional<Verdict> against_fp32;  ///< of a run below fp32: against the categories of the same run in fp32
 
   /// Images with a non-zero x edges of the given network per second; 0 when nothing was timed.
   double rate() const;

@@ -46,7 +46,7 @@ po::options_description infer_options() {
       ("trials", text_or("1"), "how often the inference is repeated")                                                 //
       ("warm-up", text_or("0"), "trials before these, which are not counted")                                         //
       ("compare", "run --reduce dead as well; compare rates and categories")                                          //
-      ("precision", text(), "fp32, fp64 or fp16 (against fp32); default: the variant's first")                        //
+      ("precision", text(), "fp32, fp64, tf32 or fp16 (against fp32); default: the variant's first")                  //
       ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
       ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
       ("checkpoint", text(), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                            //

@@ -93,7 +93,7 @@ po::options_description suite_options() {
       ("trials", text_or("20"), "of each run; the median counts")                                                     //
       ("warm-up", text_or("1"), "trials before these, which are not counted")                                         //
       ("device", text_or("auto"), "auto, cpu or cuda")                                                                //
-      ("precision", text(), "fp32, fp64 or fp16; default: the variant's first")                                       //
+      ("precision", text(), "fp32, fp64, tf32 or fp16; default: the variant's first")                                 //
       ("threads", text(), "host threads of each rank; default: all")                                                  //
       ("ranks", text(), "start each run with a launcher on so many ranks")                                            //
       ("launcher", text(), "what starts them; default: mpirun -np {ranks}")                                           //

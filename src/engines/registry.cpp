@@ -24,6 +24,8 @@ std::string_view to_string(Precision precision) {
   switch (precision) {
     case Precision::fp16:
       return "fp16";
+    case Precision::tf32:
+      return "tf32";
     case Precision::fp32:
       return "fp32";
     default:

@@ -128,10 +128,10 @@ void Inference::Steps::run() {
 void Inference::Steps::verify() {
   require(stage_ == Stage::run, "verify() comes after run()");
   if (ranks_.is_root()) judge_by_truth();
-  if (!spec_.compare && order_.precision != Precision::fp16) return;
+  if (!spec_.compare && !below_fp32(order_.precision)) return;
   const ImageSet mine = scatter_images(ranks_, images_);
   if (spec_.compare) compare_with_dead(mine);
-  if (order_.precision == Precision::fp16) compare_with_fp32(mine);
+  if (below_fp32(order_.precision)) compare_with_fp32(mine);
 }
 
 const Report& Inference::Steps::report() const { return report_; }

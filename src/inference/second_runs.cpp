@@ -14,7 +14,7 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
     check_run(*by.variant, dead_, images_, options(by.precision, dead_, images_));
     dead_order_ = order_for(*by.variant, by.precision, dead_, images_);
   }
-  if (choice.precision == Precision::fp16)
+  if (below_fp32(choice.precision))
     check_run(*choice.variant, plan_, images_, options(Precision::fp32, plan_, images_));
 }
 

@@ -105,7 +105,7 @@ class Inference::Steps {
 
   void compare_with_dead(const ImageSet& mine);
 
-  /// What fp16 storage changes: its categories against those of the same run in fp32.
+  /// What less than fp32 changes: its categories against those of the same run in fp32.
   void compare_with_fp32(const ImageSet& mine);
 
   const std::unique_ptr<Communicator> own_;  ///< of a process by itself

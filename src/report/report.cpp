@@ -81,9 +81,9 @@ nlohmann::ordered_json active_json(const std::vector<std::int64_t>& active) {
   return json;
 }
 
-std::string difference_text(const Verdict& verdict) {
-  return fmt::format("fp16 against fp32: {} categories differ: {} missing, {} extra", *verdict.missing + *verdict.extra,
-                     *verdict.missing, *verdict.extra);
+std::string difference_text(Precision precision, const Verdict& verdict) {
+  return fmt::format("{} against fp32: {} categories differ: {} missing, {} extra", to_string(precision),
+                     *verdict.missing + *verdict.extra, *verdict.missing, *verdict.extra);
 }
 
 nlohmann::ordered_json optional_json(const auto& value) {
@@ -246,7 +246,7 @@ std::string to_text(const Report& r) {
                                       r.compared->same_categories ? "equal" : "DIFFERENT"));
   }
   if (r.device_state) line("device state", device_state_text(*r.device_state));
-  if (r.against_fp32) line("precision", difference_text(*r.against_fp32));
+  if (r.against_fp32) line("precision", difference_text(r.precision, *r.against_fp32));
   if (!r.outcome.overflow.empty()) line("overflow", overflow_text(r));
   line("verdict", verdict_text(r.verdict));
   return text;

@@ -1,16 +1,28 @@
-// cublas_dense: W and Y both dense, by cublasSgemm: the control. Where it is the fastest, sparsity did not pay.
+// cublas_dense: W and Y both dense, by cuBLAS: the control. Where it is the fastest, sparsity did not pay.
 //
-// fp32 throughout, so that it competes on the same arithmetic: the default mode keeps TF32 and emulation off. Each
-// layer's weights are expanded into one dense matrix just before its product: that writes inputs x outputs x 4 bytes,
-// against 2 x images operations for each of them, which is little at a few thousand images, and it lets every network
-// run whose largest layer fits.
+// fp32: cublasSgemm in its default mode, which keeps TF32 and emulation off: the same arithmetic as its rivals'.
+// tf32: the same on tensor cores, which round weights and activations to 11 significant bits as they read them;
+// products are added in fp32. fp16: weights, activations and the sums before bias and cap are stored as halves;
+// products are added in fp32 on tensor cores. Both change categories: the report says how many.
 //
-// Bound: fp32 arithmetic, 2 x inputs x outputs x images operations per layer whatever the sparsity.
+// Each layer's weights are expanded into one dense matrix just before its product: that writes inputs x outputs
+// numbers, against 2 x images operations for each of them, which is little at a few thousand images, and it lets every
+// network run whose largest layer fits.
+//
+// Bound: arithmetic, 2 x inputs x outputs x images operations per layer whatever the sparsity; in fp16, at a thousand
+// neurons, as much the memory that a layer's activations are written to and read from twice.
+
+#include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "engines/cuda/dense/engine.hpp"
+#include "engines/cuda/layers/half.hpp"
+#include "engines/cuda/layers/stored.cuh"
 #include "engines/cuda/runtime/launch.hpp"
+#include "engines/overflow.hpp"
 #include "engines/streamed.hpp"
 
 namespace spdnn {
@@ -22,12 +34,13 @@ using namespace cuda;  // NOLINT(google-build-using-namespace): this file is par
 constexpr unsigned kBlock = 256;
 
 /// One warp per output neuron. It adds, because inputs may repeat.
-__global__ void expand_weights(DeviceLayer layer, float* dense) {
+template <class Stored>
+__global__ void expand_weights(DeviceLayer layer, Stored* dense) {
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
   if (row >= layer.outputs) return;
   const auto output = static_cast<Index>(row);
   for (Offset k = layer.offset(output) + threadIdx.x % kWarp; k < layer.offset(output + 1); k += kWarp)
-    atomicAdd(dense + row * layer.inputs + layer.index(k), layer.edge_value(k));
+    atomicAdd(dense + row * layer.inputs + layer.index(k), to_stored<Stored>(layer.edge_value(k)));
 }
 
 /// Weights of the largest layer held densely.
@@ -37,9 +50,17 @@ std::size_t dense_size(const Plan& plan) {
   return size;
 }
 
-class GemmProduct final : public DenseProduct {
+/// What products are taken of.
+template <class Stored>
+constexpr cudaDataType kStoredType = std::is_same_v<Stored, float> ? CUDA_R_32F : CUDA_R_16F;
+
+template <class Stored>
+class GemmProduct final : public DenseProduct<Stored> {
  public:
-  GemmProduct(const Plan& plan, cudaStream_t stream) : stream_(stream), weights_(dense_size(plan), stream) {
+  GemmProduct(const Plan& plan, const EngineOptions& options, cudaStream_t stream)
+      : stream_(stream),
+        arithmetic_(options.precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F),
+        weights_(dense_size(plan), stream) {
     check(cublasCreate(context_.out()));
     check(cublasSetStream(context_, stream));
     check(cublasSetMathMode(context_, CUBLAS_DEFAULT_MATH));
@@ -48,11 +69,11 @@ class GemmProduct final : public DenseProduct {
   Layout layout() const override { return Layout::by_image; }
 
   /// Loads cuBLAS's kernels, so that the first trial does not pay for it.
-  void tune(const DeviceLayer& layer, Index images, float* y, float* z) override { multiply(layer, images, y, z); }
+  void tune(const DeviceLayer& layer, Index images, Stored* y, Stored* z) override { multiply(layer, images, y, z); }
 
   /// Column-major, as cuBLAS has it: Z (outputs x images) = W' (outputs x inputs) Y (inputs x images).
-  void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) override {
-    check(cudaMemsetAsync(weights_.data(), 0, std::size_t{layer.inputs} * layer.outputs * sizeof(float), stream_));
+  void multiply(const DeviceLayer& layer, Index images, const Stored* y, Stored* z) override {
+    check(cudaMemsetAsync(weights_.data(), 0, std::size_t{layer.inputs} * layer.outputs * sizeof(Stored), stream_));
     expand_weights<<<blocks_for(std::size_t{layer.outputs} * kWarp, kBlock), kBlock, 0, stream_>>>(layer,
                                                                                                    weights_.data());
     check_launch();
@@ -60,33 +81,81 @@ class GemmProduct final : public DenseProduct {
     const float zero = 0.0F;
     const int inputs = narrow<int>(layer.inputs);
     const int outputs = narrow<int>(layer.outputs);
-    check(cublasSgemm(context_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, narrow<int>(images), inputs, &one, weights_.data(),
-                      inputs, y, inputs, &zero, z, outputs));
+    constexpr cudaDataType kType = kStoredType<Stored>;
+    check(cublasGemmEx(context_, CUBLAS_OP_T, CUBLAS_OP_N, outputs, narrow<int>(images), inputs, &one, weights_.data(),
+                       kType, inputs, y, kType, inputs, &zero, z, kType, outputs, arithmetic_, CUBLAS_GEMM_DEFAULT));
   }
 
  private:
   cudaStream_t stream_;
+  cublasComputeType_t arithmetic_;
   BlasContext context_;
-  DeviceBuffer<float> weights_;
+  DeviceBuffer<Stored> weights_;
 };
 
-std::unique_ptr<DenseProduct> make_product(const Plan& plan, cudaStream_t stream) {
-  return std::make_unique<GemmProduct>(plan, stream);
+template <class Stored>
+std::unique_ptr<DenseProduct<Stored>> make_product(const Plan& plan, const EngineOptions& options,
+                                                   cudaStream_t stream) {
+  return std::make_unique<GemmProduct<Stored>>(plan, options, stream);
+}
+
+/// With activations and weights as halves.
+std::string reason_against_fp16(const Plan& plan, const EngineOptions& options) {
+  if (std::string why_not = reason_against_halves(plan, "cublas_dense"); !why_not.empty()) return why_not;
+  const auto fits = [](float weight) { return std::abs(weight) <= kLargestHalf; };
+  for (const Layer& layer : plan.layers) {
+    const CsrMatrix& weights = layer.weights;
+    if (weights.uniform() ? !fits(weights.value) : !std::all_of(weights.values.begin(), weights.values.end(), fits))
+      return "cublas_dense: a weight is beyond 65504, which fp16 does not hold";
+  }
+  return reason_not_to_watch(options, "cublas_dense");
+}
+
+/// Checks images for what halves do not hold.
+class HalfEngine final : public InspectableEngine {
+ public:
+  HalfEngine(const Plan& plan, const EngineOptions& options)
+      : engine_(plan, options, LayerFormat{}, make_product<__half>) {}
+
+  void load(const ImageSet& images) override {
+    require_halves(images, "cublas_dense");
+    engine_.load(images);
+  }
+  void reset() override { engine_.reset(); }
+  Index advance(Index first, Index until) override { return engine_.advance(first, until); }
+  Outcome outcome() override { return engine_.outcome(); }
+  std::vector<double> activations() override { return engine_.activations(); }
+
+ private:
+  DenseEngine<__half> engine_;
+};
+
+template <class Stored>
+std::size_t working_bytes(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
+  constexpr std::size_t kLibraryWorkspace = std::size_t{64} << 20U;
+  return DenseEngine<Stored>::device_bytes(plan, LayerFormat{}, options, batch.images) +
+         dense_size(plan) * sizeof(Stored) + kLibraryWorkspace;
 }
 
 }  // namespace
 
+/// In less than fp32 only where nothing else takes the plan: the control is to be asked for.
 Support support_cublas_dense(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  constexpr std::size_t kLibraryWorkspace = std::size_t{64} << 20U;
-  if (std::string why_not = reason_not_to_stream(plan, "cublas_dense"); !why_not.empty())
-    return {.why_not = std::move(why_not)};
-  return {.working_bytes = DenseEngine::device_bytes(plan, LayerFormat{}, options, batch.images) +
-                           dense_size(plan) * sizeof(float) + kLibraryWorkspace};
+  const bool halves = options.precision == Precision::fp16;
+  std::string why_not = reason_not_to_stream(plan, "cublas_dense");
+  if (why_not.empty() && options.precision == Precision::tf32 && plan.passes.merge)
+    why_not = "cublas_dense: the error bounds of merge do not hold for tf32; leave one of the two out";
+  if (why_not.empty() && halves) why_not = reason_against_fp16(plan, options);
+  if (!why_not.empty()) return {.why_not = std::move(why_not)};
+  return {.preference = options.precision == Precision::fp32 ? Preference::preferred : Preference::last_resort,
+          .working_bytes =
+              halves ? working_bytes<__half>(plan, batch, options) : working_bytes<float>(plan, batch, options)};
 }
 
 std::unique_ptr<Engine> make_cublas_dense(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
                                           const EngineOptions& options) {
-  return std::make_unique<DenseEngine>(*plan, options, LayerFormat{}, make_product);
+  if (options.precision == Precision::fp16) return std::make_unique<HalfEngine>(*plan, options);
+  return std::make_unique<DenseEngine<float>>(*plan, options, LayerFormat{}, make_product<float>);
 }
 
 }  // namespace spdnn

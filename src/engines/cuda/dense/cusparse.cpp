@@ -38,7 +38,7 @@ constexpr std::array kChoices{
     Choice{Layout::by_image, CUSPARSE_SPMM_CSR_ALG3},  Choice{Layout::by_image, CUSPARSE_SPMM_CSR_ALG2},
 };
 
-class SpmmProduct final : public DenseProduct {
+class SpmmProduct final : public DenseProduct<float> {
  public:
   explicit SpmmProduct(cudaStream_t stream) : stream_(stream) {
     check(cusparseCreate(context_.out()));
@@ -132,7 +132,7 @@ class SpmmProduct final : public DenseProduct {
   DeviceBuffer<std::byte> workspace_;
 };
 
-std::unique_ptr<DenseProduct> make_product(const Plan&, cudaStream_t stream) {
+std::unique_ptr<DenseProduct<float>> make_product(const Plan&, const EngineOptions&, cudaStream_t stream) {
   return std::make_unique<SpmmProduct>(stream);
 }
 
@@ -143,12 +143,12 @@ Support support_cusparse_spmm(const Plan& plan, const BatchInfo& batch, const En
   std::size_t edges = 0;
   for (Index k = 0; k < plan.depth(); ++k) edges = std::max<std::size_t>(edges, plan.shape(k).edges);
   return {.why_not = reason_against_library(plan, "cusparse_spmm"),
-          .working_bytes = DenseEngine::device_bytes(plan, kFormat, options, batch.images) + 16 * edges};
+          .working_bytes = DenseEngine<float>::device_bytes(plan, kFormat, options, batch.images) + 16 * edges};
 }
 
 std::unique_ptr<Engine> make_cusparse_spmm(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
                                            const EngineOptions& options) {
-  return std::make_unique<DenseEngine>(with_distinct_inputs(*plan), options, kFormat, make_product);
+  return std::make_unique<DenseEngine<float>>(with_distinct_inputs(*plan), options, kFormat, make_product);
 }
 
 }  // namespace spdnn

@@ -9,7 +9,8 @@
 
 namespace spdnn::cuda {
 
-/// The product of a layer with densely held activations: what the dense variants differ in.
+/// The product of a layer with densely held activations, as float or __half: what the dense variants differ in.
+template <class Stored>
 class DenseProduct {
  public:
   virtual ~DenseProduct() = default;
@@ -19,18 +20,20 @@ class DenseProduct {
 
   /// Called once, before the first run, with a layer and `images` expanded images in the layout that layout() names:
   /// may try what is fastest and keep that, the layout included. `y` and `z` may be overwritten.
-  virtual void tune(const DeviceLayer& layer, Index images, float* y, float* z) = 0;
+  virtual void tune(const DeviceLayer& layer, Index images, Stored* y, Stored* z) = 0;
   virtual Layout layout() const = 0;
   /// Enqueues z = y * weights, z and y dense in layout(), for `images` >= 1 images and a layer with edges.
-  virtual void multiply(const DeviceLayer& layer, Index images, const float* y, float* z) = 0;
+  virtual void multiply(const DeviceLayer& layer, Index images, const Stored* y, Stored* z) = 0;
 };
 
 /// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are retired on the
 /// device; when more than a sixteenth of the rows are retired the rest move together, for which the host reads one
 /// number per layer (the libraries take the number of images from the host). Without these passes nothing is read back.
+template <class Stored>
 class DenseEngine final : public InspectableEngine {
  public:
-  using MakeProduct = std::unique_ptr<DenseProduct> (*)(const Plan& plan, cudaStream_t stream);
+  using MakeProduct = std::unique_ptr<DenseProduct<Stored>> (*)(const Plan& plan, const EngineOptions& options,
+                                                                cudaStream_t stream);
   DenseEngine(Plan plan, const EngineOptions& options, LayerFormat format, MakeProduct make);
 
   void load(const ImageSet& images) override;
@@ -52,12 +55,12 @@ class DenseEngine final : public InspectableEngine {
   Stream stream_;
   Activation activation_;
   LayerSource layers_;
-  std::unique_ptr<DenseProduct> product_;
+  std::unique_ptr<DenseProduct<Stored>> product_;
   bool tuned_ = false;
   ActiveRows rows_;
   DeviceImages images_;
-  DeviceBuffer<float> y_;  ///< the activations
-  DeviceBuffer<float> z_;
+  DeviceBuffer<Stored> y_;  ///< the activations
+  DeviceBuffer<Stored> z_;
   Index width_ = 0;  ///< neurons of y_
 };
 

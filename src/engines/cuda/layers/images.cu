@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engines/cuda/layers/images.hpp"
+#include "engines/cuda/layers/stored.cuh"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/cuda/runtime/staging.hpp"
@@ -21,31 +22,36 @@ __device__ float bit(const std::uint64_t* row, Index neuron) {
   return (row[neuron / 64] >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F;
 }
 
-__global__ void expand_bits_by_image(const std::uint64_t* words, std::size_t words_per_row, Index neurons, float* to) {
+template <class Stored>
+__global__ void expand_bits_by_image(const std::uint64_t* words, std::size_t words_per_row, Index neurons, Stored* to) {
   const std::uint64_t* row = words + blockIdx.x * words_per_row;
-  float* target = to + std::size_t{blockIdx.x} * neurons;
-  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) target[neuron] = bit(row, neuron);
+  Stored* target = to + std::size_t{blockIdx.x} * neurons;
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x)
+    target[neuron] = to_stored<Stored>(bit(row, neuron));
 }
 
+template <class Stored>
 __global__ void expand_bits_by_neuron(const std::uint64_t* words, std::size_t words_per_row, Index count, Index neurons,
-                                      float* to) {
+                                      Stored* to) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= count) return;
   for (std::size_t word = blockIdx.y; word < words_per_row; word += gridDim.y) {
     const std::uint64_t bits = words[image * words_per_row + word];
     const std::size_t end = min(std::size_t{neurons}, (word + 1) * 64);
     for (std::size_t neuron = word * 64; neuron < end; ++neuron)
-      to[neuron * count + image] = (bits >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F;
+      to[neuron * count + image] = to_stored<Stored>((bits >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F);
   }
 }
 
 /// Adds entry (image, neuron) at image * image_stride + neuron * neuron_stride.
+template <class Stored>
 __global__ void expand_csr(const Offset* offsets, const Index* indices, const float* values, float value, Index count,
-                           std::size_t image_stride, std::size_t neuron_stride, float* to) {
+                           std::size_t image_stride, std::size_t neuron_stride, Stored* to) {
   const std::size_t image = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
   if (image >= count) return;
   for (Offset k = offsets[image] + threadIdx.x % kWarp; k < offsets[image + 1]; k += kWarp)
-    atomicAdd(to + image * image_stride + indices[k] * neuron_stride, values != nullptr ? values[k] : value);
+    atomicAdd(to + image * image_stride + indices[k] * neuron_stride,
+              to_stored<Stored>(values != nullptr ? values[k] : value));
 }
 
 }  // namespace
@@ -63,7 +69,8 @@ void DeviceImages::load(const ImageSet& images, cudaStream_t stream) {
   value_ = sparse.value;
 }
 
-void DeviceImages::expand(Layout layout, Index first, Index count, float* to, cudaStream_t stream) const {
+template <class Stored>
+void DeviceImages::expand(Layout layout, Index first, Index count, Stored* to, cudaStream_t stream) const {
   if (count == 0 || neurons_ == 0) return;
   const bool by_image = layout == Layout::by_image;
   if (is_bits()) {
@@ -75,12 +82,15 @@ void DeviceImages::expand(Layout layout, Index first, Index count, float* to, cu
       expand_bits_by_neuron<<<dim3(blocks_for(count, kBlock), word_blocks), kBlock, 0, stream>>>(words, words_per_row(),
                                                                                                  count, neurons_, to);
   } else {
-    check(cudaMemsetAsync(to, 0, std::size_t{count} * neurons_ * sizeof(float), stream));
+    check(cudaMemsetAsync(to, 0, std::size_t{count} * neurons_ * sizeof(Stored), stream));
     expand_csr<<<blocks_for(std::size_t{count} * kWarp, kBlock), kBlock, 0, stream>>>(
         offsets_.data() + first, indices_.data(), values_.data(), value_, count, by_image ? neurons_ : 1,
         by_image ? 1 : count, to);
   }
   check_launch();
 }
+
+template void DeviceImages::expand(Layout, Index, Index, float*, cudaStream_t) const;
+template void DeviceImages::expand(Layout, Index, Index, __half*, cudaStream_t) const;
 
 }  // namespace spdnn::cuda

@@ -25,8 +25,10 @@ class DeviceImages {
   const float* values() const { return values_.data(); }
   float value() const { return value_; }
 
-  /// Writes images first .. first+count-1 densely, `count` of them in the given layout. Costs the writing.
-  void expand(Layout layout, Index first, Index count, float* to, cudaStream_t stream) const;
+  /// Writes images first .. first+count-1 densely, `count` of them in the given layout, as float or __half. Costs the
+  /// writing.
+  template <class Stored>
+  void expand(Layout layout, Index first, Index count, Stored* to, cudaStream_t stream) const;
 
   /// What a batch takes, its form not yet known: two bytes per neuron, which holds bits, and CSR with values up to a
   /// quarter of non-zeros.

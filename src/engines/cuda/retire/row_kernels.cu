@@ -9,6 +9,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "engines/cuda/layers/equal_rows.hpp"
+#include "engines/cuda/layers/stored.cuh"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
 #include "engines/cuda/runtime/check.hpp"
@@ -22,15 +23,15 @@ constexpr unsigned kBlock = 256;
 constexpr unsigned kNeuronsPerThread = 32;
 static_assert(kBlock % 32 == 0);
 
-template <class Step>
-__global__ void by_image_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+template <class Step, class Stored>
+__global__ void by_image_kernel(const Stored* from, Stored* to, Index images, Index neurons, Step step,
                                 std::uint32_t* flags) {
   const std::size_t row = std::size_t{blockIdx.x} * neurons;
   std::uint32_t mine = 0;
   for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) {
-    float value = from[row + neuron];
+    float value = to_float(from[row + neuron]);
     mine |= step(value, neuron);
-    if (to != nullptr) to[row + neuron] = value;
+    if (to != nullptr) to[row + neuron] = to_stored<Stored>(value);
   }
   std::uint32_t all = 0;
   for (const std::uint32_t bit : {kLives, kMayLive, kMayMiss})
@@ -39,8 +40,8 @@ __global__ void by_image_kernel(const float* from, float* to, Index images, Inde
   if (threadIdx.x == 0) flags[blockIdx.x] = all;
 }
 
-template <class Step>
-__global__ void by_neuron_kernel(const float* from, float* to, Index images, Index neurons, Step step,
+template <class Step, class Stored>
+__global__ void by_neuron_kernel(const Stored* from, Stored* to, Index images, Index neurons, Step step,
                                  std::uint32_t* flags) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= images) return;
@@ -50,16 +51,16 @@ __global__ void by_neuron_kernel(const float* from, float* to, Index images, Ind
     const Index end = static_cast<Index>(min(chunk + kNeuronsPerThread, std::size_t{neurons}));
     for (Index neuron = static_cast<Index>(chunk); neuron < end; ++neuron) {
       const std::size_t at = std::size_t{neuron} * images + image;
-      float value = from[at];
+      float value = to_float(from[at]);
       mine |= step(value, neuron);
-      if (to != nullptr) to[at] = value;
+      if (to != nullptr) to[at] = to_stored<Stored>(value);
     }
   }
   if (mine != 0) atomicOr(flags + image, mine);
 }
 
-template <class Step>
-void for_each_activation(Layout layout, const float* from, float* to, Index images, Index neurons, Step step,
+template <class Step, class Stored>
+void for_each_activation(Layout layout, const Stored* from, Stored* to, Index images, Index neurons, Step step,
                          std::uint32_t* flags, cudaStream_t stream) {
   if (images == 0) return;
   if (layout == Layout::by_image) {
@@ -73,14 +74,16 @@ void for_each_activation(Layout layout, const float* from, float* to, Index imag
   check_launch();
 }
 
-__global__ void gather_by_image_kernel(const float* from, const Index* kept, Index neurons, float* to) {
-  const float* source = from + std::size_t{kept[blockIdx.x]} * neurons;
-  float* target = to + std::size_t{blockIdx.x} * neurons;
+template <class Stored>
+__global__ void gather_by_image_kernel(const Stored* from, const Index* kept, Index neurons, Stored* to) {
+  const Stored* source = from + std::size_t{kept[blockIdx.x]} * neurons;
+  Stored* target = to + std::size_t{blockIdx.x} * neurons;
   for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) target[neuron] = source[neuron];
 }
 
-__global__ void gather_by_neuron_kernel(const float* from, Index images, const Index* kept, Index count, Index neurons,
-                                        float* to) {
+template <class Stored>
+__global__ void gather_by_neuron_kernel(const Stored* from, Index images, const Index* kept, Index count, Index neurons,
+                                        Stored* to) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= count) return;
   const std::size_t source = kept[image];
@@ -88,45 +91,50 @@ __global__ void gather_by_neuron_kernel(const float* from, Index images, const I
     to[std::size_t{neuron} * count + image] = from[std::size_t{neuron} * images + source];
 }
 
-__global__ void hash_by_image_kernel(const float* y, Index neurons, std::uint64_t* hashes) {
+template <class Stored>
+__global__ void hash_by_image_kernel(const Stored* y, Index neurons, std::uint64_t* hashes) {
   using Reduce = cub::BlockReduce<std::uint64_t, kBlock>;
   __shared__ typename Reduce::TempStorage shared;
   const std::size_t row = std::size_t{blockIdx.x} * neurons;
   std::uint64_t mine = 0;
-  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) mine += hash_share(neuron, y[row + neuron]);
+  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x)
+    mine += hash_share(neuron, to_float(y[row + neuron]));
   const std::uint64_t hash = Reduce(shared).Sum(mine);
   if (threadIdx.x == 0) hashes[blockIdx.x] = hash;
 }
 
-__global__ void hash_by_neuron_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
+template <class Stored>
+__global__ void hash_by_neuron_kernel(const Stored* y, Index images, Index neurons, unsigned long long* hashes) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= images) return;
   std::uint64_t mine = 0;
   for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    mine += hash_share(neuron, y[std::size_t{neuron} * images + image]);
+    mine += hash_share(neuron, to_float(y[std::size_t{neuron} * images + image]));
   atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
 }
 
-__global__ void compare_by_image_kernel(const float* y, Index neurons, Index* heads) {
+template <class Stored>
+__global__ void compare_by_image_kernel(const Stored* y, Index neurons, Index* heads) {
   const Index head = heads[blockIdx.x];
   if (head == blockIdx.x) return;
-  const float* mine = y + std::size_t{blockIdx.x} * neurons;
-  const float* other = y + std::size_t{head} * neurons;
+  const Stored* mine = y + std::size_t{blockIdx.x} * neurons;
+  const Stored* other = y + std::size_t{head} * neurons;
   int differs = 0;
   for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x)
-    if (mine[neuron] != other[neuron]) differs = 1;
+    if (to_float(mine[neuron]) != to_float(other[neuron])) differs = 1;
   if (__syncthreads_or(differs) != 0 && threadIdx.x == 0) heads[blockIdx.x] = blockIdx.x;
 }
 
 /// Threads of one image in several blocks may all find a difference, and write the same.
-__global__ void compare_by_neuron_kernel(const float* y, Index images, Index neurons, Index* heads) {
+template <class Stored>
+__global__ void compare_by_neuron_kernel(const Stored* y, Index images, Index neurons, Index* heads) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (image >= images) return;
   const std::size_t head = heads[image];
   if (head == image) return;
   for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y) {
-    const float* row = y + std::size_t{neuron} * images;
-    if (row[image] != row[head]) heads[image] = static_cast<Index>(image);
+    const Stored* row = y + std::size_t{neuron} * images;
+    if (to_float(row[image]) != to_float(row[head])) heads[image] = static_cast<Index>(image);
   }
 }
 
@@ -137,7 +145,8 @@ dim3 strips(Index images, Index neurons) {
 
 }  // namespace
 
-void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
+template <class Stored>
+void activate(Layout layout, const Stored* z, Stored* y, Index images, const DeviceLayer& layer, Activation activation,
               float error_bound, std::uint32_t* flags, cudaStream_t stream) {
   const auto run = [&](auto step) { for_each_activation(layout, z, y, images, layer.outputs, step, flags, stream); };
   if (activation.watched)
@@ -146,13 +155,15 @@ void activate(Layout layout, const float* z, float* y, Index images, const Devic
     run(Activate<false>{layer, activation, error_bound});
 }
 
-void flag_rows(Layout layout, const float* y, Index images, Index neurons, float cap, std::uint32_t* flags,
+template <class Stored>
+void flag_rows(Layout layout, const Stored* y, Index images, Index neurons, float cap, std::uint32_t* flags,
                cudaStream_t stream) {
-  for_each_activation(layout, y, nullptr, images, neurons, Inspect{cap}, flags, stream);
+  for_each_activation(layout, y, static_cast<Stored*>(nullptr), images, neurons, Inspect{cap}, flags, stream);
 }
 
-void gather_images(Layout layout, const float* from, Index images, const Index* kept, Index count, Index neurons,
-                   float* to, cudaStream_t stream) {
+template <class Stored>
+void gather_images(Layout layout, const Stored* from, Index images, const Index* kept, Index count, Index neurons,
+                   Stored* to, cudaStream_t stream) {
   if (count == 0 || neurons == 0) return;
   if (layout == Layout::by_image)
     gather_by_image_kernel<<<count, kBlock, 0, stream>>>(from, kept, neurons, to);
@@ -162,7 +173,8 @@ void gather_images(Layout layout, const float* from, Index images, const Index* 
   check_launch();
 }
 
-void hash_images(Layout layout, const float* y, Index images, Index neurons, std::uint64_t* hashes,
+template <class Stored>
+void hash_images(Layout layout, const Stored* y, Index images, Index neurons, std::uint64_t* hashes,
                  cudaStream_t stream) {
   if (images == 0) return;
   if (layout == Layout::by_image) {
@@ -176,7 +188,8 @@ void hash_images(Layout layout, const float* y, Index images, Index neurons, std
   check_launch();
 }
 
-void compare_images(Layout layout, const float* y, Index images, Index neurons, Index* heads, cudaStream_t stream) {
+template <class Stored>
+void compare_images(Layout layout, const Stored* y, Index images, Index neurons, Index* heads, cudaStream_t stream) {
   if (images == 0) return;
   if (layout == Layout::by_image)
     compare_by_image_kernel<<<images, kBlock, 0, stream>>>(y, neurons, heads);
@@ -184,5 +197,16 @@ void compare_images(Layout layout, const float* y, Index images, Index neurons, 
     compare_by_neuron_kernel<<<strips(images, neurons), kBlock, 0, stream>>>(y, images, neurons, heads);
   check_launch();
 }
+
+#define SPDNN_ROW_KERNELS(Stored)                                                                                      \
+  template void activate(Layout, const Stored*, Stored*, Index, const DeviceLayer&, Activation, float, std::uint32_t*, \
+                         cudaStream_t);                                                                                \
+  template void flag_rows(Layout, const Stored*, Index, Index, float, std::uint32_t*, cudaStream_t);                   \
+  template void gather_images(Layout, const Stored*, Index, const Index*, Index, Index, Stored*, cudaStream_t);        \
+  template void hash_images(Layout, const Stored*, Index, Index, std::uint64_t*, cudaStream_t);                        \
+  template void compare_images(Layout, const Stored*, Index, Index, Index*, cudaStream_t);
+SPDNN_ROW_KERNELS(float)
+SPDNN_ROW_KERNELS(__half)
+#undef SPDNN_ROW_KERNELS
 
 }  // namespace spdnn::cuda

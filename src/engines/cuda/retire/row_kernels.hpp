@@ -25,22 +25,28 @@ SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, f
 }
 
 /// y = activation(z) for a layer's products of `images` images, and each image's flags. In place where y == z.
-/// Reads and writes 4 bytes per activation each.
-void activate(Layout layout, const float* z, float* y, Index images, const DeviceLayer& layer, Activation activation,
+/// Reads and writes each activation once. Flags are of activations before they are rounded to what is stored. Like the
+/// functions below it, there for Stored = float and __half.
+template <class Stored>
+void activate(Layout layout, const Stored* z, Stored* y, Index images, const DeviceLayer& layer, Activation activation,
               float error_bound, std::uint32_t* flags, cudaStream_t stream);
 
 /// Flags of rows as they are (inputs, before any layer).
-void flag_rows(Layout layout, const float* y, Index images, Index neurons, float cap, std::uint32_t* flags,
+template <class Stored>
+void flag_rows(Layout layout, const Stored* y, Index images, Index neurons, float cap, std::uint32_t* flags,
                cudaStream_t stream);
 
 /// to(i) = from(kept[i]) for i in [0, count): moves whole images, `from` holding `images` of them.
-void gather_images(Layout layout, const float* from, Index images, const Index* kept, Index count, Index neurons,
-                   float* to, cudaStream_t stream);
+template <class Stored>
+void gather_images(Layout layout, const Stored* from, Index images, const Index* kept, Index count, Index neurons,
+                   Stored* to, cudaStream_t stream);
 
 /// hashes(i) of image i; see hash_share().
-void hash_images(Layout layout, const float* y, Index images, Index neurons, std::uint64_t* hashes,
+template <class Stored>
+void hash_images(Layout layout, const Stored* y, Index images, Index neurons, std::uint64_t* hashes,
                  cudaStream_t stream);
 /// heads(i) = i where image i differs from image heads(i).
-void compare_images(Layout layout, const float* y, Index images, Index neurons, Index* heads, cudaStream_t stream);
+template <class Stored>
+void compare_images(Layout layout, const Stored* y, Index images, Index neurons, Index* heads, cudaStream_t stream);
 
 }  // namespace spdnn::cuda

@@ -59,10 +59,10 @@ const Library& cublas() {
 
 #define SPDNN_TEXT_OF(name) #name
 /// The inner macro's argument is expanded first: cublas_v2.h maps cublasCreate to the symbol cublasCreate_v2.
-#define SPDNN_FORWARD(library, result, name, parameters, arguments)                                     \
-  result name parameters {                                                                              \
-    static auto* const function = spdnn::cuda::library().function<decltype(name)>(SPDNN_TEXT_OF(name)); \
-    return function arguments;                                                                          \
+#define SPDNN_FORWARD(library, result, name, parameters, arguments)                                        \
+  result name parameters {                                                                                 \
+    static auto* const function = spdnn::cuda::library().function<result parameters>(SPDNN_TEXT_OF(name)); \
+    return function arguments;                                                                             \
   }
 
 extern "C" {
@@ -126,10 +126,12 @@ SPDNN_FORWARD(cublas, cublasStatus_t, cublasCreate, (cublasHandle_t * handle), (
 SPDNN_FORWARD(cublas, cublasStatus_t, cublasDestroy, (cublasHandle_t handle), (handle))
 SPDNN_FORWARD(cublas, cublasStatus_t, cublasSetStream, (cublasHandle_t handle, cudaStream_t stream), (handle, stream))
 SPDNN_FORWARD(cublas, cublasStatus_t, cublasSetMathMode, (cublasHandle_t handle, cublasMath_t mode), (handle, mode))
-SPDNN_FORWARD(cublas, cublasStatus_t, cublasSgemm,
+SPDNN_FORWARD(cublas, cublasStatus_t, cublasGemmEx,
               (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
-               const float* alpha, const float* a, int lda, const float* b, int ldb, const float* beta, float* c,
-               int ldc),
-              (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+               const void* alpha, const void* a, cudaDataType a_type, int lda, const void* b, cudaDataType b_type,
+               int ldb, const void* beta, void* c, cudaDataType c_type, int ldc, cublasComputeType_t compute_type,
+               cublasGemmAlgo_t algorithm),
+              (handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute_type,
+               algorithm))
 
 }  // extern "C"
