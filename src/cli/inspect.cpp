@@ -26,8 +26,11 @@ namespace spdnn::cli {
 namespace {
 
 po::options_description inspect_options() {
-  po::options_description images("Images", 120, 60);
-  images.add_options()("images", po::value<std::string>()->default_value("60000"), "number of images");
+  po::options_description images("Images and memory", 120, 60);
+  images.add_options()                                                                  //
+      ("images", po::value<std::string>()->default_value("60000"), "number of images")  //
+      ("host-memory", po::value<std::string>()->default_value("auto"),
+       "what the network and its plan may take: 500M, 4G");
   po::options_description page("Page", 120, 60);
   page.add_options()                                                                             //
       ("html", po::value<std::string>(), "write the network as a page with charts (-: stdout)")  //
@@ -132,10 +135,13 @@ int inspect(const Arguments& arguments) {
   std::FILE* const out = page.printed();
 
   const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
-  if (const auto large = stream_if_too_large(spec.network, host_budget(0)))
+  const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
+  if (const auto large = stream_if_too_large(spec.network, budget))
     throw DeviceError(fmt::format("the network takes {} in memory, more than there is for it; infer streams its layers",
                                   bytes_text(large->network.bytes())));
+  require_room_for_text(spec.network, budget);
   const GivenNetwork given = load_network(spec.network, spec.progress);
+  require_room_to_plan(given.network, budget);
   page.check_against(given.network);
   const Plan plan = make_plan(given.network, spec.passes, find_twins);
   EngineOptions options;

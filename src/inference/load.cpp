@@ -57,7 +57,8 @@ void settle_parameters(const NetworkSpec& spec, NetworkFile& file) {
 
 GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress) {
   if (spec.path.empty()) return generate(spec, progress);
-  check_memory_for("neurons", std::accumulate(spec.neurons.begin(), spec.neurons.end(), Offset{0}));
+  constexpr std::size_t kNeuronBytes = 2 * sizeof(Offset) + sizeof(Index);  // in network and plan
+  check_memory_for("neurons", std::accumulate(spec.neurons.begin(), spec.neurons.end(), Offset{0}), kNeuronBytes);
   NetworkFile file = read_network(spec.path, request_for(spec, progress));
   settle_parameters(spec, file);
   const bool official = is_official(file.network);
@@ -114,8 +115,8 @@ void check_stored_plan(const std::string& path, const Plan& plan, const Network&
     throw DataError(path + ": its plan was made for another network");
 }
 
-void check_memory_for(const char* field, Offset count) {
-  const std::size_t needed = count * sizeof(Offset);
+void check_memory_for(const char* field, Offset count, std::size_t bytes_each) {
+  const std::size_t needed = count * bytes_each;
   const std::size_t available = memory_budget(Device::cpu, {});
   if (needed > available)
     throw DeviceError(field, fmt::format("{} need at least {} MB, but {} MB are available", count, needed / 1000000,

@@ -38,9 +38,9 @@ bool is_packed_file(const std::string& path);
 /// DataError where a plan stored in `path` is not one of the network read from there.
 void check_stored_plan(const std::string& path, const Plan& plan, const Network& network);
 
-/// DeviceError where this machine has no memory for `count` neurons or images, which `field` asks for: they take eight
-/// bytes each even if the file names none of them.
-void check_memory_for(const char* field, Offset count);
+/// DeviceError where this machine has no memory for `count` neurons or images, which `field` asks for: they take so
+/// many bytes each even if the file names none of them.
+void check_memory_for(const char* field, Offset count, std::size_t bytes_each = sizeof(Offset));
 
 /// Notes on those of the two files that are empty: they may be lists without lines, or copies that failed.
 std::vector<std::string> notes_on_empty_files(const std::string& truth, const std::string& images);

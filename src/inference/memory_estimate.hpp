@@ -13,18 +13,26 @@ namespace spdnn {
 /// or comparing needs it), so the peak is the largest of reading, planning and running, each with the images: packed
 /// ones are there from the start.
 struct MemoryEstimate {
-  std::size_t program = 0;  ///< code, libraries, stacks
-  std::size_t reading = 0;  ///< beside the network while it is read: the readers' buffers
-  std::size_t network = 0;  ///< as given
-  std::size_t plan = 0;     ///< stored layers and maps beyond what they share with the network
-  std::size_t shared = 0;   ///< the network's storage that the plan keeps alive
-  std::size_t images = 0;   ///< as bits
-  std::size_t engine = 0;   ///< working set on the variant's device, for one batch
-  Index batch = 0;          ///< images at a time
+  std::size_t program = 0;   ///< code, libraries, stacks
+  std::size_t reading = 0;   ///< beside the network while it is read: the readers' buffers
+  std::size_t network = 0;   ///< as given
+  std::size_t planning = 0;  ///< beside the network while the plan is made, that included
+  std::size_t plan = 0;      ///< stored layers and maps beyond what they share with the network
+  std::size_t shared = 0;    ///< the network's storage that the plan keeps alive
+  std::size_t images = 0;    ///< as bits
+  std::size_t engine = 0;    ///< working set on the variant's device, for one batch
+  Index batch = 0;           ///< images at a time
   Device device = Device::cpu;
 
   std::size_t host_peak() const;
 };
+
+/// What making a plan takes beside the network, at most: places and stored offsets of all neurons, and what looks for
+/// twins in the layers at work.
+std::size_t planning_bytes(const Network& network);
+
+/// DeviceError where network and planning_bytes() are more than `budget`.
+void require_room_to_plan(const Network& network, std::size_t budget);
 
 /// `path` is where the network was read from; empty: generated.
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,

@@ -86,6 +86,16 @@ refused() {
   [ -z "$(ls folder)" ]
 }
 
+@test "a network that leaves no memory for its plan is refused before that is made" {
+  printf '1\t1\t1\n' >one.tsv
+  wide=("$SPDNN" inspect one.tsv --neurons 1000000 --bias 0 --images 1 --reduce all --variant cpu_openmp)
+  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "${wide[@]}" --host-memory 50MB --html out.html
+  "${wide[@]}" --host-memory 53MB >/dev/null
+  "$SPDNN" generate network --family official --neurons 1024 --layers 40 --out net.spdnn
+  refused 4 'spdnn: the network takes * in memory, more than there is for it; infer streams its layers' "$SPDNN" inspect net.spdnn --host-memory 5MB
+  refused 2 "spdnn: --host-memory: '0' is not a size*" "${wide[@]}" --host-memory 0
+}
+
 @test "the page works in a browser, without a network" {
   for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
     [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"
