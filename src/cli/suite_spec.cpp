@@ -113,8 +113,8 @@ SuiteSpec suite_spec(const po::variables_map& values) {
   spec.repetitions = parse_count("repetitions", text("repetitions"));
   spec.mnist = text_of(values, "mnist").value_or("");
   if (!spec.mnist.empty()) refuse(values, {"images"}, "--mnist");
-  spec.images =
-      spec.mnist.empty() ? parse_count("images", text_of(values, "images").value_or("60000")) : kOfficialImages;
+  const auto images = text_of(values, "images");
+  spec.images = images ? parse_count("images", *images) : kOfficialImages;
   spec.trials = std::to_string(parse_count("trials", text("trials")));
   spec.warm_up = std::to_string(parse_whole("warm-up", text("warm-up")));
   spec.device = text("device");

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "spdnn/report.hpp"
+#include "report/taken_together.hpp"
 
 namespace spdnn::cli {
 
@@ -12,48 +12,14 @@ namespace {
 
 std::string in_tera(std::optional<double> rate) { return rate ? fmt::format("{:.4g}", *rate / 1e12) : "-"; }
 
-/// Empty where one of them is.
-std::optional<double> median_of(const std::vector<SuiteResult>& results, auto value) {
-  std::vector<double> values;
-  for (const SuiteResult& result : results) {
-    const std::optional<double> one = value(result);
-    if (!one) return std::nullopt;
-    values.push_back(*one);
-  }
-  return spread(std::move(values)).median;
-}
-
-/// The worst of them.
-std::string verdict_of(const std::vector<SuiteResult>& results) {
-  for (const char* const verdict : {"FAILED", "UNVERIFIED"})
-    if (std::any_of(results.begin(), results.end(), [&](const auto& result) { return result.verdict == verdict; }))
-      return verdict;
-  return "PASSED";
-}
-
-/// The median of the medians, and the extremes of all trials: a row of `spdnn report` has the same.
-Spread infer_of(const std::vector<SuiteResult>& results) {
-  std::vector<double> medians;
-  std::vector<double> extremes;
-  for (const SuiteResult& result : results) {
-    medians.push_back(result.infer.median);
-    extremes.insert(extremes.end(), {result.infer.min, result.infer.max});
-  }
-  Spread infer = spread(std::move(extremes));
-  infer.median = spread(std::move(medians)).median;
-  return infer;
-}
-
 std::string row(const SuiteConfiguration& configuration, const std::vector<SuiteResult>& results) {
-  const Spread infer = infer_of(results);
+  const Spread infer = infer_of(results, &SuiteResult::infer);
   const auto rate = [&](auto value) { return in_tera(median_of(results, value)); };
   return fmt::format("{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11.4f} {:>11.4f} {:>11.4f} {:>11} {:>11} {:>11} {:>11}  {}\n",
                      configuration.neurons, configuration.layers, configuration.reduce, results.front().variant,
-                     results.size(), infer.median * 1e3, infer.min * 1e3, infer.max * 1e3,
-                     rate([](const SuiteResult& r) { return std::optional(r.rate); }),
-                     rate([](const SuiteResult& r) { return r.rate_computed; }),
-                     rate([](const SuiteResult& r) { return std::optional(r.rate_with_setup); }),
-                     rate([](const SuiteResult& r) { return std::optional(r.rate_end_to_end); }), verdict_of(results));
+                     results.size(), infer.median * 1e3, infer.min * 1e3, infer.max * 1e3, rate(&SuiteResult::rate),
+                     in_tera(median_if_all(results, &SuiteResult::rate_computed)), rate(&SuiteResult::rate_with_setup),
+                     rate(&SuiteResult::rate_end_to_end), worst_status(results, &SuiteResult::verdict));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/message.hpp"
+#include "core/official_sizes.hpp"
 #include "report/csv_reader.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::array kColumns{"system",  "processor",        "count",   "neurons",  "layers", "images",
                               "seconds", "edges_per_second", "counted", "measured", "source"};
-constexpr double kOfficialDegree = 32;
 
 [[noreturn]] void fail(const std::string& name, const CsvField& field, const std::string& problem) {
   throw DataError(

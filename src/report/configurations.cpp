@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <tuple>
+
+#include "report/taken_together.hpp"
 
 namespace spdnn {
 
@@ -35,33 +36,9 @@ std::string setting_key(const RunLine& run) {
                      run.scaling, run.against);
 }
 
-double median(std::vector<double> values) { return spread(std::move(values)).median; }
-
-template <typename Value>
-double median_of(const std::vector<const RunLine*>& runs, Value value) {
-  std::vector<double> values;
-  values.reserve(runs.size());
-  for (const RunLine* run : runs) values.push_back(std::invoke(value, *run));
-  return median(std::move(values));
-}
-
-/// Empty where one of them does not say it.
-std::optional<double> median_if_all(const std::vector<const RunLine*>& runs, std::optional<double> RunLine::*value) {
-  for (const RunLine* run : runs)
-    if (!(run->*value)) return std::nullopt;
-  return median_of(runs, [&](const RunLine& run) { return *(run.*value); });
-}
-
 double phase_of(const std::vector<std::pair<std::string, double>>& phases, const std::string& name) {
   const auto found = std::find_if(phases.begin(), phases.end(), [&](const auto& phase) { return phase.first == name; });
   return found == phases.end() ? 0 : found->second;
-}
-
-std::string worst_status(const std::vector<const RunLine*>& runs) {
-  for (const char* status : {"FAILED", "UNVERIFIED"})
-    for (const RunLine* run : runs)
-      if (run->status == status) return status;
-  return "PASSED";
 }
 
 std::string why_set_aside(const Configuration& configuration) {
@@ -78,21 +55,15 @@ std::string why_set_aside(const Configuration& configuration) {
 
 Configuration combined(const std::vector<const RunLine*>& runs, std::size_t origin, std::size_t last) {
   Configuration all{.first = *runs.front(), .runs = runs.size(), .last = last, .origin = origin};
-  all.infer.median = median_of(runs, [](const RunLine& run) { return run.infer.median; });
-  all.infer.min = runs.front()->infer.min;
-  all.infer.max = runs.front()->infer.max;
-  for (const RunLine* run : runs) {
-    all.infer.min = std::min(all.infer.min, run->infer.min);
-    all.infer.max = std::max(all.infer.max, run->infer.max);
-  }
+  all.infer = infer_of(runs, &RunLine::infer);
   all.total = median_of(runs, &RunLine::total);
   all.rate_end_to_end = median_of(runs, &RunLine::rate_end_to_end);
   for (const auto& phase : runs.front()->phases)
     all.phases.emplace_back(phase.first,
-                            median_of(runs, [&](const RunLine& run) { return phase_of(run.phases, phase.first); }));
+                            median_of(runs, [&](const RunLine* run) { return phase_of(run->phases, phase.first); }));
   all.computed_edges = median_if_all(runs, &RunLine::computed_edges);
   all.rate_with_setup = median_if_all(runs, &RunLine::rate_with_setup);
-  all.status = worst_status(runs);
+  all.status = worst_status(runs, &RunLine::status);
   all.set_aside = why_set_aside(all);
   return all;
 }

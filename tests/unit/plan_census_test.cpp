@@ -10,18 +10,8 @@
 namespace spdnn {
 namespace {
 
-using plan_tests::make_layer;
+using plan_tests::small_network;
 using Bins = std::vector<Histogram::Bin>;
-
-/// Layer 1: neurons 0 and 1 are twins, 2 is always zero, 3 is not read. Layer 2: neuron 1 reads nothing but a zero, and
-/// neuron 2 reads it beside others.
-Network small_network() {
-  return {
-      {make_layer(4, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {}, {{2, 1.0F}}, {{3, 1.0F}}}, {-0.5, {}}, true),
-       make_layer(5, {{{0, 0.5F}, {1, 0.5F}, {4, 2.0F}}, {{2, 0.25F}}, {{1, 0.5F}, {2, 1.0F}}}, {-0.5, {}})},
-      BiasRule::non_zeros,
-      32.0};
-}
 
 TEST(Census, AHistogramCountsEachValue) {
   Histogram histogram({5, 1, 5, 2, 5, 1});

@@ -43,6 +43,16 @@ inline Layer make_layer(Index inputs, const std::vector<Terms>& rows, Bias bias,
   return layer;
 }
 
+/// Layer 1: neurons 0 and 1 are twins, 2 is always zero, 3 is not read. Layer 2: neuron 1 reads nothing but a zero, and
+/// neuron 2 reads it beside others.
+inline Network small_network() {
+  return {
+      {make_layer(4, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {}, {{2, 1.0F}}, {{3, 1.0F}}}, {-0.5, {}}, true),
+       make_layer(5, {{{0, 0.5F}, {1, 0.5F}, {4, 2.0F}}, {{2, 0.25F}}, {{1, 0.5F}, {2, 1.0F}}}, {-0.5, {}})},
+      BiasRule::non_zeros,
+      32.0};
+}
+
 inline Bias bias_of(std::vector<double> values) { return {0.0, Array<double>(std::move(values))}; }
 
 inline Terms terms_of(const CsrMatrix& weights, Index row) {

@@ -4,13 +4,12 @@
 #include <optional>
 #include <string_view>
 
+#include "core/official_sizes.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 
 namespace spdnn {
 
-inline constexpr Index kOfficialImages = 60000;         ///< MNIST's training images
-inline constexpr Index kOfficialDegree = 32;            ///< inputs of every neuron of an official network
 inline constexpr float kOfficialWeight = 1.0F / 16.0F;  ///< the weight of every edge
 inline constexpr double kOfficialCap = 32.0;
 

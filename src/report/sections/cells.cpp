@@ -4,14 +4,11 @@
 
 #include <cmath>
 
+#include "core/official_sizes.hpp"
 #include "report/official_truth.hpp"
 #include "report/significant.hpp"
 
 namespace spdnn::sections {
-
-namespace {
-constexpr std::uint64_t kOfficialImages = 60000;
-}
 
 Cell whole(std::uint64_t value) { return {std::to_string(value), static_cast<double>(value)}; }
 Cell number(double value, int digits) { return {significant(value, digits), value}; }

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+inline constexpr Index kOfficialImages = 60000;  ///< MNIST's training images
+inline constexpr Index kOfficialDegree = 32;     ///< inputs of every neuron of an official network
+
+}  // namespace spdnn
