@@ -72,7 +72,7 @@ build/spdnn: $(PROGRAM)
 
 # What every page of HTML holds (src/report/render/html), each file as a raw string literal. CHART_JS= where Chart.js 3 is
 # elsewhere than Debian has it.
-PAGE_FILES    := $(addprefix src/report/render/html/,page.css page.js chart_licence.txt)
+PAGE_FILES    := $(addprefix src/report/render/html/,page.css page.js tables.js chart_licence.txt)
 PAGE_LITERALS := $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal) $(OUT)/generated/chart.js.literal
 $(OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
 $(PAGE_LITERALS): $(OUT)/generated/%.literal: | build/.deps-BUILD

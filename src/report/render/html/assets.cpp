@@ -10,6 +10,9 @@ constexpr std::string_view kStyle =
 constexpr std::string_view kScript =
 #include "page.js.literal"
     ;
+constexpr std::string_view kTableScript =
+#include "tables.js.literal"
+    ;
 constexpr std::string_view kChartScript =
 #include "chart.js.literal"
     ;
@@ -20,6 +23,7 @@ constexpr std::string_view kChartLicence =
 
 std::string_view page_style() { return kStyle; }
 std::string_view page_script() { return kScript; }
+std::string_view table_script() { return kTableScript; }
 std::string_view chart_script() { return kChartScript; }
 std::string_view chart_licence() { return kChartLicence; }
 

@@ -269,8 +269,8 @@ std::string to_html(const Document& document) {
       "<details><summary>Licence of the chart library</summary><pre>{}</pre></details></footer>\n",
       escaped(build_info().version), escaped(html::chart_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", chart_data(document));
-  html += fmt::format("<script id=\"library\">\n{}\n</script>\n<script>\n{}</script>\n</body>\n</html>\n",
-                      html::chart_script(), html::page_script());
+  html += fmt::format("<script id=\"library\">\n{}\n</script>\n<script>\n{}{}</script>\n</body>\n</html>\n",
+                      html::chart_script(), html::table_script(), html::page_script());
   return html;
 }
 
