@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,13 +68,16 @@ class Engine {
   virtual Outcome outcome() = 0;
 };
 
-/// An engine that can be looked into between layers, for tests.
+/// An engine that can be looked into between layers.
 class InspectableEngine : public Engine {
  public:
   /// Every loaded image's stored activations after the last advanced layer, row-major images x stored neurons, retired
   /// images filled in (zeros, cap, the row of the image that they duplicate). An engine may compute the layers again
   /// for it; the run can go on afterwards.
   virtual std::vector<double> activations() = 0;
+  /// The same as fp32 numbers and without zeros, from engines that have no need of the dense form's eight bytes per
+  /// activation; nothing from others.
+  virtual std::optional<CsrMatrix> sparse_activations() { return {}; }
 };
 
 /// How much a variant is worth where others take the plan too.

@@ -9,6 +9,7 @@
 
 #include "core/bytes_text.hpp"
 #include "core/cancellation.hpp"
+#include "core/counted_csr.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
@@ -56,21 +57,11 @@ void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 
-/// Activations, row-major images x neurons, as the images of a run.
-ImageSet images_of(const std::vector<double>& activations, Index images, Index neurons) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
-  for (std::size_t image = 0; image < images; ++image) {
-    for (Index neuron = 0; neuron < neurons; ++neuron) {
-      const double value = activations[image * neurons + neuron];
-      if (value == 0.0) continue;
-      indices.push_back(neuron);
-      values.push_back(static_cast<float>(value));
-    }
-    offsets.push_back(indices.size());
-  }
-  return {make_csr(images, neurons, std::move(offsets), std::move(indices), std::move(values))};
+/// Activations after a layer of so many neurons, as the images of a run.
+ImageSet images_of(InspectableEngine& engine, Index images, Index neurons) {
+  if (std::optional<CsrMatrix> sparse = engine.sparse_activations()) return {*std::move(sparse)};
+  const std::vector<double> dense = engine.activations();
+  return {csr_of_rows(images, neurons, [&](Index image) { return dense.data() + std::size_t{image} * neurons; })};
 }
 
 /// Tells a monitor, if there is one, of its own beginning and end, and of the trials in between.
@@ -226,11 +217,11 @@ class Runner {
     if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
         plan_.fallback)
       return {};
-    // Held as fp64, and then once more, in fewer bytes.
+    // At most: held as fp64, and then once more, in fewer bytes.
     const std::size_t bytes = 2 * sizeof(double) * images * std::size_t{plan_.outputs(layer - 1)};
     if (bytes > memory_budget(Device::cpu, {.sharers = options.sharers})) return {};
     try {
-      return images_of(engine->activations(), images, plan_.outputs(layer - 1));
+      return images_of(*engine, images, plan_.outputs(layer - 1));
     } catch (const std::bad_alloc&) {
       return {};
     }

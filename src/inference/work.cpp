@@ -5,6 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/counted_csr.hpp"
+#include "core/parallel_rows.hpp"
+
 namespace spdnn {
 
 namespace {
@@ -33,19 +36,30 @@ StreamedLayers layers_from(const StreamedLayers& all, Index layer) {
 }  // namespace
 
 ImageSet images_of_all(const std::vector<const Work*>& pieces) {
-  std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
+  if (pieces.size() == 1) return pieces[0]->images;
+  std::vector<CsrMatrix> parts;
+  Index rows = 0;
   Index neurons = 0;
   for (const Work* const piece : pieces) {
-    const CsrMatrix csr = piece->images.to_csr();
-    neurons = std::max(neurons, csr.cols);
-    for (Index row = 0; row < csr.rows; ++row) offsets.push_back(offsets.back() + csr.degree(row));
-    indices.insert(indices.end(), csr.indices.begin(), csr.indices.end());
-    for (Offset k = 0; k < csr.entries(); ++k) values.push_back(csr.entry_value(k));
+    parts.push_back(piece->images.to_csr());
+    rows += parts.back().rows;
+    neurons = std::max(neurons, parts.back().cols);
   }
-  const auto rows = static_cast<Index>(offsets.size() - 1);
-  return {make_csr(rows, neurons, std::move(offsets), std::move(indices), std::move(values))};
+  CountedCsr all(rows, neurons);
+  Index first = 0;
+  for (const CsrMatrix& part : parts)
+    for (Index row = 0; row < part.rows; ++row) all.count(first++) = part.degree(row);
+  all.make_room();
+  first = 0;
+  for (const CsrMatrix& part : parts) {
+    for_row_ranges(part, [&](Index begin, Index end) {
+      Offset entry = all.begin(first + begin);
+      for (Offset k = part.offsets[begin]; k < part.offsets[end]; ++k)
+        all.put(entry++, part.indices[k], part.entry_value(k));
+    });
+    first += part.rows;
+  }
+  return {all.matrix()};
 }
 
 Plan plan_from(const Plan& plan, Index layer) {

@@ -196,6 +196,7 @@ inline std::string difference(const Truth& truth, const Case& c, const MakeEngin
     record(found);
     const std::vector<double>& expected = truth.activations[layer];
     if (found.size() != expected.size()) return where + ": the number of activations differs";
+    if (!sparse_agrees(*engine, found)) return where + ": the activations without zeros are others";
     for (std::size_t i = 0; i < found.size(); ++i)
       if (!(std::abs(found[i] - expected[i]) <= tolerance * (1 + std::abs(expected[i]))))
         return where + ", activation " + std::to_string(i) + ": " + std::to_string(found[i]) + " is not " +

@@ -2,11 +2,14 @@
 
 // Engines as tests make them, drive them and look into them.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engines/reference/engine.hpp"
 #include "spdnn/engine.hpp"
@@ -58,6 +61,21 @@ inline Outcome run_through(Engine& engine, Index depth) {
   engine.reset();
   advance_to(engine, 0, depth);
   return engine.outcome();
+}
+
+/// Whether the engine's activations without zeros, if it has them, are those with zeros, and no zero is among them.
+inline bool sparse_agrees(InspectableEngine& engine, const std::vector<double>& activations) {
+  const std::optional<CsrMatrix> sparse = engine.sparse_activations();
+  if (!sparse) return true;
+  sparse->validate();
+  if (std::size_t{sparse->rows} * sparse->cols != activations.size()) return false;
+  std::vector<double> dense(activations.size(), 0.0);
+  for (Index row = 0; row < sparse->rows; ++row)
+    for (Offset k = sparse->offsets[row]; k < sparse->offsets[row + 1]; ++k)
+      dense[std::size_t{row} * sparse->cols + sparse->indices[k]] = sparse->entry_value(k);
+  const std::vector<float> expected(activations.begin(), activations.end());
+  return std::equal(expected.begin(), expected.end(), dense.begin()) &&
+         sparse->entries() == activations.size() - std::count(activations.begin(), activations.end(), 0.0);
 }
 
 }  // namespace spdnn::testing

@@ -75,6 +75,7 @@ inline void expect_same_bits(InspectableEngine& found, InspectableEngine& expect
       ASSERT_EQ(a.size(), b.size());
       ASSERT_TRUE(a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0)
           << "layer " << layer + 1;
+      ASSERT_TRUE(sparse_agrees(found, a)) << "layer " << layer + 1;
     }
     EXPECT_EQ(found.outcome().categories, expected.outcome().categories);
     expected.reset();

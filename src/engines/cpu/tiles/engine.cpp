@@ -4,8 +4,11 @@
 #include "engines/cpu/tiles/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 
+#include "core/counted_csr.hpp"
 #include "core/parallel.hpp"
 #include "core/read_ahead.hpp"
 #include "engines/cpu/tiles/common_factor.hpp"
@@ -130,11 +133,7 @@ class OpenmpEngine final : public InspectableEngine {
 
   std::vector<double> activations() override {
     if (layers_done_ == 0) return inputs();
-    if (shared_.store.lane_maps.empty()) {  // the last layer's rows were not kept: once more, keeping them
-      make_store();
-      reset();
-      for (Index layer = 0; layer < shared_.plan.depth();) layer = advance(layer, shared_.plan.depth());
-    }
+    keep_last_rows();
     const Index width = shared_.plan.outputs(layers_done_ - 1);
     std::vector<double> all(std::size_t{loaded()} * width, 0.0);
     const auto row = [&](Index image) { return all.begin() + static_cast<std::ptrdiff_t>(std::size_t{image} * width); };
@@ -155,8 +154,77 @@ class OpenmpEngine final : public InspectableEngine {
     return all;
   }
 
+  std::optional<CsrMatrix> sparse_activations() override {
+    if (layers_done_ == 0) return {};
+    keep_last_rows();
+    CountedCsr csr(loaded(), shared_.plan.outputs(layers_done_ - 1));
+    count_tiles(csr);
+    const auto cap = static_cast<float>(shared_.plan.cap.value_or(0));
+    std::vector<Index> retired;  // with a row that lies in no tile; zeros need none
+    for (Index image = 0; image < loaded(); ++image) {
+      const Index owner = shared_.states.owner_of(image);
+      const bool saturated = shared_.states.states[owner].kind == ImageState::Kind::saturated && cap != 0;
+      if (!saturated && owner == image) continue;
+      csr.count(image) = saturated ? shared_.plan.outputs(layers_done_ - 1) : csr.count(owner);
+      retired.push_back(image);
+    }
+    csr.make_room();
+    fill_tiles(csr);
+    parallel_for(retired.size(), [&](std::size_t i) {
+      const Index owner = shared_.states.owner_of(retired[i]);
+      const Offset begin = csr.begin(retired[i]);
+      const Offset count = csr.begin(retired[i] + 1) - begin;
+      if (shared_.states.states[owner].kind == ImageState::Kind::saturated) {
+        std::iota(csr.indices() + begin, csr.indices() + begin + count, Index{0});
+        std::fill_n(csr.values() + begin, count, cap);
+      } else {
+        std::copy_n(csr.indices() + csr.begin(owner), count, csr.indices() + begin);
+        std::copy_n(csr.values() + csr.begin(owner), count, csr.values() + begin);
+      }
+    });
+    return csr.matrix();
+  }
+
  private:
   Index loaded() const { return shared_.inputs.images().images(); }
+
+  /// Where the rows after the last layer were not kept, the layers are computed once more.
+  void keep_last_rows() {
+    if (!shared_.store.lane_maps.empty()) return;
+    make_store();
+    reset();
+    for (Index layer = 0; layer < shared_.plan.depth();) layer = advance(layer, shared_.plan.depth());
+  }
+
+  /// Calls work(lane_map, rows) in parallel, with the rows of all lanes of a tile: one per neuron.
+  template <class Work>
+  void for_tiles(const Work& work) {
+    const Store<T>& store = shared_.store;
+    parallel_for(store.occupied.size(),
+                 [&](std::size_t i) { work(store.lane_maps[store.occupied[i]], store.slot(store.occupied[i])); });
+  }
+
+  void count_tiles(CountedCsr& csr) {
+    const Index width = shared_.plan.outputs(layers_done_ - 1);
+    for_tiles([&](const LaneMap<T>& lane_map, const T* rows) {
+      std::array<Index, kLanes<T>> counts{};
+      for (Index j = 0; j < width; ++j, rows += kLanes<T>)
+        for (Index lane = 0; lane < kLanes<T>; ++lane) counts[lane] += rows[lane] != 0 ? 1 : 0;
+      for_each_lane(lane_map.lanes, [&](Index lane) { csr.count(lane_map.images[lane]) = counts[lane]; });
+    });
+  }
+
+  void fill_tiles(CountedCsr& csr) {
+    const Index width = shared_.plan.outputs(layers_done_ - 1);
+    for_tiles([&](const LaneMap<T>& lane_map, const T* rows) {
+      std::array<Offset, kLanes<T>> entries{};
+      for_each_lane(lane_map.lanes, [&](Index lane) { entries[lane] = csr.begin(lane_map.images[lane]); });
+      for (Index j = 0; j < width; ++j, rows += kLanes<T>)
+        for_each_lane(lane_map.lanes, [&](Index lane) {
+          if (rows[lane] != 0) csr.put(entries[lane]++, j, static_cast<float>(rows[lane]));
+        });
+    });
+  }
 
   void make_store() {
     Store<T>& store = shared_.store;

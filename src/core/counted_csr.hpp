@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "core/parallel.hpp"
+#include "spdnn/array.hpp"
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// A CSR matrix with a value for each entry, made in two passes that may both be parallel over rows: every row is given
+/// its number of entries, then make_room() is called, and then every row is filled.
+class CountedCsr {
+ public:
+  CountedCsr(Index rows, Index cols) : rows_(rows), cols_(cols), offsets_(allocate<Offset>(std::size_t{rows} + 1)) {
+    std::fill_n(offsets_.get(), std::size_t{rows} + 1, Offset{0});
+  }
+
+  /// Of a row, before make_room(); 0 where nothing is said.
+  Offset& count(Index row) { return offsets_[row + 1]; }
+  void make_room() {
+    for (std::size_t row = 0; row < rows_; ++row) offsets_[row + 1] += offsets_[row];
+    indices_ = allocate<Index>(offsets_[rows_]);
+    values_ = allocate<float>(offsets_[rows_]);
+  }
+
+  /// Where a row begins, after make_room().
+  Offset begin(Index row) const { return offsets_[row]; }
+  void put(Offset entry, Index column, float value) {
+    indices_[entry] = column;
+    values_[entry] = value;
+  }
+  Index* indices() { return indices_.get(); }
+  float* values() { return values_.get(); }
+
+  /// Once all rows are filled.
+  CsrMatrix matrix() const {
+    const Offset entries = offsets_[rows_];
+    return {rows_, cols_, {offsets_, std::size_t{rows_} + 1}, {indices_, entries}, {values_, entries}};
+  }
+
+ private:
+  Index rows_;
+  Index cols_;
+  std::shared_ptr<Offset[]> offsets_;
+  std::shared_ptr<Index[]> indices_;
+  std::shared_ptr<float[]> values_;
+};
+
+/// The values of dense rows that are not zero. `row` gives each row's first value, or null for a row of zeros.
+template <class RowOf>
+CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row) {
+  CountedCsr csr(rows, cols);
+  const auto for_rows = [&](const auto& work) {
+    parallel_ranges(rows, static_cast<std::size_t>(host_threads()), [&](auto, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        if (const auto* const values = row(static_cast<Index>(i))) work(static_cast<Index>(i), values);
+    });
+  };
+  for_rows([&](Index i, const auto* values) {
+    csr.count(i) = std::count_if(values, values + cols, [](auto value) { return value != 0; });
+  });
+  csr.make_room();
+  for_rows([&](Index i, const auto* values) {
+    Offset entry = csr.begin(i);
+    for (Index j = 0; j < cols; ++j)
+      if (values[j] != 0) csr.put(entry++, j, static_cast<float>(values[j]));
+  });
+  return csr.matrix();
+}
+
+}  // namespace spdnn
