@@ -79,6 +79,10 @@ void open_standard_descriptors() {
 /// What ended the program did not come from main.
 void end_for_a_library() {
   if (ended_by_main) return;
+  if (is_joining())
+    fail(ExitCode::device,
+         {"MPI ended the program while it started: the launcher that the environment speaks of (PMI_FD, "
+          "PMIX_RANK and the like) does not answer"});
   fail(ExitCode::device, {"a library ended the program: no thread or no memory that it asked for"});
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <thread>
@@ -22,6 +24,7 @@ namespace {
 
 const SpdnnMpiFunctions* joined = nullptr;  ///< the functions of the job's MPI, from the moment on that it has started
 bool was_joined = false;                    ///< it has started, and may have ended
+std::atomic<bool> is_starting = false;
 
 std::string words(const SpdnnMpiFunctions& mpi, int error) {
   std::array<char, 512> text{};
@@ -118,6 +121,14 @@ const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
                   processes));
 }
 
+[[noreturn]] void fail_without_launcher(int processes) {
+  if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) fail_without_pmi(processes);
+  throw DeviceError(fmt::format(
+      "the environment says that this is one of {} ranks, but no launcher answers: start them by mpirun, or "
+      "unset PMI_RANK, PMI_SIZE and OMPI_COMM_WORLD_*",
+      processes));
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> join(const Launch& launch) {
@@ -125,12 +136,14 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   if (launch.by == Launch::By::no_pmi) fail_without_pmi(*launch.ranks);
   const SpdnnMpiFunctions& mpi = functions_for(launch.by);
   SpdnnMpiPlace place{};
+  is_starting = true;
   if (const int error = mpi.start(&place)) throw DeviceError("MPI does not start: " + words(mpi, error));
+  is_starting = false;
   joined = &mpi;
   was_joined = true;
   auto communicator =
       std::make_unique<MpiCommunicator>(mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks});
-  if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_pmi(*launch.ranks);
+  if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_launcher(*launch.ranks);
   name_rank(place.rank, place.ranks);
   return communicator;
 }
@@ -142,6 +155,8 @@ std::string mpi_libraries() {
       if (std::filesystem::exists(plugin(folder, name))) found += (found.empty() ? "" : " ") + std::string(name);
   return found;
 }
+
+bool is_joining() noexcept { return is_starting; }
 
 void end_job(int code) noexcept {
   const SpdnnMpiFunctions* const mpi = std::exchange(joined, nullptr);

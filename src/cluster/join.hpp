@@ -18,6 +18,9 @@ std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
 /// where there is none.
 std::string mpi_libraries();
 
+/// Whether the MPI library is starting: some end the program where they cannot.
+bool is_joining() noexcept;
+
 /// Ends all ranks with this exit code, as far as the MPI library can, or before this process has joined it, the
 /// launcher; returns where they cannot. The caller then ends itself, which ends the job. To be called once, after the
 /// message is printed.

@@ -55,7 +55,10 @@ Outcome with_earlier_layers(Outcome outcome, Index layer) {
 }  // namespace
 
 Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& all)
-    : plan_digest(digest_of(plan, precision)), image_digest(digest_of(all)), passes(plan.passes) {
+    : plan_digest(digest_of(plan, precision)),
+      image_digest(digest_of(all)),
+      passes(plan.passes),
+      left_before(all.images()) {
   known.alive.assign(plan.depth(), 0);
   known.active.assign(plan.depth(), 0);
   left.push_back({0, std::vector<Index>(all.images()), {}});

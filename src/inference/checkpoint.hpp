@@ -25,8 +25,8 @@ struct Checkpoint {
   PhaseSeconds seconds;            ///< their sums
   Outcome known;                   ///< of the images that are done
   std::string activations;         ///< the digest in the name of the file of activations that it was read with, if any
-  std::size_t left_before = kMaxIndex;  ///< images, in the checkpoint that this one was read from
-  std::vector<Work> left;               ///< work at layer 0 comes without images: they are among those that are given
+  std::size_t left_before = 0;     ///< images, in the checkpoint that this one was read from, or else all
+  std::vector<Work> left;          ///< work at layer 0 comes without images: they are among those that are given
 
   /// Nothing is done yet.
   Checkpoint() = default;
@@ -44,7 +44,7 @@ void join_pieces(std::vector<Work>& work);
 /// are there whole or not at all, and an earlier checkpoint stays until they are. Of two runs that use one path at a
 /// time the later to write wins. Where the activations cannot be written, as on a full disk, but more images are done
 /// than in the checkpoint before, the others are to be begun again; then it returns the reason, otherwise nothing.
-/// DataError where that cannot be written either.
+/// DataError where no more are done, or that cannot be written either; it says what is kept.
 std::string write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// What to plan for where there is a checkpoint to go on from: the passes requested, without those that stood aside
 /// when it was made, as the network did not fit into memory, though now it may. DataError where the file is malformed.

@@ -291,7 +291,8 @@ std::string write_checkpoint(const std::string& path, const Checkpoint& checkpoi
     if (!digest.empty() && digest != checkpoint.activations) remove_file(activations_path(path, digest));
     const bool there = path_kind(path) != PathKind::missing;
     if (digest.empty() || images_of(checkpoint.left) >= checkpoint.left_before)
-      throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there" : ""));
+      throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there"
+                                                         : "; the run has stopped, and nothing of it is kept"));
     write_checkpoint(path, beginning_again(checkpoint));
     return error.what();
   }

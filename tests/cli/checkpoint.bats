@@ -53,6 +53,26 @@ stop() {
   [[ "$output" == *"no-such-directory"* ]]
 }
 
+teardown() {
+  if mountpoint -q small; then umount small; fi
+}
+
+@test "a disk that is full at the first stop is told, exit code 3; one that has room for the line is not enough" {
+  rm -f out.tsv
+  mkdir small
+  for size in 4k 64k; do
+    mount -t tmpfs -o "size=$size" none small || skip "mounting is not allowed here: full disks are untested"
+    run_args=("${run_args[@]:0:15}" --checkpoint small/run.checkpoint)
+    run stop USR1
+    cat err
+    [ "$status" -eq 3 ]
+    [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run has stopped, and nothing of it is kept" ]]
+    [ -z "$(ls -A small)" ]
+    [ ! -e out.tsv ]
+    umount small
+  done
+}
+
 @test "a checkpoint cannot go to stdout" {
   run "$SPDNN" "${run_args[@]:0:15}" --checkpoint -
   [ "$status" -eq 2 ]

@@ -171,3 +171,13 @@ says_once() {
   [ ! -e ranks.tsv ]
   ends 0 env SLURM_STEP_NUM_TASKS=1 "$SPDNN" "${infer[@]}"
 }
+
+@test "a process that takes itself for a rank, but has no launcher, says so" {
+  for place in "PMI_RANK=1 PMI_SIZE=2" "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2"; do
+    if [ "$library" = mpi ]; then place="PMIX_RANK=1 $place"; fi
+    # shellcheck disable=SC2086
+    ends 4 env $place "$SPDNN" "${infer[@]}" --categories ranks.tsv
+    says_once 'spdnn: rank 1 of 2 on *: the environment says that this is one of 2 ranks, but no launcher answers: *'
+    [ ! -e ranks.tsv ]
+  done
+}

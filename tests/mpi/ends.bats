@@ -199,6 +199,15 @@ END
   [ ! -e none.tsv ]
 }
 
+@test "MPICH, which ends a program whose launcher does not answer, is not taken for a lack of memory" {
+  use_mpi mpich
+  status=0
+  env PMI_FD=99 PMI_RANK=0 PMI_SIZE=2 "$SPDNN" infer --network n.spdnn --inputs i.spdnn --device cpu 2>stderr || status=$?
+  cat stderr
+  [ "$status" -eq 4 ]
+  [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): MPI ended the program while it started: "*" does not answer" ]]
+}
+
 @test "a rank without memory for the second run: the first run's results are written, the rank is named, exit code 4" {
   printf '1\t1\t1\n2\t5\t1\n3\t7\t1\n' >few.tsv
   arguments=(infer --generate official --neurons 65536 --layers 24 --inputs few.tsv --compare --verify all --device cpu

@@ -295,44 +295,66 @@ TEST_F(CheckpointTest, AnotherEngineIsNoted) {
 }
 
 /// As on a disk that has room for the line, but not for the activations.
-TEST_F(CheckpointTest, ActivationsThatCannotBeWritten) {
-  const Categories expected = run(spec("cpu_openmp")).outcome.categories;
-  const auto stop_at = [this](int question) {
-    InferenceSpec stopped = spec("cpu_openmp");
-    stopped.checkpoint = path();
+class FullDiskTest : public CheckpointTest {
+ protected:
+  /// Runs batches of four images, of which the first is done before question 12.
+  void stop_at(int question) const {
+    InferenceSpec stopped = rest();
     stopped.stop = [asked = 0, question]() mutable { return ++asked >= question; };
     run(stopped);
-  };
-  const auto activations = [this] { return path() + "." + file()["activations"].get<std::string>() + ".spdnn"; };
-  const auto block = [](const std::string& name) { std::filesystem::create_directories(name + "/full"); };
-  EXPECT_THROW(stop_at(3), Stopped);
-  const std::string first = activations();
-  EXPECT_THROW(stop_at(3), Stopped);
-  const std::string second = activations();
-  ASSERT_NE(first, second);
-  remove_checkpoint(path());
-
-  block(first);
-  EXPECT_THROW(stop_at(3), Stopped);
-  EXPECT_TRUE(file()["activations"].is_null());
-  EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[0, 11]]}])"));
-  std::filesystem::remove_all(first);
-  InferenceSpec rest = spec("cpu_openmp");
-  rest.checkpoint = path();
-  EXPECT_EQ(run(rest).outcome.categories, expected);
-  remove_checkpoint(path());
-
-  EXPECT_THROW(stop_at(3), Stopped);
-  const ordered_json before = file();
-  block(second);
-  try {
-    stop_at(3);
-    FAIL() << "was written";
-  } catch (const DataError& error) {
-    EXPECT_NE(std::string(error.what()).find("; the checkpoint of before is still there"), std::string::npos);
   }
-  EXPECT_EQ(file(), before);
-  EXPECT_EQ(run(rest).outcome.categories, expected);
+  InferenceSpec rest() const {
+    InferenceSpec rest = spec("cpu_openmp");
+    rest.checkpoint = path();
+    rest.batch = 4;
+    return rest;
+  }
+  std::string why_not(int question) const {
+    try {
+      stop_at(question);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "a checkpoint was written, or the run came to its end";
+  }
+  std::string activations() const { return path() + "." + file()["activations"].get<std::string>() + ".spdnn"; }
+  /// Where they are written by a run that stops there; nothing is left of it.
+  std::string activations_at(int question) const {
+    EXPECT_THROW(stop_at(question), Stopped);
+    std::string found = activations();
+    remove_checkpoint(path());
+    return found;
+  }
+  static void block(const std::string& name) { std::filesystem::create_directories(name + "/full"); }
+};
+
+TEST_F(FullDiskTest, ImagesThatAreDoneAreKeptAndTheOthersBegunAgain) {
+  const Categories expected = run(spec("cpu_openmp")).outcome.categories;
+  const std::string first = activations_at(12);
+  block(first);
+  EXPECT_THROW(stop_at(12), Stopped);
+  EXPECT_TRUE(file()["activations"].is_null());
+  EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[8, 3], [4, 4]]}])"));
+  std::filesystem::remove_all(first);
+  EXPECT_EQ(run(rest()).outcome.categories, expected);
+}
+
+TEST_F(FullDiskTest, WithNoImageDoneThereIsNoCheckpoint) {
+  block(activations_at(3));
+  EXPECT_TRUE(why_not(3).ends_with("; the run has stopped, and nothing of it is kept")) << why_not(3);
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(FullDiskTest, ACheckpointWithAsManyImagesDoneStays) {
+  const Categories expected = run(spec("cpu_openmp")).outcome.categories;
+  EXPECT_THROW(stop_at(3), Stopped);
+  const std::string second = activations_at(3);
+  EXPECT_THROW(stop_at(3), Stopped);
+  const ordered_json one = file();
+  block(second);
+  EXPECT_TRUE(why_not(3).ends_with("; the checkpoint of before is still there")) << why_not(3);
+  EXPECT_EQ(file(), one);
+  EXPECT_EQ(run(rest()).outcome.categories, expected);
 }
 
 TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
