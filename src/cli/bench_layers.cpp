@@ -10,6 +10,7 @@
 #include "core/build_info.hpp"
 #include "core/comma_list.hpp"
 #include "core/parallel.hpp"
+#include "engines/choose.hpp"
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/layer_bench.hpp"
@@ -43,15 +44,30 @@ po::options_description layer_options() {
   return options;
 }
 
-std::vector<const Variant*> chosen_variants(const std::string& text) {
-  std::vector<const Variant*> chosen;
-  if (text != "all") {
-    for (const std::string_view name : split_at_commas(text)) chosen.push_back(&find_variant(name));
-    return chosen;
+/// A variant in one of its precisions.
+struct Candidate {
+  const Variant* variant;
+  Precision precision;
+
+  std::string name() const {
+    return std::string(variant->name) + (precision == Precision::fp32 ? "" : fmt::format(" {}", to_string(precision)));
   }
-  for (const Variant& variant : spdnn::variants())
-    if (&variant != &oracle() && why_unusable(variant.device).empty()) chosen.push_back(&variant);
-  return chosen;
+};
+
+/// Each variant in the precision that it computes in unless asked otherwise, and in those below fp32.
+std::vector<Candidate> chosen_candidates(const std::string& text) {
+  std::vector<const Variant*> chosen;
+  if (text == "all") {
+    for (const Variant& variant : spdnn::variants())
+      if (&variant != &oracle() && why_unusable(variant.device).empty()) chosen.push_back(&variant);
+  } else {
+    for (const std::string_view name : split_at_commas(text)) chosen.push_back(&find_variant(name));
+  }
+  std::vector<Candidate> candidates;
+  for (const Variant* variant : chosen)
+    for (const Precision precision : variant->precisions)
+      if (precision == variant->precisions.front() || below_fp32(precision)) candidates.push_back({variant, precision});
+  return candidates;
 }
 
 std::vector<LayerBench> benches(const po::variables_map& values) {
@@ -79,14 +95,15 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
-std::string json_line(const Variant& variant, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
+std::string json_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
   const double median = timing.seconds.median;
   const BuildInfo& build = build_info();
-  nlohmann::ordered_json machine = machine_json(this_machine(variant.device));
+  nlohmann::ordered_json machine = machine_json(this_machine(candidate.variant->device));
   machine["threads"] = host_threads();
   const nlohmann::ordered_json json = {
       {"schema", "spdnn-layers-1"},
-      {"variant", variant.name},
+      {"variant", candidate.variant->name},
+      {"precision", to_string(candidate.precision)},
       {"neurons", bench.neurons},
       {"degree", bench.degree},
       {"weights", bench.distinct ? "distinct" : "constant"},
@@ -113,16 +130,20 @@ class LayersRun {
                            "images", "ms a layer", "Tedges/s", "MB", "ceiling", "trials"));
   }
 
-  void measure(const LayerBench& bench, const std::vector<const Variant*>& variants) {
+  void measure(const LayerBench& bench, const std::vector<Candidate>& candidates) {
     std::optional<LayerProblem> problem;
-    for (const Variant* variant : variants) {
-      const double ceiling = ceiling_of(variant->device);
-      table_.put(fmt::format("{:<28} {:>7} {:>6} ", variant->name, bench.neurons, bench.degree));
-      const std::optional<LayerTiming> timing = attempt(*variant, bench, problem);
+    Fastest full;
+    Fastest reduced;
+    for (const Candidate& candidate : candidates) {
+      const double ceiling = ceiling_of(candidate.variant->device);
+      table_.put(fmt::format("{:<28} {:>7} {:>6} ", candidate.name(), bench.neurons, bench.degree));
+      const std::optional<LayerTiming> timing = attempt(candidate, bench, problem);
       if (!timing) continue;
       print(*timing, ceiling);
-      keep(json_line(*variant, bench, *timing, ceiling));
+      keep(json_line(candidate, bench, *timing, ceiling));
+      (below_fp32(candidate.precision) ? reduced : full).offer(candidate, *timing);
     }
+    if (candidates.size() > 1 && full.candidate) print_fastest(full, reduced, candidates, *problem);
   }
 
   void finish() const {
@@ -133,14 +154,44 @@ class LayersRun {
   }
 
  private:
-  /// Empty where the variant cannot be timed; the table then says why. Makes the problem if there is none yet.
-  std::optional<LayerTiming> attempt(const Variant& variant, const LayerBench& bench,
+  /// Of measurements of one problem, by the time per image.
+  struct Fastest {
+    std::optional<Candidate> candidate;
+    double seconds = 0;
+    Index images = 1;
+
+    void offer(const Candidate& other, const LayerTiming& timing) {
+      if (candidate && timing.seconds.median * images >= seconds * timing.images) return;
+      candidate = other;
+      seconds = timing.seconds.median;
+      images = timing.images;
+    }
+  };
+
+  /// Which wins, whether `--variant auto` takes it, and whether anything below fp32 is faster.
+  void print_fastest(const Fastest& full, const Fastest& reduced, const std::vector<Candidate>& candidates,
+                     const LayerProblem& problem) const {
+    std::vector<Variant> usable;
+    for (const Candidate& candidate : candidates)
+      if (usable.empty() || usable.back().name != candidate.variant->name) usable.push_back(*candidate.variant);
+    const std::string choice = choose_variant(problem.plan, batch_info(problem.images), {}, usable).name;
+    std::string text = "fastest: " + full.candidate->name();
+    text += choice == full.candidate->variant->name ? ", which auto takes" : fmt::format("; auto takes {}", choice);
+    if (reduced.candidate) {
+      const double ratio = full.seconds / full.images / (reduced.seconds / reduced.images);
+      text += fmt::format("; below fp32: {}, {:.2f} times as fast", reduced.candidate->name(), ratio);
+    }
+    table_.put(text + "\n");
+  }
+
+  /// Empty where the candidate cannot be timed; the table then says why. Makes the problem if there is none yet.
+  std::optional<LayerTiming> attempt(const Candidate& candidate, const LayerBench& bench,
                                      std::optional<LayerProblem>& problem) {
     EngineOptions options;
-    options.precision = variant.precisions.front();
+    options.precision = candidate.precision;
     try {
       if (!problem) problem = make_problem(bench);
-      return time_layers(variant, bench, *problem, options);
+      return time_layers(*candidate.variant, bench, *problem, options);
     } catch (const UsageError& error) {
       table_.put(fmt::format("skipped: {}\n", error.what()));
       return std::nullopt;
@@ -184,7 +235,7 @@ int bench_layers(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kUsage, layer_options(), {}, values)) return 0;
   const auto all = benches(values);
-  const auto chosen = chosen_variants(values["variants"].as<std::string>());
+  const auto chosen = chosen_candidates(values["variants"].as<std::string>());
   LayersRun run(text_of(values, "json"));
   for (const LayerBench& bench : all) run.measure(bench, chosen);
   run.finish();

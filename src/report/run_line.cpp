@@ -184,6 +184,8 @@ double above_zero(const JsonFields& line, JsonFields::Path path) {
 LayerLine layer_of(const JsonFields& line) {
   above_zero(line, {"seconds_per_layer", "min"});
   return {.variant = line.text({"variant"}),
+          // Earlier versions timed fp32 alone and did not say so.
+          .precision = line.find({"precision"}) == nullptr ? "fp32" : line.text({"precision"}),
           .weights = line.text({"weights"}),
           .neurons = line.count({"neurons"}),
           .degree = line.count({"degree"}),

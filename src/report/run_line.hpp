@@ -63,7 +63,7 @@ struct RunLine {
 
 /// What a report needs of a line of schema spdnn-layers-1.
 struct LayerLine {
-  std::string variant, weights;
+  std::string variant, precision, weights;
   std::uint64_t neurons = 0, degree = 0, layers = 0, images = 0;
   int trials = 1;
   Spread seconds;                                       ///< of one layer

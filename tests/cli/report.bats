@@ -392,3 +392,22 @@ print(table["rate [TE/s]"].max(), len(table), table["computed [TE/s]"].isna().su
   [ "$status" -eq 1 ]
   [[ "$output" == *"is blank"* ]]
 }
+
+@test "single layers: what is below fp32 is set beside the fastest in fp32, per image" {
+  local line
+  line=$(head -n 1 "$BATS_TEST_DIRNAME/../../results/h200/layers.jsonl" | jq -c '.machine.threads = 1')
+  layer() { jq -c ".variant = \"$1\" | .images = $3 | .seconds_per_layer = {min: $4, median: $4, max: $4} | $2" <<<"$line"; }
+  {
+    layer spmm_rows 'del(.precision)' 60000 0.004
+    layer resident '.precision = "fp32"' 60000 0.003
+    layer cublas_dense '.precision = "fp32"' 60000 0.005
+  } >lines.jsonl
+  [[ "$("$SPDNN" report lines.jsonl)" != *"fp32 / below"* ]]
+  {
+    layer cublas_dense '.precision = "tf32"' 60000 0.0028
+    layer cublas_dense '.precision = "fp16"' 60000 0.002
+    layer cublas_dense '.precision = "fp16"' 30000 0.001
+  } >>lines.jsonl
+  "$SPDNN" report lines.jsonl --out report.md
+  [[ "$(squeezed report.md)" == *"| resident | 3.000 | cublas_dense fp16 | 2.000 | 1.500 |"* ]]
+}

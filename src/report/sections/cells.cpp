@@ -24,6 +24,9 @@ Cell origin(std::size_t number) { return whole(number + 1); }
 std::string variant_of(const RunLine& run) {
   return run.precision == "fp32" ? run.variant : run.variant + " " + run.precision;
 }
+std::string variant_of(const LayerLine& line) {
+  return line.precision == "fp32" ? line.variant : line.variant + " " + line.precision;
+}
 
 std::string problem_of(const RunLine& run) {
   std::string text = fmt::format("{} x {}", run.neurons, run.layers);

@@ -19,6 +19,7 @@ Cell origin(std::size_t number);  ///< in Results::origins
 
 /// The variant, with the precision where that is not fp32.
 std::string variant_of(const RunLine& run);
+std::string variant_of(const LayerLine& line);
 /// For instance `1024 x 120`; with edges and bias where the categories were not compared with the official ones, and
 /// with the number of images where it is not the official one.
 std::string problem_of(const RunLine& run);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
@@ -32,11 +34,58 @@ Table table_of(const Results& results) {
                columns::run_on()},
               {}};
   for (const auto& [line, place] : results.layers)
-    table.rows.push_back({{whole(line.neurons), whole(line.degree), line.weights, whole(line.images), line.variant,
+    table.rows.push_back({{whole(line.neurons), whole(line.degree), line.weights, whole(line.images), variant_of(line),
                            milliseconds(line.seconds.median), milliseconds(line.seconds.min),
                            milliseconds(line.seconds.max), tera(line.edges_per_second), number(line.bytes / 1e6),
                            number(edges_per_byte(line)), percent(line.bytes / line.seconds.median / line.ceiling),
                            whole(static_cast<std::uint64_t>(line.trials)), origin(place)}});
+  return table;
+}
+
+/// Of one problem on one machine, by one build: the fastest measurements per image.
+struct CrossOver {
+  const LayerLine* full = nullptr;     ///< in fp32
+  const LayerLine* reduced = nullptr;  ///< in less
+  std::size_t place = 0;
+};
+
+double seconds_per_image(const LayerLine& line) { return line.seconds.median / static_cast<double>(line.images); }
+
+std::vector<CrossOver> cross_overs(const Results& results) {
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::string, std::uint64_t, std::size_t>;
+  std::map<Key, CrossOver> by_problem;
+  for (const auto& [line, place] : results.layers) {
+    if (line.precision == "fp64") continue;
+    CrossOver& one = by_problem[{line.neurons, line.degree, line.weights, line.images, place}];
+    const LayerLine*& fastest = line.precision == "fp32" ? one.full : one.reduced;
+    if (fastest == nullptr || seconds_per_image(line) < seconds_per_image(*fastest)) fastest = &line;
+    one.place = place;
+  }
+  std::vector<CrossOver> both;
+  for (const auto& [key, one] : by_problem)
+    if (one.full != nullptr && one.reduced != nullptr) both.push_back(one);
+  return both;
+}
+
+Table table_of(const std::vector<CrossOver>& all) {
+  Table table{"cross-overs-table",
+              "Where less than fp32, whose categories may differ, is faster than the fastest engine in fp32.",
+              {columns::neurons(),
+               {"degree", "", true, "Inputs of each neuron"},
+               {"weights", "", false, "Constant: one value; distinct: every weight its own"},
+               {"images", "", true},
+               {"in fp32", "", false, "The fastest variant"},
+               {"fp32", "ms", true, "A layer"},
+               {"below fp32", "", false, "The fastest variant and its precision"},
+               {"below", "ms", true, "A layer"},
+               {"fp32 / below", "", true, "Above 1: less than fp32 wins"},
+               columns::run_on()},
+              {}};
+  for (const CrossOver& one : all)
+    table.rows.push_back({{whole(one.full->neurons), whole(one.full->degree), one.full->weights,
+                           whole(one.full->images), variant_of(*one.full), milliseconds(one.full->seconds.median),
+                           variant_of(*one.reduced), milliseconds(one.reduced->seconds.median),
+                           number(seconds_per_image(*one.full) / seconds_per_image(*one.reduced)), origin(one.place)}});
   return table;
 }
 
@@ -75,9 +124,10 @@ Chart chart_of(const Results& results) {
   add_roofs(results, chart);
   for (const auto& layer : results.layers) {
     const LayerLine& line = layer.first;
-    auto series =
-        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == line.variant; });
-    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{line.variant, {}, false});
+    auto series = std::find_if(chart.series.begin(), chart.series.end(),
+                               [&](const Series& s) { return s.name == variant_of(line); });
+    if (series == chart.series.end())
+      series = chart.series.insert(chart.series.end(), Series{variant_of(line), {}, false});
     series->points.push_back({edges_per_byte(line), line.edges_per_second / 1e12,
                               fmt::format("{} neurons, degree {}, {} weights, {} images", line.neurons, line.degree,
                                           line.weights, line.images)});
@@ -95,6 +145,7 @@ std::optional<Section> layers(const Results& results) {
       "they say how fast an engine computes a layer, and the tests say that it computes the right one."});
   section.blocks.emplace_back(chart_of(results));
   section.blocks.emplace_back(table_of(results));
+  if (const std::vector<CrossOver> all = cross_overs(results); !all.empty()) section.blocks.emplace_back(table_of(all));
   return section;
 }
 
