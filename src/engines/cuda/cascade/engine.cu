@@ -137,7 +137,8 @@ class CascadeEngine final : public InspectableEngine {
     images.resize(host_counters().left);
     for (std::size_t i = 0; i < images.size(); ++i)
       std::copy_n(rows.begin() + i * row_stride_, width, all.begin() + std::size_t{images[i]} * width);
-    duplicates_.fill(static_cast<Index>(host_counters().listed), width, all, stream_);
+    for (const auto& [image, owner] : duplicates_.owners(static_cast<Index>(host_counters().listed), stream_))
+      std::copy_n(all.begin() + std::size_t{owner} * width, width, all.begin() + std::size_t{image} * width);
     return all;
   }
 

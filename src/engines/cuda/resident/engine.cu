@@ -4,10 +4,13 @@
 // A run is a handful of launches that the device itself divides into phases. The host waits once, for the outcome.
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/counted_csr.hpp"
 #include "engines/cuda/layers/half.hpp"
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/resident/device_layout.cuh"
@@ -104,26 +107,50 @@ class ResidentEngine final : public InspectableEngine {
   }
 
   std::vector<double> activations() override {
-    state_.fetch(stream_);
-    const Outcome retired = outcome();
-    const resident::Control& control = state_.control();
-    const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
-    std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
-    if (plan_.cap)
-      for (const Index image : retired.categories)
-        std::fill_n(all.begin() + std::size_t{image} * width, width, *plan_.cap);
-    std::vector<Index> ids(control.images);
-    std::vector<float> rows(std::size_t{control.images} * row_stride(plan_));
-    copy_back(ids, ids_[control.side]);
-    copy_back(rows, rows_[control.side]);
-    for (Index row = 0; row < control.images; ++row)
-      std::copy_n(rows.begin() + std::size_t{row} * row_stride(plan_), width,
-                  all.begin() + std::size_t{ids[row]} * width);
-    duplicates_.fill(static_cast<Index>(control.listed), width, all, stream_);
+    const HostRows rows = fetch_rows();
+    std::vector<double> all(rows.of_image.size() * rows.width, 0.0);
+    for (std::size_t image = 0; image < rows.of_image.size(); ++image)
+      if (rows.of_image[image] != nullptr)
+        std::copy_n(rows.of_image[image], rows.width, all.begin() + image * rows.width);
     return all;
   }
 
+  std::optional<CsrMatrix> sparse_activations() override {
+    const HostRows rows = fetch_rows();
+    return csr_of_rows(images_.images(), rows.width, [&](Index image) { return rows.of_image[image]; });
+  }
+
  private:
+  /// The activations after the last layer on the host.
+  struct HostRows {
+    Index width = 0;
+    std::shared_ptr<float[]> active;     ///< as on the device
+    std::vector<float> at_cap;           ///< one row
+    std::vector<const float*> of_image;  ///< null: zeros
+  };
+
+  HostRows fetch_rows() {
+    state_.fetch(stream_);
+    const Outcome retired = outcome();
+    const resident::Control& control = state_.control();
+    HostRows rows;
+    rows.width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
+    rows.of_image.assign(images_.images(), nullptr);
+    if (plan_.cap) {
+      rows.at_cap.assign(rows.width, static_cast<float>(*plan_.cap));
+      for (const Index image : retired.categories) rows.of_image[image] = rows.at_cap.data();
+    }
+    std::vector<Index> ids(control.images);
+    const std::size_t stride = row_stride(plan_);
+    rows.active = allocate<float>(control.images * stride);
+    copy_back(ids.data(), ids_[control.side], ids.size());
+    copy_back(rows.active.get(), rows_[control.side], control.images * stride);
+    for (std::size_t row = 0; row < ids.size(); ++row) rows.of_image[ids[row]] = rows.active.get() + row * stride;
+    for (const auto& [image, owner] : duplicates_.owners(static_cast<Index>(control.listed), stream_))
+      rows.of_image[image] = rows.of_image[owner];
+    return rows;
+  }
+
   const Instance* pick(bool from_bits) const {
     const cudaDeviceProp& device = device_properties(device_);
     if (forced_ == nullptr) return choose_large_tiles(plan_, resident::shapes_for(precision_), device, from_bits);
@@ -198,9 +225,9 @@ class ResidentEngine final : public InspectableEngine {
   }
 
   template <class T>
-  void copy_back(std::vector<T>& to, const DeviceBuffer<T>& from) const {
-    if (to.empty()) return;
-    check(cudaMemcpyAsync(to.data(), from.data(), to.size() * sizeof(T), cudaMemcpyDeviceToHost, stream_));
+  void copy_back(T* to, const DeviceBuffer<T>& from, std::size_t count) const {
+    if (count == 0) return;
+    check(cudaMemcpyAsync(to, from.data(), count * sizeof(T), cudaMemcpyDeviceToHost, stream_));
     check(cudaStreamSynchronize(stream_));
   }
 

@@ -1,7 +1,7 @@
 #include "engines/cuda/retire/offered_duplicates.hpp"
 
 #include <algorithm>
-#include <map>
+#include <vector>
 
 namespace spdnn::cuda {
 
@@ -32,18 +32,17 @@ DuplicateSearch DuplicateBuffers::view(std::byte* cleared, unsigned long long* l
           .zero_words = sizes_.zero_words};
 }
 
-void DuplicateBuffers::fill(Index entries, Index width, std::vector<double>& rows, cudaStream_t stream) const {
-  if (!on_ || entries == 0) return;
+std::map<Index, Index> DuplicateBuffers::owners(Index entries, cudaStream_t stream) const {
+  if (!on_ || entries == 0) return {};
   std::vector<Duplicate> list(entries);
   check(cudaMemcpyAsync(list.data(), list_.data(), entries * sizeof(Duplicate), cudaMemcpyDeviceToHost, stream));
   check(cudaStreamSynchronize(stream));
   std::map<Index, Index> owners;
   for (const Duplicate& duplicate : list)
     if (duplicate.image != kNoImage) owners[duplicate.image] = duplicate.duplicate_of;
-  for (auto [image, owner] : owners) {
+  for (auto& [image, owner] : owners)
     for (auto found = owners.find(owner); found != owners.end(); found = owners.find(owner)) owner = found->second;
-    std::copy_n(rows.begin() + std::size_t{owner} * width, width, rows.begin() + std::size_t{image} * width);
-  }
+  return owners;
 }
 
 std::size_t DuplicateBuffers::device_bytes(const Plan& plan, Index images, Index sides) {

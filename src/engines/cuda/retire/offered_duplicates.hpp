@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include "engines/cuda/retire/duplicate_search.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
@@ -18,8 +18,8 @@ class DuplicateBuffers {
   std::size_t cleared_bytes() const { return on_ ? sides_ * sizes_.table_bytes() + sizes_.zero_bytes() : 0; }
   /// `cleared`: on an 8-byte bound. `listed` and `duplicates` are to be cleared, too.
   DuplicateSearch view(std::byte* cleared, unsigned long long* listed, Index* duplicates) const;
-  /// Tests: the rows of the images in the first `entries` of the list become their owners', among all images' rows.
-  void fill(Index entries, Index width, std::vector<double>& rows, cudaStream_t stream) const;
+  /// Waits: the images in the first `entries` of the list, each with the one that it is a duplicate of, which is none.
+  std::map<Index, Index> owners(Index entries, cudaStream_t stream) const;
 
   static std::size_t device_bytes(const Plan& plan, Index images, Index sides);
 
