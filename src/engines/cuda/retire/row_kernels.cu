@@ -1,7 +1,7 @@
 // Bias, ReLU, cap, flags and moving of densely held images. All are bound by memory bandwidth: each activation is read
 // once and written once.
 //
-// By image: one block per image, its threads over the neurons; flags by a block-wide OR.
+// By image: one block per image, its threads over the neurons, 16 bytes of them at a time; flags by a block-wide OR.
 // By neuron: one thread per image and kNeuronsPerThread neurons, so that a warp touches 128 contiguous bytes per
 // neuron; flags by one atomic OR per thread.
 
@@ -23,21 +23,42 @@ constexpr unsigned kBlock = 256;
 constexpr unsigned kNeuronsPerThread = 32;
 static_assert(kBlock % 32 == 0);
 
-template <class Step, class Stored>
-__global__ void by_image_kernel(const Stored* from, Stored* to, Index images, Index neurons, Step step,
-                                std::uint32_t* flags) {
+/// kWide neighbouring neurons per thread and access.
+template <Index kWide, class Step, class Stored>
+__global__ void by_image_kernel(const Stored* from, Stored* to, Index neurons, Step step, std::uint32_t* flags) {
+  struct alignas(kWide * sizeof(Stored)) Pack {
+    Stored values[kWide];
+  };
   const std::size_t row = std::size_t{blockIdx.x} * neurons;
+  const auto* source = reinterpret_cast<const Pack*>(from + row);
   std::uint32_t mine = 0;
-  for (Index neuron = threadIdx.x; neuron < neurons; neuron += blockDim.x) {
-    float value = to_float(from[row + neuron]);
-    mine |= step(value, neuron);
-    if (to != nullptr) to[row + neuron] = to_stored<Stored>(value);
+  for (Index i = threadIdx.x; i < neurons / kWide; i += blockDim.x) {
+    Pack pack = source[i];
+#pragma unroll
+    for (Index k = 0; k < kWide; ++k) {
+      float value = to_float(pack.values[k]);
+      mine |= step(value, i * kWide + k);
+      pack.values[k] = to_stored<Stored>(value);
+    }
+    if (to != nullptr) reinterpret_cast<Pack*>(to + row)[i] = pack;
   }
   std::uint32_t all = 0;
   for (const std::uint32_t bit : {kLives, kMayLive, kMayMiss})
     if (__syncthreads_or(static_cast<int>(mine & bit)) != 0) all |= bit;
   if (Step::kWatches && __syncthreads_or(static_cast<int>(mine & kOverflowed)) != 0) all |= kOverflowed;
   if (threadIdx.x == 0) flags[blockIdx.x] = all;
+}
+
+/// 16 bytes per access where rows begin on a 16-byte bound; no more threads than have work.
+template <class Step, class Stored>
+void launch_by_image(const Stored* from, Stored* to, Index images, Index neurons, Step step, std::uint32_t* flags,
+                     cudaStream_t stream) {
+  constexpr Index kWide = 16 / sizeof(Stored);
+  const auto threads = [](Index accesses) { return std::clamp((accesses + 31) / 32 * 32, 32U, kBlock); };
+  if (neurons % kWide == 0)
+    by_image_kernel<kWide><<<images, threads(neurons / kWide), 0, stream>>>(from, to, neurons, step, flags);
+  else
+    by_image_kernel<1><<<images, threads(neurons), 0, stream>>>(from, to, neurons, step, flags);
 }
 
 template <class Step, class Stored>
@@ -64,7 +85,7 @@ void for_each_activation(Layout layout, const Stored* from, Stored* to, Index im
                          std::uint32_t* flags, cudaStream_t stream) {
   if (images == 0) return;
   if (layout == Layout::by_image) {
-    by_image_kernel<<<images, kBlock, 0, stream>>>(from, to, images, neurons, step, flags);
+    launch_by_image(from, to, images, neurons, step, flags, stream);
   } else {
     check(cudaMemsetAsync(flags, 0, std::size_t{images} * sizeof(*flags), stream));
     if (neurons == 0) return;
