@@ -61,4 +61,12 @@ __device__ void async_copy(void* shared, const void* global) {
 }
 __device__ inline void async_copy_wait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+/// The copies since the last call become a group, which may be empty.
+__device__ inline void async_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits for the thread's groups but the last kBut.
+template <unsigned kBut>
+__device__ void async_copy_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kBut) : "memory");
+}
+
 }  // namespace spdnn::cuda

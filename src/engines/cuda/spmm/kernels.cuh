@@ -4,9 +4,11 @@
 //
 // Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
 // term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read at once, one
-// per thread, and handed round. Blocks of one tile run together, so that its activations (512 bytes per neuron) are
-// read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of that for index and weight. Bound: L2
-// bandwidth and the latency of gathers from it; results/h200/structure_free.md has measurements.
+// per thread, and handed round. Gathers are asynchronous copies into shared memory, where a thread reads only what it
+// copied itself: that keeps more of them in flight than registers could. Blocks of one tile run together, so that its
+// activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of
+// that for index and weight. Bound: L2 bandwidth and the latency of gathers from it; results/h200/structure_free.md has
+// measurements.
 //
 // Bias, cap and the images' flags are applied before the sums are written. Retired images are dropped at a growing
 // distance of layers, as the phases of `resident` do: only there the host waits, for one number.
@@ -18,6 +20,7 @@
 
 #include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
+#include "engines/cuda/runtime/block.cuh"
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/cuda/spmm/work_items.hpp"
 
@@ -26,12 +29,15 @@ namespace spdnn::cuda::spmm {
 struct Config {
   static constexpr Index kTile = 128;        ///< images
   static constexpr unsigned kThreads = 256;  ///< per block, for 8 items
-  static constexpr Index kInFlight = 8;      ///< gathers that a thread issues before it adds
+  static constexpr Index kGroup = 4;         ///< gathers that a thread issues and waits for together
+  static constexpr Index kGroups = 3;        ///< of these, in flight or being added
+  static constexpr Index kStages = kGroup * kGroups;
   /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
 
   static_assert(kTile == 4 * kWarp, "four images per thread");
-  static_assert(kWarp % kInFlight == 0 && kThreads % kWarp == 0);
+  static_assert(kWarp % kGroup == 0 && kGroups - 1 <= kWarp / kGroup && kThreads % kWarp == 0);
+  static_assert(sizeof(float4) * kThreads * kStages <= 48 << 10U, "shared memory of a block");
 };
 
 /// One layer's work on the device.
@@ -57,28 +63,58 @@ __device__ inline void add(float4& sum, float4 y, float w) {
   sum.w = fmaf(y.w, w, sum.w);
 }
 
-/// Sum of terms [begin, end) for this thread's four images, in order.
-__device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Offset begin, Offset end) {
+/// Where this thread's gathers arrive: kStages places, one per warp and term. No other thread reads them.
+__device__ inline float4* gathers() {
+  __shared__ float4 places[Config::kThreads * Config::kStages];
+  return places + threadIdx.x / kWarp * (kWarp * Config::kStages) + threadIdx.x % kWarp;
+}
+
+/// Sum of terms [begin, end) for this thread's four images, in order. Gathers run kGroups - 1 groups ahead of the
+/// adding.
+__device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Offset begin, Offset end,
+                                   float4* places) {
+  constexpr Index kGroup = Config::kGroup;
+  constexpr Index kAhead = Config::kGroups - 1;
+  constexpr Index kReads = kWarp / kGroup;  // groups whose inputs and weights are read at once
   const Index lane = threadIdx.x % kWarp;
-  float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-  for (; begin < end; begin += kWarp) {
-    const bool mine = begin + lane < end;
-    const Index my_input = mine ? layer.index(begin + lane) : 0;
-    const float my_weight = mine ? layer.edge_value(begin + lane) : 0.0F;
-    const Index count = static_cast<Index>(min(end - begin, Offset{kWarp}));
-    for (Index first = 0; first < count; first += Config::kInFlight) {
-      float4 gathered[Config::kInFlight];
-#pragma unroll
-      for (Index k = 0; k < Config::kInFlight; ++k) {
-        const Index input = __shfl_sync(0xffffffffU, my_input, first + k);
-        if (first + k < count) gathered[k] = __ldg(y + std::size_t{input} * (Config::kTile / 4) + lane);
+  const auto terms = static_cast<Index>(end - begin);
+  const Index groups = (terms + kGroup - 1) / kGroup;
+  const bool one_weight = layer.values == nullptr;
+  Index inputs = 0;
+  float read_weight = 0.0F;
+  Index gather_place = 0;
+  const auto gather = [&](Index group) {
+    if (group < groups) {
+      if (group % kReads == 0) {
+        const Offset mine = begin + group * kGroup + lane;
+        inputs = mine < end ? layer.index(mine) : 0;
+        if (!one_weight) read_weight = mine < end ? layer.values[mine] : 0.0F;
       }
 #pragma unroll
-      for (Index k = 0; k < Config::kInFlight; ++k) {
-        const float weight = __shfl_sync(0xffffffffU, my_weight, first + k);
-        if (first + k < count) add(sum, gathered[k], weight);
+      for (Index k = 0; k < kGroup; ++k) {
+        const Index input = __shfl_sync(0xffffffffU, inputs, group % kReads * kGroup + k);
+        if (group * kGroup + k < terms)
+          async_copy<16>(places + (gather_place + k) * kWarp, y + std::size_t{input} * (Config::kTile / 4) + lane);
       }
+      gather_place = gather_place + kGroup == Config::kStages ? 0 : gather_place + kGroup;
     }
+    async_copy_commit();
+  };
+#pragma unroll
+  for (Index group = 0; group < kAhead; ++group) gather(group);
+  float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  float my_weight = layer.value;
+  Index place = 0;
+  for (Index group = 0; group < groups; ++group) {
+    gather(group + kAhead);
+    async_copy_wait<kAhead>();
+    if (!one_weight && group % kReads == 0) my_weight = read_weight;
+#pragma unroll
+    for (Index k = 0; k < kGroup; ++k) {
+      const float weight = one_weight ? my_weight : __shfl_sync(0xffffffffU, my_weight, group % kReads * kGroup + k);
+      if (group * kGroup + k < terms) add(sum, places[(place + k) * kWarp], weight);
+    }
+    place = place + kGroup == Config::kStages ? 0 : place + kGroup;
   }
   return sum;
 }
@@ -117,16 +153,17 @@ __global__ void __launch_bounds__(Config::kThreads)
   const std::size_t tile = std::size_t{first_tile} + blockIdx.y;
   const DeviceLayer& layer = step.layer;
   const auto* y = reinterpret_cast<const float4*>(from + tile * Config::kTile * layer.inputs);
+  float4* const places = gathers();
   WorkItem item{.row = number};
   if (work.items != nullptr) item = work.items[number];
   if (item.piece != WorkItem::kWhole) {
     const Offset begin = layer.offset(item.row) + item.first;
     pieces[(std::size_t{blockIdx.y} * work.pieces + item.piece) * kWarp + lane] =
-        sum_terms(layer, y, begin, begin + item.terms);
+        sum_terms(layer, y, begin, begin + item.terms, places);
     return;
   }
   for (Index row = item.row; row < item.row + item.rows; ++row)
-    finish(step, row, sum_terms(layer, y, layer.offset(row), layer.offset(row + 1)), tile, to, flags);
+    finish(step, row, sum_terms(layer, y, layer.offset(row), layer.offset(row + 1), places), tile, to, flags);
 }
 
 /// Adds the pieces of cut rows: one warp per row and tile.
