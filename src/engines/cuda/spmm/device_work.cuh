@@ -92,6 +92,7 @@ class DeviceWork final : public LayerCompanion {
 
   static Work counts(const Layer& layer, const WorkList& list) {
     return {.items = nullptr,
+            .rows_each = 1,
             .item_count = list.items.empty() ? layer.outputs() : narrow<Index>(list.items.size()),
             .cuts = nullptr,
             .cut_count = narrow<Index>(list.cuts.size()),

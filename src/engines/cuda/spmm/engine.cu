@@ -39,7 +39,8 @@ class SpmmEngine final : public InspectableEngine {
         activation_(activation_of(plan_, options.may_overflow)),
         work_(plan_, std::move(share_out), stream_),
         layers_(plan_, kFormat, options, stream_, &work_),
-        rows_(plan_, options.may_overflow, stream_) {
+        rows_(plan_, options.may_overflow, stream_),
+        many_warps_(std::size_t{128} * device_properties(options.device).multiProcessorCount) {
     work_.settle(layers_.resident());
   }
 
@@ -132,10 +133,21 @@ class SpmmEngine final : public InspectableEngine {
     check_launch();
   }
 
+  /// Where an item is a row: several rows in each, as far as the device still has several times the warps that it runs
+  /// at once.
+  Work widened(Work work, Index tiles) const {
+    if (work.items != nullptr) return work;
+    const std::size_t rows = work.item_count;
+    work.rows_each = static_cast<Index>(std::clamp<std::size_t>(rows * tiles / many_warps_, 1, Config::kMostRows));
+    work.item_count = static_cast<Index>((rows + work.rows_each - 1) / work.rows_each);
+    return work;
+  }
+
   /// All tiles, so many at a time that the sums of pieces have room.
   template <class Step>
-  void multiply(const Step& step, const Work& work) {
+  void multiply(const Step& step, const Work& given) {
     const Index tiles = tiles_for(rows_.rows());
+    const Work work = widened(given, tiles);
     constexpr unsigned kItems = Config::kThreads / kWarp;
     for (Index first = 0; first < tiles && work.item_count > 0; first += tiles_at_once_) {
       const Index count = std::min(tiles_at_once_, tiles - first);
@@ -209,6 +221,7 @@ class SpmmEngine final : public InspectableEngine {
   DeviceWork work_;
   LayerSource layers_;
   ActiveRows rows_;
+  std::size_t many_warps_;  ///< four times what the multiprocessors run at once
   DeviceImages images_;
   std::array<DeviceBuffer<float>, 2> buffers_;  ///< tiles of activations
   std::size_t side_ = 0;

@@ -32,6 +32,7 @@ struct Config {
   static constexpr Index kGroup = 4;         ///< gathers that a thread issues and waits for together
   static constexpr Index kGroups = 3;        ///< of these, in flight or being added
   static constexpr Index kStages = kGroup * kGroups;
+  static constexpr Index kMostRows = 8;  ///< that a warp takes one after another, where there are warps enough
   /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
 
@@ -42,7 +43,8 @@ struct Config {
 
 /// One layer's work on the device.
 struct Work {
-  const WorkItem* items = nullptr;  ///< null: item i is row i
+  const WorkItem* items = nullptr;  ///< null: item i is rows_each rows from i * rows_each on
+  Index rows_each = 1;
   Index item_count = 0;
   const CutRow* cuts = nullptr;
   Index cut_count = 0;
@@ -69,10 +71,12 @@ __device__ inline float4* gathers() {
   return places + threadIdx.x / kWarp * (kWarp * Config::kStages) + threadIdx.x % kWarp;
 }
 
-/// Sum of terms [begin, end) for this thread's four images, in order. Gathers run kGroups - 1 groups ahead of the
-/// adding.
-__device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Offset begin, Offset end,
-                                   float4* places) {
+/// Adds up the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this
+/// thread's four images and in order; done(row, sum) takes each row's sum. Gathers run kGroups - 1 groups ahead of the
+/// adding, from one row to the next.
+template <class Done>
+__device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkItem& item, Offset begin, Offset end,
+                          float4* places, Done done) {
   constexpr Index kGroup = Config::kGroup;
   constexpr Index kAhead = Config::kGroups - 1;
   constexpr Index kReads = kWarp / kGroup;  // groups whose inputs and weights are read at once
@@ -102,7 +106,21 @@ __device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Of
   };
 #pragma unroll
   for (Index group = 0; group < kAhead; ++group) gather(group);
+
+  Index row = 0;
+  const auto read_end = [&](Index number) {
+    return number + 1 < item.rows ? static_cast<Index>(layer.offset(item.row + number + 1) - begin) : terms;
+  };
+  Index ends = read_end(lane);  // of 32 rows, one per thread
+  Index row_end = __shfl_sync(0xffffffffU, ends, 0);
   float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+  const auto finish_row = [&] {
+    done(item.row + row, sum);
+    sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
+    ++row;
+    if (row % kWarp == 0) ends = read_end(row + lane);
+    row_end = __shfl_sync(0xffffffffU, ends, row % kWarp);
+  };
   float my_weight = layer.value;
   Index place = 0;
   for (Index group = 0; group < groups; ++group) {
@@ -111,12 +129,15 @@ __device__ inline float4 sum_terms(const DeviceLayer& layer, const float4* y, Of
     if (!one_weight && group % kReads == 0) my_weight = read_weight;
 #pragma unroll
     for (Index k = 0; k < kGroup; ++k) {
+      const Index term = group * kGroup + k;
       const float weight = one_weight ? my_weight : __shfl_sync(0xffffffffU, my_weight, group % kReads * kGroup + k);
-      if (group * kGroup + k < terms) add(sum, places[(place + k) * kWarp], weight);
+      if (term >= terms) continue;
+      while (term == row_end) finish_row();
+      add(sum, places[(place + k) * kWarp], weight);
     }
     place = place + kGroup == Config::kStages ? 0 : place + kGroup;
   }
-  return sum;
+  while (row < item.rows) finish_row();
 }
 
 /// Adds bits to the flags of four neighbouring images; where they are set already, this costs a read only.
@@ -128,18 +149,16 @@ __device__ inline void raise(std::uint32_t* flags, const std::uint32_t (&bits)[4
     if ((have[i] & bits[i]) != bits[i]) atomicOr(flags + i, bits[i]);
 }
 
-/// Activates four images' sums of a neuron and writes them.
+/// Activates four images' sums of a neuron and writes them; their flags join `bits`.
 template <class Step>
-__device__ void finish(const Step& step, Index neuron, float4 sum, std::size_t tile, float* to, std::uint32_t* flags) {
-  const Index lane = threadIdx.x % kWarp;
-  std::uint32_t bits[4];
-  bits[0] = step(sum.x, neuron);
-  bits[1] = step(sum.y, neuron);
-  bits[2] = step(sum.z, neuron);
-  bits[3] = step(sum.w, neuron);
-  const std::size_t image = tile * Config::kTile + 4 * lane;
+__device__ void finish(const Step& step, Index neuron, float4 sum, std::size_t tile, float* to,
+                       std::uint32_t (&bits)[4]) {
+  bits[0] |= step(sum.x, neuron);
+  bits[1] |= step(sum.y, neuron);
+  bits[2] |= step(sum.z, neuron);
+  bits[3] |= step(sum.w, neuron);
+  const std::size_t image = tile * Config::kTile + 4 * (threadIdx.x % kWarp);
   *reinterpret_cast<float4*>(to + place(image, neuron, step.layer.outputs)) = sum;
-  raise(flags + image, bits);
 }
 
 /// One warp per item and tile. Sums of pieces are written by tile of this launch, then by piece.
@@ -154,16 +173,23 @@ __global__ void __launch_bounds__(Config::kThreads)
   const DeviceLayer& layer = step.layer;
   const auto* y = reinterpret_cast<const float4*>(from + tile * Config::kTile * layer.inputs);
   float4* const places = gathers();
-  WorkItem item{.row = number};
-  if (work.items != nullptr) item = work.items[number];
+  WorkItem item;
+  if (work.items != nullptr) {
+    item = work.items[number];
+  } else {
+    item.row = number * work.rows_each;
+    item.rows = min(work.rows_each, layer.outputs - item.row);
+  }
   if (item.piece != WorkItem::kWhole) {
     const Offset begin = layer.offset(item.row) + item.first;
-    pieces[(std::size_t{blockIdx.y} * work.pieces + item.piece) * kWarp + lane] =
-        sum_terms(layer, y, begin, begin + item.terms, places);
+    float4* const piece = pieces + (std::size_t{blockIdx.y} * work.pieces + item.piece) * kWarp + lane;
+    sum_terms(layer, y, item, begin, begin + item.terms, places, [&](Index, float4 sum) { *piece = sum; });
     return;
   }
-  for (Index row = item.row; row < item.row + item.rows; ++row)
-    finish(step, row, sum_terms(layer, y, layer.offset(row), layer.offset(row + 1), places), tile, to, flags);
+  std::uint32_t bits[4] = {};
+  sum_terms(layer, y, item, layer.offset(item.row), layer.offset(item.row + item.rows), places,
+            [&](Index row, float4 sum) { finish(step, row, sum, tile, to, bits); });
+  raise(flags + tile * Config::kTile + 4 * lane, bits);
 }
 
 /// Adds the pieces of cut rows: one warp per row and tile.
@@ -177,7 +203,10 @@ __global__ void __launch_bounds__(Config::kThreads)
   const float4* mine = pieces + std::size_t{blockIdx.y} * work.pieces * kWarp + threadIdx.x % kWarp;
   float4 sum = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
   for (Index k = 0; k < cut.pieces; ++k) add(sum, mine[std::size_t{cut.first_piece + k} * kWarp], 1.0F);
-  finish(step, cut.row, sum, std::size_t{first_tile} + blockIdx.y, to, flags);
+  const std::size_t tile = std::size_t{first_tile} + blockIdx.y;
+  std::uint32_t bits[4] = {};
+  finish(step, cut.row, sum, tile, to, bits);
+  raise(flags + tile * Config::kTile + 4 * (threadIdx.x % kWarp), bits);
 }
 
 /// Expands bits into tiles: one thread per word of an image. Images that do not exist become zeros.
