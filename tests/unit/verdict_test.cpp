@@ -176,6 +176,7 @@ TEST(Report, SaysHowFp16DiffersFromFp32) {
   Report report;
   EXPECT_EQ(to_text(report).find("fp16 against"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"against_fp32\":null"), std::string::npos);
+  report.precision = Precision::fp16;
   report.against_fp32 = judge({1, 4, 8, 9}, {1, 4, 7}, "fp32");
   EXPECT_NE(to_text(report).find("fp16 against fp32: 3 categories differ: 1 missing, 2 extra"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"against_fp32\":{\"differ\":3,\"missing\":1,\"extra\":2,\"first_ids\":[8,9,10]}"),
