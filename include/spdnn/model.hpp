@@ -1,0 +1,170 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn {
+
+/// The number of a value in Model::values.
+using ValueId = Index;
+
+/// How a window moves over the spatial axes of an image: H and W, or one axis for sequences, as H = 1. Entry 0 of each
+/// array is of H, entry 1 of W.
+struct Window {
+  std::array<Index, 2> kernel{1, 1};
+  std::array<Index, 2> stride{1, 1};
+  std::array<Index, 2> dilation{1, 1};
+  std::array<Index, 2> pad_begin{0, 0};  ///< rows above, columns on the left
+  std::array<Index, 2> pad_end{0, 0};    ///< rows below, columns on the right
+};
+
+/// y(n,k,p,q) = bias(k) + sum over c, r, s of w(k,c,r,s) x(n, g C + c, p stride + r dilation - pad, ...), where C are
+/// the channels of a group and g is the group of k. Padding is zeros.
+struct Convolution {
+  /// Rows: output channels. Column of (c, r, s): (c R + r) S + s, c counted within the group. Stored zeros are no
+  /// entries; the entries of a row ascend.
+  CsrMatrix weights;
+  std::vector<float> bias;  ///< one per output channel, or empty
+  Index groups = 1;
+  Window window;
+};
+
+/// y(n,k) = bias(k) + sum over c of w(k,c) x(n,c), on the last axis of its input.
+struct Linear {
+  CsrMatrix weights;  ///< outputs x inputs
+  std::vector<float> bias;
+};
+
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + shift, each by channel (axis 1).
+struct BatchNorm {
+  std::vector<float> scale;
+  std::vector<float> shift;
+  std::vector<float> mean;
+  std::vector<float> variance;
+  float epsilon = 1e-5F;
+};
+
+/// Maximum or mean over windows of each channel. Padding takes no part in a maximum.
+struct Pool {
+  enum class Kind { max, average };
+  Kind kind = Kind::max;
+  Window window;
+  bool round_up = false;       ///< output extents are rounded up: windows may begin in the image and end outside
+  bool count_padding = false;  ///< a mean counts the padding (Window's, not what rounding up adds) as zeros
+};
+
+/// Maximum or mean over all of each channel: H and W become 1.
+struct GlobalPool {
+  Pool::Kind kind = Pool::Kind::average;
+};
+
+/// A function of each element.
+struct Activation {
+  enum class Kind {
+    relu,          ///< max(0, x)
+    clip,          ///< min(high, max(low, x)); relu6 is clip of 0, 6
+    leaky_relu,    ///< x < 0 ? alpha x : x
+    prelu,         ///< the same with an alpha per channel: `alphas`
+    sigmoid,       ///< 1 / (1 + exp(-x))
+    tanh,          ///< tanh(x)
+    hard_sigmoid,  ///< min(1, max(0, alpha x + beta))
+    hard_swish,    ///< x min(1, max(0, x / 6 + 1/2))
+    identity,
+  };
+  Kind kind = Kind::relu;
+  float alpha = 0;
+  float beta = 0;
+  float low = 0;
+  float high = 0;
+  std::vector<float> alphas;  ///< of prelu: one per channel, or one
+};
+
+/// Of two values, element by element; axes of length 1 are repeated as needed (NumPy's broadcasting).
+struct Elementwise {
+  enum class Kind { add, subtract, multiply, divide };
+  Kind kind = Kind::add;
+};
+
+/// Joins its inputs along an axis.
+struct Concat {
+  Index axis = 1;
+};
+
+/// exp(x) over its sum along an axis.
+struct Softmax {
+  Index axis = 1;
+};
+
+/// The same elements in another shape; one extent of `shape` may be kBatchExtent (axis 0).
+struct Reshape {
+  Shape shape;
+};
+
+/// Axis i of the output is axis order[i] of the input.
+struct Transpose {
+  std::vector<Index> order;
+};
+
+/// Elements around each axis, all of `value`.
+struct Pad {
+  std::vector<Extent> begin;
+  std::vector<Extent> end;
+  float value = 0;
+};
+
+/// H and W change to those of the output; see ONNX's operator Resize for the words.
+struct Resize {
+  enum class Kind { nearest, linear };
+  enum class Place { half_pixel, align_corners, asymmetric };  ///< how outputs lie over inputs
+  Kind kind = Kind::nearest;
+  Place place = Place::asymmetric;
+  std::array<Extent, 2> size{0, 0};      ///< of the output
+  std::array<float, 2> scale{1.F, 1.F};  ///< output over input, as the file states it
+};
+
+using Operation = std::variant<Convolution, Linear, BatchNorm, Pool, GlobalPool, Activation, Elementwise, Concat,
+                               Softmax, Reshape, Transpose, Pad, Resize>;
+
+/// The operation's name as messages show it: "convolution", "linear", ...
+std::string_view operation_name(const Operation& operation);
+
+struct Node {
+  std::string name;  ///< as the file has it, for messages; need not be unique
+  Operation operation;
+  std::vector<ValueId> inputs;
+  ValueId output = 0;
+};
+
+/// What nodes read and write: an input of the model, the output of one node, or a constant.
+struct Value {
+  std::string name;
+  Shape shape;                     ///< known for all values once infer_shapes() is through
+  std::optional<Tensor> constant;  ///< where it is one
+};
+
+/// A network as a graph of tensors and nodes: pruned CNNs. Graph Challenge networks are `Network`.
+struct Model {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;  ///< each after those whose outputs it reads
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+
+  /// Throws std::invalid_argument, naming the node, where ids, orders of nodes, arrays or shapes do not fit together.
+  void validate() const;
+};
+
+/// Fills the shapes of all values from those of the inputs, which have one each; kBatchExtent may stand on axis 0.
+/// Throws UsageError, naming the node, where an operation does not take its inputs' shapes.
+void infer_shapes(Model& model);
+/// The shape that an operation makes of those of its inputs.
+Shape output_shape(const Operation& operation, const std::vector<Shape>& inputs);
+
+}  // namespace spdnn

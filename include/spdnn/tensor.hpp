@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spdnn/array.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// Length of an axis of a tensor, or kBatchExtent.
+using Extent = std::int64_t;
+/// The length of axis 0 where it is the number of images in a batch, known only when a batch is there.
+inline constexpr Extent kBatchExtent = -1;
+
+/// The axes of a tensor, outermost first; images are N, C, H, W. Empty: a scalar.
+using Shape = std::vector<Extent>;
+
+/// The number of elements of a shape without kBatchExtent; nothing where it exceeds what an Offset or memory addresses.
+std::optional<Offset> elements(const Shape& shape);
+/// The shape with `images` in place of kBatchExtent.
+Shape with_batch(Shape shape, Extent images);
+/// As messages show it: `N x 3 x 224 x 224`.
+std::string shape_text(const Shape& shape);
+
+/// A dense fp32 tensor in row-major order.
+struct Tensor {
+  Shape shape;
+  Array<float> values;  ///< elements(shape) of them
+};
+
+}  // namespace spdnn
