@@ -123,8 +123,11 @@ struct Pad {
 struct Resize {
   enum class Kind { nearest, linear };
   enum class Place { half_pixel, align_corners, asymmetric };  ///< how outputs lie over inputs
+  /// Which element is the nearest: ONNX's round_prefer_floor, round_prefer_ceil, floor and ceil.
+  enum class Rounding { half_down, half_up, down, up };
   Kind kind = Kind::nearest;
   Place place = Place::asymmetric;
+  Rounding rounding = Rounding::half_down;  ///< of nearest
   std::array<Extent, 2> size{0, 0};      ///< of the output
   std::array<float, 2> scale{1.F, 1.F};  ///< output over input, as the file states it
 };
