@@ -1,0 +1,213 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spdnn/model.hpp"
+#include "support/networks.hpp"
+
+namespace spdnn::testing {
+
+/// Makes a model node by node.
+class ModelBuilder {
+ public:
+  ValueId input(Shape shape) {
+    model_.inputs.push_back(value("input" + std::to_string(model_.inputs.size()), std::move(shape)));
+    return model_.inputs.back();
+  }
+  ValueId constant(Tensor tensor) {
+    const ValueId id = value("constant" + std::to_string(model_.values.size()), tensor.shape);
+    model_.values[id].constant = std::move(tensor);
+    return id;
+  }
+  ValueId add(Operation operation, std::vector<ValueId> inputs) {
+    const ValueId id = value("value" + std::to_string(model_.values.size()), {});
+    std::string name = "node" + std::to_string(model_.nodes.size());
+    model_.nodes.push_back({std::move(name), std::move(operation), std::move(inputs), id});
+    return id;
+  }
+  /// The model with its shapes, checked.
+  Model finish(std::vector<ValueId> outputs) {
+    Model model = std::move(model_);
+    model.outputs = std::move(outputs);
+    infer_shapes(model);
+    model.validate();
+    return model;
+  }
+
+ private:
+  ValueId value(std::string name, Shape shape) {
+    model_.values.push_back({std::move(name), std::move(shape), std::nullopt});
+    return static_cast<ValueId>(model_.values.size() - 1);
+  }
+
+  Model model_;
+};
+
+inline Tensor make_tensor(Shape shape, std::vector<float> values) { return {std::move(shape), std::move(values)}; }
+
+/// Values in (-1, 1), of which `density` are not zero.
+inline Tensor random_tensor(Dice& dice, const Shape& shape, double density = 1) {
+  std::vector<float> values(*elements(shape));
+  for (float& value : values)
+    if (dice.real(0, 1) < density) value = static_cast<float>(dice.real(-1, 1));
+  return make_tensor(shape, std::move(values));
+}
+
+inline std::vector<float> random_values(Dice& dice, std::size_t count, double low, double high) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(dice.real(low, high));
+  return values;
+}
+
+/// Rows of weights in (-1, 1), of which `density` are there.
+inline CsrMatrix random_weights(Dice& dice, Index rows, Index cols, double density) {
+  Rows terms(rows);
+  for (auto& row : terms)
+    for (Index column = 0; column < cols; ++column)
+      if (dice.real(0, 1) < density)
+        row.emplace_back(column, static_cast<float>(dice.real(0.01, 1)) * (dice.below(2) == 0 ? 1.F : -1.F));
+  return make_matrix(cols, terms);
+}
+
+inline Convolution random_convolution(Dice& dice, Index channels, Index filters, Window window, double density,
+                                      Index groups = 1, bool with_bias = true) {
+  Convolution convolution;
+  convolution.weights = random_weights(dice, filters, channels / groups * window.kernel[0] * window.kernel[1], density);
+  if (with_bias) convolution.bias = random_values(dice, filters, -1, 1);
+  convolution.groups = groups;
+  convolution.window = window;
+  return convolution;
+}
+
+inline Linear random_linear(Dice& dice, Index inputs, Index outputs, double density) {
+  return {random_weights(dice, outputs, inputs, density), random_values(dice, outputs, -1, 1)};
+}
+
+inline BatchNorm random_norm(Dice& dice, Index channels) {
+  return {random_values(dice, channels, -2, 2), random_values(dice, channels, -1, 1),
+          random_values(dice, channels, -1, 1), random_values(dice, channels, 0.001, 2), 1e-3F};
+}
+
+/// A window of that kernel with stride 1 and, on each side, the padding that keeps H and W (odd kernels).
+inline Window same_window(Index height, Index width) {
+  Window window;
+  window.kernel = {height, width};
+  window.pad_begin = {height / 2, width / 2};
+  window.pad_end = {height / 2, width / 2};
+  return window;
+}
+
+inline Activation make_activation(Activation::Kind kind, float alpha = 0, float beta = 0) {
+  Activation activation;
+  activation.kind = kind;
+  activation.alpha = alpha;
+  activation.beta = beta;
+  return activation;
+}
+inline Activation make_clip(float low, float high) {
+  Activation activation = make_activation(Activation::Kind::clip);
+  activation.low = low;
+  activation.high = high;
+  return activation;
+}
+
+struct ModelCase {
+  std::string name;
+  Model model;
+  std::vector<Tensor> inputs;
+};
+
+inline ModelCase convolution_case(std::string name, Convolution convolution, const Shape& shape, Tensor images) {
+  ModelBuilder builder;
+  Shape input = shape;
+  input[0] = kBatchExtent;
+  const ValueId x = builder.input(input);
+  const ValueId y = builder.add(std::move(convolution), {x});
+  return {std::move(name), builder.finish({y}), {std::move(images)}};
+}
+
+/// One difficulty each, on which every engine is compared with the oracle: models of one convolution.
+inline std::vector<ModelCase> convolution_battery() {
+  Dice dice(17);
+  std::vector<ModelCase> cases;
+  const auto add = [&](const std::string& name, Shape shape, Index filters, const Window& window, double density = 0.3,
+                       Index groups = 1) {
+    const auto channels = static_cast<Index>(shape[1]);
+    Convolution convolution = random_convolution(dice, channels, filters, window, density, groups);
+    Tensor images = random_tensor(dice, shape, 0.8);
+    cases.push_back(convolution_case(name, std::move(convolution), shape, std::move(images)));
+  };
+  for (const Index size : {1U, 3U, 5U, 7U})
+    add("kernel_" + std::to_string(size), {2, 4, 9, 11}, 6, same_window(size, size));
+  add("kernel_1x5", {2, 4, 6, 9}, 5, same_window(1, 5));
+  add("kernel_5x1", {2, 4, 6, 9}, 5, same_window(5, 1));
+  for (const Index stride : {2U, 3U}) {
+    Window window = same_window(3, 3);
+    window.stride = {stride, stride};
+    add("stride_" + std::to_string(stride), {2, 3, 11, 10}, 7, window);
+  }
+  Window uneven{.kernel = {3, 2}, .stride = {2, 1}, .pad_begin = {0, 1}, .pad_end = {2, 0}};
+  add("asymmetric_padding", {2, 3, 8, 7}, 4, uneven);
+  uneven = {.kernel = {3, 3}, .stride = {1, 2}, .dilation = {2, 3}, .pad_begin = {2, 3}, .pad_end = {1, 3}};
+  add("dilation", {2, 3, 9, 12}, 4, uneven);
+  add("groups", {2, 6, 7, 7}, 9, same_window(3, 3), 0.4, 3);
+  add("depthwise", {2, 8, 9, 8}, 8, same_window(3, 3), 0.6, 8);
+  add("depthwise_doubled", {1, 5, 6, 6}, 10, same_window(3, 3), 0.6, 5);
+  add("smaller_than_filter", {2, 3, 2, 1}, 4, same_window(5, 5), 0.5);
+  add("sequence", {3, 5, 20}, 6, {.kernel = {1, 4}, .stride = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 2}}, 0.4);
+  for (const Index channels : {1U, 3U, 31U, 32U, 33U, 130U}) {
+    add("channels_" + std::to_string(channels), {1, channels, 4, 5}, 3, same_window(3, 3), 0.2);
+    add("filters_" + std::to_string(channels), {1, 3, 4, 5}, channels, same_window(3, 3), 0.2);
+  }
+  for (const Extent batch : {1, 7, 8, 33})
+    add("batch_" + std::to_string(batch), {batch, 3, 5, 5}, 4, same_window(3, 3));
+  add("dense", {2, 5, 6, 6}, 5, same_window(3, 3), 1);
+  add("no_weights", {2, 3, 5, 5}, 4, same_window(3, 3), 0);
+
+  Rows rows(5);
+  for (Index column = 0; column < 27; ++column) rows[2].emplace_back(column, 0.25F + static_cast<float>(column) / 16);
+  rows[4].emplace_back(13, -1.5F);
+  Convolution heavy;
+  heavy.window = same_window(3, 3);
+  heavy.weights = make_matrix(27, rows);
+  cases.push_back(convolution_case("one_heavy_filter", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5})));
+  cases.push_back(convolution_case("zero_input", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5}, 0)));
+  heavy.weights = make_matrix(27, rows, true);
+  cases.push_back(convolution_case("one_weight", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5})));
+  return cases;
+}
+
+/// A small network with all that pruned CNNs are made of: batch norms, a shortcut, a depthwise layer, pools and a
+/// classifier. `density` is of the weights.
+inline ModelCase small_network(std::uint32_t seed, double density, Extent batch = 3) {
+  Dice dice(seed);
+  ModelBuilder builder;
+  const Shape shape{batch, 3, 12, 10};
+  const ValueId x = builder.input(with_batch({kBatchExtent, 3, 12, 10}, kBatchExtent));
+  const auto relu = [&](ValueId value) { return builder.add(Activation{}, {value}); };
+  const auto convolved = [&](ValueId value, Index channels, Index filters, const Window& window, Index groups = 1) {
+    return builder.add(random_convolution(dice, channels, filters, window, density, groups, dice.below(2) == 0),
+                       {value});
+  };
+  const auto normed = [&](ValueId value, Index channels) { return builder.add(random_norm(dice, channels), {value}); };
+  Window halving = same_window(3, 3);
+  halving.stride = {2, 2};
+  const ValueId stem = relu(normed(convolved(x, 3, 8, same_window(3, 3)), 8));
+  const ValueId pooled = builder.add(Pool{.window = {.kernel = {2, 2}, .stride = {2, 2}}, .round_up = true}, {stem});
+  const ValueId branch = normed(convolved(pooled, 8, 8, same_window(3, 3), 8), 8);
+  const ValueId joined = builder.add(Elementwise{}, {branch, pooled});
+  const ValueId swished = builder.add(make_activation(Activation::Kind::hard_swish), {joined});
+  const ValueId wide = relu(normed(convolved(swished, 8, 16, halving), 16));
+  const ValueId pointwise = convolved(wide, 16, 12, {});
+  const ValueId clipped = builder.add(make_clip(0, 6), {pointwise});
+  const ValueId mean = builder.add(GlobalPool{}, {clipped});
+  const ValueId flat = builder.add(Reshape{{kBatchExtent, 12}}, {mean});
+  const ValueId logits = builder.add(random_linear(dice, 12, 5, density), {flat});
+  const ValueId scores = builder.add(Softmax{}, {logits});
+  return {"small_network_" + std::to_string(seed), builder.finish({logits, scores}), {random_tensor(dice, shape)}};
+}
+
+}  // namespace spdnn::testing

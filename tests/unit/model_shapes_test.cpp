@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "spdnn/error.hpp"
+#include "spdnn/model.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Dice;
+using testing::ModelBuilder;
+
+constexpr Extent kN = kBatchExtent;
+
+/// What output_shape() refuses with.
+std::string refusal(const Operation& operation, const std::vector<Shape>& inputs) {
+  try {
+    return "makes " + shape_text(output_shape(operation, inputs));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+/// A convolution of that window with one weight.
+Convolution convolution_of(Index channels, Index filters, const Window& window, Index groups = 1) {
+  Convolution convolution;
+  convolution.window = window;
+  convolution.groups = groups;
+  testing::Rows rows(filters);
+  rows[0].emplace_back(0, 1.F);
+  convolution.weights = testing::make_matrix(channels / groups * window.kernel[0] * window.kernel[1], rows);
+  return convolution;
+}
+
+TEST(Tensor, ElementsAreCountedUpToWhatMemoryAddresses) {
+  EXPECT_EQ(elements({}), 1U);
+  EXPECT_EQ(elements({2, 3, 4}), 24U);
+  EXPECT_EQ(elements({2, 0, 4}), 0U);
+  EXPECT_EQ(elements({kN, 3}), std::nullopt);
+  EXPECT_EQ(elements({Extent{1} << 40, Extent{1} << 19}), std::optional<Offset>(Offset{1} << 59));
+  EXPECT_EQ(elements({Extent{1} << 40, Extent{1} << 20}), std::nullopt);
+  EXPECT_EQ(elements({Extent{1} << 40, Extent{1} << 40, 0}), 0U);
+}
+
+TEST(Tensor, ShapesAreShownWithTheirBatch) {
+  EXPECT_EQ(shape_text({kN, 3, 224, 224}), "N x 3 x 224 x 224");
+  EXPECT_EQ(shape_text({}), "a scalar");
+  EXPECT_EQ(with_batch({kN, 3}, 7), (Shape{7, 3}));
+}
+
+TEST(ModelShapes, WindowsMakeExtents) {
+  EXPECT_EQ(output_shape(convolution_of(3, 8, testing::same_window(3, 3)), {{kN, 3, 9, 7}}), (Shape{kN, 8, 9, 7}));
+  Window window{.kernel = {3, 5}, .stride = {2, 3}, .dilation = {2, 1}, .pad_begin = {0, 1}, .pad_end = {1, 2}};
+  EXPECT_EQ(output_shape(convolution_of(4, 2, window, 2), {{5, 4, 9, 11}}), (Shape{5, 2, 3, 4}));
+  EXPECT_EQ(output_shape(convolution_of(4, 2, {.kernel = {1, 3}, .stride = {1, 2}}), {{kN, 4, 10}}), (Shape{kN, 2, 4}));
+  const Window whole{.kernel = {9, 7}};
+  EXPECT_EQ(output_shape(convolution_of(3, 8, whole), {{kN, 3, 9, 7}}), (Shape{kN, 8, 1, 1}));
+}
+
+TEST(ModelShapes, RoundingUpAddsNoWindowThatBeginsBeyondTheImage) {
+  Pool pool{.window = {.kernel = {2, 2}, .stride = {2, 2}}};
+  EXPECT_EQ(output_shape(pool, {{kN, 3, 5, 6}}), (Shape{kN, 3, 2, 3}));
+  pool.round_up = true;
+  EXPECT_EQ(output_shape(pool, {{kN, 3, 5, 6}}), (Shape{kN, 3, 3, 3}));
+  pool.window = {.kernel = {2, 2}, .stride = {3, 3}, .pad_begin = {1, 1}, .pad_end = {1, 1}};
+  EXPECT_EQ(output_shape(pool, {{kN, 3, 5, 6}}), (Shape{kN, 3, 2, 3}));  // a third row would begin at 5
+}
+
+TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
+  EXPECT_EQ(refusal(convolution_of(3, 8, {}), {{kN, 4, 9, 7}}), "filters of 3 channels do not fit N x 4 x 9 x 7");
+  EXPECT_EQ(refusal(convolution_of(4, 2, {.kernel = {3, 8}, .pad_end = {0, 0}}), {{kN, 4, 9, 7}}),
+            "a window of 3 x 8, dilated by 1 x 1, does not fit into N x 4 x 9 x 7 with its padding");
+  EXPECT_EQ(refusal(convolution_of(4, 2, {.kernel = {3, 1}}), {{kN, 4, 9}}),
+            "a window with height cannot move over sequences: N x 4 x 9");
+  EXPECT_EQ(refusal(convolution_of(4, 2, {.stride = {0, 1}}), {{kN, 4, 9, 9}}),
+            "kernel, stride and dilation must be in 1 .. 2^31-1");
+  EXPECT_EQ(refusal(Linear{testing::make_matrix(5, {{}, {}}), {}}, {{kN, 4}}), "weights of 5 inputs do not fit N x 4");
+  EXPECT_EQ(refusal(Pool{.window = {.kernel = {2, 2}, .pad_begin = {2, 0}}}, {{kN, 4, 9, 9}}),
+            "a window of the pool lies in the padding alone");
+  const Window split{.kernel = {1, 2}, .dilation = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 1}};
+  EXPECT_EQ(refusal(Pool{.window = split}, {{kN, 4, 1, 1}}), "a window of the pool lies in the padding alone");
+  EXPECT_EQ(refusal(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
+  EXPECT_EQ(refusal(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
+  EXPECT_EQ(refusal(Transpose{{0, 2, 2}}, {{2, 3, 4}}), "the order of axes does not fit 2 x 3 x 4");
+  EXPECT_EQ(refusal(Concat{1}, {{kN, 3, 4}, {kN, 3, 5}}), "N x 3 x 4 and N x 3 x 5 do not fit along axis 1");
+  EXPECT_EQ(refusal(Concat{3}, {{kN, 3, 4}}), "axis 3 does not exist in N x 3 x 4");
+  EXPECT_EQ(refusal(Pad{{0, 1}, {0, -1}, 0}, {{kN, 3}}), "padding must be in 0 .. 2^31-1");
+  EXPECT_EQ(refusal(Pad{{0, kMaxIndex}, {0, 1}, 0}, {{kN, 3}}), "one image is too large: N x 2147483651");
+}
+
+TEST(ModelShapes, TheBatchStaysOnAxis0) {
+  EXPECT_EQ(refusal(Transpose{{1, 0}}, {{kN, 3}}), "the batch must stay axis 0 of N x 3");
+  EXPECT_EQ(refusal(Concat{0}, {{kN, 3}, {kN, 3}}), "cannot join batches along axis 0");
+  EXPECT_EQ(refusal(Softmax{0}, {{kN, 3}}), "axis 0 is the batch of N x 3");
+  EXPECT_EQ(refusal(Pad{{1, 0}, {0, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
+  EXPECT_EQ(refusal(Elementwise{}, {{4, kN}, {kN}}), "4 x N and N do not fit");
+  EXPECT_EQ(refusal(Elementwise{}, {{kN, 3}, {4, 3}}), "N x 3 and 4 x 3 do not fit");
+  EXPECT_EQ(output_shape(Elementwise{}, {{1, 3, 1}, {kN, 3, 5}}), (Shape{kN, 3, 5}));
+  EXPECT_EQ(output_shape(Elementwise{}, {{3, 1}, {kN, 1, 5}}), (Shape{kN, 3, 5}));
+}
+
+TEST(ModelShapes, ReshapeFillsTheOpenExtent) {
+  EXPECT_EQ(output_shape(Reshape{{kN, 12}}, {{kN, 3, 4}}), (Shape{kN, 12}));
+  EXPECT_EQ(output_shape(Reshape{{kN, 12}}, {{5, 3, 4}}), (Shape{5, 12}));
+  EXPECT_EQ(output_shape(Reshape{{2, kN, 3}}, {{3, 4}}), (Shape{2, 2, 3}));
+  EXPECT_EQ(refusal(Reshape{{kN, 11}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become N x 11");
+  EXPECT_EQ(refusal(Reshape{{kN, 6}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become N x 6");  // images would be cut in two
+  EXPECT_EQ(refusal(Reshape{{3, 4}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become 3 x 4");
+  EXPECT_EQ(refusal(Reshape{{kN, kN}}, {{3, 4}}), "more than one extent is left open");
+}
+
+TEST(ModelShapes, AWholeNetworkIsInferred) {
+  const Model model = testing::small_network(1, 0.5).model;
+  EXPECT_EQ(model.values[model.outputs[0]].shape, (Shape{kN, 5}));
+  for (const Value& value : model.values) EXPECT_EQ(value.shape[0], kN) << value.name;
+}
+
+TEST(ModelShapes, AFaultNamesItsNode) {
+  Dice dice(1);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 3, 8, 8});
+  const ValueId y = builder.add(Activation{}, {x});
+  builder.add(testing::random_norm(dice, 4), {y});
+  try {
+    builder.finish({y});
+    FAIL() << "nothing was refused";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "node 2 \"node1\" (batch norm): 4 channels do not fit N x 3 x 8 x 8");
+  }
+}
+
+/// What validate() says of a model once `change` has been made to it.
+template <class Change>
+std::string fault(const Change& change) {
+  Model model = testing::small_network(2, 0.5).model;
+  model.validate();
+  change(model);
+  try {
+    model.validate();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ModelValidate, GraphsAreChecked) {
+  EXPECT_EQ(fault([](Model& m) { m.nodes[0].inputs[0] = 99; }), "value 99 does not exist");
+  EXPECT_EQ(fault([](Model& m) { std::swap(m.nodes[0], m.nodes[1]); }),
+            "node 1 \"node1\" (batch norm) reads value \"value1\" before it is made");
+  EXPECT_EQ(fault([](Model& m) { m.nodes[1].output = m.nodes[0].output; }), "value \"value1\" is made more than once");
+  EXPECT_EQ(fault([](Model& m) { m.nodes[0].output = m.inputs[0]; }), "value \"input0\" is made more than once");
+  EXPECT_EQ(fault([](Model& m) { m.nodes.pop_back(); }), "the output value \"value17\" is never made");
+  EXPECT_EQ(fault([](Model& m) {
+              m.values[3].shape = {kN, 9};
+            }),
+            "node 3 \"node2\" (relu): makes N x 8 x 12 x 10, not N x 9");
+  EXPECT_EQ(fault([](Model& m) { m.values[m.inputs[0]].constant = testing::make_tensor({2}, {1}); }),
+            "value \"input0\" is made more than once");
+}
+
+TEST(ModelValidate, ArraysAreChecked) {
+  const auto convolution = [](Model& m) -> Convolution& { return std::get<Convolution>(m.nodes[0].operation); };
+  const auto norm = [](Model& m) -> BatchNorm& { return std::get<BatchNorm>(m.nodes[1].operation); };
+  const std::string first = "node 1 \"node0\" (convolution): ";
+  const std::string second = "node 2 \"node1\" (batch norm): ";
+  EXPECT_EQ(fault([&](Model& m) { convolution(m).groups = 3; }), first + "8 filters do not divide into 3 groups");
+  EXPECT_EQ(fault([&](Model& m) { convolution(m).bias = {1, 2}; }), first + "its bias has 2 values for 8 outputs");
+  EXPECT_EQ(fault([&](Model& m) { convolution(m).bias.assign(8, NAN); }), first + "its bias is not finite");
+  EXPECT_EQ(fault([&](Model& m) {
+              convolution(m).window.kernel = {2, 2};
+            }),
+            first + "its filters do not have the size of its window");
+  EXPECT_EQ(fault([&](Model& m) {
+              convolution(m).weights = testing::make_matrix(27, {{{3, 1.F}, {3, 1.F}}});
+            }),
+            first + "the columns of row 0 of its weights do not ascend");
+  EXPECT_EQ(fault([&](Model& m) {
+              convolution(m).weights = testing::make_matrix(27, {{{3, 1.F}, {4, 0.F}}});
+            }),
+            first + "its weights store zeros");
+  EXPECT_EQ(fault([&](Model& m) { norm(m).mean.pop_back(); }),
+            second + "its scale, shift, mean and variance differ in length");
+  EXPECT_EQ(fault([&](Model& m) { norm(m).variance[3] = -0.5F; }),
+            second + "its variance and epsilon must add up to more than zero");
+}
+
+}  // namespace
+}  // namespace spdnn
