@@ -1,0 +1,123 @@
+#include "engines/reference/model.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "engines/reference/operations.hpp"
+#include "model/node_text.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+struct Applied {
+  const std::vector<const Bounded*>& inputs;
+
+  Bounded operator()(const Convolution& convolution) const { return reference::convolve(convolution, *inputs[0]); }
+  Bounded operator()(const Linear& linear) const { return reference::multiply_rows(linear, *inputs[0]); }
+  Bounded operator()(const BatchNorm& norm) const { return reference::normalise(norm, *inputs[0]); }
+  Bounded operator()(const Pool& pool) const { return reference::pool(pool, *inputs[0]); }
+  Bounded operator()(const GlobalPool& pool) const { return reference::pool_all(pool, *inputs[0]); }
+  Bounded operator()(const Activation& activation) const { return reference::activate(activation, *inputs[0]); }
+  Bounded operator()(const Elementwise& elementwise) const {
+    return reference::combine(elementwise, *inputs[0], *inputs[1]);
+  }
+  Bounded operator()(const Concat& concat) const { return reference::join(concat, inputs); }
+  Bounded operator()(const Softmax& softmax) const { return reference::soften(softmax, *inputs[0]); }
+  Bounded operator()(const Reshape& reshape) const { return reference::reshape(reshape, *inputs[0]); }
+  Bounded operator()(const Transpose& transpose) const { return reference::transpose(transpose, *inputs[0]); }
+  Bounded operator()(const Pad& pad) const { return reference::pad(pad, *inputs[0]); }
+  Bounded operator()(const Resize& resize) const { return reference::resize(resize, *inputs[0]); }
+};
+
+/// Whether a tensor has the shape of an input, whose batch is `images`: what the first such input had, if any.
+void require_input(const Value& value, const Tensor& tensor, Extent& images) {
+  if (!value.shape.empty() && value.shape[0] == kBatchExtent && images == kBatchExtent && !tensor.shape.empty())
+    images = tensor.shape[0];
+  if (tensor.shape != with_batch(value.shape, images))
+    throw UsageError("input \"" + value.name + "\" takes " + shape_text(value.shape) + ", not " +
+                     shape_text(tensor.shape));
+  if (elements(tensor.shape) != tensor.values.size())
+    throw UsageError("input \"" + value.name + "\" has " + std::to_string(tensor.values.size()) + " values for " +
+                     shape_text(tensor.shape));
+}
+
+}  // namespace
+
+Bounded exactly(const Tensor& tensor) {
+  Bounded result;
+  result.shape = tensor.shape;
+  result.values.assign(tensor.values.begin(), tensor.values.end());
+  result.bounds.assign(result.values.size(), 0.0);
+  return result;
+}
+
+Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs) {
+  return std::visit(Applied{inputs}, operation);
+}
+
+std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs) {
+  if (inputs.size() != model.inputs.size())
+    throw UsageError("the model takes " + std::to_string(model.inputs.size()) + " inputs, not " +
+                     std::to_string(inputs.size()));
+  std::vector<std::size_t> readers(model.values.size());
+  for (const Node& node : model.nodes)
+    for (const ValueId id : node.inputs) ++readers[id];
+  for (const ValueId id : model.outputs) ++readers[id];
+
+  std::vector<std::optional<Bounded>> values(model.values.size());
+  for (std::size_t id = 0; id < model.values.size(); ++id)
+    if (model.values[id].constant) values[id] = exactly(*model.values[id].constant);
+  Extent images = kBatchExtent;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    require_input(model.values[model.inputs[i]], inputs[i], images);
+    values[model.inputs[i]] = exactly(inputs[i]);
+  }
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    const Node& node = model.nodes[n];
+    std::vector<const Bounded*> read;
+    for (const ValueId id : node.inputs) read.push_back(&*values[id]);
+    try {
+      values[node.output] = evaluate(node.operation, read);
+    } catch (const UsageError& error) {
+      throw UsageError(node_text(model, n) + ": " + error.what());
+    }
+    for (const ValueId id : node.inputs)
+      if (--readers[id] == 0) values[id].reset();
+    if (readers[node.output] == 0) values[node.output].reset();
+  }
+  std::vector<Bounded> outputs;
+  for (const ValueId id : model.outputs) outputs.push_back(*values[id]);
+  return outputs;
+}
+
+double largest_ratio(const Bounded& expected, std::span<const float> found) {
+  if (found.size() != expected.values.size())
+    throw UsageError(std::to_string(found.size()) + " values stand against " + std::to_string(expected.values.size()));
+  double largest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double off = std::abs(double{found[i]} - expected.values[i]);
+    const double ratio = off == 0 ? 0 : off / expected.bounds[i];
+    if (!(ratio <= largest)) largest = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+  }
+  return largest;
+}
+
+namespace reference {
+
+Bounded blank(Shape shape) {
+  const auto size = elements(shape);
+  if (!size) throw UsageError("a result of " + shape_text(shape) + " is too large");
+  Bounded result;
+  result.shape = std::move(shape);
+  result.values.resize(*size);
+  result.bounds.resize(*size);
+  return result;
+}
+
+}  // namespace reference
+
+}  // namespace spdnn

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+// The oracle of models: every operation in fp64, by plain loops, and beside each value a bound of how far an engine may
+// be from it that computes in fp32, in whatever order it adds, with or without fused multiply-add, on the model as it
+// is or rewritten (src/model). An engine outside the bound computes something else.
+//
+// The bounds, operation by operation, with u = 2^-24, gamma(n) = n u / (1 - n u), and e the bound of an input x
+// (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, chapter 3):
+//   sums of n terms w x and a bias b     gamma(n + 3) (sum |w| (|x| + e) + |b|) + sum |w| e
+//     Each term is rounded at most n + 1 times: as a product, and in n additions, whichever their order. One more is of
+//     a weight that a rewrite has rounded, one is spare and covers the fp64 arithmetic of the oracle itself.
+//   means of n                           the same with all w = 1/n: one more rounding is of the division
+//   maximum, relu, clip                  the largest of the e: these functions never spread what they are given
+//   leaky relu, prelu                    max(1, |alpha|) e, and the rounding of one product
+//   batch norm, add, subtract            the e of each term, times its factor, and gamma(n + 8) of the terms' absolute
+//     values. n is the number of terms of the sum that they are applied to, without anything else between: a rewrite or
+//     an engine may make their terms a part of that sum, where they are rounded n times. 8 covers their own roundings.
+//   multiply, divide                     e_a |b| + e_b |a| + e_a e_b; (e_a + |a / b| e_b) / (|b| - e_b), infinite where
+//     the divisor's sign is not known; and the rounding of the result
+//   sigmoid, tanh                        e / 4 and e (the largest slopes), and 32 u for the function itself, which no
+//     library in use exceeds: their errors are some units in the last place of values up to 1
+//   hard sigmoid                         |alpha| e and the rounding of its three steps, at most 1
+//   hard swish                           3/2 e (the largest slope) and the roundings of its steps
+//   softmax                              y (exp(2 E) - 1), E the largest e: each exponential is off by at most exp(E),
+//     and so is their sum; and the roundings of the differences, exponentials, sum and quotient
+//   resize, linear                       the weighted mean of four e, and 16 roundings of the largest of the four
+//   values,
+//     since a + t (b - a) rounds a by more than its weight
+//   the rest copies elements             e
+// To each sum comes what operations lose where subnormals are flushed to zero: 2^-126 each.
+
+/// The values of a tensor in fp64 and, for each, the bound.
+struct Bounded {
+  Shape shape;
+  std::vector<double> values;
+  std::vector<double> bounds;
+  Offset terms = 0;  ///< of the longest sum that an add or a batch norm applied to this may become a part of
+};
+
+/// The tensor as it is, with bounds of zero.
+Bounded exactly(const Tensor& tensor);
+
+/// What an operation makes of its inputs, whose shapes are without kBatchExtent.
+Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs);
+
+/// The model's outputs for one tensor for each of its inputs. Where a shape has kBatchExtent, all tensors agree on it;
+/// UsageError where a tensor does not have its input's shape. Cost: one fp64 multiply-add of each non-zero weight at
+/// each place, and 16 bytes for each element that is still to be read.
+std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs);
+
+/// The largest |found - expected| / bound; infinite where a value deviates that has a bound of zero, or is no number.
+double largest_ratio(const Bounded& expected, std::span<const float> found);
+
+}  // namespace spdnn
