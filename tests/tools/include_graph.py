@@ -27,6 +27,7 @@ ROOMS = {
     "model": ["core"],
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model"],
+    "model: by the oracle": ["engines/reference"],
     "engines/cpu": ["engines: common"],
     "engines/cuda/runtime": ["engines: common"],
     "engines/cuda/layers": ["engines/cuda/runtime"],
@@ -37,7 +38,7 @@ ROOMS = {
     "engines/cuda/resident": ["engines/cuda/retire"],
     "engines/cuda/cascade": ["engines/cuda/retire"],
     "engines/cuda": ["engines/cuda/layers"],
-    "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
+    "engines": ["engines/cpu", "engines/cuda", "model: by the oracle"],
     "cluster": ["core"],
     "inference": ["cluster", "engines", "io: any form", "data/official", "report"],
     "cli": ["inference", "report/network"],
@@ -48,6 +49,7 @@ PARTS = {
     "io: any form": ["io/files", "io/outputs", "io/image_digest"],
     "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
                         "engines/variant_lines"],
+    "model: by the oracle": ["model/fold_constants"],
     "main": ["main.cpp"],
 }
 # Headers of others that one room alone may include: beginnings of their names.
