@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "engines/reference/model.hpp"
+#include "model/drop_dead_channels.hpp"
 #include "model/fold_batch_norm.hpp"
 #include "model/fold_constants.hpp"
 #include "model/remove_unread.hpp"
+#include "model/share_twin_filters.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
@@ -176,6 +178,269 @@ TEST(FoldBatchNorm, Fp32SumsOfTheFoldedModelAreWithinTheGivenBound) {
   for (Index k = 0; k < kTerms; ++k) total += linear.weights.entry_value(k) * image.values[k];
   EXPECT_EQ(total, -3000.F);
   EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{total}), 1);
+}
+
+// ---- Channels ----
+
+/// The rows of weights, to be changed.
+testing::Rows rows_of(const CsrMatrix& weights) {
+  testing::Rows rows(weights.rows);
+  for (Index row = 0; row < weights.rows; ++row)
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k)
+      rows[row].emplace_back(weights.indices[k], weights.entry_value(k));
+  return rows;
+}
+
+/// Two convolutions with what may stand between them, and a classifier on flattened pixels.
+struct Chain {
+  Dice dice{31};
+  Convolution first = testing::random_convolution(dice, 3, 6, testing::same_window(3, 3), 0.5);
+  std::vector<Operation> between;
+  Convolution second = testing::random_convolution(dice, 6, 5, {.kernel = {2, 2}}, 0.6);
+  Linear last = testing::random_linear(dice, 5 * 3 * 4, 4, 0.5);
+
+  template <class Change>
+  void change_first(const Change& change) {
+    auto rows = rows_of(first.weights);
+    change(rows);
+    first.weights = testing::make_matrix(first.weights.cols, rows);
+  }
+  /// Removes the second convolution's weights for an input channel.
+  void unread(Index channel) {
+    auto rows = rows_of(second.weights);
+    for (auto& row : rows) std::erase_if(row, [&](const testing::Term& term) { return term.first / 4 == channel; });
+    second.weights = testing::make_matrix(second.weights.cols, rows);
+  }
+  ModelCase model() {
+    ModelBuilder builder;
+    ValueId value = builder.input({kN, 3, 8, 10});
+    value = builder.add(first, {value});
+    for (const Operation& operation : between) value = builder.add(operation, {value});
+    value = builder.add(second, {value});
+    value = builder.add(Activation{}, {value});
+    value = builder.add(Reshape{{kN, 5 * 3 * 4}}, {value});
+    value = builder.add(last, {value});
+    return {"", builder.finish({value}), {testing::random_tensor(dice, {2, 3, 8, 10})}};
+  }
+};
+
+const Pool kHalving{.window = {.kernel = {2, 2}, .stride = {2, 2}}};
+
+const CsrMatrix& weights_at(const Model& model, std::size_t node) {
+  const Operation& operation = model.nodes[node].operation;
+  if (const auto* const linear = std::get_if<Linear>(&operation)) return linear->weights;
+  return std::get<Convolution>(operation).weights;
+}
+
+TEST(DropDeadChannels, NothingIsDroppedWithoutReason) {
+  Chain chain;
+  chain.between = {kHalving};
+  rewritten(chain.model(), drop_dead_channels, 0);
+  rewritten(chain.model(), share_twin_filters, 0);
+}
+
+TEST(DropDeadChannels, ChannelsThatNothingReadsGo) {
+  Chain chain;
+  Activation slopes = testing::make_activation(Activation::Kind::prelu);
+  slopes.alphas = testing::random_values(chain.dice, 6, -1, 1);
+  chain.between = {testing::random_norm(chain.dice, 6), slopes,
+                   testing::random_convolution(chain.dice, 6, 6, testing::same_window(3, 3), 0.7, 6), kHalving};
+  chain.unread(1);
+  chain.unread(4);
+  const Model model = rewritten(chain.model(), drop_dead_channels, 2);
+  EXPECT_EQ(weights_at(model, 0).rows, 4U);
+  EXPECT_EQ(weights_at(model, 3).rows, 4U);
+  EXPECT_EQ(std::get<Convolution>(model.nodes[3].operation).groups, 4U);
+  EXPECT_EQ(weights_at(model, 5).cols, 16U);
+}
+
+TEST(DropDeadChannels, ConstantChannelsBecomeABias) {
+  Chain chain;
+  chain.change_first([](auto& rows) {
+    rows[0].clear();
+    rows[3].clear();
+  });
+  chain.first.bias = {2, 1, 1, -5, 1, 1};
+  chain.between = {testing::random_norm(chain.dice, 6), testing::make_activation(Activation::Kind::sigmoid), kHalving};
+  const Model model = rewritten(chain.model(), drop_dead_channels, 2);
+  EXPECT_EQ(weights_at(model, 0).rows, 4U);
+}
+
+TEST(DropDeadChannels, AFlattenedChannelGoesWithAllItsPixels) {
+  Chain chain;
+  chain.between = {kHalving};
+  auto rows = rows_of(chain.second.weights);
+  rows[2].clear();
+  chain.second.weights = testing::make_matrix(chain.second.weights.cols, rows);
+  chain.second.bias[2] = 0.75F;
+  const Model model = rewritten(chain.model(), drop_dead_channels, 1);
+  EXPECT_EQ(weights_at(model, 2).rows, 4U);
+  EXPECT_EQ(weights_at(model, 5).cols, 48U);
+}
+
+TEST(DropDeadChannels, OneGoneMakesOthersGo) {
+  Chain chain;
+  chain.between = {kHalving};
+  auto rows = rows_of(chain.second.weights);
+  rows[0] = {{3 * 4 + 1, 2.F}};  // reads channel 3 alone, which is constant, and so becomes constant itself
+  chain.second.weights = testing::make_matrix(chain.second.weights.cols, rows);
+  chain.change_first([](auto& first) { first[3].clear(); });
+  rewritten(chain.model(), drop_dead_channels, 2);
+}
+
+TEST(DropDeadChannels, PaddingKeepsConstantsThatAreNotZero) {
+  for (const float bias : {1.F, -1.F}) {
+    Chain chain;
+    chain.change_first([](auto& rows) { rows[2].clear(); });
+    chain.first.bias[2] = bias;
+    chain.between = {Activation{}, kHalving};
+    chain.second.window.pad_end = {1, 0};
+    chain.last = testing::random_linear(chain.dice, 5 * 4 * 4, 4, 0.5);
+    ModelBuilder builder;
+    ValueId value = builder.input({kN, 3, 8, 10});
+    value = builder.add(chain.first, {value});
+    for (const Operation& operation : chain.between) value = builder.add(operation, {value});
+    value = builder.add(chain.second, {value});
+    const ModelCase c{"", builder.finish({value}), {testing::random_tensor(chain.dice, {2, 3, 8, 10})}};
+    rewritten(c, drop_dead_channels, bias > 0 ? 0 : 1);  // a relu makes the negative one zero
+  }
+}
+
+TEST(DropDeadChannels, AMeanThatCountsPaddingIsNotConstant) {
+  Chain chain;
+  chain.change_first([](auto& rows) { rows[2].clear(); });
+  Pool pool{.kind = Pool::Kind::average, .window = {.kernel = {2, 2}, .stride = {2, 2}}, .count_padding = true};
+  chain.between = {pool};
+  rewritten(chain.model(), drop_dead_channels, 1);
+  pool.window.kernel = {4, 4};
+  pool.window.pad_begin = {1, 1};
+  pool.window.pad_end = {1, 1};
+  chain.between = {pool};
+  rewritten(chain.model(), drop_dead_channels, 0);
+}
+
+TEST(DropDeadChannels, ADepthwiseFilterWithoutWeightsIsConstant) {
+  Chain chain;
+  Convolution depthwise = testing::random_convolution(chain.dice, 6, 6, testing::same_window(3, 3), 1, 6);
+  auto rows = rows_of(depthwise.weights);
+  rows[5].clear();
+  depthwise.weights = testing::make_matrix(9, rows);
+  chain.between = {depthwise, kHalving};
+  rewritten(chain.model(), drop_dead_channels, 1);
+}
+
+TEST(DropDeadChannels, OneChannelStays) {
+  Chain chain;
+  chain.between = {kHalving};
+  chain.second.weights = testing::make_matrix(24, testing::Rows(5));
+  const Model model = rewritten(chain.model(), drop_dead_channels, 5 + 4);
+  EXPECT_EQ(weights_at(model, 0).rows, 1U);
+}
+
+TEST(ChannelRewrites, ChannelsThatMeetOthersStay) {
+  Chain chain;
+  chain.change_first([](auto& rows) {
+    rows[0].clear();
+    rows[2] = rows[1];
+  });
+  chain.first.bias.clear();
+  const auto with = [&](bool output) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 3, 8, 10});
+    const ValueId made = builder.add(chain.first, {x});
+    const ValueId sum = output ? made : builder.add(Elementwise{}, {made, builder.add(Activation{}, {made})});
+    const ValueId y = builder.add(chain.second, {sum});
+    return ModelCase{"",
+                     builder.finish(output ? std::vector{y, made} : std::vector{y}),
+                     {testing::random_tensor(chain.dice, {1, 3, 8, 10})}};
+  };
+  for (const bool output : {false, true}) {
+    rewritten(with(output), drop_dead_channels, 0);
+    rewritten(with(output), share_twin_filters, 0);
+  }
+}
+
+TEST(ShareTwinFilters, ReadersAddUpTheWeightsOfTwins) {
+  Chain chain;
+  chain.change_first([](auto& rows) {
+    rows[4] = rows[1];
+    rows[5] = rows[1];
+    rows[3] = rows[0];
+  });
+  chain.first.bias = {1, 2, 3, 1.5F, 2, 2};  // rows 0 and 3 differ in their biases
+  chain.between = {Activation{}, kHalving};
+  const Model model = rewritten(chain.model(), share_twin_filters, 2);
+  EXPECT_EQ(weights_at(model, 0).rows, 4U);
+  EXPECT_EQ(weights_at(model, 3).cols, 16U);
+}
+
+TEST(ShareTwinFilters, TwinsThatAreTreatedDifferentlyStay) {
+  Chain chain;
+  chain.change_first([](auto& rows) {
+    rows[2] = rows[1];
+    rows[5] = rows[4];
+  });
+  chain.first.bias.clear();
+  BatchNorm norm = testing::random_norm(chain.dice, 6);
+  for (std::vector<float>* values : {&norm.scale, &norm.shift, &norm.mean, &norm.variance}) {
+    (*values)[5] = (*values)[4];
+    (*values)[2] = (*values)[1];
+  }
+  norm.shift[2] += 1;
+  chain.between = {norm, kHalving};
+  rewritten(chain.model(), share_twin_filters, 1);
+}
+
+TEST(ShareTwinFilters, TwinsOfTwinsAreFound) {
+  Chain chain;
+  chain.between = {kHalving};
+  chain.change_first([](auto& rows) { rows[1] = rows[0]; });
+  chain.first.bias.clear();
+  auto rows = rows_of(chain.second.weights);
+  rows[0] = {{0, 1.F}, {9, 2.F}};
+  rows[3] = {{4, 1.F}, {9, 2.F}};  // the same, of the twin
+  chain.second.weights = testing::make_matrix(24, rows);
+  chain.second.bias.clear();
+  rewritten(chain.model(), share_twin_filters, 2);
+}
+
+TEST(ShareTwinFilters, WeightsThatCancelGo) {
+  Chain chain;
+  chain.between = {kHalving};
+  chain.change_first([](auto& rows) { rows[1] = rows[0]; });
+  chain.first.bias.clear();
+  auto rows = rows_of(chain.second.weights);
+  rows[0] = {{0, 1.F}, {4, -1.F}, {9, 2.F}};
+  chain.second.weights = testing::make_matrix(24, rows);
+  const Model model = rewritten(chain.model(), share_twin_filters, 1);
+  EXPECT_EQ(weights_at(model, 2).degree(0), 1U);
+}
+
+TEST(ShareTwinFilters, WeightsThatWouldOverflowStay) {
+  Chain chain;
+  chain.between = {kHalving};
+  chain.change_first([](auto& rows) { rows[1] = rows[0]; });
+  chain.first.bias.clear();
+  auto rows = rows_of(chain.second.weights);
+  rows[0] = {{0, 3e38F}, {4, 3e38F}};
+  chain.second.weights = testing::make_matrix(24, rows);
+  Model model = chain.model().model;
+  EXPECT_EQ(share_twin_filters(model), 0U);
+  EXPECT_EQ(weights_at(model, 0).rows, 6U);
+}
+
+TEST(ChannelRewrites, AllRewritesTogetherStayWithinTheBounds) {
+  for (std::uint32_t seed = 1; seed < 9; ++seed) {
+    const ModelCase c = testing::small_network(seed, 0.12);
+    const auto all = [](Model& model) {
+      return fold_constants(model) + fold_batch_norm(model) + share_twin_filters(model) + drop_dead_channels(model) +
+             remove_unread(model);
+    };
+    Model model = c.model;
+    const Index changes = all(model);
+    EXPECT_GE(changes, 3U);
+    rewritten(c, all, changes);
+  }
 }
 
 }  // namespace
