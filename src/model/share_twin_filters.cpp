@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "model/channels.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace spdnn {
 
@@ -52,11 +55,19 @@ Index share_in(Model& model, std::size_t node) {
   const auto path = channel_path(model, uses_of(model), node);
   if (!path) return 0;
   const Index channels = weights_of(model.nodes[node].operation).rows;
-  std::map<ChannelKey, Index> numbers;
+  // Keys are as large as the filters, so that only two are held at a time.
+  std::unordered_multimap<std::uint64_t, Index> by_hash;
   std::vector<Index> target(channels);
-  for (Index k = 0; k < channels; ++k)
-    target[k] = numbers.try_emplace(key_of(model, *path, k), static_cast<Index>(numbers.size())).first->second;
-  const auto count = static_cast<Index>(numbers.size());
+  Index count = 0;
+  for (Index k = 0; k < channels; ++k) {
+    const ChannelKey key = key_of(model, *path, k);
+    const std::uint64_t hash = XXH3_64bits(key.data(), key.size() * sizeof(key[0]));
+    const auto [begin, end] = by_hash.equal_range(hash);
+    const auto twin =
+        std::find_if(begin, end, [&](const auto& entry) { return key_of(model, *path, entry.second) == key; });
+    target[k] = twin == end ? count++ : target[twin->second];
+    if (twin == end) by_hash.emplace(hash, k);
+  }
   return count < channels && renumber_channels(model, *path, target, count) ? channels - count : 0;
 }
 
