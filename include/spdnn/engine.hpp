@@ -11,6 +11,7 @@
 #include "spdnn/images.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/plan.hpp"
+#include "spdnn/support.hpp"
 
 namespace spdnn {
 
@@ -78,23 +79,6 @@ class InspectableEngine : public Engine {
   /// The same as fp32 numbers and without zeros, from engines that have no need of the dense form's eight bytes per
   /// activation; nothing from others.
   virtual std::optional<CsrMatrix> sparse_activations() { return {}; }
-};
-
-/// How much a variant is worth where others take the plan too.
-enum class Preference {
-  last_resort,  ///< taken where no other runs
-  preferred,    ///< the first of these in variants.def is taken
-};
-
-/// What a variant says of a plan, a batch and options, without making an engine. Cheap next to a run.
-struct Support {
-  std::string why_not = {};  ///< a sentence that says what is in the way; empty where the variant takes them
-  Preference preference = Preference::preferred;
-  /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan and images, at most; on a device,
-  /// the plan's copy there included.
-  std::size_t working_bytes = 0;
-
-  bool takes() const { return why_not.empty(); }
 };
 
 /// A line of src/engines/variants.def.

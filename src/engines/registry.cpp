@@ -28,6 +28,8 @@ std::string_view to_string(Precision precision) {
       return "tf32";
     case Precision::fp32:
       return "fp32";
+    case Precision::bf16:
+      return "bf16";
     default:
       return "fp64";
   }

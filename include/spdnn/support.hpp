@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace spdnn {
+
+/// How much a variant is worth where others take the plan too.
+enum class Preference {
+  last_resort,  ///< taken where no other runs
+  preferred,    ///< the first of these in the list of variants is taken
+};
+
+/// What a variant says of a plan or a model, a batch and options, without making an engine. Cheap next to a run.
+struct Support {
+  std::string why_not = {};  ///< a sentence that says what is in the way; empty where the variant takes them
+  Preference preference = Preference::preferred;
+  /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
+  /// device, the plan's copy there included.
+  std::size_t working_bytes = 0;
+
+  bool takes() const { return why_not.empty(); }
+};
+
+}  // namespace spdnn
