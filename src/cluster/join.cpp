@@ -16,6 +16,7 @@
 #include "cluster/launcher_end.hpp"
 #include "cluster/mpi_functions.hpp"
 #include "cluster/rank_name.hpp"
+#include "core/plugin.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -78,32 +79,22 @@ class MpiCommunicator final : public Communicator {
   const SpdnnMpiFunctions& mpi_;
 };
 
-/// Beside the program, where it is built, or in ../lib/spdnn, where it is installed.
-std::vector<std::filesystem::path> folders() {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  return {program, program.parent_path() / "lib" / "spdnn"};
-}
-
 std::filesystem::path plugin(const std::filesystem::path& folder, const char* name) {
   return folder / fmt::format("spdnn-{}.so", name);
 }
 
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
-  // MPI libraries load parts of their own, which look for the library's names among the global ones.
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   using Get = const SpdnnMpiFunctions* (*)();
-  const auto get = library == nullptr ? nullptr : reinterpret_cast<Get>(::dlsym(library, "spdnn_mpi_functions_1"));
-  if (get != nullptr) return get();
-  const char* const reason = ::dlerror();
-  why_not += fmt::format("; {}", reason == nullptr ? path.native() + ": unknown reason" : reason);
-  return nullptr;
+  // MPI libraries load parts of their own, which look for the library's names among the global ones.
+  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_1", RTLD_GLOBAL, why_not));
+  return get == nullptr ? nullptr : get();
 }
 
 /// The launcher's own library first; `mpi`, of a machine with one library only, serves any launcher.
 const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
   const char* const own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
   std::string why_not;
-  for (const auto& folder : folders())
+  for (const auto& folder : plugin_folders())
     for (const char* const name : {own, "mpi"}) {
       const std::filesystem::path path = plugin(folder, name);
       if (!std::filesystem::exists(path)) continue;
@@ -150,7 +141,7 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
 
 std::string mpi_libraries() {
   std::string found;
-  for (const auto& folder : folders())
+  for (const auto& folder : plugin_folders())
     for (const char* const name : {"mpi", "mpich", "openmpi"})
       if (std::filesystem::exists(plugin(folder, name))) found += (found.empty() ? "" : " ") + std::string(name);
   return found;
