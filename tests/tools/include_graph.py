@@ -29,6 +29,8 @@ ROOMS = {
     "engines/reference": ["engines: common", "model"],
     "model: by the oracle": ["engines/reference"],
     "engines/cpu": ["engines: common"],
+    "engines/cpu/conv": ["engines: common", "model"],
+    "engines/cpu/conv/onednn": ["engines/cpu/conv"],
     "engines/cuda/runtime": ["engines: common"],
     "engines/cuda/layers": ["engines/cuda/runtime"],
     "engines/cuda/retire": ["engines/cuda/layers"],
@@ -38,7 +40,7 @@ ROOMS = {
     "engines/cuda/resident": ["engines/cuda/retire"],
     "engines/cuda/cascade": ["engines/cuda/retire"],
     "engines/cuda": ["engines/cuda/layers"],
-    "engines": ["engines/cpu", "engines/cuda", "model: by the oracle"],
+    "engines": ["engines/cpu", "engines/cpu/conv", "engines/cuda", "model: by the oracle"],
     "cluster": ["core"],
     "inference": ["cluster", "engines", "io: any form", "data/official", "report"],
     "cli": ["inference", "report/network"],
@@ -48,13 +50,14 @@ ROOMS = {
 PARTS = {
     "io: any form": ["io/files", "io/outputs", "io/image_digest"],
     "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
-                        "engines/variant_lines"],
+                        "engines/variant_lines", "engines/model_variant_lines"],
     "model: by the oracle": ["model/fold_constants", "model/drop_dead_channels"],
     "main": ["main.cpp"],
 }
 # Headers of others that one room alone may include: beginnings of their names.
 OTHERS = {
     "engines/cuda": ["cuda", "cub/", "cublas", "cusparse"],
+    "engines/cpu/conv/onednn": ["oneapi/", "dnnl"],
     "cli": ["boost/"],
     "cluster": ["mpi.h"],
 }

@@ -1,0 +1,65 @@
+// The variant conv_reference: the oracle of models (engines/reference/model.hpp) as an engine, its values rounded to
+// fp32. Whoever wants the bounds calls evaluate().
+
+#include <algorithm>
+#include <utility>
+
+#include "engines/model_variant_lines.hpp"
+#include "engines/reference/model.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+SPDNN_DECLARE_MODEL_VARIANT(conv_reference)
+
+namespace {
+
+class ReferenceModelEngine final : public ModelEngine {
+ public:
+  ReferenceModelEngine(std::shared_ptr<const Model> model, const ModelEngineOptions& options)
+      : model_(std::move(model)), options_(options) {}
+
+  void load(const Tensor& images) override {
+    images_of(*model_, images, options_.batch);
+    images_ = images;
+    reset();
+  }
+  void reset() override { outputs_.clear(); }
+  /// All nodes with the last one: evaluate() takes a whole model.
+  Index advance(Index /*first*/, Index until) override {
+    if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
+    if (until < model_->nodes.size()) return until;
+    outputs_.clear();
+    for (const Bounded& value : evaluate(*model_, {images_})) {
+      const auto rounded = allocate<float>(value.values.size());
+      std::transform(value.values.begin(), value.values.end(), rounded.get(),
+                     [](double x) { return static_cast<float>(x); });
+      outputs_.push_back({value.shape, {rounded, value.values.size()}});
+    }
+    return until;
+  }
+  std::vector<Tensor> outputs() override { return outputs_; }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  ModelEngineOptions options_;
+  Tensor images_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace
+
+Support support_conv_reference(const Model& model, const ModelEngineOptions& options) {
+  // At most: every value at once, in fp64 with its bound.
+  std::size_t bytes = 0;
+  for (const Value& value : model.values)
+    bytes += 2 * sizeof(double) * elements(with_batch(value.shape, options.batch)).value_or(0);
+  return {.preference = Preference::last_resort, .working_bytes = bytes};
+}
+
+std::unique_ptr<ModelEngine> make_conv_reference(std::shared_ptr<const Model> model,
+                                                 const ModelEngineOptions& options) {
+  return std::make_unique<ReferenceModelEngine>(std::move(model), options);
+}
+
+}  // namespace spdnn

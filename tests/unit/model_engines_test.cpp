@@ -1,0 +1,303 @@
+// What include/spdnn/model_engine.hpp promises, of every variant for models: the outputs are within the oracle's bound,
+// whatever the batch, and every engine keeps its side of the contract.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engines/reference/model.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/model_engine.hpp"
+#include "support/models.hpp"
+#include "support/random_model.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+std::unique_ptr<ModelEngine> engine_for(const ModelVariant& variant, const Model& model, ModelEngineOptions options) {
+  options.precision = variant.precisions.front();
+  options.threads = 2;
+  return make_engine(variant, std::make_shared<const Model>(model), options);
+}
+
+std::vector<Tensor> run(ModelEngine& engine, const Model& model, const Tensor& images) {
+  const auto depth = static_cast<Index>(model.nodes.size());
+  engine.load(images);
+  for (Index next = 0; next < depth;) next = engine.advance(next, depth);
+  return engine.outputs();
+}
+
+/// The largest ratio to the bound, over the model's outputs.
+double ratio(const ModelCase& one, const std::vector<Tensor>& found) {
+  const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
+  EXPECT_EQ(found.size(), expected.size()) << one.name;
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].shape, expected[i].shape) << one.name;
+    largest = std::max(largest, largest_ratio(expected[i], found[i].values));
+  }
+  return largest;
+}
+
+Index batch_of(const ModelCase& one) { return static_cast<Index>(one.inputs.front().shape.front()); }
+
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.shape == y.shape && std::memcmp(x.values.data(), y.values.data(), x.values.bytes()) == 0;
+  });
+}
+
+class ModelEngines : public ::testing::TestWithParam<std::string> {
+ protected:
+  const ModelVariant& variant() const { return find_model_variant(GetParam()); }
+  double ratio_of(const ModelCase& one) const {
+    const auto engine = engine_for(variant(), one.model, {.batch = batch_of(one)});
+    const double found = ratio(one, run(*engine, one.model, one.inputs.front()));
+    EXPECT_LE(found, 1) << one.name;
+    return found;
+  }
+  /// Of all that a test ran, for the log.
+  void report(double largest) { RecordProperty("largest_ratio_to_bound", std::to_string(largest)); }
+};
+
+/// An operation between two convolutions, which leave and take oneDNN's own forms, or alone.
+std::vector<ModelCase> operations_battery() {
+  testing::Dice dice(23);
+  std::vector<ModelCase> cases;
+  const auto add = [&](const std::string& name, const Operation& operation, Shape shape = {kBatchExtent, 7, 9, 8}) {
+    for (const bool between : {false, true}) {
+      if (between && shape.size() != 4) continue;
+      ModelBuilder builder;
+      ValueId x = builder.input(shape);
+      if (between) x = builder.add(testing::random_convolution(dice, static_cast<Index>(shape[1]), 7, {}, 0.7), {x});
+      const ValueId y = builder.add(operation, {x});
+      std::vector<ValueId> outputs{y};
+      if (between) outputs.push_back(builder.add(testing::make_activation(Activation::Kind::identity), {y}));
+      cases.push_back({name + (between ? "_between" : ""),
+                       builder.finish(outputs),
+                       {testing::random_tensor(dice, with_batch(shape, 2))}});
+    }
+  };
+  using Kind = Activation::Kind;
+  for (const Kind kind : {Kind::relu, Kind::leaky_relu, Kind::sigmoid, Kind::tanh, Kind::hard_sigmoid, Kind::hard_swish,
+                          Kind::identity}) {
+    const std::string number = std::to_string(static_cast<int>(kind));
+    add("activation_" + number, testing::make_activation(kind, 0.3F, 0.4F));
+    add("activation_rows_" + number, testing::make_activation(kind, 0.3F, 0.4F), {kBatchExtent, 13});
+  }
+  add("clip", testing::make_clip(-0.25F, 0.5F));
+  Activation prelu = testing::make_activation(Kind::prelu);
+  prelu.alphas = testing::random_values(dice, 7, -1, 1);
+  add("prelu", prelu);
+  for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
+    for (const bool up : {false, true})
+      for (const bool count : {false, true}) {
+        const std::string name =
+            "pool_" + std::to_string(static_cast<int>(kind)) + (up ? "_up" : "") + (count ? "_pads" : "");
+        add(name, Pool{kind, {.kernel = {3, 2}, .stride = {2, 2}, .pad_begin = {1, 0}, .pad_end = {0, 1}}, up, count});
+        add(name + "_5",
+            Pool{kind, {.kernel = {5, 5}, .stride = {3, 3}, .pad_begin = {2, 2}, .pad_end = {2, 2}}, up, count});
+        add(name + "_sequence", Pool{kind, {.kernel = {1, 3}, .stride = {1, 2}}, up, count}, {kBatchExtent, 3, 14});
+      }
+  add("pool_dilated", Pool{Pool::Kind::max, {.kernel = {2, 3}, .dilation = {3, 2}, .pad_end = {1, 0}}});
+  add("global_max", GlobalPool{Pool::Kind::max});
+  add("global_mean", GlobalPool{});
+  add("norm", testing::random_norm(dice, 7));
+  add("norm_rows", testing::random_norm(dice, 7), {kBatchExtent, 7});
+  for (const Index axis : {1U, 2U})
+    add("softmax_sequence_" + std::to_string(axis), Softmax{axis}, {kBatchExtent, 5, 6});
+  add("softmax", Softmax{});
+  add("linear_sequence", testing::random_linear(dice, 6, 5, 0.4), {kBatchExtent, 5, 6});
+  add("linear_images", testing::random_linear(dice, 8, 5, 0.4));
+  add("reshape", Reshape{{kBatchExtent, 9 * 8 * 7}});
+  add("transpose", Transpose{{0, 2, 3, 1}});
+  add("transpose_sequence", Transpose{{0, 2, 1}}, {kBatchExtent, 5, 6});
+  add("pad", Pad{{0, 1, 2, 0}, {0, 0, 1, 3}, -0.5F});
+  for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear})
+    for (const auto place : {Resize::Place::half_pixel, Resize::Place::align_corners, Resize::Place::asymmetric})
+      for (const auto& size : {std::array<Extent, 2>{18, 24}, std::array<Extent, 2>{5, 11}}) {
+        Resize resize{.kind = kind, .place = place, .size = size};
+        resize.scale = {static_cast<float>(size[0]) / 9, static_cast<float>(size[1]) / 8};
+        add("resize", resize);
+      }
+  return cases;
+}
+
+/// Additions, products and joins of values in several forms, and what is fused with convolutions.
+std::vector<ModelCase> joins_battery() {
+  testing::Dice dice(29);
+  std::vector<ModelCase> cases;
+  const auto add = [&](const std::string& name, const auto& build) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 5, 6, 7});
+    const ValueId a = builder.add(testing::random_convolution(dice, 5, 24, testing::same_window(3, 3), 0.4), {x});
+    std::vector<ValueId> outputs = build(builder, x, a);
+    cases.push_back({name, builder.finish(outputs), {testing::random_tensor(dice, {2, 5, 6, 7})}});
+  };
+  const auto convolve = [&](ModelBuilder& builder, ValueId x) {
+    return builder.add(testing::random_convolution(dice, 5, 24, testing::same_window(1, 3), 0.4), {x});
+  };
+  using Both = Elementwise;
+  for (const Both::Kind kind : {Both::Kind::add, Both::Kind::subtract, Both::Kind::multiply}) {
+    const std::string number = std::to_string(static_cast<int>(kind));
+    add("both_" + number, [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
+      const ValueId sum = builder.add(Both{kind}, {a, convolve(builder, x)});
+      return {builder.add(Activation{}, {sum})};
+    });
+    add("constant_" + number, [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+      return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(dice, {24, 1, 1}))}),
+              builder.add(Both{kind}, {builder.constant(testing::random_tensor(dice, {7})), a})};
+    });
+    for (const Shape& factors : {Shape{1, 24, 1, 1}, Shape{1, 1, 6, 7}, Shape{1, 24, 6, 7}})
+      add("factors_" + number, [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+        return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(dice, factors))})};
+      });
+  }
+  add("divide", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    Tensor divisors = testing::make_tensor({24, 1, 1}, testing::random_values(dice, 24, 1, 2));
+    return {builder.add(Both{Both::Kind::divide}, {a, builder.constant(divisors)})};
+  });
+  add("shortcut_read_again", [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
+    const ValueId b = convolve(builder, x);
+    const ValueId sum = builder.add(Both{}, {b, a});
+    const ValueId relu = builder.add(Activation{}, {sum});
+    return {relu, builder.add(Both{Both::Kind::subtract}, {a, relu})};
+  });
+  add("output_within_a_chain", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    return {builder.add(Activation{}, {a}), a};
+  });
+  add("chain", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    ValueId y = builder.add(testing::make_clip(-1, 1), {a});
+    y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
+    return {builder.add(testing::make_activation(Activation::Kind::leaky_relu, 0.5F), {y})};
+  });
+  for (const Index axis : {1U, 2U, 3U})
+    add("concat_" + std::to_string(axis), [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
+      if (axis == 1) return {builder.add(Concat{}, {x, a, x}), builder.add(Concat{}, {a, convolve(builder, x)})};
+      return {builder.add(Concat{axis}, {a, convolve(builder, x)})};
+    });
+  add("linear_and_shortcut", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
+    const ValueId flat = builder.add(Reshape{{kBatchExtent, 210}}, {x});
+    const ValueId one = builder.add(testing::random_linear(dice, 210, 33, 0.3), {flat});
+    const ValueId two = builder.add(testing::random_linear(dice, 210, 33, 1), {flat});
+    return {builder.add(Activation{}, {builder.add(Both{}, {one, two})}), flat};
+  });
+  return cases;
+}
+
+TEST_P(ModelEngines, StayWithinTheBoundOnEachOperation) {
+  double largest = 0;
+  for (const auto& battery : {testing::convolution_battery(), operations_battery(), joins_battery()})
+    for (const ModelCase& one : battery) largest = std::max(largest, ratio_of(one));
+  report(largest);
+}
+
+TEST_P(ModelEngines, StayWithinTheBoundOnRandomModels) {
+  double largest = 0;
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    largest = std::max(largest, ratio_of(testing::RandomModel(seed).make(5 + seed, 2)));
+  }
+  for (const Extent batch : {1, 7, 8, 33})
+    largest = std::max(largest, ratio_of(testing::small_network(static_cast<std::uint32_t>(batch), 0.4, batch)));
+  report(largest);
+}
+
+TEST_P(ModelEngines, TakeBatchesOfAnySizeOneAfterAnother) {
+  const Model model = testing::small_network(3, 0.4).model;
+  const auto engine = engine_for(variant(), model, {.batch = 33});
+  std::vector<std::vector<Tensor>> first;
+  for (int round = 0; round < 2; ++round)
+    for (const Extent batch : {7, 33, 1, 8, 2, 3}) {
+      testing::Dice dice(static_cast<std::uint32_t>(batch));
+      const ModelCase one{"batch", model, {testing::random_tensor(dice, {batch, 3, 12, 10})}};
+      const std::vector<Tensor> found = run(*engine, model, one.inputs.front());
+      EXPECT_LE(ratio(one, found), 1) << batch;
+      if (round == 0) first.push_back(found);
+    }
+  testing::Dice dice(7);
+  EXPECT_TRUE(same_bits(run(*engine, model, testing::random_tensor(dice, {7, 3, 12, 10})), first.front()));
+}
+
+TEST_P(ModelEngines, GiveTheSameAfterResetAndNodeByNode) {
+  const ModelCase one = testing::RandomModel(11).make(20, 3);
+  const auto depth = static_cast<Index>(one.model.nodes.size());
+  const auto engine = engine_for(variant(), one.model, {.batch = 3});
+  const std::vector<Tensor> first = run(*engine, one.model, one.inputs.front());
+  engine->reset();
+  for (Index next = 0; next < depth;) {
+    const Index before = next;
+    next = engine->advance(next, next + 1);
+    EXPECT_EQ(next, before + 1);
+  }
+  EXPECT_TRUE(same_bits(engine->outputs(), first));
+  const std::vector<Tensor> second = engine->outputs();
+  Tensor zeros = testing::make_tensor(one.inputs.front().shape, std::vector<float>(one.inputs.front().values.size()));
+  EXPECT_FALSE(same_bits(run(*engine, one.model, zeros), first));
+  EXPECT_TRUE(same_bits(second, first)) << "outputs that were handed out have changed";
+}
+
+TEST_P(ModelEngines, RefuseImagesOfAnotherShape) {
+  const Model model = testing::small_network(3, 0.4).model;
+  const auto engine = engine_for(variant(), model, {.batch = 4});
+  for (const Shape& shape : {Shape{5, 3, 12, 10}, Shape{0, 3, 12, 10}, Shape{2, 3, 10, 12}, Shape{2, 3, 12}, Shape{}})
+    EXPECT_THROW(engine->load({shape, std::vector<float>(*elements(shape))}), UsageError) << shape_text(shape);
+}
+
+TEST_P(ModelEngines, EndWhenTheyAreCancelled) {
+  const ModelCase one = testing::small_network(3, 0.4);
+  bool cancelled = false;
+  const auto engine = engine_for(variant(), one.model, {.batch = 3, .cancelled = [&] { return cancelled; }});
+  const std::vector<Tensor> first = run(*engine, one.model, one.inputs.front());
+  engine->reset();
+  cancelled = true;
+  EXPECT_THROW(engine->advance(0, static_cast<Index>(one.model.nodes.size())), Cancelled);
+  cancelled = false;
+  EXPECT_TRUE(same_bits(run(*engine, one.model, one.inputs.front()), first));
+}
+
+TEST_P(ModelEngines, TellTheTimeOfNodesWhereTheyCan) {
+  const ModelCase one = testing::small_network(3, 0.4);
+  const auto engine = engine_for(variant(), one.model, {.batch = 3, .profile = true});
+  run(*engine, one.model, one.inputs.front());
+  const std::vector<double> seconds = engine->node_seconds();
+  if (seconds.empty()) return;
+  ASSERT_EQ(seconds.size(), one.model.nodes.size());
+  EXPECT_GT(seconds[0], 0) << "the stem";
+  EXPECT_TRUE(std::all_of(seconds.begin(), seconds.end(), [](double s) { return s >= 0; }));
+  engine->reset();
+  for (const double s : engine->node_seconds()) EXPECT_EQ(s, 0);
+}
+
+TEST_P(ModelEngines, SayWhatTheyDoNotTake) {
+  Model model = testing::small_network(3, 0.4).model;
+  EXPECT_FALSE(support_of(variant(), model, {.precision = Precision::fp16}).takes());
+  EXPECT_FALSE(support_of(variant(), model, {.precision = variant().precisions.front(), .batch = 0}).takes());
+  EXPECT_GT(support_of(variant(), model, {.precision = variant().precisions.front()}).working_bytes, 0);
+  model.inputs.push_back(model.inputs.front());
+  EXPECT_FALSE(support_of(variant(), model, {.precision = variant().precisions.front()}).takes());
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const ModelVariant& variant : model_variants())
+    if (variant.device == Device::cpu) all.emplace_back(variant.name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Each, ModelEngines, ::testing::ValuesIn(names()), [](const auto& one) { return one.param; });
+
+TEST(ModelRegistry, NamesItsVariants) {
+  try {
+    find_model_variant("conv_absent");
+    FAIL();
+  } catch (const UsageError& error) {
+    for (const std::string& name : names()) EXPECT_NE(std::string(error.what()).find(name), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
