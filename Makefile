@@ -2,7 +2,7 @@
 VERSION := 0.1.0
 
 ## options:
-##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto
+##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1|auto
 ##   PORTABLE=1                   links the libraries into the program, which then runs where they are not installed
 ##   STRICT=1                     makes warnings errors, as on CI
 ##   CCACHE=                      compiles without ccache, which is used where it is installed
@@ -30,6 +30,7 @@ include make/packages.mk
 include make/cuda.mk
 include make/program.mk
 include make/mpi.mk
+include make/onednn.mk
 include make/install.mk
 include make/python.mk
 include make/tests.mk

@@ -7,6 +7,7 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
 	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	libdnnl-dev=oneapi/dnnl/dnnl.hpp \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \

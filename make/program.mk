@@ -57,7 +57,7 @@ define link
 	@$(CXX) $(CXXFLAGS) $^ $1 $(LDLIBS) -o $@
 endef
 
-HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -name mpi_plugin.cpp ! -path '*/cuda/*'))
+HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*'))
 SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 PROGRAM      := $(OUT)/spdnn

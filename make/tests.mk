@@ -23,7 +23,7 @@ $(FAKE_NVML): tests/support/fake_nvml.c
 	@mkdir -p $(@D)
 	@echo 'CC   $<'
 	@$(CXX) -x c -shared -fPIC $< -o $@
-$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML)
+$(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML) $(ONEDNN_PLUGIN)
 	$(call link,-lgtest -lgtest_main)
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace spdnn {
+
+/// Of one buffer: its size, and from which step to which, both included, what it holds is needed.
+struct Lifetime {
+  std::size_t bytes = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Where each buffer lies in one block of memory: buffers that are needed at the same step do not overlap.
+struct ArenaLayout {
+  std::vector<std::size_t> offsets;  ///< by buffer, multiples of kArenaAlignment
+  std::size_t bytes = 0;             ///< of the block
+};
+
+inline constexpr std::size_t kArenaAlignment = 64;  ///< a cache line, and the widest vector register
+
+/// Largest first, each at the lowest place that is free while it lives. O(n^2) for n buffers.
+ArenaLayout lay_out(std::span<const Lifetime> lifetimes);
+
+}  // namespace spdnn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "spdnn/model_engine.hpp"
+
+// What conv_dense asks of the shared object that is linked with oneDNN, which lies beside the program and is opened by
+// runs that use it: oneDNN brings OpenCL along, which would cost every run a hundredth of a second. It is built from
+// the same sources at the same time as the program, and so has the same types.
+
+extern "C" {
+
+struct SpdnnDenseFunctions {
+  const char* build;  ///< version and commit: those of the program, or the types may be others
+  spdnn::Support (*support)(const spdnn::Model& model, const spdnn::ModelEngineOptions& options);
+  std::unique_ptr<spdnn::ModelEngine> (*make)(std::shared_ptr<const spdnn::Model> model,
+                                              const spdnn::ModelEngineOptions& options);
+};
+
+/// The one function that the shared object exports.
+const SpdnnDenseFunctions* spdnn_dense_functions_1();
+}

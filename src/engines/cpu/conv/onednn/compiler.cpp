@@ -1,0 +1,130 @@
+#include "engines/cpu/conv/onednn/compiler.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spdnn::onednn {
+
+Dims dims_of(const Shape& shape) {
+  Dims dims(shape.begin(), shape.end());
+  if (dims.empty()) dims.push_back(1);
+  if (dims.size() == 3) dims.insert(dims.begin() + 2, 1);
+  return dims;
+}
+
+Desc plain_desc(const Dims& dims, dnnl::memory::data_type type) {
+  Dims strides(dims.size());
+  dnnl::memory::dim stride = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0; stride *= std::max<dnnl::memory::dim>(dims[axis], 1))
+    strides[axis] = stride;
+  return {dims, type, strides};
+}
+
+Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine) {
+  return Compiler(model, images, type, engine).compile();
+}
+
+Compiler::Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine)
+    : model_(model), images_(images), type_(type), engine_(engine), forms_(model.values.size()) {}
+
+Program Compiler::compile() {
+  const ValueId input = model_.inputs.front();
+  made(input, new_operand(plain_desc(dims(input))));
+  program_.buffers.back().kind = Buffer::Kind::input;
+  for (const Step& step : steps_of(model_)) run(step);
+  for (const ValueId output : model_.outputs) program_.outputs.push_back(plain(output));
+  for (const Operand& output : program_.outputs)
+    program_.buffers[output.buffer].lifetime.last = program_.actions.size();
+
+  std::vector<Lifetime> lifetimes;
+  for (const Buffer& buffer : program_.buffers) {
+    lifetimes.push_back(buffer.lifetime);
+    if (buffer.kind == Buffer::Kind::constant) program_.constant_bytes += buffer.form.get_size();
+    if (buffer.kind != Buffer::Kind::arena) lifetimes.back().bytes = 0;
+  }
+  program_.arena = lay_out(lifetimes);
+  return std::move(program_);
+}
+
+std::size_t Compiler::new_buffer(std::size_t bytes) {
+  const std::size_t now = program_.actions.size();
+  program_.buffers.push_back({.lifetime = {bytes, now, now}});
+  return program_.buffers.size() - 1;
+}
+
+Operand Compiler::constant(std::pair<Index, int> key, const Desc& plain, const Desc& form,
+                           std::function<std::vector<float>()> values) {
+  Operand operand = new_operand(form);
+  Buffer& buffer = program_.buffers.back();
+  buffer.kind = Buffer::Kind::constant;
+  buffer.key = key;
+  buffer.plain = plain;
+  buffer.form = form;
+  buffer.values = std::move(values);
+  return operand;
+}
+
+Operand Compiler::as_made(ValueId value) {
+  constexpr int kValue = -1;  // beside the parts of nodes
+  if (forms_[value].empty()) {
+    const Desc desc = plain_desc(dims(value));
+    made(value, constant({value, kValue}, desc, desc, [&tensor = *model_.values[value].constant] {
+           return std::vector<float>(tensor.values.begin(), tensor.values.end());
+         }));
+  }
+  return forms_[value].front();
+}
+
+Operand Compiler::in_form(ValueId value, const Desc& form) {
+  const Operand source = as_made(value);
+  for (const Operand& operand : forms_[value])
+    if (operand.desc == form) return operand;
+  const dnnl::reorder::primitive_desc desc(engine_, source.desc, engine_, form);
+  Operand operand = new_operand(form);
+  act([desc] { return dnnl::reorder(desc); }, {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, operand}});
+  made(value, operand);
+  return operand;
+}
+
+void Compiler::act(Action action) {
+  const std::size_t number = program_.actions.size();
+  action.node = step_ == nullptr ? static_cast<Index>(model_.nodes.size() - 1) : step_->node;
+  action.place = step_ == nullptr ? action.node : step_->last();
+  for (const auto& [argument, operand] : action.arguments) {
+    Lifetime& lifetime = program_.buffers[operand.buffer].lifetime;
+    lifetime.last = std::max(lifetime.last, number);
+  }
+  program_.actions.push_back(std::move(action));
+}
+
+void Compiler::act(std::function<dnnl::primitive()> make, std::vector<std::pair<int, Operand>> arguments,
+                   const Desc& scratchpad) {
+  if (scratchpad.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, new_operand(scratchpad));
+  act({.make = std::move(make), .arguments = std::move(arguments)});
+}
+
+void Compiler::loop(const Node& node, std::function<void(std::span<float* const>)> work) {
+  std::vector<std::pair<int, Operand>> arguments;
+  for (const ValueId input : node.inputs) arguments.emplace_back(0, plain(input));
+  const Operand output = new_operand(plain_desc(dims(node.output)));
+  arguments.emplace_back(0, output);
+  act({.loop = std::move(work), .arguments = std::move(arguments)});
+  made(node.output, output);
+}
+
+void Compiler::run(const Step& step) {
+  step_ = &step;
+  fused_ = false;
+  to_fuse_ = step.fused;
+  run_alone(step.node);
+  if (!fused_)
+    for (const Index node : step.fused) run_alone(node);
+  step_ = nullptr;
+}
+
+void Compiler::run_alone(Index number) {
+  const Node& node = model_.nodes[number];
+  std::visit([&](const auto& operation) { run(node, operation); }, node.operation);
+}
+
+}  // namespace spdnn::onednn

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engines/cpu/conv/onednn/program.hpp"
+#include "engines/cpu/conv/steps.hpp"
+
+namespace spdnn::onednn {
+
+/// What oneDNN would run: its forms of operands, and the primitive.
+struct Kernel {
+  Desc source;
+  Desc weights;
+  Desc destination;
+  Desc scratchpad;
+  std::string name;  ///< of the implementation
+  std::function<dnnl::primitive()> make;
+
+  /// Whether it is one of those that oneDNN has for completeness, slower than plain loops.
+  bool plain_loops() const { return name.find("ref") != std::string::npos; }
+};
+
+template <class PrimitiveDesc>
+Desc scratchpad_of(const PrimitiveDesc& desc) {
+  return desc.scratchpad_desc();
+}
+
+/// Turns steps into actions, one after another, and knows in which forms each value is there.
+class Compiler {
+ public:
+  Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine);
+  Program compile();
+
+ private:
+  // Values and buffers (compiler.cpp).
+  Dims dims(ValueId value) const { return dims_of(with_batch(model_.values[value].shape, images_)); }
+  Shape shape(ValueId value) const { return with_batch(model_.values[value].shape, images_); }
+  std::size_t new_buffer(std::size_t bytes);
+  Operand new_operand(const Desc& desc) { return {new_buffer(desc.get_size()), desc}; }
+  Operand constant(std::pair<Index, int> key, const Desc& plain, const Desc& form,
+                   std::function<std::vector<float>()> values);
+  /// The value in the form in which it was made.
+  Operand as_made(ValueId value);
+  Operand in_form(ValueId value, const Desc& form);
+  Operand plain(ValueId value) { return in_form(value, plain_desc(dims(value))); }
+  void made(ValueId value, const Operand& operand) { forms_[value].push_back(operand); }
+  void act(Action action);
+  void act(std::function<dnnl::primitive()> make, std::vector<std::pair<int, Operand>> arguments,
+           const Desc& scratchpad = {});
+  /// A loop over row-major fp32 data: its inputs' in their order, then the output's.
+  void loop(const Node& node, std::function<void(std::span<float* const>)> work);
+  void run(const Step& step);
+  void run_alone(Index node);
+
+  // Operations, each by oneDNN or by a loop (operations.cpp, weighted.cpp).
+  void run(const Node& node, const Convolution& convolution);
+  void run(const Node& node, const Linear& linear);
+  void run(const Node& node, const BatchNorm& norm);
+  void run(const Node& node, const Pool& pool);
+  void run(const Node& node, const GlobalPool& pool);
+  void run(const Node& node, const Activation& activation);
+  void run(const Node& node, const Elementwise& both);
+  void run(const Node& node, const Concat& concat);
+  void run(const Node& node, const Softmax& softmax);
+  void run(const Node& node, const Reshape& reshape);
+  void run(const Node& node, const Transpose& transpose);
+  void run(const Node& node, const Pad& pad);
+  void run(const Node& node, const Resize& resize);
+  void pass_on(const Node& node);
+  bool pool_by_onednn(const Node& node, Pool::Kind kind, const Window& window, bool count_padding);
+  bool scale_channels(const Node& node, Elementwise::Kind kind);
+  bool elementwise_by_onednn(const Node& node, Elementwise::Kind kind);
+
+  // Convolutions and linear nodes with what is fused with them.
+  using KernelFor = std::function<Kernel(const dnnl::primitive_attr&)>;
+  /// `rows`: whether values are seen as matrices, all axes but the last being rows.
+  void run_weighted(const Node& node, const CsrMatrix& weights, const std::vector<float>& bias,
+                    const Desc& plain_weights, const KernelFor& kernel_for, bool rows);
+  dnnl::post_ops fused_operations(const Desc& destination) const;
+  Operand seen(ValueId value, const Desc& form, bool rows);
+
+  const Model& model_;
+  Extent images_;
+  dnnl::memory::data_type type_;
+  dnnl::engine engine_;
+  Program program_;
+  std::vector<std::vector<Operand>> forms_;  ///< by value
+  const Step* step_ = nullptr;               ///< the one that is being compiled
+  std::vector<Index> to_fuse_;               ///< nodes that the step's first node is to do as well
+  bool fused_ = false;                       ///< it did
+};
+
+/// oneDNN's number of a function, with its two parameters; undef where it has none that is exactly the same.
+struct EltwiseFunction {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0;
+  float beta = 0;
+};
+EltwiseFunction function_of(const Activation& activation);
+
+}  // namespace spdnn::onednn

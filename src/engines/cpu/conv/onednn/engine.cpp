@@ -1,0 +1,240 @@
+#include "engines/cpu/conv/onednn/engine.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "core/host_memory.hpp"
+#include "core/stopwatch.hpp"
+#include "engines/cpu/conv/onednn/program.hpp"
+#include "engines/model_variant_lines.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::onednn {
+
+namespace {
+
+/// While it lives, OpenMP, and so oneDNN, takes that many threads for work that this thread begins.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~Threads() { omp_set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+template <class Work>
+auto with_onednn_errors(const Work& work) {
+  try {
+    return work();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw DeviceError(fmt::format("oneDNN: {}", error.what()));
+  }
+}
+
+dnnl::memory::data_type type_of(Precision precision) {
+  return precision == Precision::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
+dnnl::engine cpu() { return {dnnl::engine::kind::cpu, 0}; }
+
+/// Weights and other constants, in the forms that programs ask for.
+class Constants {
+ public:
+  explicit Constants(const dnnl::engine& engine) : engine_(engine) {}
+
+  const dnnl::memory& get(const Buffer& buffer, dnnl::stream& stream) {
+    std::vector<dnnl::memory>& forms = forms_[buffer.key];
+    for (const dnnl::memory& memory : forms)
+      if (memory.get_desc() == buffer.form) return memory;
+    std::vector<float> values = buffer.values();
+    dnnl::memory plain(buffer.plain, engine_, values.data());
+    dnnl::memory memory(buffer.form, engine_);
+    dnnl::reorder(plain, memory).execute(stream, plain, memory);
+    stream.wait();
+    return forms.emplace_back(std::move(memory));
+  }
+
+ private:
+  dnnl::engine engine_;
+  std::map<std::pair<Index, int>, std::vector<dnnl::memory>> forms_;
+};
+
+/// A program with its primitives made and its operands in memory.
+class Bound {
+ public:
+  Bound(const Program& program, const dnnl::engine& engine, dnnl::stream& stream, Constants& constants,
+        std::byte* arena) {
+    const auto memory = [&](const Operand& operand) {
+      const Buffer& buffer = program.buffers[operand.buffer];
+      if (buffer.kind == Buffer::Kind::arena)
+        return dnnl::memory(operand.desc, engine, arena + program.arena.offsets[operand.buffer]);
+      if (buffer.kind == Buffer::Kind::constant)
+        return dnnl::memory(operand.desc, engine, constants.get(buffer, stream).get_data_handle());
+      return inputs_.emplace_back(operand.desc, engine, nullptr);
+    };
+    for (const Action& action : program.actions) {
+      Ready ready{action.node, action.place, {}, {}, action.loop, {}};
+      if (action.make) ready.primitive = action.make();
+      for (const auto& [number, operand] : action.arguments) {
+        if (action.make)
+          ready.arguments.emplace(number, memory(operand));
+        else
+          ready.data.push_back(memory(operand));
+      }
+      actions_.push_back(std::move(ready));
+    }
+    for (const Operand& operand : program.outputs) outputs_.push_back(memory(operand));
+  }
+
+  void set_input(const float* data) {
+    // Read only: no action writes to the input's buffer.
+    for (dnnl::memory& input : inputs_) input.set_data_handle(const_cast<float*>(data));
+  }
+  std::size_t actions() const { return actions_.size(); }
+  Index node(std::size_t action) const { return actions_[action].node; }
+  Index place(std::size_t action) const { return actions_[action].place; }
+  const dnnl::memory& output(std::size_t number) const { return outputs_[number]; }
+
+  void run(std::size_t number, dnnl::stream& stream) const {
+    const Ready& action = actions_[number];
+    if (!action.loop) return action.primitive.execute(stream, action.arguments);
+    std::vector<float*> data;
+    for (const dnnl::memory& memory : action.data) data.push_back(static_cast<float*>(memory.get_data_handle()));
+    action.loop(data);
+  }
+
+ private:
+  struct Ready {
+    Index node;
+    Index place;
+    dnnl::primitive primitive;
+    std::unordered_map<int, dnnl::memory> arguments;
+    std::function<void(std::span<float* const>)> loop;
+    std::vector<dnnl::memory> data;
+  };
+  std::vector<Ready> actions_;
+  std::vector<dnnl::memory> inputs_;
+  std::vector<dnnl::memory> outputs_;
+};
+
+class Engine final : public ModelEngine {
+ public:
+  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options)
+      : model_(std::move(model)), options_(options), seconds_(options.profile ? model_->nodes.size() : 0) {
+    const Threads threads(options_.threads);
+    const Shape& input = model_->values[model_->inputs.front()].shape;
+    const bool dynamic = !input.empty() && input.front() == kBatchExtent;
+    bind(dynamic ? options_.batch : 1);
+  }
+
+  void load(const Tensor& images) override {
+    const Index count = images_of(*model_, images, options_.batch);
+    const Threads threads(options_.threads);
+    with_onednn_errors([&] {
+      const auto made = programs_.find(count);
+      bound_ = made == programs_.end() ? &bind(count) : &made->second;
+      input_ = images.values;
+      bound_->set_input(input_.data());
+    });
+    images_ = count;
+    reset();
+  }
+
+  void reset() override {
+    next_ = 0;
+    std::fill(seconds_.begin(), seconds_.end(), 0.0);
+  }
+
+  Index advance(Index /*first*/, Index until) override {
+    const Threads threads(options_.threads);
+    with_onednn_errors([&] {
+      for (; next_ < bound_->actions() && bound_->place(next_) < until; ++next_) {
+        if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
+        const Stopwatch watch;
+        bound_->run(next_, stream_);
+        stream_.wait();
+        if (options_.profile) seconds_[bound_->node(next_)] += watch.seconds();
+      }
+    });
+    return until;
+  }
+
+  std::vector<Tensor> outputs() override {
+    std::vector<Tensor> all;
+    for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
+      const Shape shape = with_batch(model_->values[model_->outputs[i]].shape, images_);
+      const std::size_t size = elements(shape).value();
+      const auto values = allocate<float>(size);
+      std::copy_n(static_cast<const float*>(bound_->output(i).get_data_handle()), size, values.get());
+      all.push_back({shape, {values, size}});
+    }
+    return all;
+  }
+
+  std::vector<double> node_seconds() const override { return seconds_; }
+
+ private:
+  /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
+  static constexpr std::size_t kMostPrograms = 4;
+
+  Bound& bind(Index images) {
+    const Program program = compile(*model_, images, type_of(options_.precision), engine_);
+    if (programs_.size() >= kMostPrograms) programs_.clear();
+    if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
+      programs_.clear();
+      arena_ = HostMemory<std::byte>(program.arena.bytes);
+    }
+    const auto made = programs_.try_emplace(images, program, engine_, stream_, constants_, arena_.data());
+    return made.first->second;
+  }
+
+  std::shared_ptr<const Model> model_;
+  ModelEngineOptions options_;
+  dnnl::engine engine_ = cpu();
+  dnnl::stream stream_{engine_};
+  Constants constants_{engine_};
+  HostMemory<std::byte> arena_;
+  std::map<Index, Bound> programs_;  ///< by number of images
+  Bound* bound_ = nullptr;           ///< of the loaded images
+  Array<float> input_;
+  Index images_ = 0;
+  std::size_t next_ = 0;  ///< action
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+Support support(const Model& model, const ModelEngineOptions& options) {
+  if (options.precision == Precision::bf16) {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    const bool has = isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+    if (!has) return {.why_not = "conv_dense: bf16 needs AVX512_BF16 or AMX, which this processor has not"};
+  }
+  const Threads threads(options.threads);
+  return with_onednn_errors([&]() -> Support {
+    const Shape& input = model.values[model.inputs.front()].shape;
+    const bool dynamic = !input.empty() && input.front() == kBatchExtent;
+    const Program program = compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu());
+    const std::size_t bytes = program.arena.bytes + program.constant_bytes;
+    if (options.host_memory != 0 && bytes > options.host_memory)
+      return {.why_not = fmt::format("conv_dense: needs {} bytes for weights and activations, and may take {}", bytes,
+                                     options.host_memory)};
+    return {.working_bytes = bytes};
+  });
+}
+
+std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
+  return with_onednn_errors([&]() -> std::unique_ptr<ModelEngine> { return std::make_unique<Engine>(model, options); });
+}
+
+}  // namespace spdnn::onednn

@@ -1,0 +1,281 @@
+#include "engines/cpu/conv/onednn/loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "model/geometry.hpp"
+
+namespace spdnn::onednn::loops {
+
+namespace {
+
+/// work(i) for i below count, in equal shares of neighbours.
+template <class Work>
+void for_each(Extent count, const Work& work) {
+#pragma omp parallel for schedule(static) if (count > 1)
+  for (Extent i = 0; i < count; ++i) work(i);
+}
+
+Extent count_of(const Shape& shape, std::size_t first = 0) {
+  Extent product = 1;
+  for (std::size_t axis = first; axis < shape.size(); ++axis) product *= shape[axis];
+  return product;
+}
+
+Extent channels_of(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
+
+/// By axis, how far apart neighbours are.
+std::vector<Extent> strides_of(const Shape& shape) {
+  std::vector<Extent> strides(shape.size());
+  Extent stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) strides[axis] = stride;
+  return strides;
+}
+
+/// A row along the last axis, by its number: where it begins in an array that is walked with other strides.
+template <std::size_t arrays>
+std::array<Extent, arrays> row_begin(Extent row, const Shape& shape,
+                                     const std::array<std::vector<Extent>, arrays>& strides) {
+  std::array<Extent, arrays> begin{};
+  for (std::size_t axis = shape.size() - 1; axis-- > 0;) {
+    const Extent place = row % shape[axis];
+    row /= shape[axis];
+    for (std::size_t a = 0; a < arrays; ++a) begin[a] += place * strides[a][axis];
+  }
+  return begin;
+}
+
+/// Calls with the operation of that kind on two numbers.
+template <class Work>
+void with_operation(Elementwise::Kind kind, const Work& work) {
+  switch (kind) {
+    case Elementwise::Kind::add:
+      return work([](float a, float b) { return a + b; });
+    case Elementwise::Kind::subtract:
+      return work([](float a, float b) { return a - b; });
+    case Elementwise::Kind::multiply:
+      return work([](float a, float b) { return a * b; });
+    case Elementwise::Kind::divide:
+      return work([](float a, float b) { return a / b; });
+  }
+}
+
+float activated(const Activation& activation, float alpha, float x) {
+  switch (activation.kind) {
+    case Activation::Kind::relu:
+      return std::max(x, 0.F);
+    case Activation::Kind::clip:
+      return std::min(activation.high, std::max(activation.low, x));
+    case Activation::Kind::leaky_relu:
+    case Activation::Kind::prelu:
+      return x < 0 ? alpha * x : x;
+    case Activation::Kind::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::Kind::tanh:
+      return std::tanh(x);
+    case Activation::Kind::hard_sigmoid:
+      return std::min(1.F, std::max(0.F, activation.alpha * x + activation.beta));
+    case Activation::Kind::hard_swish:
+      return x * std::min(1.F, std::max(0.F, x / 6 + 0.5F));
+    case Activation::Kind::identity:
+      break;
+  }
+  return x;
+}
+
+/// What a pool makes of the elements of one window.
+class Pooled {
+ public:
+  explicit Pooled(Pool::Kind kind) : kind_(kind) {}
+  void add(float x) {
+    most_ = std::max(most_, x);
+    sum_ += x;
+    ++count_;
+  }
+  float result(Extent counted) const { return kind_ == Pool::Kind::max ? most_ : sum_ / static_cast<float>(counted); }
+  Extent count() const { return count_; }
+
+ private:
+  Pool::Kind kind_;
+  float most_ = -std::numeric_limits<float>::infinity();
+  float sum_ = 0;
+  Extent count_ = 0;
+};
+
+float pooled(const Pool& pool, const ImageExtents& image, const float* input, Extent p, Extent q) {
+  const Window& window = pool.window;
+  const auto within_padding = [&](std::size_t axis, Extent place) {
+    return place >= -Extent{window.pad_begin[axis]} && place < image.spatial(axis) + Extent{window.pad_end[axis]};
+  };
+  Pooled result(pool.kind);
+  Extent padded = 0;
+  for (Extent r = 0; r < Extent{window.kernel[0]}; ++r)
+    for (Extent s = 0; s < Extent{window.kernel[1]}; ++s) {
+      const Extent y = tap_position(window, 0, p, r);
+      const Extent x = tap_position(window, 1, q, s);
+      if (y >= 0 && y < image.height && x >= 0 && x < image.width)
+        result.add(input[y * image.width + x]);
+      else if (within_padding(0, y) && within_padding(1, x))
+        ++padded;
+    }
+  return result.result(result.count() + (pool.count_padding ? padded : 0));
+}
+
+}  // namespace
+
+void batch_norm(const BatchNorm& norm, const Shape& shape, const float* input, float* output) {
+  const Extent size = count_of(shape, 2);
+  const Extent channels = channels_of(shape);
+  for_each(count_of(shape) / std::max<Extent>(size, 1), [&](Extent plane) {
+    const auto c = static_cast<std::size_t>(plane % channels);
+    const float factor = norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon);
+    for (Extent i = plane * size; i < (plane + 1) * size; ++i)
+      output[i] = (input[i] - norm.mean[c]) * factor + norm.shift[c];
+  });
+}
+
+void pool(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output) {
+  const ImageExtents in = image_extents(from);
+  const ImageExtents out = image_extents(to);
+  for_each(out.images * out.channels, [&](Extent plane) {
+    for (Extent p = 0; p < out.height; ++p)
+      for (Extent q = 0; q < out.width; ++q)
+        output[(plane * out.height + p) * out.width + q] = pooled(pool, in, input + plane * in.pixels(), p, q);
+  });
+}
+
+void global_pool(const GlobalPool& pool, const Shape& from, const float* input, float* output) {
+  const Extent size = count_of(from, 2);
+  for_each(from[0] * from[1], [&](Extent plane) {
+    Pooled result(pool.kind);
+    for (Extent i = plane * size; i < (plane + 1) * size; ++i) result.add(input[i]);
+    output[plane] = result.result(size);
+  });
+}
+
+void activate(const Activation& activation, const Shape& shape, const float* input, float* output) {
+  const Extent size = count_of(shape, 2);
+  const Extent channels = channels_of(shape);
+  const std::vector<float>& alphas = activation.alphas;
+  for_each(count_of(shape) / std::max<Extent>(size, 1), [&](Extent plane) {
+    const auto c = alphas.size() > 1 ? static_cast<std::size_t>(plane % channels) : 0;
+    const float alpha = activation.kind == Activation::Kind::prelu ? alphas[c] : activation.alpha;
+    for (Extent i = plane * size; i < (plane + 1) * size; ++i) output[i] = activated(activation, alpha, input[i]);
+  });
+}
+
+void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, const float* first, const float* second,
+                 float* output) {
+  Shape to = shapes[2];
+  if (to.empty()) to.push_back(1);
+  // An axis along which an input is repeated is walked without moving on.
+  std::array<std::vector<Extent>, 3> strides;
+  for (std::size_t array = 0; array < 3; ++array) {
+    Shape shape = shapes[array];
+    shape.insert(shape.begin(), to.size() - shape.size(), 1);
+    strides[array] = strides_of(shape);
+    for (std::size_t axis = 0; axis < to.size(); ++axis)
+      if (shape[axis] == 1) strides[array][axis] = 0;
+  }
+  strides[2] = strides_of(to);
+  const Extent columns = to.back();
+  with_operation(kind, [&](auto operation) {
+    for_each(count_of(to) / std::max<Extent>(columns, 1), [&](Extent row) {
+      const auto [a, b, c] = row_begin(row, to, strides);
+      const Extent a_step = strides[0].back();
+      const Extent b_step = strides[1].back();
+      for (Extent i = 0; i < columns; ++i) output[c + i] = operation(first[a + i * a_step], second[b + i * b_step]);
+    });
+  });
+}
+
+void transpose(const Transpose& transpose, const Shape& from, const float* input, float* output) {
+  if (from.empty()) {
+    *output = *input;
+    return;
+  }
+  const std::vector<Extent> strides = strides_of(from);
+  Shape to;
+  std::array<std::vector<Extent>, 2> walked;
+  for (const Index axis : transpose.order) {
+    to.push_back(from[axis]);
+    walked[0].push_back(strides[axis]);
+  }
+  walked[1] = strides_of(to);
+  const Extent columns = to.back();
+  for_each(count_of(to) / std::max<Extent>(columns, 1), [&](Extent row) {
+    const auto [source, destination] = row_begin(row, to, walked);
+    for (Extent i = 0; i < columns; ++i) output[destination + i] = input[source + i * walked[0].back()];
+  });
+}
+
+void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
+  Shape to = from;
+  for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] += pad.begin[axis] + pad.end[axis];
+  std::fill_n(output, count_of(to), pad.value);
+  if (from.empty()) return void(*output = *input);
+  const std::array<std::vector<Extent>, 2> strides{strides_of(from), strides_of(to)};
+  Extent corner = 0;
+  for (std::size_t axis = 0; axis < to.size(); ++axis) corner += pad.begin[axis] * strides[1][axis];
+  const Extent columns = from.back();
+  for_each(count_of(from) / std::max<Extent>(columns, 1), [&](Extent row) {
+    const auto [source, destination] = row_begin(row, from, strides);
+    std::copy_n(input + source, columns, output + corner + destination);
+  });
+}
+
+void resize(const Resize& resize, const Shape& from, const float* input, float* output) {
+  const ImageExtents in = image_extents(from);
+  const Extent height = from.size() == 4 ? resize.size[0] : 1;
+  const Extent width = resize.size[1];
+  const bool nearest = resize.kind == Resize::Kind::nearest;
+  const auto taps = [&](std::size_t axis, Extent length, Extent count) {
+    std::vector<Between> all;
+    for (Extent i = 0; i < count; ++i)
+      all.push_back(nearest ? Between{nearest_element(resize, axis, length, i), 0, 0}
+                            : between_elements(resize, axis, length, i));
+    return all;
+  };
+  const std::vector<Between> rows = from.size() == 4 ? taps(0, in.height, height) : std::vector<Between>(1);
+  const std::vector<Between> columns = taps(1, in.width, width);
+  for_each(in.images * in.channels * height, [&](Extent line) {
+    const float* const plane = input + line / height * in.pixels();
+    const Between& row = rows[static_cast<std::size_t>(line % height)];
+    const float* const first = plane + row.first * in.width;
+    const float* const second = plane + row.second * in.width;
+    for (Extent i = 0; i < width; ++i) {
+      const Between& column = columns[static_cast<std::size_t>(i)];
+      const auto across = [&](const float* values) {
+        return (1 - column.weight) * values[column.first] + column.weight * values[column.second];
+      };
+      output[line * width + i] =
+          nearest ? first[column.first] : (1 - row.weight) * across(first) + row.weight * across(second);
+    }
+  });
+}
+
+void with_channels(Elementwise::Kind kind, const Channels& shape, const float* images, const float* factors,
+                   float* output) {
+  constexpr Extent kMostTogether = 16;
+  const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
+  with_operation(kind, [&](auto operation) {
+    for_each(shape.images * blocks, [&](Extent block) {
+      const Extent first = block % blocks * shape.together;
+      const float* const own = factors + (shape.of_each_image ? block / blocks * shape.channels : 0) + first;
+      // Channels that only fill a block up have zeros in every image: whatever they become must be zero.
+      std::array<float, kMostTogether> factor{};
+      const bool whole = first + shape.together <= shape.channels;
+      std::copy_n(own, whole ? shape.together : shape.channels - first, factor.begin());
+      const Extent begin = block * shape.pixels * shape.together;
+      for (Extent i = 0; i < shape.pixels; ++i)
+        for (Extent k = 0; k < shape.together; ++k) {
+          const Extent at = begin + i * shape.together + k;
+          output[at] = first + k < shape.channels ? operation(images[at], factor[static_cast<std::size_t>(k)]) : 0.F;
+        }
+    });
+  });
+}
+
+}  // namespace spdnn::onednn::loops

@@ -1,0 +1,139 @@
+// Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
+
+#include <numeric>
+
+#include "engines/cpu/conv/onednn/compiler.hpp"
+
+namespace spdnn::onednn {
+
+namespace {
+
+using dnnl::prop_kind;
+
+enum Part { kWeights, kBias };
+
+std::vector<float> dense(const CsrMatrix& matrix) {
+  std::vector<float> values(static_cast<std::size_t>(matrix.rows) * matrix.cols);
+  for (Index row = 0; row < matrix.rows; ++row)
+    for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k)
+      values[static_cast<std::size_t>(row) * matrix.cols + matrix.indices[k]] = matrix.entry_value(k);
+  return values;
+}
+
+Desc any(const Dims& dims, dnnl::memory::data_type type) { return {dims, type, dnnl::memory::format_tag::any}; }
+
+Desc bias_desc(const std::vector<float>& bias) {
+  return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
+}
+
+Dims both(const std::array<Index, 2>& of_axes, Index less = 0) {
+  return {Extent{of_axes[0]} - less, Extent{of_axes[1]} - less};
+}
+
+/// A value of any shape as a matrix whose columns are its last axis.
+Dims as_rows(const Shape& shape) {
+  const Extent columns = shape.empty() ? 1 : shape.back();
+  Extent rows = 1;
+  for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows *= shape[axis];
+  return {rows, columns};
+}
+
+template <class Forward>
+Kernel kernel_of(const typename Forward::primitive_desc& desc) {
+  return {desc.src_desc(),     desc.weights_desc(),  desc.dst_desc(),
+          scratchpad_of(desc), desc.impl_info_str(), [desc] { return Forward(desc); }};
+}
+
+}  // namespace
+
+void Compiler::run(const Node& node, const Convolution& convolution) {
+  const Dims source = dims(node.inputs[0]);
+  const Dims destination = dims(node.output);
+  const Window& window = convolution.window;
+  const Extent groups = convolution.groups;
+  Dims weights{Extent{convolution.weights.rows} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
+  if (groups > 1) weights.insert(weights.begin(), groups);
+  // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
+  const dnnl::convolution_forward::desc desc(prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                             any(source, type_), any(weights, type_), bias_desc(convolution.bias),
+                                             any(destination, type_), both(window.stride), both(window.dilation, 1),
+                                             both(window.pad_begin), both(window.pad_end));
+  run_weighted(
+      node, convolution.weights, convolution.bias, plain_desc(weights),
+      [&](const dnnl::primitive_attr& attributes) {
+        return kernel_of<dnnl::convolution_forward>({desc, attributes, engine_});
+      },
+      false);
+}
+
+void Compiler::run(const Node& node, const Linear& linear) {
+  const Dims source = as_rows(shape(node.inputs[0]));
+  const Dims weights{linear.weights.rows, linear.weights.cols};
+  const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type_),
+                                               any(weights, type_), bias_desc(linear.bias),
+                                               plain_desc({source[0], weights[0]}, type_));
+  run_weighted(
+      node, linear.weights, linear.bias, plain_desc(weights),
+      [&](const dnnl::primitive_attr& attributes) {
+        return kernel_of<dnnl::inner_product_forward>({desc, attributes, engine_});
+      },
+      true);
+}
+
+void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const std::vector<float>& bias,
+                            const Desc& plain_weights, const KernelFor& kernel_for, bool rows) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  Kernel kernel = kernel_for(attributes);
+  if (!to_fuse_.empty()) {
+    const Desc destination = kernel.destination;
+    attributes.set_post_ops(fused_operations(destination));
+    try {
+      Kernel with_fused = kernel_for(attributes);
+      fused_ = with_fused.destination == destination && (kernel.plain_loops() || !with_fused.plain_loops());
+      if (fused_) kernel = std::move(with_fused);
+    } catch (const dnnl::error&) {  // no kernel does that: the nodes follow one by one
+      fused_ = false;
+    }
+  }
+
+  const Index number = step_->node;
+  std::vector<std::pair<int, Operand>> arguments{{DNNL_ARG_SRC, seen(node.inputs[0], kernel.source, rows)}};
+  arguments.emplace_back(DNNL_ARG_WEIGHTS, constant({number, kWeights}, plain_weights, kernel.weights,
+                                                    [&weights] { return dense(weights); }));
+  if (!bias.empty())
+    arguments.emplace_back(DNNL_ARG_BIAS,
+                           constant({number, kBias}, bias_desc(bias), bias_desc(bias), [&bias] { return bias; }));
+  ValueId result = node.output;
+  for (std::size_t i = 0; fused_ && i < to_fuse_.size(); ++i) {
+    const Node& fused = model_.nodes[to_fuse_[i]];
+    if (std::holds_alternative<Elementwise>(fused.operation))
+      arguments.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+                             seen(other_input(fused, result), kernel.destination, rows));
+    result = fused.output;
+  }
+  const Operand destination = new_operand(kernel.destination);
+  arguments.emplace_back(DNNL_ARG_DST, destination);
+  act(kernel.make, std::move(arguments), kernel.scratchpad);
+  made(result, rows ? Operand{destination.buffer, plain_desc(dims(result), type_)} : destination);
+}
+
+dnnl::post_ops Compiler::fused_operations(const Desc& destination) const {
+  dnnl::post_ops operations;
+  for (const Index number : to_fuse_) {
+    if (const auto* const activation = std::get_if<Activation>(&model_.nodes[number].operation)) {
+      const EltwiseFunction function = function_of(*activation);
+      operations.append_eltwise(1.F, function.algorithm, function.alpha, function.beta);
+    } else {
+      operations.append_binary(dnnl::algorithm::binary_add, destination);
+    }
+  }
+  return operations;
+}
+
+Operand Compiler::seen(ValueId value, const Desc& form, bool rows) {
+  if (!rows) return in_form(value, form);
+  return {in_form(value, plain_desc(dims(value), type_)).buffer, form};
+}
+
+}  // namespace spdnn::onednn

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+/// A node and the nodes whose work is done with its own, before its result is stored.
+struct Step {
+  Index node = 0;            ///< whose inputs are read
+  std::vector<Index> fused;  ///< activations, and one addition at most, in their order; often none
+  Index last() const { return fused.empty() ? node : fused.back(); }
+};
+
+/// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. Fused are chains that
+/// begin with a convolution or a linear node, where nothing else reads what lies between: exactly the same function.
+std::vector<Step> steps_of(const Model& model);
+
+/// Of an addition, the input that is not `value`.
+ValueId other_input(const Node& addition, ValueId value);
+
+}  // namespace spdnn
