@@ -1,0 +1,76 @@
+#include "io/import/npy.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <vector>
+
+#include "io/atomic_file.hpp"
+#include "io/import/npy_header.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// The numbers by rows, given by columns: a walk over the output in its order, with the input's place beside it.
+template <class T>
+Array<T> by_rows(const Shape& shape, const Array<T>& by_columns) {
+  std::vector<std::size_t> strides(shape.size(), 1);
+  for (std::size_t axis = 1; axis < shape.size(); ++axis)
+    strides[axis] = strides[axis - 1] * static_cast<std::size_t>(shape[axis - 1]);
+  const auto values = allocate<T>(by_columns.size());
+  std::vector<Extent> at(shape.size(), 0);
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < by_columns.size(); ++to) {
+    values[static_cast<std::ptrdiff_t>(to)] = by_columns[from];
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      from += strides[axis];
+      if (++at[axis] < shape[axis]) break;
+      from -= strides[axis] * static_cast<std::size_t>(shape[axis]);
+      at[axis] = 0;
+    }
+  }
+  return {values, by_columns.size()};
+}
+
+template <class Result, class T>
+Result in_order(const InputFile& file, const NpyHeader& header, const Array<T>& values) {
+  file.check_unchanged();
+  return {header.shape, header.by_columns && header.shape.size() > 1 ? by_rows(header.shape, values) : values};
+}
+
+template <class Stored>
+void write(const std::filesystem::path& path, const std::string& type, const Stored& tensor) {
+  AtomicFile file(path);
+  file.write(npy_header(type, tensor.shape));
+  file.write(std::as_bytes(tensor.values.span()));
+  file.commit();
+}
+
+}  // namespace
+
+Tensor read_npy(const InputFile& file) {
+  const NpyHeader header = read_npy_header(file);
+  return in_order<Tensor>(file, header, read_floats(file, header.numbers));
+}
+
+Tensor read_npy(const std::filesystem::path& path) { return read_npy(InputFile(path)); }
+
+IntegerTensor read_npy_integers(const InputFile& file) {
+  const NpyHeader header = read_npy_header(file);
+  if (!is_whole(header.numbers.type))
+    throw DataError(
+        fmt::format("{}: numbers of type {}, expected integers", file.name(), name_of(header.numbers.type)));
+  return in_order<IntegerTensor>(file, header, read_integers(file, header.numbers));
+}
+
+IntegerTensor read_npy_integers(const std::filesystem::path& path) { return read_npy_integers(InputFile(path)); }
+
+bool npy_is_whole(const InputFile& file) { return is_whole(read_npy_header(file).numbers.type); }
+
+void write_npy(const std::filesystem::path& path, const Tensor& tensor) { write(path, "<f4", tensor); }
+
+void write_npy(const std::filesystem::path& path, const IntegerTensor& tensor) { write(path, "<i8", tensor); }
+
+}  // namespace spdnn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+
+#include "io/import/numbers.hpp"
+#include "io/input_file.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn {
+
+// NumPy's files of one array, .npy (NumPy Enhancement Proposal 1): versions 1 to 3, numbers of any type that NumberType
+// has but bf16, in either byte order, by rows (C) or by columns (Fortran). Pickled objects, structures, complex numbers
+// and text are refused. Nothing is allocated before the shape has been checked against the size of the file.
+
+/// The array as fp32, in row-major order. Numbers may be infinite. DataError for anything else.
+Tensor read_npy(const std::filesystem::path& path);
+Tensor read_npy(const InputFile& file);
+/// The array of integers or booleans. DataError for anything else.
+IntegerTensor read_npy_integers(const std::filesystem::path& path);
+IntegerTensor read_npy_integers(const InputFile& file);
+/// Whether the file holds integers or booleans.
+bool npy_is_whole(const InputFile& file);
+
+/// Writes version 1, little-endian, by rows: float32, and int64. The file appears whole or not at all.
+void write_npy(const std::filesystem::path& path, const Tensor& tensor);
+void write_npy(const std::filesystem::path& path, const IntegerTensor& tensor);
+
+}  // namespace spdnn

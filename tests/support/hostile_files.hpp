@@ -1,0 +1,35 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+/// Writes a file, and returns its path.
+inline std::filesystem::path written(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+/// Expects a DataError that begins with the file's name and a colon, and says `part`.
+inline void expect_refused(const std::filesystem::path& path, std::string_view part,
+                           const std::function<void()>& work) {
+  try {
+    work();
+    ADD_FAILURE() << "expected an error with: " << part;
+  } catch (const DataError& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find(part), std::string::npos) << what;
+    EXPECT_EQ(what.rfind(path.string() + ":", 0), 0U) << what;
+    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+  }
+}
+
+}  // namespace spdnn
