@@ -1,0 +1,106 @@
+// What conv_dense decides without oneDNN: which nodes are fused, and where buffers lie.
+
+#include <gtest/gtest.h>
+
+#include "engines/cpu/conv/arena.hpp"
+#include "engines/cpu/conv/steps.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+
+bool share_a_byte(const ArenaLayout& layout, const std::vector<Lifetime>& lifetimes, std::size_t a, std::size_t b) {
+  return layout.offsets[a] < layout.offsets[b] + lifetimes[b].bytes &&
+         layout.offsets[b] < layout.offsets[a] + lifetimes[a].bytes;
+}
+
+TEST(Arena, BuffersOfOneTimeDoNotOverlap) {
+  testing::Dice dice(41);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t i = 0; i < 25; ++i) {
+      const std::size_t first = dice.below(20);
+      lifetimes.push_back({dice.below(5) == 0 ? 0 : dice.below(1000) + 1, first, first + dice.below(6)});
+    }
+    const ArenaLayout layout = lay_out(lifetimes);
+    for (std::size_t a = 0; a < lifetimes.size(); ++a) {
+      EXPECT_EQ(layout.offsets[a] % kArenaAlignment, 0);
+      EXPECT_LE(layout.offsets[a] + lifetimes[a].bytes, layout.bytes);
+      for (std::size_t b = 0; b < a; ++b) {
+        const bool meet = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+        EXPECT_FALSE(meet && share_a_byte(layout, lifetimes, a, b)) << a << " and " << b;
+      }
+    }
+  }
+}
+
+TEST(Arena, AChainTakesTheTwoLargestNeighboursAndNoMore) {
+  const std::vector<Lifetime> chain{{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {1280, 3, 4}, {64, 4, 5}};
+  EXPECT_EQ(lay_out(chain).bytes, 1920);
+  EXPECT_EQ(lay_out({}).bytes, 0);
+}
+
+/// Steps as text: nodes of a step joined by +.
+std::string text(const Model& model) {
+  std::string all;
+  for (const Step& step : steps_of(model)) {
+    all += (all.empty() ? "" : " ") + std::to_string(step.node);
+    for (const Index fused : step.fused) all += "+" + std::to_string(fused);
+  }
+  return all;
+}
+
+class Steps : public ::testing::Test {
+ protected:
+  ValueId convolved(ValueId x) {
+    return builder_.add(testing::random_convolution(dice_, 4, 4, testing::same_window(3, 3), 0.5), {x});
+  }
+  ValueId relu(ValueId x) { return builder_.add(Activation{}, {x}); }
+  ValueId sum(ValueId a, ValueId b) { return builder_.add(Elementwise{}, {a, b}); }
+
+  testing::Dice dice_{43};
+  ModelBuilder builder_;
+  ValueId x_ = builder_.input({kBatchExtent, 4, 5, 5});
+};
+
+TEST_F(Steps, ChainsAreFused) {
+  const ValueId y = relu(convolved(relu(convolved(x_))));
+  EXPECT_EQ(text(builder_.finish({y})), "0+1 2+3");
+}
+
+TEST_F(Steps, TheLaterOfTwoConvolutionsTakesTheirAddition) {
+  const ValueId a = convolved(x_);
+  const ValueId b = convolved(a);
+  const ValueId y = relu(sum(convolved(b), convolved(x_)));
+  EXPECT_EQ(text(builder_.finish({y})), "0 1 2 3+4+5");
+}
+
+TEST_F(Steps, WhatIsReadTwiceIsStored) {
+  const ValueId a = convolved(x_);
+  const ValueId y = sum(relu(a), a);
+  EXPECT_EQ(text(builder_.finish({y})), "0 1 2");
+}
+
+TEST_F(Steps, OutputsAreStored) {
+  const ValueId a = convolved(x_);
+  const ValueId y = relu(a);
+  EXPECT_EQ(text(builder_.finish({y, a})), "0 1");
+}
+
+TEST_F(Steps, OneAdditionIsFusedAndNoneOfOtherShape) {
+  const ValueId a = convolved(x_);
+  const ValueId y = sum(sum(convolved(a), a), x_);
+  const ValueId by_channel = builder_.constant(testing::random_tensor(dice_, {4, 1, 1}));
+  const ValueId z = sum(convolved(y), by_channel);
+  EXPECT_EQ(text(builder_.finish({z})), "0 1+2 3 4 5");
+}
+
+TEST_F(Steps, OtherActivationsStandAlone) {
+  const ValueId y = builder_.add(testing::make_activation(Activation::Kind::sigmoid), {convolved(x_)});
+  EXPECT_EQ(text(builder_.finish({y})), "0 1");
+}
+
+}  // namespace
+}  // namespace spdnn
