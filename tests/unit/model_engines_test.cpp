@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "engines/reference/model.hpp"
@@ -280,6 +281,34 @@ TEST_P(ModelEngines, SayWhatTheyDoNotTake) {
   EXPECT_GT(support_of(variant(), model, {.precision = variant().precisions.front()}).working_bytes, 0);
   model.inputs.push_back(model.inputs.front());
   EXPECT_FALSE(support_of(variant(), model, {.precision = variant().precisions.front()}).takes());
+}
+
+/// By how much the outputs are off, as a part of their size: a root of sums of squares.
+double relative_error(const std::vector<Bounded>& expected, const std::vector<Tensor>& found) {
+  double off = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t k = 0; k < expected[i].values.size(); ++k) {
+      off += std::pow(expected[i].values[k] - static_cast<double>(found[i].values[k]), 2);
+      size += std::pow(expected[i].values[k], 2);
+    }
+  return std::sqrt(off / size);
+}
+
+/// Activations of eight bits have no theorem here: what the precision cannot explain is a mistake.
+TEST(ModelEnginesInBf16, AreOffByRoundingOnly) {
+  const ModelVariant& variant = find_model_variant("conv_dense");
+  ModelEngineOptions options{.precision = Precision::bf16, .batch = 4, .threads = 2};
+  const Support support = support_of(variant, testing::small_network(1, 0.4).model, options);
+  if (!support.takes()) GTEST_SKIP() << support.why_not;
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const ModelCase one = seed % 2 == 0 ? testing::small_network(seed, 0.4, 4) : testing::RandomModel(seed).make(12, 4);
+    const auto engine = make_engine(variant, std::make_shared<const Model>(one.model), options);
+    const double error = relative_error(evaluate(one.model, one.inputs), run(*engine, one.model, one.inputs.front()));
+    EXPECT_GT(error, 1e-5);
+    EXPECT_LT(error, 0.03);
+  }
 }
 
 std::vector<std::string> names() {
