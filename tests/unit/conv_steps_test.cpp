@@ -77,6 +77,12 @@ TEST_F(Steps, TheLaterOfTwoConvolutionsTakesTheirAddition) {
   EXPECT_EQ(text(builder_.finish({y})), "0 1 2 3+4+5");
 }
 
+TEST_F(Steps, AnAdditionWaitsForItsOtherInput) {
+  const ValueId a = convolved(x_);
+  const ValueId pooled = builder_.add(Pool{.window = testing::same_window(3, 3)}, {x_});
+  EXPECT_EQ(text(builder_.finish({sum(a, pooled)})), "1 0+2");
+}
+
 TEST_F(Steps, WhatIsReadTwiceIsStored) {
   const ValueId a = convolved(x_);
   const ValueId y = sum(relu(a), a);

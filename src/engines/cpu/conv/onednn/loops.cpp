@@ -258,22 +258,18 @@ void resize(const Resize& resize, const Shape& from, const float* input, float* 
 
 void with_channels(Elementwise::Kind kind, const Channels& shape, const float* images, const float* factors,
                    float* output) {
-  constexpr Extent kMostTogether = 16;
   const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
   with_operation(kind, [&](auto operation) {
-    for_each(shape.images * blocks, [&](Extent block) {
+    for_each(shape.images * blocks * shape.pixels, [&](Extent row) {
+      const Extent block = row / shape.pixels;
       const Extent first = block % blocks * shape.together;
+      const Extent used = std::min(shape.together, shape.channels - first);
       const float* const own = factors + (shape.of_each_image ? block / blocks * shape.channels : 0) + first;
-      // Channels that only fill a block up have zeros in every image: whatever they become must be zero.
-      std::array<float, kMostTogether> factor{};
-      const bool whole = first + shape.together <= shape.channels;
-      std::copy_n(own, whole ? shape.together : shape.channels - first, factor.begin());
-      const Extent begin = block * shape.pixels * shape.together;
-      for (Extent i = 0; i < shape.pixels; ++i)
-        for (Extent k = 0; k < shape.together; ++k) {
-          const Extent at = begin + i * shape.together + k;
-          output[at] = first + k < shape.channels ? operation(images[at], factor[static_cast<std::size_t>(k)]) : 0.F;
-        }
+      const float* const from = images + row * shape.together;
+      float* const to = output + row * shape.together;
+      for (Extent k = 0; k < used; ++k) to[k] = operation(from[k], own[k]);
+      // Channels that only fill a block up are zeros in every image.
+      std::fill(to + used, to + shape.together, 0.F);
     });
   });
 }

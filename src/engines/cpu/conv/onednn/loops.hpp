@@ -20,7 +20,8 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
 void pad(const Pad& pad, const Shape& from, const float* input, float* output);
 void resize(const Resize& resize, const Shape& from, const float* input, float* output);
 
-/// Images as oneDNN keeps them, `together` channels side by side: images x channels/together x pixels x together.
+/// Images as oneDNN keeps them, `together` channels side by side: images x channels/together x pixels x together. All
+/// channels, where they are innermost.
 struct Channels {
   Extent images = 0;
   Extent channels = 0;

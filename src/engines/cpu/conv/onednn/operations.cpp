@@ -36,10 +36,11 @@ algorithm algorithm_of(Elementwise::Kind kind) {
 /// others.
 Extent channels_together(const Desc& desc) {
   const Dims dims = desc.dims();
-  if (desc == plain_desc(dims, desc.data_type())) return 1;
   if (dims.size() != 4) return 0;
+  if (desc == Desc(dims, desc.data_type(), dnnl::memory::format_tag::nhwc)) return dims[1];
   if (desc == Desc(dims, desc.data_type(), dnnl::memory::format_tag::nChw16c)) return 16;
   if (desc == Desc(dims, desc.data_type(), dnnl::memory::format_tag::nChw8c)) return 8;
+  if (desc == plain_desc(dims, desc.data_type())) return 1;
   return 0;
 }
 
@@ -195,12 +196,15 @@ bool Compiler::scale_channels(const Node& node, Elementwise::Kind kind) {
   return true;
 }
 
+/// Of two values of one shape, or of a value and one number.
 bool Compiler::elementwise_by_onednn(const Node& node, Elementwise::Kind kind) {
   using Forward = dnnl::binary;
   const Dims to = dims(node.output);
-  if (dims(node.inputs[0]) != to || dims(node.inputs[1]) != to) return false;
+  const bool one_number = elements(shape(node.inputs[1])) == 1;
+  if (dims(node.inputs[0]) != to || (dims(node.inputs[1]) != to && !one_number)) return false;
   const Operand first = as_made(node.inputs[0]);
-  const Operand second = in_form(node.inputs[1], first.desc);
+  const Operand second = one_number ? Operand{plain(node.inputs[1]).buffer, plain_desc(Dims(to.size(), 1))}
+                                    : in_form(node.inputs[1], first.desc);
   const Forward::primitive_desc desc({algorithm_of(kind), first.desc, second.desc, first.desc}, with_user_scratchpad(),
                                      engine_);
   const Operand destination = new_operand(desc.dst_desc());
