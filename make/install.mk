@@ -25,6 +25,7 @@ install: to := $(DESTDIR)$(PREFIX)
 install: $(PROGRAM) $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS)
 	@$(INSTALL) -d $(to)/bin $(to)/include/spdnn $(to)/lib/pkgconfig $(to)/lib/cmake/spdnn
 	@$(INSTALL) -m 755 $(PROGRAM) $(to)/bin/spdnn
+	@$(if $(ONEDNN_PLUGIN),$(INSTALL) -d $(to)/lib/spdnn && $(INSTALL) -m 755 $(ONEDNN_PLUGIN) $(to)/lib/spdnn)
 	@$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(to)/include/spdnn
 	@$(INSTALL) -m 644 $(INSTALLED_LIBRARY) $(to)/lib
 	@$(INSTALL) -m 644 $(OUT)/install/spdnn.pc $(to)/lib/pkgconfig

@@ -5,8 +5,8 @@
 #include "spdnn/model_engine.hpp"
 
 // What conv_dense asks of the shared object that is linked with oneDNN, which lies beside the program and is opened by
-// runs that use it: oneDNN brings OpenCL along, which would cost every run a hundredth of a second. It is built from
-// the same sources at the same time as the program, and so has the same types.
+// runs that use it: oneDNN brings OpenCL along, and both would cost the start of every run most of a millisecond. It is
+// built from the same sources at the same time as the program, and so has the same types.
 
 extern "C" {
 
