@@ -35,29 +35,48 @@ struct Point {
   double bound;
 };
 
+double hard_sigmoid(double alpha, double beta, double x) { return std::min(1.0, std::max(0.0, alpha * x + beta)); }
+
+/// The value of a function that nowhere turns from rising to falling, and how far it is from those at the ends of where
+/// its argument may be.
+template <class Function>
+Point monotonic(const Function& function, double x, double e) {
+  const double value = function(x);
+  return {value, e == 0 ? 0 : std::max(std::abs(function(x + e) - value), std::abs(function(x - e) - value))};
+}
+
 Point activated(const Activation& activation, double alpha, double x, double e) {
   const double reach = std::abs(x) + e;
   switch (activation.kind) {
     case Activation::Kind::relu:
-      return {std::max(0.0, x), e};
+      return monotonic([](double v) { return std::max(0.0, v); }, x, e);
     case Activation::Kind::clip:
-      return {std::min(double{activation.high}, std::max(double{activation.low}, x)), e};
+      return monotonic([&](double v) { return std::min(double{activation.high}, std::max(double{activation.low}, v)); },
+                       x, e);
     case Activation::Kind::leaky_relu:
     case Activation::Kind::prelu: {
       const double rounding = x - e < 0 ? gamma(2) * std::abs(alpha) * reach + 2 * kUnderflow : 0;
-      return {x < 0 ? alpha * x : x, std::max(1.0, std::abs(alpha)) * e + rounding};
+      return {x < 0 ? alpha * x : x,
+              std::max(x + e <= 0 ? 0.0 : 1.0, x - e >= 0 ? 0.0 : std::abs(alpha)) * e + rounding};
     }
-    case Activation::Kind::sigmoid:
-      return {1 / (1 + std::exp(-x)), std::min(1.0, e / 4 + kFunction)};
-    case Activation::Kind::tanh:
-      return {std::tanh(x), std::min(2.0, e + kFunction)};
+    case Activation::Kind::sigmoid: {
+      const Point point = monotonic([](double v) { return 1 / (1 + std::exp(-v)); }, x, e);
+      return {point.value, std::min(1.0, point.bound + kFunction)};
+    }
+    case Activation::Kind::tanh: {
+      const Point point = monotonic([](double v) { return std::tanh(v); }, x, e);
+      return {point.value, std::min(2.0, point.bound + kFunction)};
+    }
     case Activation::Kind::hard_sigmoid: {
       const double beta = activation.beta;
-      const double bound = std::abs(alpha) * e + gamma(4) * (std::abs(alpha) * reach + std::abs(beta)) + 4 * kUnderflow;
-      return {std::min(1.0, std::max(0.0, alpha * x + beta)), std::min(1.0, bound)};
+      const Point point = monotonic([&](double v) { return hard_sigmoid(alpha, beta, v); }, x, e);
+      const double rounding = gamma(4) * (std::abs(alpha) * reach + std::abs(beta)) + 4 * kUnderflow;
+      return {point.value, std::min(1.0, point.bound + rounding)};
     }
-    case Activation::Kind::hard_swish:
-      return {x * std::min(1.0, std::max(0.0, x / 6 + 0.5)), 1.5 * e + gamma(8) * reach + 4 * kUnderflow};
+    case Activation::Kind::hard_swish: {
+      const double slope = x + e <= -3 ? 0 : x - e >= 3 ? 1 : 1.5;
+      return {x * hard_sigmoid(1.0 / 6, 0.5, x), slope * e + gamma(8) * reach + 4 * kUnderflow};
+    }
     case Activation::Kind::identity:
       break;
   }

@@ -13,28 +13,32 @@ namespace spdnn {
 //
 // The bounds, operation by operation, with u = 2^-24, gamma(n) = n u / (1 - n u), and e the bound of an input x
 // (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, chapter 3):
-//   sums of n terms w x and a bias b     gamma(n + 3) (sum |w| (|x| + e) + |b|) + sum |w| e
-//     Each term is rounded at most n + 1 times: as a product, and in n additions, whichever their order. One more is of
-//     a weight that a rewrite has rounded, one is spare and covers the fp64 arithmetic of the oracle itself.
-//   means of n                           the same with all w = 1/n: one more rounding is of the division
-//   maximum, relu, clip                  the largest of the e: these functions never spread what they are given
-//   leaky relu, prelu                    max(1, |alpha|) e, and the rounding of one product
-//   batch norm, add, subtract            the e of each term, times its factor, and gamma(n + 8) of the terms' absolute
-//     values. n is the number of terms of the sum that they are applied to, without anything else between: a rewrite or
-//     an engine may make their terms a part of that sum, where they are rounded n times. 8 covers their own roundings.
-//   multiply, divide                     e_a |b| + e_b |a| + e_a e_b; (e_a + |a / b| e_b) / (|b| - e_b), infinite where
-//     the divisor's sign is not known; and the rounding of the result
-//   sigmoid, tanh                        e / 4 and e (the largest slopes), and 32 u for the function itself, which no
-//     library in use exceeds: their errors are some units in the last place of values up to 1
-//   hard sigmoid                         |alpha| e and the rounding of its three steps, at most 1
-//   hard swish                           3/2 e (the largest slope) and the roundings of its steps
-//   softmax                              y (exp(2 E) - 1), E the largest e: each exponential is off by at most exp(E),
-//     and so is their sum; and the roundings of the differences, exponentials, sum and quotient
-//   resize, linear                       the weighted mean of four e, and 16 roundings of the largest of the four
-//   values,
-//     since a + t (b - a) rounds a by more than its weight
-//   the rest copies elements             e
-// To each sum comes what operations lose where subnormals are flushed to zero: 2^-126 each.
+// - sum of n terms w x and a bias b: gamma(n + 3) (sum |w| (|x| + e) + |b|) + sum |w| e. Each term is rounded at most
+//   n + 1 times: as a product, and in n additions, whichever their order. One more is of a weight that a rewrite has
+//   rounded, one is spare and covers the fp64 arithmetic of the oracle itself.
+// - mean of n: the same with all w = 1/n; one more rounding is of the division.
+// - maximum, relu, clip, sigmoid, tanh, hard sigmoid: how far the result moves when all inputs move up, or down, by
+//   their e, since these functions are monotonic. So a relu's is 0 where its input is surely negative, without which
+//   bounds would grow with each layer as if all activations were positive. Sigmoid and tanh have 32 u more for the
+//   function itself: libraries are off by some units in the last place of values up to 1. A hard sigmoid has the
+//   rounding of its three steps more.
+// - leaky relu, prelu: the larger of the slopes there, times e, and the rounding of one product.
+// - hard swish: 3/2 e, the largest slope (0 below -3, 1 above 3), and the roundings of its steps.
+// - batch norm, add, subtract: the e of each term, times its factor, and gamma(n + 8) times the terms' absolute values.
+//   n is the number of terms of the sum that they are applied to, without anything else between: a rewrite or an engine
+//   may make their terms a part of that sum, where they are rounded n times. 8 covers their own roundings.
+// - multiply: e_a |b| + e_b |a| + e_a e_b, and the rounding of the product.
+// - divide: (e_a + |a / b| e_b) / (|b| - e_b), infinite where the divisor's sign is not known, and the rounding.
+// - softmax: y (exp(2 E) - 1), with E the largest e, as each exponential is off by a factor of at most exp(E), and
+// their
+//   sum as well; and the roundings of the differences, exponentials, sum and quotient.
+// - linear resize: the weighted mean of four e, and 16 roundings of the largest of the four values, since
+//   a + t (b - a) rounds a by more than its weight.
+// - what copies elements: e.
+// To each comes what operations lose where subnormals are flushed to zero: 2^-126 each.
+//
+// Bounds of a whole network are worst cases of worst cases: after eight layers they may exceed the values themselves.
+// To judge an engine, evaluate() each node on what the engine itself made before it, taken exactly().
 
 /// The values of a tensor in fp64 and, for each, the bound.
 struct Bounded {
