@@ -25,6 +25,7 @@ std::optional<Tensor> folded(const Model& model, const Node& node) {
   if (node.inputs.empty() || elements(model.values[node.output].shape) > std::max(kLarge, read)) return std::nullopt;
   for (const ValueId id : node.inputs) inputs.push_back(exactly(*model.values[id].constant));
   std::vector<const Bounded*> pointers;
+  pointers.reserve(inputs.size());
   for (const Bounded& input : inputs) pointers.push_back(&input);
   const Bounded result = evaluate(node.operation, pointers);
   std::vector<float> values;

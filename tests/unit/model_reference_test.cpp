@@ -19,8 +19,10 @@ using testing::ModelCase;
 
 Bounded apply_to(const Operation& operation, const std::vector<Tensor>& tensors) {
   std::vector<Bounded> inputs;
+  inputs.reserve(tensors.size());
   for (const Tensor& tensor : tensors) inputs.push_back(exactly(tensor));
   std::vector<const Bounded*> pointers;
+  pointers.reserve(inputs.size());
   for (const Bounded& input : inputs) pointers.push_back(&input);
   return evaluate(operation, pointers);
 }

@@ -35,6 +35,7 @@ void copy(const Bounded& x, std::size_t from, Bounded& y, std::size_t to) {
 
 Bounded join(const Concat& concat, const std::vector<const Bounded*>& inputs) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const Bounded* input : inputs) shapes.push_back(input->shape);
   Bounded y = blank(output_shape(concat, shapes));
   const std::size_t inner = strides_of(y.shape)[concat.axis];
