@@ -128,8 +128,8 @@ struct Resize {
   Kind kind = Kind::nearest;
   Place place = Place::asymmetric;
   Rounding rounding = Rounding::half_down;  ///< of nearest
-  std::array<Extent, 2> size{0, 0};      ///< of the output
-  std::array<float, 2> scale{1.F, 1.F};  ///< output over input, as the file states it
+  std::array<Extent, 2> size{0, 0};         ///< of the output
+  std::array<float, 2> scale{1.F, 1.F};     ///< output over input, as the file states it
 };
 
 using Operation = std::variant<Convolution, Linear, BatchNorm, Pool, GlobalPool, Activation, Elementwise, Concat,
