@@ -101,22 +101,19 @@ class Pooled {
   void add(double x, double bound) {
     largest_ = std::max(largest_, x);
     upper_ = std::max(upper_, x + bound);
-    lower_ = std::max(lower_, x - bound);
     sum_.add(1, x, bound);
   }
   /// A mean divides by `count`.
   void write(Pool::Kind kind, Extent count, double& value, double& bound) const {
     const auto divisor = static_cast<double>(count);
     value = kind == Pool::Kind::max ? largest_ : sum_.value / divisor;
-    bound =
-        kind == Pool::Kind::max ? std::max(upper_ - largest_, largest_ - lower_) : sum_.bound(divisor + 4) / divisor;
+    bound = kind == Pool::Kind::max ? upper_ - largest_ : sum_.bound(divisor + 4) / divisor;
   }
 
  private:
   static constexpr double kLeast = -std::numeric_limits<double>::infinity();
   double largest_ = kLeast;
-  double upper_ = kLeast;  ///< the largest that the maximum may be, and the least
-  double lower_ = kLeast;
+  double upper_ = kLeast;  ///< the largest that the maximum may be; it can be off by less to the other side
   Sum sum_;
 };
 
