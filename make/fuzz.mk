@@ -15,7 +15,12 @@ $(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ
 	@$(FUZZ_CXX) $(INCLUDES) -Itests -MMD -MP $(FUZZ_FLAGS) $(call ISA_FLAGS,$<) -fsanitize=fuzzer-no-link -c $< -o $@
 $(FUZZ_OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp
 $(FUZZ_OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
-$(FUZZ_LIBRARY): $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o)
+$(FUZZ_OUT)/onnx.pb.o: $(ONNX_CODE)
+	@mkdir -p $(@D)
+	@echo 'CXX  $< (fuzzing)'
+	@$(FUZZ_CXX) $(INCLUDES) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+$(patsubst %.cpp,$(FUZZ_OUT)/%.o,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
+$(FUZZ_LIBRARY): $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZ_OUT)/onnx.pb.o
 	@rm -f $@
 	@ar rcs $@ $^
 $(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_LIBRARY)

@@ -7,10 +7,10 @@ INSTALL ?= install
 PUBLIC_HEADERS    := $(filter-out %/engine.hpp %/model_engine.hpp %/support.hpp %/plan.hpp %/layer_stream.hpp,$(wildcard include/spdnn/*.hpp))
 INSTALLED_LIBRARY := $(OUT)/install/libspdnn.a
 INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdnnConfigVersion.cmake)
-INSTALLED_LIBS    := -fopenmp $(filter-out -lboost_program_options,$(LDLIBS))
+INSTALLED_LIBS    := -fopenmp $(patsubst -l:lib%.a,-l%,$(filter-out -lboost_program_options,$(LDLIBS)))
 
 space := $(subst ,, )
-$(INSTALLED_LIBRARY): $(patsubst %,$(OUT)/%.o,$(filter-out src/cli/%,$(SOURCES:.cpp=)))
+$(INSTALLED_LIBRARY): $(patsubst %,$(OUT)/%.o,$(filter-out src/cli/%,$(SOURCES:.cpp=))) $(ONNX_OBJECT)
 	@mkdir -p $(@D)
 	@rm -f $@
 	@ar rcs $@ $^

@@ -1,13 +1,16 @@
 # The Debian packages that the program, its tests and its tools need: the one place where they are declared. PACKAGE=PROOF
 # names what shows that the need is met, by whatever means: a header, a file with its absolute path, or else a command.
+ONNX_PROTO     ?= /usr/include/onnx/onnx.proto
 CHART_JS       ?= /usr/share/javascript/chart.js/chart.min.js
 BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h \
+	libonnx-dev=$(ONNX_PROTO) libprotobuf-dev=google/protobuf/message_lite.h protobuf-compiler=protoc \
 	libjs-chart.js=$(CHART_JS)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
 	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libdnnl-dev=oneapi/dnnl/dnnl.hpp \
+	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \

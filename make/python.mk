@@ -17,7 +17,7 @@ static := -Wl,-Bstatic
 $(PYTHON_PACKAGE)/_core.so: $(OUT)/python/core.o $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
-	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(filter-out $(static),$(LDLIBS)) -o $@
+	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@
 $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@

@@ -27,6 +27,7 @@ ROOMS = {
     "data": ["io/import"],
     "data/official": ["data"],
     "model": ["core"],
+    "io/import": ["io", "model"],
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model"],
     "model: by the oracle": ["engines/reference"],
@@ -62,6 +63,7 @@ OTHERS = {
     "engines/cpu/conv/onednn": ["oneapi/", "dnnl"],
     "cli": ["boost/"],
     "cluster": ["mpi.h"],
+    "io/import": ["google/protobuf/", "onnx.pb.h"],
 }
 
 

@@ -1,0 +1,201 @@
+#include "io/import/onnx.hpp"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+
+#include <limits>
+#include <set>
+
+#include "io/import/onnx/operators.hpp"
+#include "io/import/onnx/order.hpp"
+#include "io/import/onnx/reshaping.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using namespace onnx_reader;
+
+constexpr std::int64_t kFirstIr = 3;  // the first of which there is a specification
+constexpr std::int64_t kLastIr = 10;
+
+[[noreturn]] void fail(const InputFile& file, const std::string& problem) {
+  throw DataError(fmt::format("{}: {}", file.name(), problem));
+}
+
+/// What protobuf makes of the file. Messages in messages are bounded, so that none can exhaust the stack.
+onnx::ModelProto parsed(const InputFile& file) {
+  constexpr int kDepth = 32;
+  constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
+  if (file.size() > kMostBytes)
+    fail(file,
+         fmt::format("{} bytes are more than the 2 GiB of a protobuf file; weights can be external data", file.size()));
+  std::vector<std::uint8_t> bytes(file.size());
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  google::protobuf::io::CodedInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kDepth);
+  onnx::ModelProto model;
+  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    fail(file, "no ONNX file, or not all of one: protobuf cannot read it");
+  return model;
+}
+
+/// The operator set of the file; checks what else the file asks of who reads it.
+int checked_opset(const onnx::ModelProto& model, const InputFile& file) {
+  if (!model.has_ir_version() || !model.has_graph()) fail(file, "no ONNX file: it has no version or no graph");
+  if (model.ir_version() < kFirstIr || model.ir_version() > kLastIr)
+    fail(file, fmt::format("version {} of the format (IR) is outside {}..{}", model.ir_version(), kFirstIr, kLastIr));
+  if (model.functions_size() > 0) fail(file, "functions of the file's own are not supported");
+  std::optional<std::int64_t> opset;
+  for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;  // its nodes, if any, are refused
+    if (opset) fail(file, "two versions of ONNX's operator set");
+    opset = set.version();
+  }
+  if (!opset) fail(file, "no version of ONNX's operator set");
+  if (*opset < kFirstOpset || *opset > kLastOpset)
+    fail(file, fmt::format("operator set {} is outside {}..{}", *opset, kFirstOpset, kLastOpset));
+  return static_cast<int>(*opset);
+}
+
+/// The shape of an input: of the file, or, where it leaves axes open, as given.
+Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, const std::optional<Shape>& given) {
+  const auto fail_input = [&](const std::string& problem) {
+    fail(file, fmt::format("input '{}': {}", input.name(), problem));
+  };
+  if (!input.type().has_tensor_type()) fail_input("it is no tensor");
+  const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
+  if (tensor.elem_type() != onnx::TensorProto::FLOAT)
+    fail_input(fmt::format("its elements are {}, expected FLOAT", type_name(tensor.elem_type())));
+  if (!tensor.has_shape()) fail_input("it has no shape");
+  const auto& axes = tensor.shape().dim();
+  if (static_cast<std::size_t>(axes.size()) > kMostAxes)
+    fail_input(fmt::format("{} axes are more than {}", axes.size(), kMostAxes));
+  if (given && given->size() != static_cast<std::size_t>(axes.size()))
+    throw UsageError("shape",
+                     fmt::format("{} for input '{}' of {} axes", shape_text(*given), input.name(), axes.size()));
+  Shape shape;
+  for (int axis = 0; axis < axes.size(); ++axis) {
+    const bool fixed = axes[axis].has_dim_value();
+    const std::int64_t extent = axes[axis].dim_value();
+    if (fixed && (extent < 1 || extent > std::int64_t{kMaxIndex}))
+      fail_input(fmt::format("axis {} has the length {}, expected 1..{}", axis, extent, kMaxIndex));
+    if (given) {
+      const Extent wanted = (*given)[static_cast<std::size_t>(axis)];
+      const bool batch = axis == 0 && wanted == kBatchExtent;
+      if (!batch && (wanted < 1 || wanted > Extent{kMaxIndex}))
+        throw UsageError("shape", fmt::format("{}, expected lengths of 1..{}", shape_text(*given), kMaxIndex));
+      if (fixed && axis != 0 && wanted != extent)
+        throw UsageError("shape", fmt::format("{}, but axis {} of input '{}' has the length {}", shape_text(*given),
+                                              axis, input.name(), extent));
+      shape.push_back(wanted);
+    } else if (fixed) {
+      shape.push_back(extent);
+    } else if (axis == 0) {
+      shape.push_back(kBatchExtent);
+    } else {
+      fail_input(
+          fmt::format("axis {} ('{}') has no fixed length; give the shape of the input", axis, axes[axis].dim_param()));
+    }
+  }
+  return shape;
+}
+
+/// The operator of a node. DataError where it cannot be read, whatever its inputs and attributes are.
+const Operator& checked_operator(const onnx::NodeProto& proto, const NodeReader& node, int opset) {
+  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    node.fail(fmt::format("operators of '{}' are not supported, those of ONNX are", proto.domain()));
+  const Operator* found = find_operator(proto.op_type());
+  if (found == nullptr) node.fail(fmt::format("the operator is not supported; supported are {}", operator_names()));
+  if (opset < found->first || opset > found->last)
+    node.fail(fmt::format("the operator is supported in the sets {}..{}, and the file has {}", found->first,
+                          found->last, opset));
+  return *found;
+}
+
+void read_node(Graph& graph, const onnx::NodeProto& proto, int number, const std::set<std::string>& read_names) {
+  NodeReader node(graph, proto, number);
+  const Operator& found = checked_operator(proto, node, graph.opset());
+  if (node.inputs() < found.least_inputs || node.inputs() > found.most_inputs)
+    node.fail(fmt::format("{} inputs, expected {}..{}", node.inputs(), found.least_inputs, found.most_inputs));
+  if (node.outputs() == 0 || proto.output(0).empty()) node.fail("it has no first output");
+  for (int i = 1; i < proto.output_size(); ++i)
+    if (read_names.contains(proto.output(i)))
+      node.fail(fmt::format("output {} '{}' is used, but only the first is supported", i + 1, proto.output(i)));
+  found.read(node);
+  node.finish();
+}
+
+/// All names that a node or an output of the graph reads.
+std::set<std::string> names_read(const onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const onnx::NodeProto& node : graph.node()) names.insert(node.input().begin(), node.input().end());
+  for (const onnx::ValueInfoProto& output : graph.output()) names.insert(output.name());
+  names.erase("");
+  return names;
+}
+
+/// The names of initializers; those of the other inputs are added to `inputs`.
+std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile& file, std::set<std::string>& inputs) {
+  std::set<std::string> initializers;
+  for (const onnx::TensorProto& tensor : proto.initializer())
+    if (tensor.name().empty() || !initializers.insert(tensor.name()).second)
+      fail(file, fmt::format("initializer '{}' has no name of its own", tensor.name()));
+  for (const onnx::ValueInfoProto& input : proto.input()) {
+    if (initializers.contains(input.name())) continue;  // before version 4, initializers are inputs, too
+    if (input.name().empty() || !inputs.insert(input.name()).second)
+      fail(file, fmt::format("input '{}' has no name of its own", input.name()));
+  }
+  return initializers;
+}
+
+/// Reads the initializers that are used, and the inputs.
+void read_given(Graph& graph, const onnx::GraphProto& proto, const InputFile& file, const std::set<std::string>& used,
+                const std::set<std::string>& inputs, const std::optional<Shape>& shape) {
+  if (proto.sparse_initializer_size() > 0)
+    fail(file, "sparse initializers are not supported; dense ones are, whose zeros are left out here");
+  for (const onnx::TensorProto& tensor : proto.initializer())
+    if (used.contains(tensor.name()))
+      graph.set(tensor.name(), graph.tensors().read(tensor, fmt::format("initializer '{}'", tensor.name())));
+  if (shape && inputs.size() != 1)
+    throw UsageError("shape",
+                     fmt::format("the model has {} inputs, and their shapes are those of the file", inputs.size()));
+  for (const onnx::ValueInfoProto& input : proto.input())
+    if (inputs.contains(input.name())) graph.add_input(input.name(), input_shape(input, file, shape));
+}
+
+}  // namespace
+
+Model read_onnx(const InputFile& file, const std::optional<Shape>& shape) {
+  const onnx::ModelProto proto = parsed(file);
+  const int opset = checked_opset(proto, file);
+  Budget budget(file.name(), file.size());
+  TensorReader tensors(file.name(), std::filesystem::path(file.name()).parent_path(), budget);
+  Graph graph(file.name(), opset, tensors, budget);
+  graph.model().name = proto.graph().name();
+
+  const std::set<std::string> used = names_read(proto.graph());
+  std::set<std::string> inputs;
+  std::set<std::string> given = names_given(proto.graph(), file, inputs);
+  given.insert(inputs.begin(), inputs.end());
+  const std::vector<int> order = order_of_nodes(proto.graph(), given, file.name());
+  for (const int node : order) {
+    const onnx::NodeProto& one = proto.graph().node(node);
+    checked_operator(one, NodeReader(graph, one, node + 1), opset);
+  }
+  read_given(graph, proto.graph(), file, used, inputs, shape);
+  for (const int node : order) read_node(graph, proto.graph().node(node), node + 1, used);
+  if (proto.graph().output_size() == 0) fail(file, "the graph has no output");
+  for (const onnx::ValueInfoProto& output : proto.graph().output()) graph.add_output(output.name());
+  if (graph.model().inputs.empty()) fail(file, "the graph has no input that is not a constant");
+  file.check_unchanged();
+  tensors.check_unchanged();
+  return std::move(graph.model());
+}
+
+Model read_onnx(const std::filesystem::path& path, const std::optional<Shape>& shape) {
+  return read_onnx(InputFile(path), shape);
+}
+
+}  // namespace spdnn

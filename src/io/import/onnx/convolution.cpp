@@ -1,0 +1,156 @@
+// Conv and the pools: windows that move over one or two spatial axes.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "io/import/onnx/operators.hpp"
+
+namespace spdnn::onnx_reader {
+
+namespace {
+
+/// How many spatial axes the input has: 1 or 2.
+std::size_t spatial_axes(NodeReader& node) {
+  const std::size_t rank = node.shape(0).size();
+  if (rank != 3 && rank != 4)
+    node.fail_input(0, fmt::format("its shape is {}; one or two spatial axes are supported: N x C x W or N x C x H x W",
+                                   shape_text(node.shape(0))));
+  return rank - 2;
+}
+
+/// The numbers of an attribute, one per spatial axis (`times` 1) or two, each in least..2^31-1.
+std::optional<std::vector<Index>> axis_numbers(NodeReader& node, const std::string& name, std::size_t count,
+                                               std::int64_t least) {
+  const auto given = node.integers(name);
+  if (!given) return std::nullopt;
+  if (given->size() != count)
+    node.fail_attribute(name, fmt::format("{} numbers where {} are needed", given->size(), count));
+  std::vector<Index> numbers;
+  for (const std::int64_t number : *given) {
+    if (number < least || number > std::int64_t{kMaxIndex})
+      node.fail_attribute(name, fmt::format("{} is outside {}..{}", number, least, kMaxIndex));
+    numbers.push_back(static_cast<Index>(number));
+  }
+  return numbers;
+}
+
+/// Puts numbers of one or two spatial axes where Window has them.
+std::array<Index, 2> placed(const std::vector<Index>& numbers, std::size_t from, std::size_t axes, Index otherwise) {
+  if (axes == 1) return {otherwise, numbers[from]};
+  return {numbers[from], numbers[from + 1]};
+}
+
+/// SAME: as many windows as the stride allows in the image itself, and half of the padding on either side; what is odd
+/// goes to the end (SAME_UPPER) or to the beginning (SAME_LOWER).
+void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper) {
+  const Shape& shape = node.shape(0);
+  for (std::size_t axis = 2 - axes; axis < 2; ++axis) {
+    const Extent length = shape[shape.size() - 2 + axis];
+    const Extent stride = window.stride[axis];
+    const Extent reach = Extent{window.dilation[axis]} * (Extent{window.kernel[axis]} - 1) + 1;
+    const Extent windows = (length + stride - 1) / stride;
+    const Extent padding = std::max(Extent{0}, (windows - 1) * stride + reach - length);
+    if (padding > Extent{kMaxIndex}) node.fail_attribute("auto_pad", fmt::format("padding of {} is too much", padding));
+    const auto less = static_cast<Index>(padding / 2);
+    const auto more = static_cast<Index>(padding - padding / 2);
+    window.pad_begin[axis] = upper ? less : more;
+    window.pad_end[axis] = upper ? more : less;
+  }
+}
+
+/// The window, from the attributes that Conv and the pools share. `kernel` is what the weights say of kernel_shape.
+Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::vector<Index>>& kernel) {
+  Window window;
+  auto given = axis_numbers(node, "kernel_shape", axes, 1);
+  if (!given && !kernel) node.fail("attribute kernel_shape is missing");
+  if (given && kernel && *given != *kernel)
+    node.fail_attribute("kernel_shape", fmt::format("{} where the weights have {}", fmt::join(*given, " x "),
+                                                    fmt::join(*kernel, " x ")));
+  window.kernel = placed(given ? *given : *kernel, 0, axes, 1);
+  if (const auto strides = axis_numbers(node, "strides", axes, 1)) window.stride = placed(*strides, 0, axes, 1);
+  if (const auto dilations = axis_numbers(node, "dilations", axes, 1)) window.dilation = placed(*dilations, 0, axes, 1);
+  const std::string automatic = node.text("auto_pad", "NOTSET");
+  const auto pads = axis_numbers(node, "pads", 2 * axes, 0);
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+    pad_to_same(node, window, axes, automatic == "SAME_UPPER");
+  } else if (automatic == "NOTSET") {
+    if (pads) window.pad_begin = placed(*pads, 0, axes, 0);
+    if (pads) window.pad_end = placed(*pads, axes, axes, 0);
+  } else if (automatic != "VALID") {
+    node.fail_attribute("auto_pad", fmt::format("'{}' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", automatic));
+  }
+  return window;
+}
+
+void read_pool(NodeReader& node, Pool pool) {
+  pool.window = read_window(node, spatial_axes(node), std::nullopt);
+  const std::int64_t round_up = node.integer("ceil_mode", 0);
+  if (round_up != 0 && round_up != 1) node.fail_attribute("ceil_mode", fmt::format("{} is neither 0 nor 1", round_up));
+  pool.round_up = round_up == 1 && node.text("auto_pad", "NOTSET") == "NOTSET";
+  node.set_output(pool, {node.value(0)});
+}
+
+void read_global_pool(NodeReader& node, Pool::Kind kind) {
+  spatial_axes(node);
+  node.set_output(GlobalPool{kind}, {node.value(0)});
+}
+
+}  // namespace
+
+void read_conv(NodeReader& node) {
+  const std::size_t axes = spatial_axes(node);
+  const std::span<const float> weights = node.floats(1);
+  const Shape& shape = node.constant(1).shape;
+  if (shape.size() != axes + 2)
+    node.fail_input(1, fmt::format("weights of {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
+  if (weights.empty()) node.fail_input(1, fmt::format("weights of {}: there are none", shape_text(shape)));
+  if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent > Extent{kMaxIndex}; }))
+    node.fail_input(1, fmt::format("weights of {}: an axis is longer than 2^31-1", shape_text(shape)));
+
+  Convolution convolution;
+  convolution.window = read_window(node, axes, std::vector<Index>(shape.begin() + 2, shape.end()));
+  const std::int64_t groups = node.integer("group", 1);
+  const Extent channels = node.shape(0)[1];
+  if (groups < 1 || groups > shape[0] || shape[0] % groups != 0)
+    node.fail_attribute("group", fmt::format("{} does not divide the {} output channels", groups, shape[0]));
+  if (channels / groups != shape[1] || channels % groups != 0)
+    node.fail_attribute(
+        "group", fmt::format("{} groups of {} channels, of which the weights are, where the input has {}", groups,
+                             shape[1], channels));
+  convolution.groups = static_cast<Index>(groups);
+  const Offset rows = static_cast<Offset>(shape[0]);
+  const Offset cols = weights.size() / rows;
+  if (cols > kMaxIndex) node.fail_input(1, fmt::format("filters of {} weights are too large", cols));
+  convolution.weights = node.graph().sparse(node.where() + ": input 2", weights, rows, cols, false);
+  if (node.has_input(2)) {
+    const std::span<const float> bias = node.floats(2);
+    if (bias.size() != rows) node.fail_input(2, fmt::format("{} biases for {} output channels", bias.size(), rows));
+    node.graph().budget().take(bias.size_bytes());
+    convolution.bias.assign(bias.begin(), bias.end());
+  }
+  node.set_output(std::move(convolution), {node.value(0)});
+}
+
+void read_max_pool(NodeReader& node) {
+  node.ignore("storage_order");  // of the indices, the second output
+  read_pool(node, {});
+}
+
+void read_average_pool(NodeReader& node) {
+  const std::int64_t count_padding = node.integer("count_include_pad", 0);
+  if (count_padding != 0 && count_padding != 1)
+    node.fail_attribute("count_include_pad", fmt::format("{} is neither 0 nor 1", count_padding));
+  Pool pool;
+  pool.kind = Pool::Kind::average;
+  pool.count_padding = count_padding == 1;
+  read_pool(node, pool);
+}
+
+void read_global_max_pool(NodeReader& node) { read_global_pool(node, Pool::Kind::max); }
+void read_global_average_pool(NodeReader& node) { read_global_pool(node, Pool::Kind::average); }
+
+}  // namespace spdnn::onnx_reader

@@ -1,0 +1,94 @@
+#include "io/import/onnx/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace spdnn::onnx_reader {
+
+void require_finite(std::span<const float> numbers, const std::string& where) {
+  const auto odd = std::find_if_not(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); });
+  if (odd != numbers.end())
+    throw DataError(fmt::format("{}: element {} is {}; only finite numbers of fp32 are weights", where,
+                                odd - numbers.begin(), *odd));
+}
+
+ValueId Graph::add_input(const std::string& name, Shape shape) {
+  const auto id = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({name, std::move(shape), std::nullopt});
+  model_.inputs.push_back(id);
+  set(name, id);
+  return id;
+}
+
+ValueId Graph::add_constant(const std::string& name, const Constant& constant) {
+  if (const auto known = constants_.find(name); known != constants_.end()) return known->second;
+  const auto id = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({name, constant.shape, Tensor{constant.shape, std::get<0>(constant.values)}});
+  if (!name.empty()) constants_.emplace(name, id);
+  return id;
+}
+
+ValueId Graph::add_node(const std::string& where, const std::string& node, const std::string& output,
+                        Operation operation, std::vector<ValueId> inputs) {
+  std::vector<Shape> shapes;
+  for (const ValueId input : inputs) shapes.push_back(shape(input));
+  Shape made;
+  try {
+    made = output_shape(operation, shapes);
+  } catch (const UsageError& misfit) {
+    throw DataError(fmt::format("{}: {}", where, misfit.what()));
+  }
+  const auto id = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({output, std::move(made), std::nullopt});
+  model_.nodes.push_back({node, std::move(operation), std::move(inputs), id});
+  return id;
+}
+
+void Graph::add_output(const std::string& name) {
+  const auto found = symbols_.find(name);
+  if (found == symbols_.end()) fail(fmt::format("output '{}' is made by no node", name));
+  if (const Constant* constant = std::get_if<Constant>(&found->second)) {
+    if (constant->integers()) fail(fmt::format("output '{}' is of integers; outputs are of FLOAT", name));
+    require_finite(constant->floats(), fmt::format("{}: output '{}'", file_, name));
+    found->second = add_constant(name, *constant);
+  }
+  ValueId value = std::get<ValueId>(found->second);
+  const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
+  if (among(model_.inputs) || among(model_.outputs) || model_.values[value].constant) {
+    const std::string where = fmt::format("{}: output '{}'", file_, name);
+    Activation same;
+    same.kind = Activation::Kind::identity;
+    value = add_node(where, name, name, same, {value});
+  }
+  model_.outputs.push_back(value);
+}
+
+CsrMatrix Graph::sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols,
+                        bool transposed) {
+  const std::tuple key{weights.data(), rows, transposed};
+  if (const auto known = matrices_.find(key); known != matrices_.end()) return known->second;
+  require_finite(weights, where);
+  const auto weight = [&](Offset row, Offset col) { return weights[transposed ? col * rows + row : row * cols + col]; };
+  const auto count = static_cast<Offset>(std::count_if(weights.begin(), weights.end(), [](float w) { return w != 0; }));
+  budget_.take((rows + 1) * sizeof(Offset) + count * (sizeof(Index) + sizeof(float)));
+  std::vector<Offset> offsets{0};
+  offsets.reserve(rows + 1);
+  std::vector<Index> indices;
+  indices.reserve(count);
+  std::vector<float> values;
+  values.reserve(count);
+  for (Offset row = 0; row < rows; ++row) {
+    for (Offset col = 0; col < cols; ++col) {
+      if (weight(row, col) == 0) continue;
+      indices.push_back(static_cast<Index>(col));
+      values.push_back(weight(row, col));
+    }
+    offsets.push_back(indices.size());
+  }
+  return matrices_[key] = make_csr(narrow<Index>(rows), narrow<Index>(cols), std::move(offsets), std::move(indices),
+                                   std::move(values));
+}
+
+}  // namespace spdnn::onnx_reader

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "io/import/onnx/budget.hpp"
+#include "io/import/onnx/constant.hpp"
+#include "io/import/onnx/tensor.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn::onnx_reader {
+
+/// What a name of the file stands for: a value of the model, or a constant.
+using Symbol = std::variant<ValueId, Constant>;
+
+/// The model as far as it is built, and what the names of the file mean in it.
+class Graph {
+ public:
+  Graph(std::string file, int opset, TensorReader& tensors, Budget& budget)
+      : file_(std::move(file)), opset_(opset), tensors_(tensors), budget_(budget) {}
+
+  const std::string& file() const { return file_; }
+  int opset() const { return opset_; }
+  TensorReader& tensors() { return tensors_; }
+  Budget& budget() { return budget_; }
+  [[noreturn]] void fail(const std::string& problem) const { throw DataError(file_ + ": " + problem); }
+
+  void set(const std::string& name, Symbol symbol) { symbols_.insert_or_assign(name, std::move(symbol)); }
+  const Symbol& symbol(const std::string& name) const { return symbols_.at(name); }
+  const Shape& shape(ValueId value) const { return model_.values[value].shape; }
+
+  /// Adds an input of the model.
+  ValueId add_input(const std::string& name, Shape shape);
+  /// Adds a constant to the values, once for each name that it has. It must be of finite fp32 numbers.
+  ValueId add_constant(const std::string& name, const Constant& constant);
+  /// Adds a node and the value that it makes. Throws DataError where the operation does not take these inputs; `where`
+  /// is what the message then begins with.
+  ValueId add_node(const std::string& where, const std::string& node, const std::string& output, Operation operation,
+                   std::vector<ValueId> inputs);
+  /// Makes the symbol of that name an output of the model. Each output is the value of a node, and of no other output.
+  void add_output(const std::string& name);
+
+  /// Non-zeros of a matrix that lies row by row in `weights` (or column by column), made once for all who share it.
+  CsrMatrix sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols, bool transposed);
+
+  Model& model() { return model_; }
+
+ private:
+  std::string file_;
+  int opset_;
+  TensorReader& tensors_;
+  Budget& budget_;
+  Model model_;
+  std::map<std::string, Symbol> symbols_;
+  std::map<std::string, ValueId> constants_;
+  std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
+};
+
+/// DataError, beginning with `where`, unless all numbers are finite.
+void require_finite(std::span<const float> numbers, const std::string& where);
+
+}  // namespace spdnn::onnx_reader

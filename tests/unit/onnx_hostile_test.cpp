@@ -1,0 +1,232 @@
+// ONNX files that are damaged, that lie, or that ask for what is not supported: one message, which names what is wrong.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "spdnn/error.hpp"
+#include "support/onnx_file.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using onnx_test::expect_part;
+using onnx_test::File;
+using onnx_test::refusal;
+using onnx_test::set;
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::int64_t kLong = std::numeric_limits<std::int64_t>::max();
+
+/// x (N x 4 x 5 x 5) -> Conv of 2 groups -> y.
+struct ConvFile : File {
+  explicit ConvFile(Integers shape = {2, 2, 3, 3}, std::size_t weights = 36) {
+    input("x", {-1, 4, 5, 5}).floats("w", shape, std::vector<float>(weights, 1)).output("y");
+    node("Conv", {"x", "w"}, "y");
+  }
+  onnx::NodeProto& conv() { return *graph().mutable_node(0); }
+};
+
+TEST(OnnxHostile, AFileThatEndsEarlyIsRefused) {
+  ConvFile file;
+  set(file.conv(), "group", std::int64_t{2});
+  (void)file.read();
+  const std::string whole = file.bytes();
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    const std::string part = whole.substr(0, size);
+    try {
+      (void)read_onnx(InputFile("net.onnx", std::as_bytes(std::span(part))));
+      ADD_FAILURE() << size << " of " << whole.size() << " bytes were read";
+    } catch (const DataError& error) {
+      expect_part(error.what(), "net.onnx: ");
+    }
+  }
+}
+
+TEST(OnnxHostile, AChangedByteNeverEndsInAnythingButAMessage) {
+  ConvFile file;
+  set(file.conv(), "group", std::int64_t{2});
+  const std::string whole = file.bytes();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int change : {1, 0x80, 0xFF}) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      try {
+        read_onnx(InputFile("net.onnx", std::as_bytes(std::span(changed)))).validate();
+      } catch (const DataError& error) {
+        expect_part(error.what(), "net.onnx: ");
+      }
+    }
+  }
+}
+
+TEST(OnnxHostile, MessagesInMessagesDoNotExhaustTheStack) {
+  onnx::ModelProto proto = ConvFile().proto;
+  onnx::GraphProto* graph = proto.mutable_graph();
+  for (int depth = 0; depth < 1000; ++depth) graph = graph->add_node()->add_attribute()->mutable_g();
+  File file;
+  file.proto = proto;
+  expect_part(refusal(file), "protobuf cannot read it");
+}
+
+TEST(OnnxHostile, VersionsOutsideTheRangeAreRefused) {
+  ConvFile file;
+  file.proto.set_ir_version(2);
+  EXPECT_EQ(refusal(file), "net.onnx: version 2 of the format (IR) is outside 3..10");
+  file.proto.set_ir_version(11);
+  EXPECT_EQ(refusal(file), "net.onnx: version 11 of the format (IR) is outside 3..10");
+  file.proto.set_ir_version(8);
+  file.proto.mutable_opset_import(0)->set_version(22);
+  EXPECT_EQ(refusal(file), "net.onnx: operator set 22 is outside 1..21");
+  file.proto.clear_opset_import();
+  EXPECT_EQ(refusal(file), "net.onnx: no version of ONNX's operator set");
+  file.proto.clear_graph();
+  EXPECT_EQ(refusal(file), "net.onnx: no ONNX file: it has no version or no graph");
+}
+
+TEST(OnnxHostile, TensorsThatAreNotWhatTheySayAreRefused) {
+  EXPECT_EQ(refusal(ConvFile({2, 2, 3, 3}, 35)),
+            "net.onnx: initializer 'w': 140 bytes of raw_data where 2 x 2 x 3 x 3 of FLOAT need 144");
+  expect_part(refusal(ConvFile({kLong, kLong, 3, 3})), "more than memory addresses");
+  expect_part(refusal(ConvFile({1LL << 40, 1LL << 19, 1, 1})), "initializer 'w'");
+  EXPECT_EQ(refusal(ConvFile({2, -2, 3, 3})), "net.onnx: initializer 'w': an axis of length -2");
+  expect_part(refusal(ConvFile({kLong, 0, 3, 3}, 0)), "without elements, only lists are read");
+  expect_part(refusal(ConvFile({1, 1, 1, 1, 1, 1, 1, 1, 36})), "9 axes are more than 8");
+  ConvFile typed;
+  typed.graph().mutable_initializer(0)->set_data_type(onnx::TensorProto::STRING);
+  expect_part(refusal(typed), "initializer 'w': STRING is not read: elements are FLOAT, DOUBLE, ");
+  typed.graph().mutable_initializer(0)->set_data_type(77);
+  expect_part(refusal(typed), "initializer 'w': type 77 is not read");
+  typed.graph().mutable_initializer(0)->set_data_type(onnx::TensorProto::INT32);
+  expect_part(refusal(typed), "node 'y' (Conv): input 2 'w': it is of integers, expected floating point");
+}
+
+TEST(OnnxHostile, WeightsThatAreNotFiniteAreRefused) {
+  for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    File file;
+    file.input("x", {-1, 1}).floats("w", {1, 2}, {1, odd}).output("y");
+    file.node("MatMul", {"x", "w"}, "y");
+    expect_part(refusal(file), "node 'y' (MatMul): input 2 'w': element 1 is ");
+  }
+}
+
+TEST(OnnxHostile, AttributesOfConvThatDoNotFitAreRefused) {
+  const auto with = [](const std::string& name, auto value) {
+    ConvFile file;
+    set(file.conv(), name, value);
+    return refusal(file);
+  };
+  const std::string node = "net.onnx: node 'y' (Conv): ";
+  EXPECT_EQ(with("group", std::int64_t{3}), node + "attribute group: 3 does not divide the 2 output channels");
+  EXPECT_EQ(with("group", std::int64_t{0}), node + "attribute group: 0 does not divide the 2 output channels");
+  EXPECT_EQ(with("group", std::int64_t{1}),
+            node + "attribute group: 1 groups of 2 channels, of which the weights are, where the input has 4");
+  EXPECT_EQ(with("strides", Integers{0, 1}), node + "attribute strides: 0 is outside 1..2147483647");
+  EXPECT_EQ(with("strides", Integers{1}), node + "attribute strides: 1 numbers where 2 are needed");
+  EXPECT_EQ(with("pads", Integers{0, 0, -1, 0}), node + "attribute pads: -1 is outside 0..2147483647");
+  EXPECT_EQ(with("kernel_shape", Integers{3, 2}), node + "attribute kernel_shape: 3 x 2 where the weights have 3 x 3");
+  EXPECT_EQ(with("auto_pad", "SAME"),
+            node + "attribute auto_pad: 'SAME' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+  EXPECT_EQ(with("strides", "fast"), node + "attribute strides: it is of type STRING, expected INTS");
+  expect_part(with("dilations", Integers{2147483647, 2147483647}), "net.onnx: node 'y' (Conv): ");
+  ConvFile file;
+  set(file.conv(), "group", std::int64_t{2});
+  set(file.conv(), "fused_relu", std::int64_t{1});
+  EXPECT_EQ(refusal(file), node +
+                               "attribute fused_relu: not supported: those read are auto_pad, dilations, group, "
+                               "kernel_shape, pads, strides");
+}
+
+TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
+  const auto of = [](auto build) {
+    File file;
+    file.input("x", {-1, 2}).output("y");
+    build(file);
+    return refusal(file);
+  };
+  EXPECT_EQ(of([](File& file) {
+              file.node("Add", {"x", "b"}, "a");
+              file.node("Relu", {"a"}, "b");
+              file.node("Relu", {"b"}, "y");
+            }),
+            "net.onnx: node 'a' (Add): it waits for its own output: the graph has a cycle");
+  EXPECT_EQ(of([](File& file) {
+              file.node("Relu", {"x"}, "y");
+              file.node("Tanh", {"x"}, "y");
+            }),
+            "net.onnx: node 'y' (Tanh): output 'y' is made by node 'y' (Relu), too");
+  EXPECT_EQ(of([](File& file) { file.node("Relu", {"x"}, "x"); }),
+            "net.onnx: node 'x' (Relu): output 'x' is an input or initializer, too");
+  EXPECT_EQ(of([](File& file) { file.node("Relu", {"z"}, "y"); }),
+            "net.onnx: node 'y' (Relu): input 'z' is neither made by a node nor an input or initializer");
+  EXPECT_EQ(of([](File&) {}), "net.onnx: output 'y' is made by no node");
+  EXPECT_EQ(of([](File& file) { file.input("x", {2}).node("Relu", {"x"}, "y"); }),
+            "net.onnx: input 'x' has no name of its own");
+  EXPECT_EQ(of([](File& file) { file.node("Relu", {}, "y"); }), "net.onnx: node 'y' (Relu): 0 inputs, expected 1..1");
+  EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
+}
+
+TEST(OnnxHostile, WhatIsNotSupportedIsNamed) {
+  const auto of = [](auto build) {
+    File file;
+    file.input("x", {-1, 2, 4, 4}).output("y");
+    build(file);
+    return refusal(file);
+  };
+  expect_part(of([](File& file) { file.node("If", {"x"}, "y").add_attribute()->mutable_g(); }),
+              "net.onnx: node 'y' (If): the operator is not supported; supported are Add, AveragePool, ");
+  EXPECT_EQ(of([](File& file) { file.node("Relu", {"x"}, "y").set_domain("com.microsoft"); }),
+            "net.onnx: node 'y' (Relu): operators of 'com.microsoft' are not supported, those of ONNX are");
+  EXPECT_EQ(of([](File& file) { file.node("Upsample", {"x"}, "y"); }),
+            "net.onnx: node 'y' (Upsample): the operator is supported in the sets 7..9, and the file has 17");
+  EXPECT_EQ(of([](File& file) { set(file.node("Resize", {"x"}, "y"), "mode", "cubic"); }),
+            "net.onnx: node 'y' (Resize): attribute mode: 'cubic' is not supported; nearest and linear are");
+  EXPECT_EQ(of([](File& file) { set(file.node("Pad", {"x"}, "y"), "mode", "reflect"); }),
+            "net.onnx: node 'y' (Pad): attribute mode: 'reflect' is not supported, 'constant' is");
+  EXPECT_EQ(of([](File& file) {
+              file.node("MatMul", {"x", "x"}, "y");
+            }),
+            "net.onnx: node 'y' (MatMul): input 2 'x': it depends on the inputs of the model, and must be a constant");
+  EXPECT_EQ(of([](File& file) {
+              set(file.node("Transpose", {"x"}, "y"), "perm", Integers{1, 0, 2, 3});
+            }),
+            "net.onnx: node 'y' (Transpose): attribute perm: the axis of the batch must stay axis 0; give the batch a "
+            "length");
+  expect_part(of([](File& file) {
+                file.integers("to", {1, -1}).node("Reshape", {"x", "to"}, "y");
+              }),
+              "the axis of the batch has no fixed length");
+}
+
+TEST(OnnxHostile, AFewBytesDoNotTakeMuchMemory) {
+  File joined;
+  joined.input("x", {-1, 1}).floats("c0", {256}, std::vector<float>(256, 1)).output("y");
+  for (int i = 0; i < 40; ++i) {
+    const std::string from = "c" + std::to_string(i);
+    set(joined.node("Concat", {from, from}, "c" + std::to_string(i + 1)), "axis", std::int64_t{0});
+  }
+  joined.node("Add", {"x", "c40"}, "y");
+  expect_part(refusal(joined), "the constants take far more memory than the file has bytes");
+
+  File spread;
+  spread.input("x", {-1, 1}).floats("row", {1, 60000}, std::vector<float>(60000, 1)).output("y");
+  spread.floats("column", {60000, 1}, std::vector<float>(60000, 1));
+  spread.node("Mul", {"row", "column"}, "square");
+  spread.node("Add", {"x", "square"}, "y");
+  expect_part(refusal(spread), "the constants take far more memory than the file has bytes");
+}
+
+TEST(OnnxHostile, FilesThatAreNoneAreNamed) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "folder.onnx");
+  EXPECT_THROW(read_onnx(directory / "folder.onnx"), DataError);
+  EXPECT_THROW(read_onnx(directory / "none.onnx"), DataError);
+  std::ofstream(directory / "text.onnx") << "neither protobuf nor anything else";
+  EXPECT_THROW(read_onnx(directory / "text.onnx"), DataError);
+  std::ofstream(directory / "empty.onnx").close();
+  EXPECT_THROW(read_onnx(directory / "empty.onnx"), DataError);
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,220 @@
+// What ONNX files become: shapes, weights, constants that are folded, and the two real exporters' files.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "spdnn/error.hpp"
+#include "support/onnx_file.hpp"
+#include "support/shared_data.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using onnx_test::expect_part;
+using onnx_test::File;
+using onnx_test::refusal;
+using onnx_test::set;
+
+const Shape& output_shape_of(const Model& model) { return model.values[model.outputs.at(0)].shape; }
+
+template <class Kind>
+const Kind& only(const Model& model) {
+  EXPECT_EQ(model.nodes.size(), 1U);
+  return std::get<Kind>(model.nodes.at(0).operation);
+}
+
+File conv_file() {
+  File file;
+  file.input("x", {-1, 2, 3, 3}).floats("w", {2, 2, 1, 1}, {0, 2, -0.0F, 3}).floats("b", {2}, {5, 7}).output("y");
+  set(file.node("Conv", {"x", "w", "b"}, "y"), "strides", std::vector<std::int64_t>{1, 2});
+  return file;
+}
+
+TEST(Onnx, ZerosOfAFilterAreNoEntries) {
+  const Model model = conv_file().read();
+  const auto& conv = only<Convolution>(model);
+  EXPECT_EQ(std::vector<Offset>(conv.weights.offsets.begin(), conv.weights.offsets.end()),
+            (std::vector<Offset>{0, 1, 2}));
+  EXPECT_EQ(std::vector<Index>(conv.weights.indices.begin(), conv.weights.indices.end()), (std::vector<Index>{1, 1}));
+  EXPECT_EQ(std::vector<float>(conv.weights.values.begin(), conv.weights.values.end()), (std::vector<float>{2, 3}));
+  EXPECT_EQ(conv.bias, (std::vector<float>{5, 7}));
+  EXPECT_EQ(conv.window.stride, (std::array<Index, 2>{1, 2}));
+  EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2, 3, 2}));
+  EXPECT_EQ(model.name, "net");
+  EXPECT_EQ(model.nodes[0].name, "y");
+}
+
+TEST(Onnx, PaddingToTheSameSizeGoesToTheEndOrTheBeginning) {
+  for (const bool upper : {true, false}) {
+    File file;
+    file.input("x", {-1, 1, 5}).floats("w", {1, 1, 4}, {1, 2, 3, 4}).output("y");
+    onnx::NodeProto& conv = file.node("Conv", {"x", "w"}, "y");
+    set(conv, "auto_pad", upper ? "SAME_UPPER" : "SAME_LOWER");
+    const Model model = file.read();
+    const Window& window = only<Convolution>(model).window;
+    EXPECT_EQ(window.kernel, (std::array<Index, 2>{1, 4}));
+    EXPECT_EQ(window.pad_begin, (std::array<Index, 2>{0, upper ? 1U : 2U}));
+    EXPECT_EQ(window.pad_end, (std::array<Index, 2>{0, upper ? 2U : 1U}));
+    EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 1, 5}));
+  }
+}
+
+TEST(Onnx, EveryTypeOfElementsIsReadFromBytesAndFromFields) {
+  const std::vector<float> expected{1.5F, -2, 0.25F};
+  const std::vector<std::uint16_t> halves{0x3E00, 0xC000, 0x3400};
+  const std::vector<std::uint16_t> bfloats{0x3FC0, 0xC000, 0x3E80};
+  const auto check = [&](int type, auto fill) {
+    File file;
+    file.input("x", {-1, 3}).output("y");
+    fill(file.tensor("c", {3}, type));
+    file.node("Add", {"x", "c"}, "y");
+    const Model model = file.read();
+    const Tensor& constant = model.values.at(model.nodes.at(0).inputs[1]).constant.value();
+    EXPECT_EQ(std::vector<float>(constant.values.begin(), constant.values.end()), expected) << type;
+  };
+  const auto raw = [](const auto& values) {
+    return [&](onnx::TensorProto& tensor) {
+      tensor.set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]));
+    };
+  };
+  const std::vector<double> doubles(expected.begin(), expected.end());
+  check(onnx::TensorProto::FLOAT, raw(expected));
+  check(onnx::TensorProto::DOUBLE, raw(doubles));
+  check(onnx::TensorProto::FLOAT16, raw(halves));
+  check(onnx::TensorProto::BFLOAT16, raw(bfloats));
+  check(onnx::TensorProto::FLOAT, [&](auto& tensor) {
+    for (const float v : expected) tensor.add_float_data(v);
+  });
+  check(onnx::TensorProto::DOUBLE, [&](auto& tensor) {
+    for (const float v : expected) tensor.add_double_data(v);
+  });
+  check(onnx::TensorProto::FLOAT16, [&](auto& tensor) {
+    for (const auto v : halves) tensor.add_int32_data(v);
+  });
+  check(onnx::TensorProto::BFLOAT16, [&](auto& tensor) {
+    for (const auto v : bfloats) tensor.add_int32_data(v);
+  });
+}
+
+TEST(Onnx, HalvesBelowTheNormalOnesAreExact) {
+  File file;
+  file.input("x", {-1, 2}).output("y");
+  onnx::TensorProto& half = file.tensor("c", {2}, onnx::TensorProto::FLOAT16);
+  half.add_int32_data(0x0001);
+  half.add_int32_data(0x83FF);
+  file.node("Add", {"x", "c"}, "y");
+  const Model model = file.read();
+  const Tensor& constant = model.values.at(model.nodes.at(0).inputs[1]).constant.value();
+  EXPECT_EQ(constant.values[0], 0x1p-24F);
+  EXPECT_EQ(constant.values[1], -1023 * 0x1p-24F);
+}
+
+TEST(Onnx, AShapeThatIsComputedFromShapesIsFolded) {
+  File file;
+  file.input("x", {-1, 4, 2, 3}).output("y").integers("zero", {0}).integers("one", {1}).integers("rest", {-1});
+  file.node("Shape", {"x"}, "shape");
+  file.node("Slice", {"shape", "zero", "one"}, "images");
+  set(file.node("Concat", {"images", "rest"}, "target"), "axis", std::int64_t{0});
+  file.node("Reshape", {"x", "target"}, "y");
+  const Model model = file.read();
+  EXPECT_EQ(only<Reshape>(model).shape, (Shape{kBatchExtent, 24}));
+}
+
+TEST(Onnx, WeightsAreTransposedCutAndJoinedWhenRead) {
+  File file;
+  file.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 2, 3, 4}).integers("first", {0});
+  file.node("Transpose", {"w"}, "t");                                         // 1 3; 2 4
+  set(file.node("Gather", {"w", "first"}, "row"), "axis", std::int64_t{0});   // 1 2
+  set(file.node("Concat", {"t", "row"}, "joined"), "axis", std::int64_t{0});  // 1 3; 2 4; 1 2
+  set(file.node("Gemm", {"x", "joined"}, "y"), "transB", std::int64_t{1});
+  const Model model = file.read();
+  const auto& linear = only<Linear>(model);
+  EXPECT_EQ(linear.weights.rows, 3U);
+  EXPECT_EQ(std::vector<float>(linear.weights.values.begin(), linear.weights.values.end()),
+            (std::vector<float>{1, 3, 2, 4, 1, 2}));
+}
+
+TEST(Onnx, NodesAreOrderedAndThoseWithoutUseLeftOut) {
+  File file;
+  file.input("x", {-1, 2}).output("y");
+  file.node("Tanh", {"h"}, "y");
+  file.node("Relu", {"x"}, "h");
+  file.node("Sigmoid", {"x"}, "unused");
+  const Model model = file.read();
+  ASSERT_EQ(model.nodes.size(), 2U);
+  EXPECT_EQ(model.nodes[0].name, "h");
+  EXPECT_EQ(model.nodes[1].name, "y");
+  model.validate();
+}
+
+TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {
+  File file;
+  file.input("x", {-1, 3, -1, -1}).output("y");
+  file.node("Relu", {"x"}, "y");
+  EXPECT_EQ(refusal(file), "net.onnx: input 'x': axis 2 ('open') has no fixed length; give the shape of the input");
+  EXPECT_EQ(output_shape_of(file.read(Shape{kBatchExtent, 3, 48, 192})), (Shape{kBatchExtent, 3, 48, 192}));
+  EXPECT_EQ(output_shape_of(file.read(Shape{8, 3, 48, 192})), (Shape{8, 3, 48, 192}));
+  EXPECT_THROW(file.read(Shape{8, 4, 48, 192}), UsageError);
+  EXPECT_THROW(file.read(Shape{8, 3, 48}), UsageError);
+  EXPECT_THROW(file.read(Shape{8, 3, 48, -1}), UsageError);
+}
+
+TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "net");
+  std::ofstream(directory / "net/weights.bin", std::ios::binary) << std::string(4, 'x') << std::string("\0\0\x80?", 4);
+  std::ofstream(directory / "outside.bin", std::ios::binary) << std::string(8, 'x');
+  std::filesystem::create_symlink(directory / "outside.bin", directory / "net/link.bin");
+  const auto read = [&](const std::string& location, const char* offset, const char* length) -> std::string {
+    File file;
+    file.input("x", {-1, 1}).output("y");
+    onnx::TensorProto& tensor = file.tensor("w", {1, 1}, onnx::TensorProto::FLOAT);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    for (const auto& [key, value] :
+         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}, {"length", length}}) {
+      auto& entry = *tensor.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    file.node("MatMul", {"x", "w"}, "y");
+    file.write(directory / "net/net.onnx");
+    try {
+      const Model model = read_onnx(directory / "net/net.onnx");
+      return std::to_string(std::get<Linear>(model.nodes.at(0).operation).weights.values[0]);
+    } catch (const DataError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(read("weights.bin", "4", "4"), "1.000000");
+  EXPECT_EQ(read("./weights.bin", "4", "4"), "1.000000");
+  expect_part(read("weights.bin", "5", "4"), "net.onnx: initializer 'w': external data: bytes 5 to 9 lie ");
+  expect_part(read("weights.bin", "18446744073709551615", "4"), "lie beyond the 8 of 'weights.bin'");
+  expect_part(read("weights.bin", "four", "4"), "offset 'four' is not a number");
+  expect_part(read("weights.bin", "0", "8"), "8 bytes where the shape and type need 4");
+  expect_part(read("none.bin", "0", "4"), "none.bin: cannot read");
+  expect_part(read("../net", "0", "4"), "is a directory");
+  expect_part(read("", "0", "4"), "no location");
+  for (const std::string& outside :
+       {std::string("../outside.bin"), std::string("link.bin"), (directory / "net/weights.bin").string()})
+    expect_part(read(outside, "0", "4"), "lies outside the folder of the model");
+}
+
+TEST(Onnx, TheClassifierOfTheOcrIsRead) {
+  const auto path = shared_data("cnn/ch_ppocr_mobile_v2.0_cls_infer.onnx");
+  if (!exists(path)) GTEST_SKIP() << path << " is absent";
+  const Model model = read_onnx(path, Shape{kBatchExtent, 3, 48, 192});
+  model.validate();
+  const auto count = [&]<class Kind>(std::type_identity<Kind>) {
+    return std::count_if(model.nodes.begin(), model.nodes.end(),
+                         [](const Node& node) { return std::holds_alternative<Kind>(node.operation); });
+  };
+  EXPECT_EQ(count(std::type_identity<Convolution>()), 53);
+  EXPECT_EQ(count(std::type_identity<BatchNorm>()), 35);
+  EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2}));
+  EXPECT_EQ(count(std::type_identity<Reshape>()), 1);
+}
+
+}  // namespace
+}  // namespace spdnn
