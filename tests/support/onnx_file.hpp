@@ -11,6 +11,7 @@
 
 #include "io/import/onnx.hpp"
 #include "io/import/onnx/proto.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn::onnx_test {
 

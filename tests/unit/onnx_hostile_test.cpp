@@ -53,7 +53,7 @@ TEST(OnnxHostile, AChangedByteNeverEndsInAnythingButAMessage) {
       std::string changed = whole;
       changed[at] = static_cast<char>(changed[at] ^ change);
       try {
-        read_onnx(InputFile("net.onnx", std::as_bytes(std::span(changed)))).validate();
+        (void)read_onnx(InputFile("net.onnx", std::as_bytes(std::span(changed))));
       } catch (const DataError& error) {
         expect_part(error.what(), "net.onnx: ");
       }
