@@ -1,7 +1,6 @@
 #include "io/import/onnx.hpp"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
 
 #include <limits>
 #include <set>
@@ -24,19 +23,17 @@ constexpr std::int64_t kLastIr = 10;
   throw DataError(fmt::format("{}: {}", file.name(), problem));
 }
 
-/// What protobuf makes of the file. Messages in messages are bounded, so that none can exhaust the stack.
+/// What protobuf makes of the file. It refuses more than 100 messages in one another, so that none exhaust the stack,
+/// and reads from memory, so that it knows of lengths beyond the end of the file before it allocates.
 onnx::ModelProto parsed(const InputFile& file) {
-  constexpr int kDepth = 32;
   constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
   if (file.size() > kMostBytes)
     fail(file,
          fmt::format("{} bytes are more than the 2 GiB of a protobuf file; weights can be external data", file.size()));
-  std::vector<std::uint8_t> bytes(file.size());
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  google::protobuf::io::CodedInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(kDepth);
+  std::vector<std::byte> bytes(file.size());
+  file.read(0, bytes);
   onnx::ModelProto model;
-  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     fail(file, "no ONNX file, or not all of one: protobuf cannot read it");
   return model;
 }

@@ -33,6 +33,7 @@ ValueId Graph::add_constant(const std::string& name, const Constant& constant) {
 ValueId Graph::add_node(const std::string& where, const std::string& node, const std::string& output,
                         Operation operation, std::vector<ValueId> inputs) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const ValueId input : inputs) shapes.push_back(shape(input));
   Shape made;
   try {

@@ -64,7 +64,9 @@ class NodeReader {
   ValueId add_constant(const Constant& constant);
   /// What the node's first output is.
   void set_output(Symbol symbol);
-  void set_output(Operation operation, std::vector<ValueId> inputs) { set_output(add(std::move(operation), inputs)); }
+  void set_output(Operation operation, std::vector<ValueId> inputs) {
+    set_output(add(std::move(operation), std::move(inputs)));
+  }
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
 
  private:
