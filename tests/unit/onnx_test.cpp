@@ -149,6 +149,19 @@ TEST(Onnx, NodesAreOrderedAndThoseWithoutUseLeftOut) {
   model.validate();
 }
 
+TEST(Onnx, BeforeSet13SoftmaxIsOfAllAxesFromOneOn) {
+  const auto axes_of = [](int opset) {
+    File file(opset);
+    file.input("x", {-1, 2, 3}).output("y");
+    set(file.node("Softmax", {"x"}, "y"), "axis", std::int64_t{1});
+    const Model model = file.read();
+    EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2, 3}));
+    return model.nodes.size() == 3 ? std::get<Reshape>(model.nodes[0].operation).shape : Shape();
+  };
+  EXPECT_EQ(axes_of(12), (Shape{kBatchExtent, 6}));
+  EXPECT_EQ(axes_of(13), Shape());
+}
+
 TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {
   File file;
   file.input("x", {-1, 3, -1, -1}).output("y");
