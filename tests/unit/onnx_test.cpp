@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 
 #include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"
@@ -160,6 +161,19 @@ TEST(Onnx, BeforeSet13SoftmaxIsOfAllAxesFromOneOn) {
   };
   EXPECT_EQ(axes_of(12), (Shape{kBatchExtent, 6}));
   EXPECT_EQ(axes_of(13), Shape());
+}
+
+TEST(Onnx, BoundsOfAClipThatCrossAreTheUpperOne) {
+  File file;
+  file.input("x", {-1, 2})
+      .output("y")
+      .floats("low", {}, {3})
+      .floats("lowest", {}, {-std::numeric_limits<float>::infinity()});
+  file.floats("two", {}, {2});
+  file.node("Clip", {"x", "low", "two"}, "y");
+  EXPECT_EQ(only<Activation>(file.read()).low, 2);
+  file.graph().mutable_node(0)->set_input(1, "lowest");
+  EXPECT_EQ(only<Activation>(file.read()).low, std::numeric_limits<float>::lowest());
 }
 
 TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {

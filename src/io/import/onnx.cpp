@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <set>
+#include <stdexcept>
 
 #include "io/import/onnx/operators.hpp"
 #include "io/import/onnx/order.hpp"
@@ -186,6 +187,11 @@ Model read_onnx(const InputFile& file, const std::optional<Shape>& shape) {
   if (proto.graph().output_size() == 0) fail(file, "the graph has no output");
   for (const onnx::ValueInfoProto& output : proto.graph().output()) graph.add_output(output.name());
   if (graph.model().inputs.empty()) fail(file, "the graph has no input that is not a constant");
+  try {
+    graph.model().validate();
+  } catch (const std::invalid_argument& unsound) {
+    fail(file, unsound.what());
+  }
   file.check_unchanged();
   tensors.check_unchanged();
   return std::move(graph.model());
