@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "core/json_nesting.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -16,21 +15,6 @@ namespace spdnn {
 namespace {
 
 std::string joined(JsonFields::Path path) { return fmt::format("{}", fmt::join(path, ".")); }
-
-/// As messages show a value: not a whole list.
-std::string shown(const OrderedJson& value) {
-  constexpr std::size_t kLongest = 60;
-  std::string text = value.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
-}
-
-/// What nlohmann says after its own name, number and place.
-std::string reason_of(const nlohmann::json::exception& error) {
-  const std::string what = error.what();
-  const std::size_t at = what.rfind("; ");
-  return at == std::string::npos ? what : what.substr(at + 2);
-}
 
 /// Quotients and products of such numbers are finite.
 bool can_be_measured(double number) {
@@ -41,14 +25,10 @@ bool can_be_measured(double number) {
 }  // namespace
 
 JsonFields::JsonFields(std::string place, std::string_view text) : place_(std::move(place)), text_(text) {
-  if (const std::size_t at = too_deep_json(text); at != std::string_view::npos)
-    throw DataError(fmt::format("{}:{}: nested too deeply, expected at most {} levels", place_, at + 1, kDeepestJson));
   try {
-    json_ = OrderedJson::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw DataError(fmt::format("{}:{}: not JSON: {}", place_, std::max<std::size_t>(1, error.byte), reason_of(error)));
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("{}:1: not JSON: {}", place_, reason_of(error)));
+    json_ = parse_json(text);
+  } catch (const JsonProblem& problem) {
+    throw DataError(fmt::format("{}:{}: {}", place_, problem.at + 1, problem.message));
   }
   if (!json_.is_object()) throw DataError(fmt::format("{}:1: {}, expected an object", place_, shown(json_)));
 }

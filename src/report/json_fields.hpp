@@ -2,16 +2,14 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/json_text.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {
-
-using OrderedJson = nlohmann::ordered_json;
 
 /// One JSON line and its place, so that what is wrong in it can be named.
 class JsonFields {
