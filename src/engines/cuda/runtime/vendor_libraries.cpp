@@ -3,53 +3,27 @@
 // program, 600 MB of them, though few runs use them. What a function takes and does is in the vendor's headers, which
 // the compiler checks these definitions against.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <string>
-
+#include "core/shared_library.hpp"
 #include "engines/cuda/runtime/check.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
 
 namespace {
 
-/// Stays open until the process ends. It is found as a linked library would be: the program's own search path first.
-class Library {
- public:
-  Library(const char* name, int major) : file_(fmt::format("lib{}.so.{}", name, major)) {
-    library_ = ::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) fail();
-  }
+SharedLibrary vendor_library(const char* name, int major) {
+  return {{fmt::format("lib{}.so.{}", name, major)},
+          "it comes with the CUDA toolkit, and the variants named cusparse_* and cublas_* need theirs"};
+}
 
-  template <class Function>
-  Function* function(const char* name) const {
-    void* const address = ::dlsym(library_, name);
-    if (address == nullptr) fail();
-    return reinterpret_cast<Function*>(address);
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    const char* const reason = ::dlerror();
-    throw DeviceError(
-        fmt::format("{}: cannot be used: {}; it comes with the CUDA toolkit, and the variants named "
-                    "cusparse_* and cublas_* need theirs",
-                    file_, reason == nullptr ? "unknown reason" : reason));
-  }
-
-  std::string file_;
-  void* library_ = nullptr;
-};
-
-const Library& cusparse() {
-  static const Library library("cusparse", CUSPARSE_VER_MAJOR);
+const SharedLibrary& cusparse() {
+  static const SharedLibrary library = vendor_library("cusparse", CUSPARSE_VER_MAJOR);
   return library;
 }
 
-const Library& cublas() {
-  static const Library library("cublas", CUBLAS_VER_MAJOR);
+const SharedLibrary& cublas() {
+  static const SharedLibrary library = vendor_library("cublas", CUBLAS_VER_MAJOR);
   return library;
 }
 
