@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+/// The fields of one node of architecture.json. Every field that the node has must be asked for: one that is not
+/// understood could change what the node computes.
+class ArchitectureNode {
+ public:
+  /// `place` is the file; `number` counts from 1. DataError where the node is not an object with a name and an op.
+  ArchitectureNode(const std::string& place, std::size_t number, const nlohmann::json& json);
+
+  const std::string& name() const { return name_; }
+  const std::string& op() const { return op_; }
+  const std::vector<std::string>& inputs() const { return inputs_; }
+
+  bool has(const char* field) const { return json_.contains(field); }
+  /// A whole number from `least` to kMaxIndex; `otherwise` where the field is missing, or DataError without one.
+  Index count(const char* field, Index least, std::optional<Index> otherwise = std::nullopt);
+  /// H and W: of one number both, of a list of two each; in one dimension the number, or a list of one, is that of W,
+  /// and H has `of_height`.
+  std::array<Index, 2> pair(const char* field, Index dims, Index least, Index of_height,
+                            std::optional<Index> otherwise = std::nullopt);
+  float number(const char* field, std::optional<float> otherwise = std::nullopt);
+  bool truth(const char* field, bool otherwise);
+  /// A field that changes nothing.
+  void ignore(const char* field) { asked_.insert(field); }
+
+  /// DataError where the node has a field that was not asked for.
+  void check_all_asked() const;
+  /// DataError that names file and node.
+  [[noreturn]] void fail(const std::string& problem) const;
+
+ private:
+  const nlohmann::json* find(const char* field, bool required);
+  std::string text(const char* field);
+  Index checked(const char* field, const nlohmann::json& value, Index least) const;
+
+  std::string place_;
+  const nlohmann::json& json_;
+  std::set<std::string> asked_;
+  std::string name_;
+  std::string op_;
+  std::vector<std::string> inputs_;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,299 @@
+// Models whose weights are in a .safetensors file and whose graph is in architecture.json. Names and orders of weights
+// are PyTorch's: `NODE.weight` is output channels x input channels of a group x window, `NODE.bias` one number per
+// output.
+
+#include "io/import/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json_text.hpp"
+#include "io/import/architecture_node.hpp"
+#include "io/import/safetensors_file.hpp"
+#include "model/csr_of_dense.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Json = nlohmann::json;
+
+class ModelReader {
+ public:
+  ModelReader(const SafetensorsFile& weights, std::string place, const Json& json)
+      : weights_(weights), place_(std::move(place)), json_(json) {}
+
+  Model read() {
+    for (const auto& [field, value] : json_.items())
+      if (!kFields.contains(field)) fail(fmt::format("field '{}' is not understood", field));
+    model_.name = json_.contains("name") ? text("name") : std::string();
+    epsilon_ = epsilon();
+    const ValueId input = add_value("input", input_shape());
+    model_.inputs.push_back(input);
+    const Json& nodes = at("nodes");
+    if (!nodes.is_array() || nodes.empty()) fail(fmt::format("nodes {}, expected a list of nodes", shown(nodes)));
+    for (std::size_t i = 0; i < nodes.size(); ++i) add_node(ArchitectureNode(place_, i + 1, nodes[i]));
+    read_output();
+    return std::move(model_);
+  }
+
+ private:
+  static inline const std::set<std::string> kFields{"name",    "input",      "input_shape", "output",
+                                                    "classes", "bn_epsilon", "nodes",       "note"};
+
+  [[noreturn]] void fail(const std::string& problem) const { throw DataError(place_ + ": " + problem); }
+  const Json& at(const char* field) const {
+    if (!json_.contains(field)) fail(fmt::format("has no field '{}'", field));
+    return json_[field];
+  }
+  std::string text(const char* field) const {
+    const Json& value = at(field);
+    if (!value.is_string()) fail(fmt::format("{} {}, expected a text", field, shown(value)));
+    return value.get<std::string>();
+  }
+
+  float epsilon() const {
+    constexpr float kUsual = 1e-5F;
+    if (!json_.contains("bn_epsilon")) return kUsual;
+    const Json& value = json_["bn_epsilon"];
+    if (!value.is_number() || !(value.get<float>() > 0) || !(value.get<float>() < 1))
+      fail(fmt::format("bn_epsilon {}, expected a number between 0 and 1", shown(value)));
+    return value.get<float>();
+  }
+
+  Shape input_shape() const {
+    const Json& json = at("input_shape");
+    const auto is_extent = [&](const Json& extent) {
+      if (&extent == &json.front() && extent == "N") return true;
+      return extent.is_number_unsigned() && extent.get<std::uint64_t>() > 0 && extent.get<std::uint64_t>() <= kMaxIndex;
+    };
+    if (!json.is_array() || json.size() < 2 || json.size() > 4 || !std::all_of(json.begin(), json.end(), is_extent))
+      fail(fmt::format("input_shape {}, expected a list such as [\"N\", channels, height, width]", shown(json)));
+    Shape shape;
+    for (const Json& extent : json) shape.push_back(extent.is_string() ? kBatchExtent : extent.get<Extent>());
+    return shape;
+  }
+
+  ValueId add_value(const std::string& name, Shape shape) {
+    const auto id = static_cast<ValueId>(model_.values.size());
+    if (!ids_.emplace(name, id).second) fail(fmt::format("more than one node is called '{}'", name));
+    model_.values.push_back({name, std::move(shape), std::nullopt});
+    return id;
+  }
+
+  void add_node(ArchitectureNode node) {
+    std::vector<ValueId> inputs;
+    std::vector<Shape> shapes;
+    for (const std::string& name : node.inputs()) {
+      const auto found = ids_.find(name);
+      if (found == ids_.end()) node.fail(fmt::format("input '{}' is not the output of an earlier node", name));
+      inputs.push_back(found->second);
+      shapes.push_back(model_.values[found->second].shape);
+    }
+    if (inputs.empty()) node.fail("has no inputs");
+    Operation operation = operation_of(node, shapes);
+    node.check_all_asked();
+    Shape shape;
+    try {
+      shape = output_shape(operation, shapes);
+    } catch (const UsageError& error) {
+      node.fail(error.what());
+    }
+    const ValueId output = add_value(node.name(), std::move(shape));
+    model_.nodes.push_back({node.name(), std::move(operation), std::move(inputs), output});
+  }
+
+  void read_output() {
+    const std::string output = json_.contains("output") ? text("output") : model_.nodes.back().name;
+    const auto found = ids_.find(output);
+    if (found == ids_.end() || output == "input") fail(fmt::format("output '{}' is not the name of a node", output));
+    model_.outputs.push_back(found->second);
+    if (!json_.contains("classes")) return;
+    const Shape& shape = model_.values[found->second].shape;
+    if (json_["classes"] != shape.back())
+      fail(fmt::format("classes {}, but the output is {}", shown(json_["classes"]), shape_text(shape)));
+  }
+
+  Operation operation_of(ArchitectureNode& node, const std::vector<Shape>& inputs) {
+    using Kind = Activation::Kind;
+    const std::string& op = node.op();
+    if (op == "conv") return convolution(node);
+    if (op == "linear") return linear(node);
+    if (op == "bn") return batch_norm(node);
+    if (op == "maxpool" || (op == "avgpool" && node.has("kernel"))) return pool(node, inputs[0]);
+    if (op == "avgpool") return GlobalPool{Pool::Kind::average};
+    if (op == "globalmax") return GlobalPool{Pool::Kind::max};
+    if (op == "relu") return activation(Kind::relu);
+    if (op == "relu6") return relu6();
+    if (op == "leaky_relu") return leaky_relu(node.number("alpha"));
+    if (op == "sigmoid") return activation(Kind::sigmoid);
+    if (op == "tanh") return activation(Kind::tanh);
+    if (op == "hard_swish") return activation(Kind::hard_swish);
+    if (op == "add") return Elementwise{Elementwise::Kind::add};
+    if (op == "multiply") return Elementwise{Elementwise::Kind::multiply};
+    if (op == "concat") return Concat{node.count("axis", 0, 1)};
+    if (op == "softmax") return Softmax{node.count("axis", 0, 1)};
+    if (op == "flatten") return flatten(node, inputs[0]);
+    node.fail(fmt::format(
+        "op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, leaky_relu, sigmoid, "
+        "tanh, hard_swish, add, multiply, concat, softmax or flatten",
+        op));
+  }
+
+  static Activation activation(Activation::Kind kind) {
+    Activation made;
+    made.kind = kind;
+    return made;
+  }
+  static Activation relu6() {
+    Activation made = activation(Activation::Kind::clip);
+    made.high = 6;
+    return made;
+  }
+  static Activation leaky_relu(float alpha) {
+    Activation made = activation(Activation::Kind::leaky_relu);
+    made.alpha = alpha;
+    return made;
+  }
+
+  Index dims_of(ArchitectureNode& node, Index otherwise) const {
+    const Index dims = node.count("dims", 1, otherwise);
+    if (dims > 2) node.fail(fmt::format("dims {}, expected 1 or 2", dims));
+    return dims;
+  }
+
+  Operation convolution(ArchitectureNode& node) const {
+    const Index dims = dims_of(node, 2);
+    const Index channels = node.count("cin", 1);
+    const Index filters = node.count("cout", 1);
+    Convolution made;
+    made.groups = node.count("groups", 1, 1);
+    if (channels % made.groups != 0 || filters % made.groups != 0)
+      node.fail(fmt::format("{} groups do not divide {} input and {} output channels", made.groups, channels, filters));
+    made.window.kernel = node.pair("kernel", dims, 1, 1);
+    made.window.stride = node.pair("stride", dims, 1, 1, 1);
+    made.window.dilation = node.pair("dilation", dims, 1, 1, 1);
+    made.window.pad_begin = made.window.pad_end = node.pair("pad", dims, 0, 0, 0);
+    Shape shape{filters, channels / made.groups};
+    if (dims == 2) shape.push_back(made.window.kernel[0]);
+    shape.push_back(made.window.kernel[1]);
+    made.weights = weights(node, shape);
+    made.bias = bias(node, filters);
+    return made;
+  }
+
+  Operation linear(ArchitectureNode& node) const {
+    const Index inputs = node.count("cin", 1);
+    const Index outputs = node.count("cout", 1);
+    Linear made;
+    made.weights = weights(node, {outputs, inputs});
+    made.bias = bias(node, outputs);
+    return made;
+  }
+
+  Operation batch_norm(ArchitectureNode& node) const {
+    const Shape shape{node.count("channels", 1)};
+    BatchNorm made;
+    made.epsilon = node.number("epsilon", epsilon_);
+    made.scale = numbers(node, ".weight", shape);
+    made.shift = numbers(node, ".bias", shape);
+    made.mean = numbers(node, ".running_mean", shape);
+    made.variance = numbers(node, ".running_var", shape);
+    if (std::any_of(made.variance.begin(), made.variance.end(), [&](float v) { return !(v + made.epsilon > 0); }))
+      node.fail("a variance plus epsilon is not positive");
+    return made;
+  }
+
+  Operation pool(ArchitectureNode& node, const Shape& input) const {
+    const Index dims = dims_of(node, input.size() == 3 ? 1 : 2);
+    Pool made;
+    made.kind = node.op() == "maxpool" ? Pool::Kind::max : Pool::Kind::average;
+    made.window.kernel = node.pair("kernel", dims, 1, 1);
+    made.window.stride = node.has("stride") ? node.pair("stride", dims, 1, 1) : made.window.kernel;
+    made.window.pad_begin = made.window.pad_end = node.pair("pad", dims, 0, 0, 0);
+    made.round_up = node.truth("round_up", false);
+    if (made.kind == Pool::Kind::average) made.count_padding = node.truth("count_padding", false);
+    return made;
+  }
+
+  Operation flatten(ArchitectureNode& node, const Shape& input) const {
+    Shape of_image = input;
+    of_image[0] = 1;
+    const std::optional<Offset> count = elements(of_image);
+    if (!count || *count > kMaxIndex) node.fail(fmt::format("more than 2^31-1 elements in {}", shape_text(input)));
+    return Reshape{{input[0], static_cast<Extent>(*count)}};
+  }
+
+  Array<float> tensor(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {
+    const std::string name = node.name() + suffix;
+    const auto found = weights_.tensors().find(name);
+    if (found == weights_.tensors().end())
+      node.fail(fmt::format("{} has no tensor '{}'", weights_.file().name(), name));
+    if (found->second.shape != shape)
+      node.fail(fmt::format("tensor '{}' of {} is {}, expected {}", name, weights_.file().name(),
+                            shape_text(found->second.shape), shape_text(shape)));
+    return weights_.read(name).values;
+  }
+  std::vector<float> numbers(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {
+    const Array<float> values = tensor(node, suffix, shape);
+    return {values.begin(), values.end()};
+  }
+  /// The first axis of the shape makes the rows, the others make the columns.
+  CsrMatrix weights(const ArchitectureNode& node, const Shape& shape) const {
+    const Array<float> values = tensor(node, ".weight", shape);
+    const std::size_t columns = values.size() / static_cast<std::size_t>(shape[0]);
+    if (columns > kMaxIndex) node.fail(fmt::format("{} weights per output, expected at most {}", columns, kMaxIndex));
+    return csr_of_dense(values.span(), static_cast<Index>(shape[0]), static_cast<Index>(columns));
+  }
+  std::vector<float> bias(ArchitectureNode& node, Index outputs) const {
+    return node.truth("bias", true) ? numbers(node, ".bias", {outputs}) : std::vector<float>{};
+  }
+
+  const SafetensorsFile& weights_;
+  std::string place_;
+  const Json& json_;
+  Model model_;
+  std::map<std::string, ValueId> ids_;
+  float epsilon_ = 0;
+};
+
+/// `file:line:column` of a position in a text.
+std::string place_in(const std::string& place, std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t last = before.rfind('\n');
+  return fmt::format("{}:{}:{}", place, line, at - (last == std::string_view::npos ? 0 : last + 1) + 1);
+}
+
+}  // namespace
+
+Model read_safetensors(const InputFile& file, const std::filesystem::path& place, std::string_view architecture) {
+  const SafetensorsFile weights(file);
+  Json json;
+  try {
+    json = parse_strict_json(architecture);
+  } catch (const JsonProblem& problem) {
+    throw DataError(place_in(place.string(), architecture, problem.at) + ": " + problem.message);
+  }
+  if (!json.is_object()) throw DataError(fmt::format("{}: {}, expected an object", place.string(), shown(json)));
+  Model model = ModelReader(weights, place.string(), json).read();
+  file.check_unchanged();
+  return model;
+}
+
+Model read_safetensors(const std::filesystem::path& path) {
+  const InputFile file(path);
+  const std::filesystem::path place = path.parent_path() / "architecture.json";
+  return read_safetensors(file, place, text_of_file(place));
+}
+
+}  // namespace spdnn

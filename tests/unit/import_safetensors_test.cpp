@@ -1,0 +1,287 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "io/import/safetensors.hpp"
+#include "io/import/safetensors_file.hpp"
+#include "support/hostile_files.hpp"
+#include "support/shared_data.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+std::string container(const std::string& header, const std::string& numbers) {
+  const std::uint64_t length = header.size();
+  std::string file(sizeof length, '\0');
+  std::memcpy(file.data(), &length, sizeof length);
+  return file + header + numbers;
+}
+
+std::string raw(const std::vector<float>& values) {
+  std::string text(values.size() * sizeof(float), '\0');
+  std::memcpy(text.data(), values.data(), text.size());
+  return text;
+}
+
+/// A tensor of the header.
+std::string entry(const std::string& name, const std::string& type, const std::string& shape, std::size_t begin,
+                  std::size_t end) {
+  return "\"" + name + "\":{\"dtype\":\"" + type + "\",\"shape\":" + shape + ",\"data_offsets\":[" +
+         std::to_string(begin) + "," + std::to_string(end) + "]}";
+}
+
+class Safetensors : public testing::Test {
+ protected:
+  void refuses(const std::string& content, std::string_view part) const {
+    const auto path = written(directory_ / "model.safetensors", content);
+    expect_refused(path, part, [&] {
+      const InputFile file(path);
+      const SafetensorsFile tensors(file);
+      for (const auto& [name, stored] : tensors.tensors()) tensors.read(name);
+    });
+  }
+  /// A model of these weights, all F32, each name with its shape and numbers.
+  struct Weight {
+    std::string name;
+    std::string shape;
+    std::vector<float> values;
+  };
+  Model model(const std::string& architecture, const std::vector<Weight>& weights) const {
+    std::string header;
+    std::string numbers;
+    for (const Weight& weight : weights) {
+      const std::string more = raw(weight.values);
+      header += (header.empty() ? "{" : ",") +
+                entry(weight.name, "F32", weight.shape, numbers.size(), numbers.size() + more.size());
+      numbers += more;
+    }
+    written(directory_ / "architecture.json", architecture);
+    return read_safetensors(written(directory_ / "model.safetensors", container(header + "}", numbers)));
+  }
+  void refuses_architecture(const std::string& architecture, std::string_view part,
+                            const std::vector<Weight>& weights = kFilters) const {
+    expect_refused(directory_ / "architecture.json", part, [&] { model(architecture, weights); });
+  }
+  static std::string around(const std::string& node, const std::string& shape = R"(["N",2,4,4])") {
+    return R"({"input_shape":)" + shape + R"(,"nodes":[)" + node + "]}";
+  }
+
+  static inline const std::vector<Weight> kFilters{{"c.weight", "[2,2,1,1]", {1, 0, -0.0F, 2}},
+                                                   {"c.bias", "[2]", {3, 4}}};
+  static inline const std::string kConvolution =
+      R"({"op":"conv","name":"c","inputs":["input"],"cin":2,"cout":2,"kernel":1})";
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Safetensors, TensorsOfAllTypes) {
+  const std::string header = "{\"__metadata__\":{\"format\":\"pt\"}," + entry("b", "F32", "[2]", 0, 8) + "," +
+                             entry("a", "BF16", "[1,1]", 8, 10) + "," + entry("h", "F16", "[]", 10, 12) + "," +
+                             entry("none", "I64", "[0,7]", 12, 12) + "," + entry("l", "I64", "[1]", 12, 20) + "}  ";
+  const auto path = written(
+      directory_ / "x.safetensors",
+      container(header, raw({1, -2}) + "\x80\x3f" + std::string("\x00\xc0", 2) + std::string("\x05\0\0\0\0\0\0\0", 8)));
+  const InputFile file(path);
+  const SafetensorsFile tensors(file);
+  EXPECT_EQ(tensors.tensors().size(), 5U);
+  EXPECT_EQ(tensors.read("b").values[1], -2);
+  EXPECT_EQ(tensors.read("a").shape, (Shape{1, 1}));
+  EXPECT_EQ(tensors.read("a").values[0], 1);
+  EXPECT_EQ(tensors.read("h").values[0], -2);
+  EXPECT_EQ(tensors.read("none").shape, (Shape{0, 7}));
+  EXPECT_EQ(tensors.read("l").values[0], 5);
+  expect_refused(path, "has no tensor 'c'", [&] { tensors.read("c"); });
+}
+
+TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
+  const std::string eight(8, '\1');
+  refuses("", "ends within the safetensors header");
+  refuses("1234567", "ends within the safetensors header");
+  refuses("{\"a\":1}" + eight, "expected at most 100000000");
+  refuses(container("{}", "").substr(0, 9), "ends within the safetensors header");
+  refuses(container("[]", ""), "does not begin with '{'");
+  refuses(container("{\"a\":", ""), "byte 6 of the header: not JSON");
+  refuses(container("{\"a\":" + std::string(65, '[') + "}", ""), "nested too deeply");
+  refuses(container("{\"__metadata__\":{\"a\":1}}", ""), "expected an object of texts");
+  refuses(container("{\"a\":[1]}", ""), "tensor 'a': [1], expected an object of dtype, shape and data_offsets");
+  const auto one = [&](const std::string& type, const std::string& shape, std::size_t begin, std::size_t end) {
+    return container("{" + entry("a", type, shape, begin, end) + "}", eight);
+  };
+  refuses(one("F8_E4M3", "[8]", 0, 8), "dtype \"F8_E4M3\", expected F16");
+  for (const char* shape : {"[-2]", "[2.0]", "2", "[\"2\"]", "[18446744073709551615]"})
+    refuses(one("F32", shape, 0, 8), "expected a list of lengths");
+  refuses(one("F32", "[3]", 0, 8), "8 bytes, expected a shape of 3 in numbers of 4 bytes");
+  refuses(one("F32", "[4611686018427387904,4611686018427387904]", 0, 8), "8 bytes, expected a shape of");
+  refuses(one("F32", "[2]", 0, 9), "expected positions that ascend from 0 to at most 8");
+  refuses(one("F32", "[2]", 8, 0), "expected positions that ascend");
+  refuses(one("F32", "[1]", 4, 8), "begins at byte 4, but the tensor before it ends at 0, expected no gap");
+  refuses(one("F32", "[1]", 0, 4), "the last tensor ends at byte 4 of 8, expected no bytes after it");
+  refuses(container("{" + entry("a", "F32", "[2]", 0, 8) + "," + entry("b", "F32", "[1]", 4, 8) + "}", eight),
+          "tensor 'b': begins at byte 4, within another tensor, which ends at 8");
+  refuses(container("{" + entry("a", "F32", "[1]", 0, 4) + "," + entry("a", "F32", "[1]", 4, 8) + "}", eight),
+          "an object has two keys \"a\"");
+  refuses(container("{" + entry("a", "F32", "[2]", 0, 8) + "}", raw({1, INFINITY})),
+          "tensor 'a': number 2 is inf, expected finite numbers");
+  refuses(container("{" + entry("a", "F32", "[2]", 0, 8) + "}", raw({NAN, 1})), "tensor 'a': number 1 is nan");
+}
+
+TEST_F(Safetensors, WhatIsNoFileIsRefused) {
+  const auto absent = directory_ / "absent.safetensors";
+  expect_refused(absent, "No such file", [&] { read_safetensors(absent); });
+  expect_refused(directory_.path(), "is a directory", [&] { read_safetensors(directory_.path()); });
+  const auto alone = written(directory_ / "alone.safetensors", container("{}", ""));
+  expect_refused(directory_ / "architecture.json", "No such file", [&] { read_safetensors(alone); });
+}
+
+TEST_F(Safetensors, ConvolutionKeepsItsNonzeros) {
+  const Model read = model(around(kConvolution), kFilters);
+  read.validate();
+  const auto& convolution = std::get<Convolution>(read.nodes.at(0).operation);
+  EXPECT_EQ(convolution.weights.entries(), 2U) << "zeros of either sign are no entries";
+  EXPECT_EQ(convolution.weights.indices[1], 1U);
+  EXPECT_EQ(convolution.weights.values[1], 2);
+  EXPECT_EQ(convolution.bias, (std::vector<float>{3, 4}));
+  EXPECT_EQ(read.values[read.inputs.at(0)].shape, (Shape{kBatchExtent, 2, 4, 4}));
+  EXPECT_EQ(read.values[read.outputs.at(0)].shape, (Shape{kBatchExtent, 2, 4, 4}));
+}
+
+TEST_F(Safetensors, WindowsGroupsAndSequences) {
+  const Model image = model(
+      around(R"({"op":"conv","name":"c","inputs":["input"],"dims":2,"cin":2,"cout":2,"kernel":[1,3],"stride":[2,1],)"
+             R"("pad":[0,1],"dilation":[3,1],"groups":2,"bias":false})"),
+      {{"c.weight", "[2,1,1,3]", {1, 2, 3, 4, 5, 6}}});
+  const auto& convolution = std::get<Convolution>(image.nodes[0].operation);
+  EXPECT_EQ(convolution.window.kernel, (std::array<Index, 2>{1, 3}));
+  EXPECT_EQ(convolution.window.stride, (std::array<Index, 2>{2, 1}));
+  EXPECT_EQ(convolution.window.dilation, (std::array<Index, 2>{3, 1}));
+  EXPECT_EQ(convolution.window.pad_end, (std::array<Index, 2>{0, 1}));
+  EXPECT_EQ(convolution.groups, 2U);
+  EXPECT_TRUE(convolution.bias.empty());
+  EXPECT_EQ(image.values[image.outputs[0]].shape, (Shape{kBatchExtent, 2, 2, 4}));
+
+  const Model sequence = model(
+      around(R"({"op":"conv","name":"c","inputs":["input"],"dims":1,"cin":1,"cout":1,"kernel":3,"pad":1,"bias":false},)"
+             R"({"op":"maxpool","name":"p","inputs":["c"],"kernel":2})",
+             R"(["N",1,8])"),
+      {{"c.weight", "[1,1,3]", {1, 2, 3}}});
+  EXPECT_EQ(std::get<Convolution>(sequence.nodes[0].operation).window.kernel, (std::array<Index, 2>{1, 3}));
+  EXPECT_EQ(std::get<Convolution>(sequence.nodes[0].operation).window.pad_begin, (std::array<Index, 2>{0, 1}));
+  EXPECT_EQ(sequence.values[sequence.outputs[0]].shape, (Shape{kBatchExtent, 1, 4}));
+}
+
+TEST_F(Safetensors, AllOtherOperations) {
+  const Model read = model(
+      R"({"name":"all","note":"","input":{},"input_shape":[3,2,4,4],"bn_epsilon":0.5,"output":"sum","classes":2,"nodes":[
+        {"op":"bn","name":"b","inputs":["input"],"channels":2},
+        {"op":"relu6","name":"r6","inputs":["b"]},
+        {"op":"leaky_relu","name":"lr","inputs":["r6"],"alpha":0.25},
+        {"op":"sigmoid","name":"s","inputs":["lr"]},
+        {"op":"tanh","name":"t","inputs":["s"]},
+        {"op":"hard_swish","name":"h","inputs":["t"],"role":"middle"},
+        {"op":"relu","name":"r","inputs":["h"]},
+        {"op":"avgpool","name":"a","inputs":["r"],"kernel":3,"stride":2,"pad":1,"round_up":true,"count_padding":true},
+        {"op":"concat","name":"cat","inputs":["a","a"]},
+        {"op":"globalmax","name":"g","inputs":["cat"]},
+        {"op":"avgpool","name":"ga","inputs":["g"]},
+        {"op":"multiply","name":"m","inputs":["ga","g"]},
+        {"op":"flatten","name":"f","inputs":["m"]},
+        {"op":"linear","name":"l","inputs":["f"],"cin":4,"cout":2,"bias":false},
+        {"op":"softmax","name":"x","inputs":["l"]},
+        {"op":"add","name":"sum","inputs":["l","x"]}]})",
+      {{"b.weight", "[2]", {1, 2}},
+       {"b.bias", "[2]", {3, 4}},
+       {"b.running_mean", "[2]", {5, 6}},
+       {"b.running_var", "[2]", {7, 8}},
+       {"l.weight", "[2,4]", {1, 0, 0, 2, 0, 3, 0, 0}}});
+  read.validate();
+  EXPECT_EQ(read.name, "all");
+  const auto& norm = std::get<BatchNorm>(read.nodes[0].operation);
+  EXPECT_EQ(norm.scale, (std::vector<float>{1, 2}));
+  EXPECT_EQ(norm.shift, (std::vector<float>{3, 4}));
+  EXPECT_EQ(norm.mean, (std::vector<float>{5, 6}));
+  EXPECT_EQ(norm.variance, (std::vector<float>{7, 8}));
+  EXPECT_EQ(norm.epsilon, 0.5F);
+  EXPECT_EQ(std::get<Activation>(read.nodes[1].operation).high, 6);
+  EXPECT_EQ(std::get<Activation>(read.nodes[2].operation).alpha, 0.25F);
+  const auto& pool = std::get<Pool>(read.nodes[7].operation);
+  EXPECT_EQ(pool.kind, Pool::Kind::average);
+  EXPECT_TRUE(pool.round_up && pool.count_padding);
+  EXPECT_EQ(std::get<GlobalPool>(read.nodes[9].operation).kind, Pool::Kind::max);
+  EXPECT_EQ(std::get<GlobalPool>(read.nodes[10].operation).kind, Pool::Kind::average);
+  EXPECT_EQ(std::get<Linear>(read.nodes[13].operation).weights.entries(), 3U);
+  EXPECT_EQ(read.values[read.outputs[0]].shape, (Shape{3, 2}));
+}
+
+TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
+  refuses_architecture("{\n \"nodes\": x}", "architecture.json:2:11: not JSON");
+  refuses_architecture("[]", "expected an object");
+  refuses_architecture("{}", "has no field 'input_shape'");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"nodes":[],"optimiser":1})",
+                       "field 'optimiser' is not understood");
+  for (const char* shape : {R"([2,"N",4,4])", "[1]", "[1,0]", "[1,2,3,4,5]", "4", "[1,-4]", "[1,2.5]"})
+    refuses_architecture(around(kConvolution, shape), "expected a list such as");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"nodes":[]})", "expected a list of nodes");
+  refuses_architecture(around("3"), "node 1: 3, expected an object");
+  refuses_architecture(around(R"({"op":"relu","inputs":["input"]})"), "node 1: has no field 'name'");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":"input"})"), "expected a list of names");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":[]})"), "node 1 'r': has no inputs");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["r"]})"),
+                       "node 1 'r': input 'r' is not the output of an earlier node");
+  refuses_architecture(around(R"({"op":"relu","name":"input","inputs":["input"]})"), "more than one node is called");
+  refuses_architecture(around(R"({"op":"lstm","name":"r","inputs":["input"]})"), "op 'lstm', expected conv, linear");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input"],"slope":1})"),
+                       "field 'slope' is not understood for op 'relu'");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input","input"]})"), "node 1 'r': takes 1 input");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"output":"input","nodes":[)" + kConvolution + "]}",
+                       "output 'input' is not the name of a node");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"classes":7,"nodes":[)" + kConvolution + "]}",
+                       "classes 7, but the output is N x 2 x 4 x 4");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"bn_epsilon":0,"nodes":[)" + kConvolution + "]}",
+                       "bn_epsilon 0, expected");
+}
+
+TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
+  const auto convolution = [](const std::string& fields) {
+    return around(R"({"op":"conv","name":"c","inputs":["input"],)" + fields + "}");
+  };
+  refuses_architecture(convolution(R"("cin":2,"cout":2)"), "has no field 'kernel'");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":0)"), "kernel 0, expected a whole number from 1");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1,"pad":-1)"),
+                       "pad -1, expected a whole number from 0");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":[1,1,1])"), "kernel [1,1,1], expected 2 numbers");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1,"dims":3)"), "dims 3, expected 1 or 2");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1,"bias":1)"), "bias 1, expected true or false");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1,"groups":3)"), "3 groups do not divide 2 input");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":3)"),
+                       "model.safetensors is 2 x 2 x 1 x 1, expected 2 x 2 x 3 x 3");
+  refuses_architecture(convolution(R"("cin":2147483647,"cout":2147483647,"kernel":2147483647)"),
+                       "expected 2147483647 x");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1)"), "has no tensor 'c.bias'", {kFilters[0]});
+  refuses_architecture(around(kConvolution, R"(["N",3,4,4])"), "node 1 'c': filters of 2 channels do not fit");
+  refuses_architecture(around(R"({"op":"bn","name":"b","inputs":["input"],"channels":1})"), "is not positive",
+                       {{"b.weight", "[1]", {1}},
+                        {"b.bias", "[1]", {1}},
+                        {"b.running_mean", "[1]", {1}},
+                        {"b.running_var", "[1]", {-1}}});
+}
+
+TEST_F(Safetensors, TrainedNetworks) {
+  for (const char* name : {"cnn/trained-1.tar.xz", "cnn/trained-2.tar.xz"}) {
+    const std::filesystem::path archive = shared_data(name);
+    if (!exists(archive)) GTEST_SKIP() << archive << " is not there";
+    const std::string unpack = "tar -xJf '" + archive.string() + "' -C '" + directory_.path().string() + "'";
+    ASSERT_EQ(std::system(unpack.c_str()), 0);
+  }
+  int read = 0;
+  for (const auto& folder : std::filesystem::directory_iterator(directory_.path())) {
+    const Model network = read_safetensors(folder.path() / "model.safetensors");
+    network.validate();
+    EXPECT_EQ(network.name, folder.path().filename());
+    ++read;
+  }
+  EXPECT_EQ(read, 8);
+}
+
+}  // namespace
+}  // namespace spdnn
