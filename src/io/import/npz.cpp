@@ -1,0 +1,187 @@
+#include "io/import/npz.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "core/shared_library.hpp"
+#include "io/import/npy.hpp"
+#include "io/path_kind.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::string_view kEnding = ".npy";
+
+/// The functions of libzip that are used here.
+struct Zip {
+  SharedLibrary library{{"libzip.so.5", "libzip.so.4"}, "it is needed to read .npz files"};
+#define SPDNN_ZIP(name) decltype(&::zip_##name) name = library.function<decltype(::zip_##name)>("zip_" #name)
+  SPDNN_ZIP(source_buffer_create);
+  SPDNN_ZIP(source_free);
+  SPDNN_ZIP(open_from_source);
+  SPDNN_ZIP(discard);
+  SPDNN_ZIP(get_num_entries);
+  SPDNN_ZIP(stat_index);
+  SPDNN_ZIP(fopen_index);
+  SPDNN_ZIP(fread);
+  SPDNN_ZIP(file_strerror);
+  SPDNN_ZIP(fclose);
+  SPDNN_ZIP(strerror);
+  SPDNN_ZIP(error_init);
+  SPDNN_ZIP(error_strerror);
+  SPDNN_ZIP(error_fini);
+#undef SPDNN_ZIP
+};
+
+const Zip& zip() {
+  static const Zip functions;
+  return functions;
+}
+
+}  // namespace
+
+struct NpzFile::Archive {
+  std::vector<std::byte> bytes;
+  zip_t* handle = nullptr;
+
+  Archive(const InputFile& file) : bytes(file.size()) {  // NOLINT(google-explicit-constructor)
+    file.read(0, bytes);
+    file.check_unchanged();
+    zip_error_t error;
+    zip().error_init(&error);
+    zip_source_t* const source = zip().source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+    if (source != nullptr) handle = zip().open_from_source(source, ZIP_RDONLY, &error);
+    const std::string reason = handle == nullptr ? zip().error_strerror(&error) : "";
+    zip().error_fini(&error);
+    if (handle != nullptr) return;
+    if (source != nullptr) zip().source_free(source);
+    throw DataError(fmt::format("{}: not a zip archive: {}; expected an .npz file", file.name(), reason));
+  }
+  ~Archive() { zip().discard(handle); }
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+};
+
+/// An array's file, decompressed.
+struct NpzFile::Member {
+  std::string name;
+  Array<std::byte> bytes;
+
+  InputFile file() const { return {name, bytes.span()}; }
+};
+
+NpzFile::NpzFile(const InputFile& file) : file_(file.name()), archive_(std::make_unique<Archive>(file)) {
+  const zip_int64_t count = zip().get_num_entries(archive_->handle, 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    zip_stat_t found{};
+    if (zip().stat_index(archive_->handle, static_cast<zip_uint64_t>(i), 0, &found) != 0 || found.name == nullptr)
+      throw DataError(fmt::format("{}: entry {}: {}", file_, i + 1, zip().strerror(archive_->handle)));
+    std::string name = found.name;
+    if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+      throw DataError(fmt::format("{}: has two arrays called '{}'", file_, name));
+    names_.push_back(std::move(name));
+  }
+}
+
+NpzFile::~NpzFile() = default;
+
+NpzFile::Member NpzFile::member(const std::string& name) const {
+  const auto at = std::find(names_.begin(), names_.end(), name);
+  if (at == names_.end())
+    throw DataError(fmt::format("{}: has no array '{}', but {}", file_, name, fmt::join(names_, ", ")));
+  const auto index = static_cast<zip_uint64_t>(at - names_.begin());
+  const std::string place = fmt::format("{}/{}", file_, name);
+  zip_stat_t found{};
+  zip().stat_index(archive_->handle, index, 0, &found);
+  constexpr zip_uint64_t kNeeded =
+      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  if ((found.valid & kNeeded) != kNeeded || found.encryption_method != ZIP_EM_NONE ||
+      (found.comp_method != ZIP_CM_STORE && found.comp_method != ZIP_CM_DEFLATE))
+    throw DataError(place + ": compressed by another method, expected an array that is stored or deflated");
+  // Deflate codes at most 258 bytes in two bits.
+  constexpr zip_uint64_t kMostEach = 4 * 258;
+  if (found.comp_size > archive_->bytes.size() || found.size / kMostEach > found.comp_size)
+    throw DataError(
+        fmt::format("{}: claims {} bytes, compressed to {}, which is impossible", place, found.size, found.comp_size));
+
+  const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> open(zip().fopen_index(archive_->handle, index, 0),
+                                                               zip().fclose);
+  if (!open) throw DataError(fmt::format("{}: {}", place, zip().strerror(archive_->handle)));
+  const auto bytes = allocate<std::byte>(found.size);
+  zip_uint64_t got = 0;
+  // Reading on finds the end, where the checksum is compared.
+  for (bool ended = false; !ended;) {
+    std::byte beyond{};
+    std::byte* const to = got < found.size ? bytes.get() + got : &beyond;
+    const zip_int64_t more = zip().fread(open.get(), to, got < found.size ? found.size - got : 1);
+    if (more < 0) throw DataError(fmt::format("{}: damaged: {}", place, zip().file_strerror(open.get())));
+    got += static_cast<zip_uint64_t>(more);
+    ended = more == 0 || got > found.size;
+  }
+  if (got != found.size)
+    throw DataError(fmt::format("{}: has other than the {} bytes that the archive claims", place, found.size));
+  return {place, Array<std::byte>(bytes, found.size)};
+}
+
+Tensor NpzFile::read(const std::string& name) const { return read_npy(member(name).file()); }
+
+IntegerTensor NpzFile::read_integers(const std::string& name) const { return read_npy_integers(member(name).file()); }
+
+bool NpzFile::is_whole(const std::string& name) const { return npy_is_whole(member(name).file()); }
+
+namespace {
+
+/// The archive and the array's name, where the path is one of an array in an archive.
+std::optional<std::pair<std::filesystem::path, std::string>> in_archive(const std::filesystem::path& path) {
+  if (path.extension() == ".npz") return std::pair(path, std::string());
+  for (auto folder = path.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (folder.extension() == ".npz" && path_kind(folder) == PathKind::file)
+      return std::pair(folder, path.lexically_relative(folder).string());
+  return std::nullopt;
+}
+
+template <class FromArchive, class FromFile>
+auto read_either(const std::filesystem::path& path, FromArchive from_archive, FromFile from_file) {
+  const auto place = in_archive(path);
+  if (!place) return from_file(InputFile(path));
+  const auto& [archive, name] = *place;
+  const NpzFile npz{InputFile(archive)};
+  if (npz.names().empty()) throw DataError(archive.string() + ": holds no arrays");
+  if (name.empty() && npz.names().size() != 1)
+    throw DataError(fmt::format("{}: has {} arrays ({}), expected {}/NAME", archive.string(), npz.names().size(),
+                                fmt::join(npz.names(), ", "), archive.string()));
+  return from_archive(npz, name.empty() ? npz.names().front() : name);
+}
+
+}  // namespace
+
+Tensor read_array(const std::filesystem::path& path) {
+  return read_either(
+      path, [](const NpzFile& npz, const std::string& name) { return npz.read(name); },
+      [](const InputFile& file) { return read_npy(file); });
+}
+
+IntegerTensor read_integer_array(const std::filesystem::path& path) {
+  return read_either(
+      path, [](const NpzFile& npz, const std::string& name) { return npz.read_integers(name); },
+      [](const InputFile& file) { return read_npy_integers(file); });
+}
+
+bool array_is_whole(const std::filesystem::path& path) {
+  return read_either(
+      path, [](const NpzFile& npz, const std::string& name) { return npz.is_whole(name); },
+      [](const InputFile& file) { return npy_is_whole(file); });
+}
+
+bool names_array(const std::filesystem::path& path) { return path.extension() == kEnding || in_archive(path); }
+
+}  // namespace spdnn
