@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spdnn/array.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// A file of MNIST's IDX format (LeCun, Cortes, Burges), plain or .gz, whatever its name: a big-endian word that says
+/// how many axes there are, their lengths, and one byte per element. Of images (images, rows, columns) or labels.
+class IdxFile {
+ public:
+  enum class Kind { labels, images };
+
+  /// Reads the header. DataError for anything else.
+  IdxFile(const std::filesystem::path& path, Kind kind);
+  ~IdxFile();
+  IdxFile(const IdxFile&) = delete;
+  IdxFile& operator=(const IdxFile&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::vector<Index>& extents() const { return extents_; }
+  /// All elements, row-major. DataError where the file is shorter, longer, damaged, or changed meanwhile.
+  Array<std::uint8_t> read();
+
+ private:
+  class Bytes;
+
+  std::string name_;
+  Kind kind_;
+  std::unique_ptr<Bytes> bytes_;
+  std::vector<Index> extents_;
+};
+
+}  // namespace spdnn
