@@ -1,0 +1,247 @@
+#include "io/import/image_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/parallel.hpp"
+#include "io/import/idx.hpp"
+#include "io/import/image_file.hpp"
+#include "io/import/npz.hpp"
+#include "io/path_kind.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Pixels before preprocessing.
+struct Source {
+  Shape shape;  ///< images, and the axes of one
+  Array<float> values;
+  Extent available = 0;  ///< images in the files, of which these are the first
+  bool bytes = false;    ///< pixels are whole numbers from 0 to 255
+};
+
+Shape of_image(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
+
+Shape without_ones(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
+/// Channels of what the model takes; a flat vector has one.
+Index channels_of(const Shape& image) { return image.size() > 1 ? narrow<Index>(image[0]) : 1; }
+
+void require_fit(const fs::path& path, const Shape& found, const Shape& wanted) {
+  const bool flat = wanted.size() == 1 && elements(found) == elements(wanted);
+  if (!flat && without_ones(found) != without_ones(wanted))
+    throw DataError(fmt::format("{}: images of {}, expected {}, as the model takes them", path.string(),
+                                shape_text(found), shape_text(wanted)));
+}
+
+Array<float> as_floats(const Array<std::uint8_t>& bytes) {
+  const auto values = allocate<float>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), values.get());
+  return {values, bytes.size()};
+}
+
+/// Moves the last axis of each image to the front.
+Array<float> channels_first(const Array<float>& values, std::size_t images, std::size_t channels) {
+  const auto moved = allocate<float>(values.size());
+  const std::size_t pixels = values.empty() ? 0 : values.size() / images / channels;
+  parallel_for(images, [&](std::size_t image) {
+    const std::size_t begin = image * channels * pixels;
+    for (std::size_t p = 0; p < pixels; ++p)
+      for (std::size_t c = 0; c < channels; ++c)
+        moved[static_cast<std::ptrdiff_t>(begin + c * pixels + p)] = values[begin + p * channels + c];
+  });
+  return {moved, values.size()};
+}
+
+/// Arrays of integers are pixels of one byte; others are taken as they are.
+bool holds_bytes(const fs::path& path, const Array<float>& values) {
+  if (!array_is_whole(path)) return false;
+  const auto* const found =
+      std::find_if(values.begin(), values.end(), [](float value) { return value < 0 || value > 255; });
+  if (found != values.end())
+    throw DataError(fmt::format("{}: number {} is {}, expected 0 to 255: mean and deviation are those of bytes / 255",
+                                path.string(), found - values.begin() + 1, *found));
+  return true;
+}
+
+Source from_array(const fs::path& path, const ImageRequest& request) {
+  const Tensor tensor = read_array(path);
+  require_finite(path.string(), tensor.values.span());
+  if (tensor.shape.empty()) throw DataError(path.string() + ": a single number, expected an array of images");
+  const Shape wanted = of_image(request.shape);
+  Source source{tensor.shape, tensor.values, tensor.shape[0],
+                request.preprocessing.bytes_to_unit && holds_bytes(path, tensor.values)};
+  Shape& shape = source.shape;
+  if (request.layout == ImageLayout::channels_last && wanted.size() > 1 && shape.size() == request.shape.size()) {
+    source.values =
+        channels_first(source.values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape.back()));
+    std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  }
+  require_fit(path, of_image(shape), wanted);
+  return source;
+}
+
+Source from_idx(const fs::path& path, const ImageRequest& request) {
+  IdxFile file(path, IdxFile::Kind::images);
+  const Shape shape{file.extents()[0], file.extents()[1], file.extents()[2]};
+  require_fit(path, of_image(shape), of_image(request.shape));
+  return {shape, as_floats(file.read()), shape[0], true};
+}
+
+/// The files of a directory of images; names that begin with a dot are left out.
+std::vector<fs::path> image_files(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : list_directory(directory)) {
+    std::string ending = path.extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    if (path.filename().string().starts_with('.')) continue;
+    if (ending != ".png" && ending != ".jpg" && ending != ".jpeg")
+      throw DataError(path.string() + ": expected only .png, .jpg and .jpeg files in a directory of images");
+    files.push_back(path);
+  }
+  if (files.empty()) throw DataError(directory.string() + ": holds no .png, .jpg or .jpeg file");
+  return files;
+}
+
+Source from_directory(const fs::path& directory, const ImageRequest& request) {
+  std::vector<fs::path> files = image_files(directory);
+  const auto available = static_cast<Extent>(files.size());
+  if (request.images) files.resize(std::min<std::size_t>(files.size(), std::max<Index>(1, *request.images)));
+  const Shape wanted = of_image(request.shape);
+  const Index channels = channels_of(wanted);
+  if (wanted.size() != 3 || (channels != 1 && channels != 3))
+    throw DataError(
+        fmt::format("{}: images of 1 or 3 channels, but the model takes {}", directory.string(), shape_text(wanted)));
+  const auto height = narrow<Index>(wanted[1]);
+  const auto width = narrow<Index>(wanted[2]);
+  const std::size_t pixels = std::size_t{height} * width;
+  // The first file is read before memory is taken for all.
+  read_image_file(InputFile(files.front()), height, width);
+  const std::size_t size = files.size() * channels * pixels;
+  const auto values = allocate<float>(size);
+  parallel_for(files.size(), [&](std::size_t i) {
+    const Pixels image = read_image_file(InputFile(files[i]), height, width);
+    if (image.channels > channels)
+      throw DataError(files[i].string() + ": an image in colour, expected a grey one, as the model takes one channel");
+    float* const to = values.get() + i * channels * pixels;
+    for (std::size_t c = 0; c < channels; ++c)  // a grey image has the same in all channels
+      for (std::size_t p = 0; p < pixels; ++p)
+        to[c * pixels + p] = image.values[p * image.channels + (image.channels == 1 ? 0 : c)];
+  });
+  Shape shape = request.shape;
+  shape[0] = static_cast<Extent>(files.size());
+  return {shape, Array<float>(values, size), available, true};
+}
+
+Source from_tokens(const fs::path& path, const ImageRequest& request) {
+  const Tensor table = read_array(request.table);
+  require_finite(request.table.string(), table.values.span());
+  if (table.shape.size() != 2)
+    throw DataError(
+        fmt::format("{}: a table of {}, expected tokens x channels", request.table.string(), shape_text(table.shape)));
+  const IntegerTensor tokens = read_integer_array(path);
+  if (tokens.shape.size() != 2)
+    throw DataError(fmt::format("{}: tokens of {}, expected images x length", path.string(), shape_text(tokens.shape)));
+  const auto rows = table.shape[0];
+  const auto channels = static_cast<std::size_t>(table.shape[1]);
+  const auto length = static_cast<std::size_t>(tokens.shape[1]);
+  const Shape shape{tokens.shape[0], table.shape[1], tokens.shape[1]};
+  require_fit(path, of_image(shape), of_image(request.shape));
+  const auto outside = [&](std::int64_t token) { return token < 0 || token >= rows; };
+  const auto* const found = std::find_if(tokens.values.begin(), tokens.values.end(), outside);
+  if (found != tokens.values.end())
+    throw DataError(fmt::format("{}: token {} is {}, expected 0 to {}, the rows of {}", path.string(),
+                                found - tokens.values.begin() + 1, *found, rows - 1, request.table.string()));
+  const auto images =
+      static_cast<std::size_t>(std::min<Extent>(shape[0], request.images ? Extent{*request.images} : shape[0]));
+  const std::size_t size = images * channels * length;
+  const auto values = allocate<float>(size);
+  parallel_for(images, [&](std::size_t image) {
+    for (std::size_t t = 0; t < length; ++t) {
+      const auto row = static_cast<std::size_t>(tokens.values[image * length + t]) * channels;
+      for (std::size_t c = 0; c < channels; ++c)
+        values[static_cast<std::ptrdiff_t>((image * channels + c) * length + t)] = table.values[row + c];
+    }
+  });
+  return {{static_cast<Extent>(images), shape[1], shape[2]}, Array<float>(values, size), tokens.shape[0], false};
+}
+
+void check(const Preprocessing& how, Index channels) {
+  const auto check_list = [&](const char* name, const std::vector<float>& values) {
+    if (values.size() > 1 && values.size() != channels)
+      throw UsageError(
+          fmt::format("{}: {} numbers, expected one, or one for each of {} channels", name, values.size(), channels));
+    if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+      throw UsageError(fmt::format("{}: expected finite numbers", name));
+  };
+  check_list("subtract", how.subtract);
+  check_list("divide", how.divide);
+  if (std::count(how.divide.begin(), how.divide.end(), 0.0F) > 0) throw UsageError("divide: expected no zero");
+}
+
+/// Compilers do not replace x / d by x * (1 / d) here, so that the numbers are those of any other IEEE arithmetic.
+Array<float> preprocessed(const Source& source, const Preprocessing& how, std::size_t channels) {
+  if (how.subtract.empty() && how.divide.empty() && !(how.bytes_to_unit && source.bytes)) return source.values;
+  const auto values = allocate<float>(source.values.size());
+  const auto images = static_cast<std::size_t>(source.shape[0]);
+  const std::size_t plane = images == 0 ? 0 : source.values.size() / images / channels;
+  const auto of_channel = [](const std::vector<float>& list, std::size_t c) {
+    return list.size() == 1 ? list[0] : list[c];
+  };
+  parallel_for(images * channels, [&](std::size_t i) {
+    const std::span<const float> from = source.values.span().subspan(i * plane, plane);
+    float* const to = values.get() + i * plane;
+    std::copy(from.begin(), from.end(), to);
+    const auto each = [&](auto step) { std::transform(to, to + plane, to, step); };
+    if (how.bytes_to_unit && source.bytes) each([](float x) { return x / 255.0F; });
+    if (!how.subtract.empty()) each([s = of_channel(how.subtract, i % channels)](float x) { return x - s; });
+    if (!how.divide.empty()) each([d = of_channel(how.divide, i % channels)](float x) { return x / d; });
+  });
+  return {values, source.values.size()};
+}
+
+Source read(const fs::path& path, const ImageRequest& request) {
+  if (!request.table.empty()) return from_tokens(path, request);
+  if (names_array(path)) return from_array(path, request);
+  if (path_kind(path) == PathKind::directory) return from_directory(path, request);
+  return from_idx(path, request);
+}
+
+/// The first values, in the same memory.
+Array<float> first(const Array<float>& values, std::size_t count) {
+  const auto owner = std::make_shared<const Array<float>>(values);
+  return {std::shared_ptr<const float[]>(owner, owner->data()), count};
+}
+
+}  // namespace
+
+ImageTensor read_image_tensor(const fs::path& path, const ImageRequest& request) {
+  const Index channels = channels_of(of_image(request.shape));
+  check(request.preprocessing, channels);
+  Source source = read(path, request);
+  if (source.available == 0) throw DataError(path.string() + ": holds no images");
+  const Extent images = request.images ? Extent{*request.images} : source.available;
+  if (source.available > Extent{kMaxIndex} || images < 1 || images > source.available)
+    throw DataError(fmt::format("{}: {} images, expected {} to {}", path.string(), source.available,
+                                std::max<Extent>(1, images), kMaxIndex));
+  const std::size_t each = source.values.size() / static_cast<std::size_t>(source.shape[0]);
+  source.shape[0] = images;
+  source.values = first(source.values, each * static_cast<std::size_t>(images));
+  Shape shape = request.shape;
+  shape[0] = images;
+  return {{shape, preprocessed(source, request.preprocessing, channels)}, static_cast<Index>(source.available)};
+}
+
+}  // namespace spdnn

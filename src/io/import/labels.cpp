@@ -1,0 +1,78 @@
+#include "io/import/labels.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "io/import/idx.hpp"
+#include "io/import/npz.hpp"
+#include "io/input_file.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Integers from_text(const std::filesystem::path& path) {
+  const std::string text = text_of_file(path);
+  Integers labels;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    std::int64_t label = 0;
+    const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), label);
+    if (problem != std::errc{} || stop != line.data() + line.size())
+      throw DataError(fmt::format("{}:{}:{}: expected one whole number per line", path.string(), labels.size() + 1,
+                                  stop - line.data() + 1));
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+Integers from_array(const std::filesystem::path& path) {
+  const IntegerTensor array = read_integer_array(path);
+  // A column of labels is one list, too.
+  const bool list = array.shape.size() == 1 || (array.shape.size() == 2 && array.shape[1] == 1);
+  if (!list)
+    throw DataError(
+        fmt::format("{}: an array of {}, expected one label per image", path.string(), shape_text(array.shape)));
+  return {array.values.begin(), array.values.end()};
+}
+
+Integers from_idx(const std::filesystem::path& path) {
+  const Array<std::uint8_t> labels = IdxFile(path, IdxFile::Kind::labels).read();
+  return {labels.begin(), labels.end()};
+}
+
+}  // namespace
+
+std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes) {
+  const bool text = path.extension() == ".txt";
+  const Integers read = text ? from_text(path) : names_array(path) ? from_array(path) : from_idx(path);
+  if (read.size() != images)
+    throw DataError(fmt::format("{}: {} labels, expected {}, one for each image", path.string(), read.size(), images));
+  std::vector<Index> labels;
+  labels.reserve(read.size());
+  for (const std::int64_t label : read) {
+    if (label < 0 || label >= classes) {
+      const std::size_t number = labels.size() + 1;
+      const std::string place = text ? fmt::format("{}:{}: ", path.string(), number)
+                                     : fmt::format("{}: number {} is ", path.string(), number);
+      throw DataError(fmt::format("{}label {}, expected 0 to {}", place, label, Extent{classes} - 1));
+    }
+    labels.push_back(static_cast<Index>(label));
+  }
+  return labels;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// The class of each image, from 0: of an IDX file of labels (plain or .gz), an array of integers (.npy, or in an .npz
+/// file), or a .txt file of one number per line. DataError, naming the line of a text, where there are not as many as
+/// `images`, or one is not below `classes`.
+std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes);
+
+}  // namespace spdnn
