@@ -26,8 +26,6 @@ ROOMS = {
     "io/import": ["io/text", "model"],
     "data": ["io/import"],
     "data/official": ["data"],
-    "model": ["core"],
-    "io/import": ["io", "model"],
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model"],
     "model: by the oracle": ["engines/reference"],
