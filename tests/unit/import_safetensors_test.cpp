@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
+#include "engines/reference/model.hpp"
+#include "io/import/image_tensor.hpp"
+#include "io/import/npy.hpp"
 #include "io/import/safetensors.hpp"
 #include "io/import/safetensors_file.hpp"
 #include "support/hostile_files.hpp"
@@ -266,13 +270,33 @@ TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
                         {"b.running_var", "[1]", {-1}}});
 }
 
-TEST_F(Safetensors, TrainedNetworks) {
-  for (const char* name : {"cnn/trained-1.tar.xz", "cnn/trained-2.tar.xz"}) {
-    const std::filesystem::path archive = shared_data(name);
-    if (!exists(archive)) GTEST_SKIP() << archive << " is not there";
-    const std::string unpack = "tar -xJf '" + archive.string() + "' -C '" + directory_.path().string() + "'";
-    ASSERT_EQ(std::system(unpack.c_str()), 0);
+/// The networks of the shared data, unpacked.
+class TrainedNetworks : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"cnn/trained-1.tar.xz", "cnn/trained-2.tar.xz"}) {
+      const std::filesystem::path archive = shared_data(name);
+      if (!exists(archive)) GTEST_SKIP() << archive << " is not there";
+      const std::string unpack = "tar -xJf '" + archive.string() + "' -C '" + directory_.path().string() + "'";
+      ASSERT_EQ(std::system(unpack.c_str()), 0);
+    }
   }
+  /// The reference's logits of the first inputs are those that PyTorch computed in fp64.
+  void expect_logits(const std::string& network, const std::filesystem::path& inputs, ImageRequest request) const {
+    const Model model = read_safetensors(directory_.path() / network / "model.safetensors");
+    request.shape = model.values[model.inputs[0]].shape;
+    request.images = 4;
+    const Bounded logits = evaluate(model, {read_image_tensor(inputs, request).tensor})[0];
+    const Tensor expected = read_npy(directory_.path() / network / "expected_logits.npy");
+    ASSERT_EQ(logits.shape[1], expected.shape[1]);
+    for (std::size_t i = 0; i < logits.values.size(); ++i)
+      EXPECT_NEAR(logits.values[i], expected.values[i], 1e-6 * (1 + std::abs(logits.values[i]))) << network << ' ' << i;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(TrainedNetworks, AreAllRead) {
   int read = 0;
   for (const auto& folder : std::filesystem::directory_iterator(directory_.path())) {
     const Model network = read_safetensors(folder.path() / "model.safetensors");
@@ -281,6 +305,16 @@ TEST_F(Safetensors, TrainedNetworks) {
     ++read;
   }
   EXPECT_EQ(read, 8);
+}
+
+TEST_F(TrainedNetworks, HaveTheLogitsThatTheyWereExportedWith) {
+  ImageRequest digits;
+  digits.preprocessing.divide = {255};
+  expect_logits("lenet5-95", shared_data("mnist/t10k-images-idx3-ubyte.gz"), digits);
+  ImageRequest words;
+  words.preprocessing.divide = {16};
+  words.table = directory_ / "textcnn-875" / "table.npy";
+  expect_logits("textcnn-875", directory_ / "textcnn-875" / "test_tokens.npy", words);
 }
 
 }  // namespace
