@@ -22,6 +22,7 @@ struct Library {
   SharedLibrary library{
       {fmt::format("libjpeg.so.{}", JPEG_LIB_VERSION == 62 ? JPEG_LIB_VERSION : JPEG_LIB_VERSION / 10)},
       "it is needed to read .jpg images"};
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
 #define SPDNN_JPEG(name) decltype(&::jpeg_##name) name = library.function<decltype(::jpeg_##name)>("jpeg_" #name)
   SPDNN_JPEG(std_error);
   SPDNN_JPEG(CreateDecompress);

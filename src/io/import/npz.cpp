@@ -23,6 +23,7 @@ constexpr std::string_view kEnding = ".npy";
 /// The functions of libzip that are used here.
 struct Zip {
   SharedLibrary library{{"libzip.so.5", "libzip.so.4"}, "it is needed to read .npz files"};
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
 #define SPDNN_ZIP(name) decltype(&::zip_##name) name = library.function<decltype(::zip_##name)>("zip_" #name)
   SPDNN_ZIP(source_buffer_create);
   SPDNN_ZIP(source_free);

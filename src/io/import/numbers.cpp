@@ -93,6 +93,7 @@ void convert(NumberType type, bool big_endian, std::span<const std::byte> from, 
   with_type(type, [&]<class Stored>(Stored) {
     if constexpr (kIsWhole<Stored> || std::is_same_v<To, float>)
       for (std::size_t i = 0; i < to.size(); ++i)
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8 is a number here
         to[i] = static_cast<To>(stored_at<Stored>(from.data() + i * sizeof(Stored), big_endian));
   });
 }
@@ -148,7 +149,7 @@ Array<float> read_floats(const InputFile& file, const StoredNumbers& stored) {
 }
 
 Array<std::int64_t> read_integers(const InputFile& file, const StoredNumbers& stored) {
-  const Array<std::int64_t> values = read_numbers<std::int64_t>(file, stored);
+  Array<std::int64_t> values = read_numbers<std::int64_t>(file, stored);
   // Beyond 2^63-1 a u64 becomes negative.
   const auto large = [](std::int64_t value) { return value < 0; };
   if (stored.type == NumberType::u64)

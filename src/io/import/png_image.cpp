@@ -19,6 +19,7 @@ namespace {
 /// The functions of libpng that are used here.
 struct Library {
   SharedLibrary library{{fmt::format("libpng{0}.so.{0}", PNG_LIBPNG_VER_SONUM)}, "it is needed to read .png images"};
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
 #define SPDNN_PNG(name) decltype(&::png_##name) name = library.function<decltype(::png_##name)>("png_" #name)
   SPDNN_PNG(create_read_struct);
   SPDNN_PNG(create_info_struct);

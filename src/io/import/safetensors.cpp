@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +27,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::array<std::string_view, 8> kFields{"name",    "input",      "input_shape", "output",
+                                                  "classes", "bn_epsilon", "nodes",       "note"};
+
 class ModelReader {
  public:
   ModelReader(const SafetensorsFile& weights, std::string place, const Json& json)
@@ -34,7 +37,8 @@ class ModelReader {
 
   Model read() {
     for (const auto& [field, value] : json_.items())
-      if (!kFields.contains(field)) fail(fmt::format("field '{}' is not understood", field));
+      if (std::find(kFields.begin(), kFields.end(), field) == kFields.end())
+        fail(fmt::format("field '{}' is not understood", field));
     model_.name = json_.contains("name") ? text("name") : std::string();
     epsilon_ = epsilon();
     const ValueId input = add_value("input", input_shape());
@@ -47,9 +51,6 @@ class ModelReader {
   }
 
  private:
-  static inline const std::set<std::string> kFields{"name",    "input",      "input_shape", "output",
-                                                    "classes", "bn_epsilon", "nodes",       "note"};
-
   [[noreturn]] void fail(const std::string& problem) const { throw DataError(place_ + ": " + problem); }
   const Json& at(const char* field) const {
     if (!json_.contains(field)) fail(fmt::format("has no field '{}'", field));
