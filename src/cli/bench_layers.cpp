@@ -7,7 +7,6 @@
 #include "cli/bench.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
-#include "core/build_info.hpp"
 #include "core/comma_list.hpp"
 #include "core/parallel.hpp"
 #include "engines/choose.hpp"
@@ -18,6 +17,7 @@
 #include "io/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
+#include "report/phases.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -97,7 +97,6 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
 
 std::string json_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
   const double median = timing.seconds.median;
-  const BuildInfo& build = build_info();
   nlohmann::ordered_json machine = machine_json(this_machine(candidate.variant->device));
   machine["threads"] = host_threads();
   const nlohmann::ordered_json json = {
@@ -116,7 +115,7 @@ std::string json_line(const Candidate& candidate, const LayerBench& bench, const
       {"ceiling_bytes_per_second", ceiling},
       {"share_of_ceiling", static_cast<double>(timing.bytes) / median / ceiling},
       {"machine", machine},
-      {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
+      {"build", build_json()}};
   return spdnn::json_line(json);
 }
 

@@ -15,6 +15,7 @@
 #include "io/path_kind.hpp"
 #include "report/json_fields.hpp"
 #include "report/json_line.hpp"
+#include "report/phases.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -33,9 +34,7 @@ Json program_digest() {
 }
 
 bool is_of_this_program(const Json& line, const Json& program) {
-  const BuildInfo& build = build_info();
-  const Json own = {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};
-  return line.value("build", Json()) == own && line["suite"].value("program", Json()) == program;
+  return line.value("build", Json()) == build_json() && line["suite"].value("program", Json()) == program;
 }
 
 }  // namespace

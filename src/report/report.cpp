@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/build_info.hpp"
 #include "core/bytes_text.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
+#include "report/phases.hpp"
 
 namespace spdnn {
 
@@ -90,10 +90,6 @@ nlohmann::ordered_json optional_json(const auto& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-nlohmann::ordered_json spread_json(const Spread& s) {
-  return {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"sum", s.sum}};
-}
-
 std::string ranks_text(const RankSpreads& r) {
   const auto by_rank = [](const Spread& s) {
     return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
@@ -156,7 +152,7 @@ nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
 void add_phases(const Report& r, std::string& text) {
   const PhaseSeconds& s = r.seconds;
   const auto phase = [&](std::string_view key, double seconds, const std::string& more = "") {
-    text += fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
+    text += phase_line(key, seconds, more);
   };
   phase("load", s.load);
   if (r.ranks) phase("join", s.join, "  MPI's start-up");
@@ -168,9 +164,7 @@ void add_phases(const Report& r, std::string& text) {
   if (r.ranks) phase("share", s.share, "  plan and images to the other ranks");
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
   if (s.warm_up > 0) phase("warm-up", s.warm_up, "  trials that are not counted");
-  phase("infer", s.infer.median,
-        fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", r.trials, s.infer.min, s.infer.max,
-                    s.infer.sum));
+  text += infer_line(s.infer, r.trials);
   phase("gather", s.gather);
   phase("write", s.write);
   phase("other", s.other());
@@ -214,9 +208,7 @@ double Report::rate_end_to_end() const { return edges_per_second(*this, seconds.
 
 std::string to_text(const Report& r) {
   std::string text;
-  const auto line = [&](std::string_view key, const std::string& value) {
-    text += fmt::format("{:<16} {}\n", key, value);
-  };
+  const auto line = [&](std::string_view key, const std::string& value) { text += report_line(key, value); };
   line("problem", problem_text(r));
   line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
                               r.batch, r.why.empty() ? "" : "; " + r.why));
@@ -254,7 +246,6 @@ std::string to_text(const Report& r) {
 
 std::string to_json(const Report& r) {
   using Json = nlohmann::ordered_json;
-  const BuildInfo& build = build_info();
   Json machine = machine_json(r.machine);
   machine["ranks"] = r.ranks ? r.ranks->ranks : 1;
   machine["threads"] = r.threads;
@@ -301,7 +292,7 @@ std::string to_json(const Report& r) {
                {"machine", machine},
                {"device_state", device_state_json(r.device_state)},
                {"suite", nullptr},
-               {"build", {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}}}};
+               {"build", build_json()}};
   if (r.streamed)
     json["streamed"] = {{"layers_at_once", r.streamed->layers_at_once}, {"bytes_read", r.streamed->bytes_read}};
   if (r.compared) {
