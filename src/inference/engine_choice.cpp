@@ -36,15 +36,6 @@ std::vector<Variant> usable_variants(const EngineRequest& request) {
   return usable;
 }
 
-Precision precision_for(const Variant& variant, const std::optional<Precision>& asked) {
-  if (!asked) return variant.precisions.front();
-  if (computes_in(variant, *asked)) return *asked;
-  std::string known;
-  for (const Precision one : variant.precisions) known += (known.empty() ? "" : " or ") + std::string(to_string(one));
-  throw UsageError("precision",
-                   fmt::format("{} does not compute in '{}', but in {}", variant.name, to_string(*asked), known));
-}
-
 void require_in_fp32(double value, const std::string& what) {
   const bool is_zero = value != 0 && std::abs(value) < 1 && static_cast<float>(value) == 0;
   const bool is_beyond = std::abs(value) > std::numeric_limits<float>::max();
@@ -75,15 +66,25 @@ EngineChoice chosen(const EngineRequest& request, const Plan& plan, const BatchI
     asked.precision = request.precision.value_or(Precision::fp32);
     const VariantChoice choice = choose_variant(plan, batch, asked, usable_variants(request));
     const Variant& chosen = find_variant(choice.name);
-    return {&chosen, precision_for(chosen, request.precision), choice.why};
+    return {&chosen, precision_for(chosen.name, chosen.precisions, request.precision), choice.why};
   }
   const Variant& named = find_variant(request.variant);
   if (request.device && named.device != *request.device)
     throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*request.device)));
-  return {&named, precision_for(named, request.precision), {}};
+  return {&named, precision_for(named.name, named.precisions, request.precision), {}};
 }
 
 }  // namespace
+
+Precision precision_for(std::string_view variant, const std::vector<Precision>& precisions,
+                        const std::optional<Precision>& asked) {
+  if (!asked) return precisions.front();
+  if (std::find(precisions.begin(), precisions.end(), *asked) != precisions.end()) return *asked;
+  std::string known;
+  for (const Precision one : precisions) known += (known.empty() ? "" : " or ") + std::string(to_string(one));
+  throw UsageError("precision",
+                   fmt::format("{} does not compute in '{}', but in {}", variant, to_string(*asked), known));
+}
 
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options) {

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engines/choose.hpp"
 #include "spdnn/engine.hpp"
@@ -27,6 +29,11 @@ struct EngineChoice {
 /// precision.
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options);
+
+/// The precision in which a variant runs that computes in these: the first, or the one asked for. UsageError where that
+/// is none of them.
+Precision precision_for(std::string_view variant, const std::vector<Precision>& precisions,
+                        const std::optional<Precision>& asked);
 
 /// For a `field` that asks for CUDA: Unsupported in a build without CUDA, DeviceError where there is no usable device.
 void require_cuda(const char* field, int cuda_device = 0);
