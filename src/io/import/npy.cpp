@@ -41,10 +41,15 @@ Result in_order(const InputFile& file, const NpyHeader& header, const Array<T>& 
 }
 
 template <class Stored>
-void write(const std::filesystem::path& path, const std::string& type, const Stored& tensor) {
-  AtomicFile file(path);
+void write(AtomicFile& file, const std::string& type, const Stored& tensor) {
   file.write(npy_header(type, tensor.shape));
   file.write(std::as_bytes(tensor.values.span()));
+}
+
+template <class Stored>
+void write_whole(const std::filesystem::path& path, const Stored& tensor) {
+  AtomicFile file(path);
+  write_npy(file, tensor);
   file.commit();
 }
 
@@ -69,8 +74,12 @@ IntegerTensor read_npy_integers(const std::filesystem::path& path) { return read
 
 bool npy_is_whole(const InputFile& file) { return is_whole(read_npy_header(file).numbers.type); }
 
-void write_npy(const std::filesystem::path& path, const Tensor& tensor) { write(path, "<f4", tensor); }
+void write_npy(AtomicFile& file, const Tensor& tensor) { write(file, "<f4", tensor); }
 
-void write_npy(const std::filesystem::path& path, const IntegerTensor& tensor) { write(path, "<i8", tensor); }
+void write_npy(AtomicFile& file, const IntegerTensor& tensor) { write(file, "<i8", tensor); }
+
+void write_npy(const std::filesystem::path& path, const Tensor& tensor) { write_whole(path, tensor); }
+
+void write_npy(const std::filesystem::path& path, const IntegerTensor& tensor) { write_whole(path, tensor); }
 
 }  // namespace spdnn

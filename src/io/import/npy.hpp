@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "io/atomic_file.hpp"
 #include "io/import/numbers.hpp"
 #include "io/input_file.hpp"
 #include "spdnn/tensor.hpp"
@@ -24,5 +25,8 @@ bool npy_is_whole(const InputFile& file);
 /// Writes version 1, little-endian, by rows: float32, and int64. The file appears whole or not at all.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 void write_npy(const std::filesystem::path& path, const IntegerTensor& tensor);
+/// The same into a file that is not committed yet.
+void write_npy(AtomicFile& file, const Tensor& tensor);
+void write_npy(AtomicFile& file, const IntegerTensor& tensor);
 
 }  // namespace spdnn
