@@ -1,0 +1,68 @@
+#include "model/work.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace spdnn {
+
+namespace {
+
+/// Elements of an image's output, each of which is one row's.
+double outputs_of_image(const Shape& shape) {
+  double outputs = 1;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) outputs *= static_cast<double>(shape[axis]);
+  return outputs;
+}
+
+NodeWork work_of(const CsrMatrix& weights, const Shape& output) {
+  NodeWork work;
+  work.weights = Offset{weights.rows} * weights.cols;
+  work.nonzeros = weights.entries();
+  work.rows = weights.rows;
+  if (weights.rows == 0) return work;
+  work.places = outputs_of_image(output) / weights.rows;
+  work.least = weights.cols;
+  for (Index row = 0; row < weights.rows; ++row) {
+    const auto degree = static_cast<Index>(weights.offsets[row + 1] - weights.offsets[row]);
+    work.least = std::min(work.least, degree);
+    work.most = std::max(work.most, degree);
+  }
+  return work;
+}
+
+}  // namespace
+
+std::vector<NodeWork> work_of(const Model& model) {
+  std::vector<NodeWork> work;
+  work.reserve(model.nodes.size());
+  for (const Node& node : model.nodes) {
+    const Shape& output = model.values[node.output].shape;
+    if (const auto* convolution = std::get_if<Convolution>(&node.operation))
+      work.push_back(work_of(convolution->weights, output));
+    else if (const auto* linear = std::get_if<Linear>(&node.operation))
+      work.push_back(work_of(linear->weights, output));
+    else
+      work.emplace_back();
+  }
+  return work;
+}
+
+std::size_t bytes_of(const Model& model) {
+  std::size_t bytes = 0;
+  const auto add = [&](const CsrMatrix& weights, const std::vector<float>& bias) {
+    bytes += weights.bytes() + bias.size() * sizeof(float);
+  };
+  for (const Node& node : model.nodes) {
+    if (const auto* convolution = std::get_if<Convolution>(&node.operation))
+      add(convolution->weights, convolution->bias);
+    else if (const auto* linear = std::get_if<Linear>(&node.operation))
+      add(linear->weights, linear->bias);
+    else if (const auto* norm = std::get_if<BatchNorm>(&node.operation))
+      bytes += 4 * norm->scale.size() * sizeof(float);
+  }
+  for (const Value& value : model.values)
+    if (value.constant) bytes += value.constant->values.bytes();
+  return bytes;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/model.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// What the weights of a node amount to. Nodes without weights have nothing but zeros here.
+struct NodeWork {
+  Offset weights = 0;                                                     ///< zeros included
+  Offset nonzeros = 0;                                                    ///< of these
+  Index rows = 0;                                                         ///< output channels
+  Index least = 0;                                                        ///< non-zeros of a row
+  Index most = 0;                                                         ///< likewise
+  double places = 0;                                                      ///< where each row is applied, for one image
+  double dense() const { return places * static_cast<double>(weights); }  ///< multiply-adds for one image
+  double sparse() const { return places * static_cast<double>(nonzeros); }  ///< of these, of weights that are not zero
+  double mean() const { return rows == 0 ? 0 : static_cast<double>(nonzeros) / rows; }
+};
+
+/// By node. The shapes must be known; a batch of kBatchExtent counts as one image, and so does any other axis 0.
+std::vector<NodeWork> work_of(const Model& model);
+
+/// Bytes of weights, biases and constants as the model holds them.
+std::size_t bytes_of(const Model& model);
+
+}  // namespace spdnn
