@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spdnn/model.hpp"
+#include "spdnn/model_report.hpp"
+#include "spdnn/progress.hpp"
+
+namespace spdnn {
+
+/// The images that a model is run on, and what becomes of a pixel before the model sees it, in fp32:
+/// (pixel - subtract) / divide, or (pixel / 255 - mean) / deviation for pixels of one byte. Each list is empty (the
+/// step is left out), or has one number for all channels, or one for each.
+struct ModelInputs {
+  std::string path;  ///< IDX (plain or .gz), .npy, .npz or a directory of PNG and JPEG files
+  std::string
+      table;  ///< tokens x channels (.npy): `path` then holds tokens, each of which becomes its row; empty: none
+  bool channels_last = false;   ///< the axes of arrays are N, H, W, C
+  std::optional<Index> images;  ///< only the first so many
+  std::vector<float> subtract;
+  std::vector<float> divide;
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+
+/// What the logits are compared with.
+struct ModelTruth {
+  std::string labels;                  ///< a file of the classes, one for each image; empty: none
+  std::optional<double> min_accuracy;  ///< 0 to 1: fewer predictions that are the labels are wrong
+  std::string expected;                ///< a file of logits (.npy), of the first images or of all; empty: none
+  Index sample = 0;                    ///< so many images are recomputed by the reference
+  bool everything = false;             ///< all of them are
+};
+
+/// What is to be run, and how. Every field has the default of the command line.
+struct ModelSpec {
+  std::string path;            ///< .onnx or .safetensors (with architecture.json beside it)
+  std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
+  ModelInputs inputs;
+  ModelTruth truth;
+  bool rewrite = true;  ///< apply the exact rewrites (src/model) before running; the reference runs the model as given
+  std::string variant;  ///< an engine by name; empty: the fastest known one that takes the model
+  std::optional<Device> device;        ///< where the engine must run; empty: anywhere
+  std::optional<Precision> precision;  ///< empty: the engine's own
+  std::size_t host_memory = 0;  ///< bytes that images, logits and an engine may take; 0: nine tenths of what is left
+  int trials = 1;               ///< how often the inference is repeated
+  int warm_up = 0;              ///< trials before these, which are in no time but `warm_up` and `total`
+  Index batch = 0;              ///< images at a time; 0: as many as the memory takes, at most 64
+  int threads = 0;              ///< host threads; 0: as many as the process may use
+  bool profile = false;         ///< time each node
+  ProgressCallback progress;    ///< told how far running and verifying have come
+  /// Asked between nodes and batches by the thread that takes the steps. true ends run() or verify() with Cancelled.
+  std::function<bool()> cancelled;
+};
+
+/// The model of a file: .onnx, or .safetensors with architecture.json beside it. `shape` is that of its input, where
+/// the file leaves it open or says another. DataError where the file is not sound or holds what is not supported,
+/// naming node and attribute; UsageError where the shape does not fit.
+Model read_model(const std::string& path, const std::optional<Shape>& shape = std::nullopt);
+
+/// One inference of a model, step by step, as Inference is for networks:
+///
+///   ModelInference inference(spec);
+///   inference.load();
+///   inference.plan();
+///   inference.run();
+///   inference.verify();  // may be left out: the verdict then stays UNVERIFIED
+///   use(inference.report());
+///
+/// Each step needs those before it (std::logic_error otherwise). Steps throw UsageError where the specification does
+/// not fit together, DataError where a file is wrong, DeviceError where the machine does not give what it takes.
+class ModelInference {
+ public:
+  explicit ModelInference(ModelSpec spec);
+  ModelInference(const ModelInference&) = delete;
+  ModelInference& operator=(const ModelInference&) = delete;
+  ~ModelInference();
+
+  /// Reads what the specification names: model, images, labels, expected logits.
+  void load();
+  /// Takes a model and images that are in memory already, and as the model takes them, in place of those that the
+  /// specification names. std::invalid_argument where the model is not valid, UsageError where the images do not fit.
+  void load(Model model, Tensor images);
+  /// Applies the rewrites.
+  void plan();
+  /// Chooses the engine, makes the model resident and runs it on all images, `trials` times.
+  void run();
+  /// Compares the logits with all the truth there is, and a run below fp32 with one in fp32. If it throws, report()
+  /// still has what run() found.
+  void verify();
+
+  const ModelReport& report() const;
+
+ private:
+  class Steps;
+  std::unique_ptr<Steps> steps_;
+};
+
+}  // namespace spdnn

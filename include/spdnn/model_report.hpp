@@ -1,0 +1,120 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spdnn/outcome.hpp"
+#include "spdnn/report.hpp"
+#include "spdnn/tensor.hpp"
+#include "spdnn/types.hpp"
+#include "spdnn/verdict.hpp"
+
+namespace spdnn {
+
+/// Multiply-adds of weights for one image. Pools, activations, additions and the like count nothing.
+struct MultiplyAdds {
+  double dense = 0;   ///< each weight of a filter at each place of its output, zeros too
+  double sparse = 0;  ///< of these, those of weights that are not zero
+};
+
+/// How often the predictions are the labels.
+struct Accuracy {
+  Index images = 0;
+  Index correct = 0;               ///< the largest logit is the label's
+  Index classes = 0;               ///< k of top-k: 5, or 1 where there are no more than 5 classes
+  Index among = 0;                 ///< the label's logit is among the k largest
+  std::optional<double> at_least;  ///< what was asked for, 0 to 1
+
+  double top_1() const { return images == 0 ? 0 : static_cast<double>(correct) / images; }
+  double top_k() const { return images == 0 ? 0 : static_cast<double>(among) / images; }
+};
+
+/// An image whose prediction differs from the one it was compared with, though both logits are within their bounds of
+/// one another: rounding decides which is larger.
+struct NearTie {
+  Index image = 0;  ///< 0-based, as the classes
+  Index found = 0;
+  Index expected = 0;
+};
+
+/// Logits compared with others, within the bound of what fp32 may be off (docs/models.md).
+struct LogitCheck {
+  std::string against;             ///< for people
+  Index images = 0;                ///< the first so many
+  double largest_ratio = 0;        ///< of |found - expected| / bound; more than 1 is wrong
+  Index outside = 0;               ///< images with a logit outside its bound
+  std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of these
+  Index differing = 0;             ///< images of another prediction
+  std::vector<NearTie> near_ties{};
+
+  bool right() const { return outside == 0; }
+};
+
+/// Are the logits right, and how is that known?
+struct ModelVerdict {
+  Verdict::Status status = Verdict::Status::unverified;
+  std::string against;  ///< what they were compared with and what came out, for people
+};
+
+/// What a node of the model that ran took, in a trial, all images together.
+struct NodeSeconds {
+  std::string name;
+  std::string operation;
+  double seconds = 0;
+};
+
+/// A run below fp32 beside the same in fp32.
+struct AgainstFp32 {
+  std::string variant;
+  Index differing = 0;            ///< predictions
+  double largest_difference = 0;  /// of two logits
+};
+
+/// One run of a model: everything that the text report and the JSON line say.
+struct ModelReport {
+  std::string model;  ///< the file
+  std::string name;   ///< that the file gives it; may be empty
+  Shape input;        ///< of the model; kBatchExtent on axis 0 where it takes any number of images
+  Shape output;       ///< of its first output
+  std::size_t outputs = 0;
+  std::size_t nodes = 0;           ///< as given
+  std::size_t nodes_run = 0;       ///< after the rewrites
+  Offset weights = 0;              ///< of convolutions and linear nodes, zeros included
+  Offset nonzeros = 0;             ///< of these
+  MultiplyAdds multiply_adds;      ///< of the model as given, an image
+  MultiplyAdds multiply_adds_run;  ///< after the rewrites
+  Index images = 0;
+  Index available = 0;  ///< images that the inputs hold
+  Index classes = 0;    ///< 0: the output is no list of classes
+  std::string variant;
+  std::string why;  ///< why it was chosen; empty where it was named
+  Device device = Device::cpu;
+  Precision precision = Precision::fp32;
+  Machine machine;
+  int threads = 1;
+  Index batch = 0;
+  int trials = 1;
+  int warm_up = 0;
+  std::vector<std::string> notes;
+  PhaseSeconds seconds;  ///< docs/models.md says what each is; join, start, share and upload_images stay 0
+  std::vector<NodeSeconds> profile;
+  Tensor logits;                   ///< the first output, images first
+  std::vector<Index> predictions;  ///< the class of the largest logit of each image; empty where there are no classes
+  std::optional<Accuracy> accuracy;
+  std::optional<LogitCheck> expected;    ///< against the logits of a file
+  std::optional<LogitCheck> recomputed;  ///< against the reference
+  std::optional<AgainstFp32> against_fp32;
+  ModelVerdict verdict;
+
+  double images_per_second() const;  ///< images / median of infer; 0 where nothing was timed
+  /// 2 x multiply-adds x images / median of infer.
+  double operations_per_second(double multiply_adds) const;
+};
+
+/// The report for people: an aligned table, closing with the verdict.
+std::string to_text(const ModelReport& report);
+/// One JSON line (schema "spdnn-model-1"), newline included.
+std::string to_json(const ModelReport& report);
+
+}  // namespace spdnn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "spdnn/model_engine.hpp"
+#include "spdnn/model_inference.hpp"
+
+namespace spdnn {
+
+struct ModelEngineChoice {
+  const ModelVariant* variant = nullptr;
+  Precision precision = Precision::fp32;
+  std::string why;  ///< empty where the variant was named
+};
+
+/// The variant for a model and its precision: the named one, or the first that takes the model and calls itself
+/// preferred, else the first that takes it. UsageError where variant, device and precision contradict one another, or
+/// where no variant takes the model.
+ModelEngineChoice choose_model_engine(const ModelSpec& spec, const Model& model, const ModelEngineOptions& options);
+
+/// The images that are run at a time: as asked for, or as the model's input says, or as many as fit the memory that is
+/// free, up to 64: more give oneDNN no more to do at once, but their activations leave the caches. DeviceError where
+/// not even one fits, UsageError where the model's batch is another, or does not divide `images`.
+Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Model& model, Index images,
+                  const ModelEngineOptions& options);
+
+}  // namespace spdnn

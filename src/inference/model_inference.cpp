@@ -1,0 +1,288 @@
+// Reads, rewrites, runs and verifies a model; the work of each step is in the files beside this one.
+
+#include "spdnn/model_inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "inference/machine.hpp"
+#include "inference/model_choice.hpp"
+#include "inference/model_load.hpp"
+#include "inference/model_run.hpp"
+#include "inference/model_verify.hpp"
+#include "io/import/labels.hpp"
+#include "model/drop_dead_channels.hpp"
+#include "model/fold_batch_norm.hpp"
+#include "model/fold_constants.hpp"
+#include "model/remove_unread.hpp"
+#include "model/share_twin_filters.hpp"
+#include "model/work.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+ModelSpec checked(ModelSpec spec) {
+  const ModelTruth& truth = spec.truth;
+  if (truth.min_accuracy && truth.labels.empty()) throw UsageError("min_accuracy", "needs labels");
+  if (truth.min_accuracy && !(*truth.min_accuracy >= 0 && *truth.min_accuracy <= 1))
+    throw UsageError("min_accuracy", fmt::format("{} is outside 0..1", *truth.min_accuracy));
+  require_threads(spec.threads);
+  return spec;
+}
+
+void require(bool before, const char* what) {
+  if (!before) throw std::logic_error(fmt::format("ModelInference: {}", what));
+}
+
+void check_runnable(const std::string& path, const Model& model) {
+  if (model.inputs.size() != 1)
+    throw DataError(fmt::format("{}: the model has {} inputs, expected one", path, model.inputs.size()));
+  if (model.outputs.empty()) throw DataError(path + ": the model has no output");
+  for (const ValueId id : {model.inputs.front(), model.outputs.front()})
+    if (model.values[id].shape.empty())
+      throw DataError(fmt::format("{}: \"{}\" has no axes, expected images on axis 0", path, model.values[id].name));
+}
+
+MultiplyAdds sum_of(const std::vector<NodeWork>& nodes) {
+  MultiplyAdds sum;
+  for (const NodeWork& node : nodes) {
+    sum.dense += node.dense();
+    sum.sparse += node.sparse();
+  }
+  return sum;
+}
+
+std::string counted(Index number, const char* one, const char* several) {
+  return fmt::format("{} {}", number, number == 1 ? one : several);
+}
+
+}  // namespace
+
+class ModelInference::Steps {
+ public:
+  explicit Steps(ModelSpec spec) : spec_(checked(std::move(spec))) {}
+
+  void load() {
+    require(stage_ == Stage::begun, "load() is called once");
+    const Stopwatch watch;
+    Model model = read_model(spec_.path, spec_.shape);
+    check_runnable(spec_.path, model);
+    LoadedImages loaded = load_model_images(spec_.inputs, model);
+    take(std::move(model), std::move(loaded.images), loaded.available);
+    report_.seconds.read = watch.seconds();
+  }
+
+  void load(Model model, Tensor images) {
+    require(stage_ == Stage::begun, "load() is called once");
+    const Stopwatch watch;
+    model.validate();
+    check_runnable("model", model);
+    const Shape& input = model.values[model.inputs.front()].shape;
+    const Extent count = images.shape.empty() ? 0 : images.shape[0];
+    Shape fitting = input;
+    fitting[0] = count;
+    if (count < 1 || count > Extent{kMaxIndex} || images.shape != fitting || images.values.size() != elements(fitting))
+      throw UsageError("images",
+                       fmt::format("{}, where the model takes {}", shape_text(images.shape), shape_text(input)));
+    take(std::move(model), std::move(images), static_cast<Index>(count));
+    report_.seconds.read = watch.seconds();
+  }
+
+  void plan() {
+    if (stage_ >= Stage::planned) return;
+    require(stage_ == Stage::loaded, "plan() comes after load()");
+    const Stopwatch watch;
+    Model model = *given_;
+    if (spec_.rewrite) rewrite(model);
+    report_.nodes_run = model.nodes.size();
+    report_.multiply_adds_run = sum_of(work_of(model));
+    run_ = std::make_shared<const Model>(std::move(model));
+    report_.seconds.plan = watch.seconds();
+    stage_ = Stage::planned;
+  }
+
+  void run() {
+    require(stage_ >= Stage::planned, "run() comes after plan()");
+    ModelEngineOptions options = engine_options();
+    options.batch = std::max<Index>(1, fixed_batch(*run_).value_or(1));
+    const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
+    options.precision = choice.precision;
+    if (below_fp32(choice.precision) && (!spec_.truth.expected.empty() || recomputed() > 0))
+      throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
+                                                "labels alone, and is compared with one in fp32",
+                                                to_string(choice.precision)));
+    options.batch = model_batch(spec_, *choice.variant, *run_, report_.images, options);
+    describe(choice, options);
+    ModelRunOptions how{options, spec_.trials, spec_.warm_up, spec_.progress};
+    conclude(run_model(*choice.variant, run_, images_, how));
+    stage_ = Stage::run;
+  }
+
+  void verify() {
+    require(stage_ == Stage::run, "verify() comes after run()");
+    if (!labels_.empty()) {
+      report_.accuracy = accuracy_of(report_.logits, labels_);
+      report_.accuracy->at_least = spec_.truth.min_accuracy;
+    }
+    LogitTruth truth{.expected = expected_ ? &*expected_ : nullptr,
+                     .expected_source = spec_.truth.expected,
+                     .recomputed = recomputed()};
+    LogitChecks checks =
+        check_logits(*given_, images_, report_.logits, report_.classes, truth, spec_.progress, spec_.cancelled);
+    report_.expected = std::move(checks.expected);
+    report_.recomputed = std::move(checks.recomputed);
+    report_.verdict = verdict_of(report_);
+    if (below_fp32(report_.precision)) compare_with_fp32();
+  }
+
+  const ModelReport& report() const { return report_; }
+
+ private:
+  enum class Stage { begun, loaded, planned, run };
+
+  void take(Model model, Tensor images, Index available) {
+    given_ = std::make_shared<const Model>(std::move(model));
+    images_ = std::move(images);
+    report_.model = spec_.path;
+    report_.name = given_->name;
+    report_.input = given_->values[given_->inputs.front()].shape;
+    report_.output = given_->values[given_->outputs.front()].shape;
+    report_.outputs = given_->outputs.size();
+    report_.nodes = given_->nodes.size();
+    report_.images = static_cast<Index>(images_.shape[0]);
+    report_.available = available;
+    report_.classes = classes_of(*given_);
+    const std::vector<NodeWork> work = work_of(*given_);
+    for (const NodeWork& node : work) {
+      report_.weights += node.weights;
+      report_.nonzeros += node.nonzeros;
+    }
+    report_.multiply_adds = sum_of(work);
+    read_truth();
+    stage_ = Stage::loaded;
+  }
+
+  void read_truth() {
+    const ModelTruth& truth = spec_.truth;
+    if (!truth.labels.empty()) {
+      if (report_.classes == 0)
+        throw UsageError(
+            "labels", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+      labels_ = read_labels(truth.labels, spec_.inputs.images ? report_.available : report_.images, report_.classes);
+      labels_.resize(report_.images);
+    }
+    if (!truth.expected.empty()) expected_ = load_expected(truth.expected, *given_, report_.images);
+  }
+
+  void rewrite(Model& model) {
+    const auto note = [&](Index count, const char* one, const char* several, const char* what) {
+      if (count > 0) report_.notes.push_back(fmt::format("{} {}", counted(count, one, several), what));
+    };
+    note(fold_constants(model), "node of constants is", "nodes of constants are", "computed beforehand");
+    note(fold_batch_norm(model), "batch norm is", "batch norms are", "part of the weights before");
+    note(drop_dead_channels(model), "channel is", "channels are", "left out, as nothing comes of them");
+    note(share_twin_filters(model), "channel is", "channels are", "computed once for several equal ones");
+    note(remove_unread(model), "node is", "nodes are", "left out, as no output depends on it");
+  }
+
+  Index recomputed() const {
+    return spec_.truth.everything ? report_.images : std::min(spec_.truth.sample, report_.images);
+  }
+
+  ModelEngineOptions engine_options() const {
+    ModelEngineOptions options;
+    options.threads = spec_.threads;
+    options.host_memory = spec_.host_memory;
+    options.profile = spec_.profile;
+    options.cancelled = spec_.cancelled;
+    return options;
+  }
+
+  void describe(const ModelEngineChoice& choice, const ModelEngineOptions& options) {
+    report_.variant = choice.variant->name;
+    report_.why = choice.why;
+    report_.device = choice.variant->device;
+    report_.machine = this_machine(report_.device);
+    report_.precision = choice.precision;
+    report_.threads = host_threads(spec_.threads);
+    report_.batch = options.batch;
+    report_.trials = spec_.trials;
+    report_.warm_up = spec_.warm_up;
+  }
+
+  void conclude(ModelRunResult result) {
+    report_.seconds.upload = result.upload_seconds;
+    report_.seconds.warm_up = result.warm_up_seconds;
+    report_.seconds.gather = result.gather_seconds;
+    report_.seconds.infer = spread(std::move(result.infer_seconds));
+    if (result.differing_trials > 0)
+      report_.notes.push_back(fmt::format(
+          "{} other bits than the first",
+          counted(static_cast<Index>(result.differing_trials), "batch of a trial gave", "batches of trials gave")));
+    for (std::size_t node = 0; node < result.node_seconds.size(); ++node)
+      report_.profile.push_back({run_->nodes[node].name, std::string(operation_name(run_->nodes[node].operation)),
+                                 result.node_seconds[node]});
+    if (spec_.profile && report_.profile.empty())
+      report_.notes.push_back(report_.variant + " cannot time single nodes");
+    report_.logits = std::move(result.output);
+    if (report_.classes > 0) report_.predictions = predictions_of(report_.logits);
+    const auto values = report_.logits.values.span();
+    if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+      report_.notes.emplace_back("some logits are infinite or no numbers");
+    report_.seconds.total = since_start_.seconds();
+    report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
+  }
+
+  /// By the same variant where it computes in fp32, too.
+  void compare_with_fp32() {
+    ModelSpec second = spec_;
+    second.precision = Precision::fp32;
+    const auto& known = find_model_variant(report_.variant).precisions;
+    if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
+    ModelEngineOptions options = engine_options();
+    options.profile = false;
+    const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
+    options.batch = model_batch(second, *choice.variant, *run_, report_.images, options);
+    const Tensor logits = run_model(*choice.variant, run_, images_, {options, 1, 0, spec_.progress}).output;
+    AgainstFp32 against{std::string(choice.variant->name), 0, 0};
+    for (std::size_t i = 0; i < logits.values.size(); ++i)
+      against.largest_difference =
+          std::max(against.largest_difference, double{std::abs(logits.values[i] - report_.logits.values[i])});
+    if (report_.classes > 0) {
+      const std::vector<Index> predictions = predictions_of(logits);
+      for (std::size_t i = 0; i < predictions.size(); ++i)
+        against.differing += predictions[i] != report_.predictions[i] ? 1 : 0;
+    }
+    report_.against_fp32 = std::move(against);
+  }
+
+  Stopwatch since_start_;
+  ModelSpec spec_;
+  Stage stage_ = Stage::begun;
+  std::shared_ptr<const Model> given_;  ///< what the reference runs
+  std::shared_ptr<const Model> run_;    ///< what the engine runs
+  Tensor images_;
+  std::vector<Index> labels_;
+  std::optional<Tensor> expected_;
+  ModelReport report_;
+};
+
+ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(std::move(spec))) {}
+ModelInference::~ModelInference() = default;
+
+void ModelInference::load() { steps_->load(); }
+void ModelInference::load(Model model, Tensor images) { steps_->load(std::move(model), std::move(images)); }
+void ModelInference::plan() { steps_->plan(); }
+void ModelInference::run() { steps_->run(); }
+void ModelInference::verify() { steps_->verify(); }
+const ModelReport& ModelInference::report() const { return steps_->report(); }
+
+}  // namespace spdnn

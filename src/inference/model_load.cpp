@@ -1,0 +1,85 @@
+#include "inference/model_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "inference/load.hpp"
+#include "io/import/image_tensor.hpp"
+#include "io/import/npz.hpp"
+#include "io/import/onnx.hpp"
+#include "io/import/safetensors.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+Shape of_image(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
+
+Shape without_ones(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
+/// The same model for inputs of another shape.
+Model reshaped(Model model, const Shape& shape) {
+  if (model.inputs.size() != 1)
+    throw UsageError("shape", fmt::format("the model has {} inputs, expected one", model.inputs.size()));
+  model.values[model.inputs.front()].shape = shape;
+  infer_shapes(model);
+  return model;
+}
+
+Preprocessing preprocessing_of(const ModelInputs& inputs) {
+  const bool of_bytes = !inputs.mean.empty() || !inputs.deviation.empty();
+  if (of_bytes && (!inputs.subtract.empty() || !inputs.divide.empty()))
+    throw UsageError(inputs.mean.empty() ? "std" : "mean", "does not go with subtract and divide");
+  if (of_bytes) return {inputs.mean, inputs.deviation, true};
+  return {inputs.subtract, inputs.divide, false};
+}
+
+}  // namespace
+
+Model read_model(const std::string& path, const std::optional<Shape>& shape) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".onnx") return read_onnx(path, shape);
+  if (ending != ".safetensors") throw DataError(path + ": expected a model, .onnx or .safetensors");
+  Model model = read_safetensors(path);
+  return shape ? reshaped(std::move(model), *shape) : model;
+}
+
+LoadedImages load_model_images(const ModelInputs& inputs, const Model& model) {
+  const Value& input = model.values[model.inputs.front()];
+  ImageRequest request{.shape = input.shape,
+                       .preprocessing = preprocessing_of(inputs),
+                       .layout = inputs.channels_last ? ImageLayout::channels_last : ImageLayout::channels_first,
+                       .table = inputs.table,
+                       .images = inputs.images};
+  Shape one = input.shape;
+  if (!one.empty()) one[0] = 1;
+  if (inputs.images) check_memory_for("images", *inputs.images, elements(one).value_or(0) * sizeof(float));
+  ImageTensor read = read_image_tensor(inputs.path, request);
+  return {std::move(read.tensor), read.available};
+}
+
+Index classes_of(const Model& model) {
+  const Shape& output = model.values[model.outputs.front()].shape;
+  if (output.size() < 2) return 0;
+  const Shape classes = without_ones(of_image(output));
+  return classes.size() == 1 ? static_cast<Index>(classes.front()) : 0;
+}
+
+Tensor load_expected(const std::string& path, const Model& model, Index images) {
+  Tensor expected = read_array(path);
+  const Shape& output = model.values[model.outputs.front()].shape;
+  const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 && expected.shape[0] <= Extent{images} &&
+                    without_ones(of_image(expected.shape)) == without_ones(of_image(output));
+  if (!fits)
+    throw DataError(fmt::format("{}: an array of {}, expected {}, for 1 to {} images", path, shape_text(expected.shape),
+                                shape_text(with_batch(output, kBatchExtent)), images));
+  return expected;
+}
+
+}  // namespace spdnn

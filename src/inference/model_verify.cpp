@@ -1,0 +1,167 @@
+#include "inference/model_verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "core/cancellation.hpp"
+#include "core/progress.hpp"
+#include "engines/devices.hpp"
+#include "engines/reference/model.hpp"
+#include "inference/model_run.hpp"
+#include "spdnn/model_engine.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::size_t kShownIds = 10;
+constexpr Index kMostAtOnce = 16;  ///< images that the reference takes at a time: progress is told after each time
+
+template <class T>
+Index largest_of(std::span<const T> logits) {
+  return static_cast<Index>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// The images that the reference takes at a time.
+Index images_at_once(const Model& model) {
+  if (const auto fixed = fixed_batch(model)) return *fixed;
+  const std::size_t each =
+      support_of(find_model_variant("conv_reference"), model, {.precision = Precision::fp64}).working_bytes;
+  const std::size_t fit = memory_budget(Device::cpu, {}) / std::max<std::size_t>(each, 1);
+  return static_cast<Index>(std::clamp<std::size_t>(fit, 1, kMostAtOnce));
+}
+
+/// One comparison of several, as images come.
+class Comparer {
+ public:
+  Comparer(std::string against, Index classes) : classes_(classes) { check_.against = std::move(against); }
+
+  /// `bounds` are those of the expected logits.
+  void add(Index image, std::span<const float> found, std::span<const double> expected,
+           std::span<const double> bounds) {
+    ++check_.images;
+    double largest = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) largest = std::max(largest, ratio(found[i], expected[i], bounds[i]));
+    check_.largest_ratio = std::max(check_.largest_ratio, largest);
+    if (largest > 1) {
+      ++check_.outside;
+      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(image + 1);
+    }
+    if (classes_ == 0) return;
+    const Index mine = largest_of(found);
+    const Index theirs = largest_of(expected);
+    if (mine == theirs) return;
+    ++check_.differing;
+    if (expected[theirs] - expected[mine] <= bounds[theirs] + bounds[mine])
+      check_.near_ties.push_back({image, mine, theirs});
+  }
+
+  LogitCheck take() { return std::move(check_); }
+
+ private:
+  /// What is no number, or off where no deviation is possible, is beyond every bound.
+  static double ratio(double found, double expected, double bound) {
+    const double off = std::abs(found - expected);
+    const double ratio = off == 0 ? 0 : off / bound;
+    return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+  }
+
+  Index classes_;
+  LogitCheck check_;
+};
+
+std::string check_text(const LogitCheck& check) {
+  return fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+}
+
+}  // namespace
+
+std::vector<Index> predictions_of(const Tensor& logits) {
+  const auto images = static_cast<std::size_t>(logits.shape[0]);
+  const std::size_t classes = logits.values.size() / images;
+  std::vector<Index> predictions(images);
+  for (std::size_t i = 0; i < images; ++i)
+    predictions[i] = largest_of(logits.values.span().subspan(i * classes, classes));
+  return predictions;
+}
+
+Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
+  constexpr std::size_t kAmong = 5;
+  const std::size_t classes = logits.values.size() / labels.size();
+  Accuracy accuracy;
+  accuracy.images = static_cast<Index>(labels.size());
+  accuracy.classes = classes > kAmong ? kAmong : 1;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::span<const float> one = logits.values.span().subspan(i * classes, classes);
+    const Index label = labels[i];
+    Index before = 0;  // classes of larger logits; where a logit is no number, nothing is known
+    for (Index k = 0; k < classes; ++k)
+      before += !(one[k] < one[label]) && k != label && (one[k] != one[label] || k < label) ? 1 : 0;
+    accuracy.correct += before == 0 ? 1 : 0;
+    accuracy.among += before < accuracy.classes ? 1 : 0;
+  }
+  return accuracy;
+}
+
+LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
+                         const LogitTruth& truth, const ProgressCallback& progress,
+                         const std::function<bool()>& cancelled) {
+  const auto all = static_cast<Index>(images.shape[0]);
+  const Index given = truth.expected == nullptr ? 0 : static_cast<Index>(truth.expected->shape[0]);
+  const std::size_t each = logits.values.size() / all;
+  const auto of_all = [&](Index some) {
+    return some == all ? fmt::format("all {} images", all) : fmt::format("the first {} of {} images", some, all);
+  };
+  Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes);
+  Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes);
+  const Index count = std::max(given, truth.recomputed);
+  const Index step = images_at_once(model);
+  Cancellation cancellation(cancelled);
+  Progress told(progress, "verify", count);
+  for (Index first = 0; first < count; first += step) {
+    cancellation.check();
+    const bool fixed = fixed_batch(model).has_value();
+    const Index some = fixed ? step : std::min(step, count - first);
+    const Bounded exact = evaluate(model, {images_from(images, first, some)}).front();
+    for (Index i = 0; i < some && first + i < count; ++i) {
+      const Index image = first + i;
+      const std::span<const float> found = logits.values.span().subspan(image * each, each);
+      const std::span<const double> values(exact.values.data() + i * each, each);
+      const std::span<const double> bounds(exact.bounds.data() + i * each, each);
+      if (image < truth.recomputed) recomputed.add(image, found, values, bounds);
+      if (image >= given) continue;
+      const std::span<const float> theirs = truth.expected->values.span().subspan(image * each, each);
+      expected.add(image, found, std::vector<double>(theirs.begin(), theirs.end()), bounds);
+    }
+    told.update(std::min(first + step, count));
+  }
+  LogitChecks checks;
+  if (given > 0) checks.expected = expected.take();
+  if (truth.recomputed > 0) checks.recomputed = recomputed.take();
+  return checks;
+}
+
+ModelVerdict verdict_of(const ModelReport& report) {
+  using Status = Verdict::Status;
+  std::string wrong;
+  std::string right;
+  const auto add = [&](bool good, const std::string& text) {
+    std::string& list = good ? right : wrong;
+    list += (list.empty() ? "" : "; ") + text;
+  };
+  if (report.accuracy && report.accuracy->at_least)
+    add(report.accuracy->top_1() >= *report.accuracy->at_least,
+        fmt::format("labels of {} images: accuracy {:.4f}, at least {} asked for", report.accuracy->images,
+                    report.accuracy->top_1(), *report.accuracy->at_least));
+  for (const auto* check : {&report.expected, &report.recomputed})
+    if (*check) add((*check)->right(), check_text(**check));
+  if (wrong.empty() && right.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
+  if (wrong.empty()) return {Status::passed, right};
+  return {Status::failed, wrong + (right.empty() ? "" : ", though not against " + right)};
+}
+
+}  // namespace spdnn

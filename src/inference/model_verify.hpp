@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spdnn/model.hpp"
+#include "spdnn/model_report.hpp"
+#include "spdnn/progress.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn {
+
+/// The class of the largest logit of each image; of equal ones the first.
+std::vector<Index> predictions_of(const Tensor& logits);
+
+/// How often the largest logit is the label's, and among the k largest. Of equal logits those of lower classes count as
+/// larger.
+Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
+
+/// What logits are compared with, image by image, as the reference gets there.
+struct LogitTruth {
+  const Tensor* expected = nullptr;  ///< of the first images; null: none
+  std::string expected_source;
+  Index recomputed = 0;  ///< the first so many images are compared with the reference itself
+};
+
+struct LogitChecks {
+  std::optional<LogitCheck> expected;
+  std::optional<LogitCheck> recomputed;
+};
+
+/// Compares the logits of a run of `model` on `images` with all that `truth` names. The reference (evaluate()) runs on
+/// as many images as that takes, a few at a time; its bounds are the measure of both comparisons. `classes`: of the
+/// model, 0 where its output is none.
+LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
+                         const LogitTruth& truth, const ProgressCallback& progress,
+                         const std::function<bool()>& cancelled);
+
+/// The verdict by all comparisons: failed where one failed, else passed where one passed.
+ModelVerdict verdict_of(const ModelReport& report);
+
+}  // namespace spdnn

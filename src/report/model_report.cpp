@@ -1,0 +1,214 @@
+#include "spdnn/model_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "report/json_line.hpp"
+#include "report/machine_json.hpp"
+#include "report/phases.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownTies = 10;
+
+double zeros_of(const ModelReport& r) {
+  return r.weights == 0 ? 0 : 1 - static_cast<double>(r.nonzeros) / static_cast<double>(r.weights);
+}
+
+std::string model_text(const ModelReport& r) {
+  return fmt::format("{}: {} nodes, {} weights, {:.2f} % of them zeros", r.model, r.nodes, r.weights,
+                     100 * zeros_of(r));
+}
+
+std::string images_text(const ModelReport& r) {
+  const std::string share = r.images < r.available ? fmt::format(" (the first of {})", r.available) : "";
+  const std::string outputs = r.outputs > 1 ? fmt::format(" (the first of {} outputs)", r.outputs) : "";
+  return fmt::format("{}{}; {} to {}{}", r.images, share, shape_text(r.input), shape_text(r.output), outputs);
+}
+
+std::string variant_text(const ModelReport& r) {
+  return fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads, r.batch,
+                     r.why.empty() ? "" : "; " + r.why);
+}
+
+std::string operations_text(const ModelReport& r, double multiply_adds, const char* which) {
+  return fmt::format("{:.4g} GFLOP/s  (2 x {:.6g} multiply-adds {} x images / infer median)",
+                     r.operations_per_second(multiply_adds) / 1e9, multiply_adds, which);
+}
+
+std::string accuracy_text(const Accuracy& a) {
+  const std::string among =
+      a.classes > 1 ? fmt::format("; {:.2f} % among the {} largest", 100 * a.top_k(), a.classes) : "";
+  return fmt::format("{:.2f} % ({} of {}){}", 100 * a.top_1(), a.correct, a.images, among);
+}
+
+std::string check_text(const LogitCheck& check, bool classes) {
+  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+  if (check.outside > 0)
+    text += fmt::format("; {} images are outside it, first {}", check.outside, fmt::join(check.first_ids, " "));
+  if (classes) text += fmt::format("; {} predictions differ", check.differing);
+  if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
+  return text;
+}
+
+void add_ties(const LogitCheck& check, std::string& text) {
+  for (std::size_t i = 0; i < std::min(check.near_ties.size(), kShownTies); ++i) {
+    const NearTie& tie = check.near_ties[i];
+    text += report_line("near tie", fmt::format("image {}: class {}, expected {}; rounding decides between them",
+                                                tie.image + 1, tie.found, tie.expected));
+  }
+}
+
+std::string against_fp32_text(const ModelReport& r) {
+  return fmt::format("{} against fp32 by {}: {} of {} predictions differ, logits by {:.3g} at most",
+                     to_string(r.precision), r.against_fp32->variant, r.against_fp32->differing, r.predictions.size(),
+                     r.against_fp32->largest_difference);
+}
+
+void add_phases(const ModelReport& r, std::string& text) {
+  const PhaseSeconds& s = r.seconds;
+  text += phase_line("load", s.load) + phase_line("read", s.read) + phase_line("plan", s.plan, "  exact rewrites") +
+          phase_line("upload", s.upload);
+  if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
+  text += infer_line(s.infer, r.trials) + phase_line("gather", s.gather) + phase_line("write", s.write) +
+          phase_line("other", s.other()) + phase_line("total", s.total);
+}
+
+void add_profile(const ModelReport& r, std::string& text) {
+  if (r.profile.empty()) return;
+  double sum = 0;
+  for (const NodeSeconds& node : r.profile) sum += node.seconds;
+  text += fmt::format("{:<16} {:>12}   {:>6}  {:<16} {}\n", "profile", "seconds", "share", "operation", "node");
+  for (const NodeSeconds& node : r.profile)
+    text += fmt::format("{:<16} {:>12.6f} s {:>6.2f} % {:<16} {}\n", "", node.seconds,
+                        sum > 0 ? 100 * node.seconds / sum : 0, node.operation, node.name);
+}
+
+Json multiply_adds_json(const MultiplyAdds& adds) { return {{"dense", adds.dense}, {"sparse", adds.sparse}}; }
+
+Json accuracy_json(const std::optional<Accuracy>& a) {
+  if (!a) return nullptr;
+  return {{"images", a->images},
+          {"top_1", a->top_1()},
+          {"k", a->classes},
+          {"top_k", a->top_k()},
+          {"at_least", a->at_least ? Json(*a->at_least) : Json(nullptr)}};
+}
+
+/// A ratio to a bound of zero is infinite, which JSON does not know.
+Json check_json(const std::optional<LogitCheck>& check) {
+  if (!check) return nullptr;
+  Json ties = Json::array();
+  for (const NearTie& tie : check->near_ties)
+    ties.push_back({{"image", tie.image + 1}, {"found", tie.found}, {"expected", tie.expected}});
+  return {{"against", check->against},
+          {"images", check->images},
+          {"largest_ratio", std::isfinite(check->largest_ratio) ? Json(check->largest_ratio) : Json(nullptr)},
+          {"outside", check->outside},
+          {"first_ids", check->first_ids},
+          {"differing", check->differing},
+          {"near_ties", ties}};
+}
+
+Json against_fp32_json(const std::optional<AgainstFp32>& against) {
+  if (!against) return nullptr;
+  return {{"variant", against->variant},
+          {"differing", against->differing},
+          {"largest_difference",
+           std::isfinite(against->largest_difference) ? Json(against->largest_difference) : Json(nullptr)}};
+}
+
+Json profile_json(const ModelReport& r) {
+  if (r.profile.empty()) return nullptr;
+  Json nodes = Json::array();
+  for (const NodeSeconds& node : r.profile)
+    nodes.push_back({{"name", node.name}, {"operation", node.operation}, {"seconds", node.seconds}});
+  return nodes;
+}
+
+Json seconds_json(const PhaseSeconds& s) {
+  return {{"load", s.load},     {"read", s.read},       {"plan", s.plan},
+          {"upload", s.upload}, {"warm_up", s.warm_up}, {"infer", spread_json(s.infer)},
+          {"gather", s.gather}, {"write", s.write},     {"other", s.other()},
+          {"total", s.total}};
+}
+
+}  // namespace
+
+double ModelReport::images_per_second() const { return seconds.infer.median > 0 ? images / seconds.infer.median : 0; }
+
+double ModelReport::operations_per_second(double of_an_image) const { return 2 * of_an_image * images_per_second(); }
+
+std::string to_text(const ModelReport& r) {
+  std::string text;
+  const auto line = [&](std::string_view key, const std::string& value) { text += report_line(key, value); };
+  line("model", model_text(r));
+  line("images", images_text(r));
+  line("variant", variant_text(r));
+  for (const std::string& note : r.notes) line("", note);
+  add_phases(r, text);
+  add_profile(r, text);
+  line("rate", fmt::format("{:.6g} images/s  (images / infer median)", r.images_per_second()));
+  line("dense", operations_text(r, r.multiply_adds.dense, "of all weights, zeros too,"));
+  line("sparse", operations_text(r, r.multiply_adds.sparse, "of weights that are not zero"));
+  if (r.accuracy) line("accuracy", accuracy_text(*r.accuracy));
+  if (r.against_fp32) line("precision", against_fp32_text(r));
+  for (const auto& [name, check] : {std::pair{"expected", &r.expected}, std::pair{"reference", &r.recomputed}}) {
+    if (!*check) continue;
+    line(name, check_text(**check, r.classes > 0));
+    add_ties(**check, text);
+  }
+  line("verdict", fmt::format("{} (against {})", to_string(r.verdict.status), r.verdict.against));
+  return text;
+}
+
+std::string to_json(const ModelReport& r) {
+  Json machine = machine_json(r.machine);
+  machine["threads"] = r.threads;
+  const Json json = {{"schema", "spdnn-model-1"},
+                     {"model",
+                      {{"file", r.model},
+                       {"name", r.name},
+                       {"input", shape_json(r.input)},
+                       {"output", shape_json(r.output)},
+                       {"outputs", r.outputs},
+                       {"nodes", r.nodes},
+                       {"nodes_run", r.nodes_run},
+                       {"weights", r.weights},
+                       {"nonzeros", r.nonzeros},
+                       {"multiply_adds", multiply_adds_json(r.multiply_adds)},
+                       {"multiply_adds_run", multiply_adds_json(r.multiply_adds_run)}}},
+                     {"images", r.images},
+                     {"available", r.available},
+                     {"classes", r.classes},
+                     {"variant", r.variant},
+                     {"notes", r.notes},
+                     {"precision", to_string(r.precision)},
+                     {"trials", r.trials},
+                     {"warm_up", r.warm_up},
+                     {"batch", r.batch},
+                     {"seconds", seconds_json(r.seconds)},
+                     {"images_per_second", r.images_per_second()},
+                     {"flops",
+                      {{"dense", r.operations_per_second(r.multiply_adds.dense)},
+                       {"sparse", r.operations_per_second(r.multiply_adds.sparse)}}},
+                     {"profile", profile_json(r)},
+                     {"accuracy", accuracy_json(r.accuracy)},
+                     {"expected", check_json(r.expected)},
+                     {"reference", check_json(r.recomputed)},
+                     {"against_fp32", against_fp32_json(r.against_fp32)},
+                     {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}},
+                     {"machine", machine},
+                     {"build", build_json()}};
+  return json_line(json);
+}
+
+}  // namespace spdnn
