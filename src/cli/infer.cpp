@@ -1,11 +1,17 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
@@ -29,7 +35,9 @@ constexpr const char* kUsage =
 constexpr const char* kExamples =
     "examples:\n"
     "  spdnn infer --network n1024.spdnn --inputs images.spdnn\n"
-    "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv --verify all --trials 5 --json run.json\n";
+    "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv --verify all --trials 5 --json run.json\n"
+    "models: spdnn infer --model MODEL.onnx --inputs PATH [options]; spdnn infer --model MODEL.onnx --help lists "
+    "them\n";
 
 /// In groups; within each, the options that are used most come first.
 po::options_description infer_options() {
@@ -160,11 +168,33 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
   return static_cast<int>(exit_code(report));
 }
 
+/// The options that are given, without their values.
+std::vector<std::string> names_in(const Arguments& arguments) {
+  std::vector<std::string> names;
+  for (const std::string& argument : arguments)
+    if (argument.starts_with("--")) names.push_back(argument.substr(2, argument.find('=') - 2));
+  return names;
+}
+
+/// UsageError where an option is given that `other` knows and `these` does not.
+void refuse_of(const po::options_description& other, const po::options_description& these,
+               const std::vector<std::string>& given, const char* why) {
+  for (const std::string& name : given)
+    if (!name.empty() && other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
+      throw UsageError(fmt::format("--{} {}", name, why));
+}
+
 }  // namespace
 
 int infer(const Arguments& arguments) {
   Beginning times;
   times.load = process_cpu_seconds();
+  const std::vector<std::string> given = names_in(arguments);
+  if (std::find(given.begin(), given.end(), "model") != given.end()) {
+    refuse_of(infer_options(), model_options(), given, "does not go with --model");
+    return infer_model(arguments, times.load);
+  }
+  refuse_of(model_options(), infer_options(), given, "needs --model");
   po::variables_map values;
   if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
   InferenceSpec spec = inference_spec(values);

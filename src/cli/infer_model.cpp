@@ -1,0 +1,184 @@
+#include "cli/infer_model.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "cli/model_files.hpp"
+#include "cli/specification.hpp"
+#include "cluster/launch.hpp"
+#include "core/comma_list.hpp"
+#include "core/stopwatch.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/model_inference.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+constexpr const char* kUsage = "spdnn infer --model MODEL --inputs PATH [options]";
+constexpr const char* kExamples =
+    "examples:\n"
+    "  spdnn infer --model pruned.onnx --inputs t10k-images-idx3-ubyte.gz --divide 255 --labels "
+    "t10k-labels-idx1-ubyte.gz\n"
+    "  spdnn infer --model pruned.safetensors --inputs images.npy --expected logits.npy --verify 16 --json run.json\n";
+
+auto text() { return po::value<std::string>(); }
+auto text(const char* value) { return po::value<std::string>()->default_value(value); }
+
+std::vector<float> parse_floats(const po::variables_map& values, const char* option) {
+  std::vector<float> numbers;
+  const auto text = text_of(values, option);
+  if (!text) return numbers;
+  for (const std::string_view one : split_at_commas(*text))
+    numbers.push_back(static_cast<float>(parse_real(option, std::string(one))));
+  return numbers;
+}
+
+ModelInputs inputs_of(const po::variables_map& values) {
+  ModelInputs inputs;
+  if (values.count("inputs") == 0) throw UsageError(fmt::format("--inputs is missing; usage: {}", kUsage));
+  inputs.path = values["inputs"].as<std::string>();
+  inputs.table = text_of(values, "table").value_or("");
+  const std::string layout = values["layout"].as<std::string>();
+  if (layout != "nchw" && layout != "nhwc")
+    throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", layout));
+  inputs.channels_last = layout == "nhwc";
+  if (const auto images = text_of(values, "images")) inputs.images = parse_count("images", *images);
+  for (const char* const option : {"mean", "std"})
+    if (values.count(option) != 0) refuse(values, {"subtract", "divide"}, fmt::format("--{}", option));
+  inputs.subtract = parse_floats(values, "subtract");
+  inputs.divide = parse_floats(values, "divide");
+  inputs.mean = parse_floats(values, "mean");
+  inputs.deviation = parse_floats(values, "std");
+  return inputs;
+}
+
+ModelTruth truth_of(const po::variables_map& values) {
+  ModelTruth truth;
+  truth.labels = text_of(values, "labels").value_or("");
+  truth.expected = text_of(values, "expected").value_or("");
+  if (const auto least = text_of(values, "min-accuracy")) truth.min_accuracy = parse_real("min-accuracy", *least);
+  const auto verify = text_of(values, "verify");
+  truth.everything = verify == "all";
+  if (verify && !truth.everything) truth.sample = parse_count("verify", *verify);
+  return truth;
+}
+
+ModelSpec spec_of(const po::variables_map& values) {
+  const auto value = [&](const char* option) { return values[option].as<std::string>(); };
+  ModelSpec spec;
+  spec.path = value("model");
+  if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
+  spec.inputs = inputs_of(values);
+  spec.truth = truth_of(values);
+  const std::string rewrite = value("rewrite");
+  if (rewrite != "all" && rewrite != "none")
+    throw UsageError(fmt::format("--rewrite: '{}' is neither all nor none", rewrite));
+  spec.rewrite = rewrite == "all";
+  if (value("variant") != "auto") spec.variant = value("variant");
+  spec.device = device_of(values, "device");
+  if (const auto precision = text_of(values, "precision")) spec.precision = parse_precision(*precision);
+  if (const auto threads = text_of(values, "threads")) spec.threads = parse_threads(*threads);
+  spec.host_memory = parse_bytes("host-memory", value("host-memory"));
+  spec.trials = static_cast<int>(parse_count("trials", value("trials")));
+  spec.warm_up = static_cast<int>(parse_whole("warm-up", value("warm-up")));
+  if (value("batch") != "auto") spec.batch = parse_count("batch", value("batch"));
+  spec.profile = values.count("profile") != 0;
+  spec.progress = parse_progress(value("progress"));
+  return spec;
+}
+
+/// Adds what verify() finds. Returns what went wrong, or nothing: the result that is there already is not lost for it.
+std::exception_ptr verify(ModelInference& inference, ModelReport& report) {
+  std::exception_ptr error;
+  try {
+    inference.verify();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const PhaseSeconds seconds = report.seconds;
+  report = inference.report();
+  report.seconds = seconds;
+  return error;
+}
+
+}  // namespace
+
+Shape parse_shape(const std::string& text) {
+  Shape shape;
+  for (const std::string_view one : split_at_commas(text))
+    shape.push_back(shape.empty() && one == "N" ? kBatchExtent : Extent{parse_count("shape", std::string(one))});
+  return shape;
+}
+
+po::options_description model_options() {
+  po::options_description model("Model and images", 120, 60);
+  model.add_options()                                                                                        //
+      ("model", text(), ".onnx, or .safetensors with architecture.json beside it")                           //
+      ("shape", text(), "of the model's input, N,C,H,W: N is any number; default: the file's")               //
+      ("inputs", text(), "images: IDX[.gz], .npy, .npz or a directory of PNG and JPEG files")                //
+      ("table", text(), "rows of numbers (.npy): --inputs are tokens, each of which becomes its row")        //
+      ("layout", text("nchw"), "axes of arrays: nchw or nhwc")                                               //
+      ("images", text(), "only the first so many")                                                           //
+      ("subtract", text(), "from each pixel; one number, or one for each channel: 73 or 0.5,0.4,0.4")        //
+      ("divide", text(), "each pixel then; likewise")                                                        //
+      ("mean", text(), "of pixels from 0 to 1: bytes are divided by 255, and this is subtracted; likewise")  //
+      ("std", text(), "the same divided by; likewise");
+  po::options_description results("Results", 120, 60);
+  results.add_options()                                                                              //
+      ("labels", text(), "the classes: IDX[.gz], .npy or .txt")                                      //
+      ("min-accuracy", text(), "0 to 1: with --labels, PASSED from here on")                         //
+      ("expected", text(), "logits (.npy) of the first images or all, to be met within the bound")   //
+      ("verify", text(), "recompute K images (or all) in fp64 and compare logits within the bound")  //
+      ("logits", text(), "write the first output here (-: stdout) as .npy")                          //
+      ("predictions", text(), "write the classes here (-: stdout) as .npy")                          //
+      ("json", text(), "write the report here (-: stdout) as one JSON line");
+  po::options_description run("What is run", 120, 60);
+  run.add_options()                                                                             //
+      ("variant", text("auto"), "engine; see spdnn variants")                                   //
+      ("device", text("auto"), "auto, cpu or cuda")                                             //
+      ("precision", text(), "fp32, fp64 or bf16 (against fp32); default: the variant's first")  //
+      ("rewrite", text("all"), "exact rewrites of the model: all or none")                      //
+      ("batch", text("auto"), "images at a time; auto: as many as fit in memory, at most 64")   //
+      ("threads", text(), "host threads; default: all")                                         //
+      ("host-memory", text("auto"), "what the engine may take: 500M, 4G")                       //
+      ("trials", text("1"), "how often the inference is repeated")                              //
+      ("warm-up", text("0"), "trials before these, which are not counted")                      //
+      ("profile", "time each node")                                                             //
+      ("progress", text("auto"), "auto (on a terminal) or never");
+  po::options_description all("Options", 120, 60);
+  all.add(model).add(results).add(run);
+  return all;
+}
+
+int infer_model(const Arguments& arguments, double load_seconds) {
+  const Stopwatch process;
+  po::variables_map values;
+  if (!parse(arguments, kUsage, model_options(), {}, values, kExamples)) return 0;
+  if (this_launch().maybe_several())
+    throw UsageError("--model: models run in one process, but a launcher started several");
+  ModelInference inference(spec_of(values));
+  ModelFiles files(values);
+  inference.load();
+  files.check_against(inference.report());
+  inference.plan();
+  inference.run();
+  const Stopwatch writing;
+  files.write(inference.report());
+  ModelReport report = inference.report();
+  report.seconds.write = writing.seconds();
+  report.seconds.load = load_seconds;
+  report.seconds.total = load_seconds + process.seconds();
+
+  const std::exception_ptr error = verify(inference, report);
+  files.finish(report);
+  if (error) std::rethrow_exception(error);
+  const bool failed = report.verdict.status == Verdict::Status::failed;
+  return static_cast<int>(failed ? ExitCode::wrong_categories : ExitCode::done);
+}
+
+}  // namespace spdnn::cli

@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# spdnn infer --model and spdnn inspect MODEL: results, verdicts, exit codes, files written; real networks where their
+# files are there.
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export PYTHONDONTWRITEBYTECODE=1
+  /usr/bin/python3 "$root/tests/support/toy_model.py" . 20
+  infer=("$SPDNN" infer --model model.safetensors --inputs images.npy --progress never)
+}
+
+# array SHAPE TYPE VALUE...: an .npy file on stdout; VALUES are a Python expression.
+array() {
+  /usr/bin/python3 -c "
+import pathlib, sys
+sys.path.insert(0, '$root/tests/support')
+import toy_model
+toy_model.write_npy(pathlib.Path('$1'), $2, $3, '$4')"
+}
+
+# same_numbers FILE FILE: two .npy files hold equal numbers, of whatever types.
+same_numbers() {
+  /usr/bin/python3 -c "import numpy, sys; sys.exit(not numpy.array_equal(numpy.load('$1'), numpy.load('$2')))"
+}
+
+# refused CODE PATTERN ARGUMENT...: exit code, one line that has the pattern, no output.
+refused() {
+  local code=$1 pattern=$2
+  shift 2
+  run "$@" --logits out.npy
+  echo "$output"
+  [ "$status" -eq "$code" ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ "$output" == $pattern ]]
+  [ ! -e out.npy ]
+}
+
+@test "without a truth a run of a model is UNVERIFIED; every logit is within the bound of the reference" {
+  run "${infer[@]}"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"UNVERIFIED (against nothing"* ]]
+  run "${infer[@]}" --verify all --json run.json
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"PASSED (against the reference in fp64 on all 20 images: largest deviation "*" of the bound)" ]]
+  jq -e '.schema == "spdnn-model-1" and .images == 20 and .classes == 7 and .reference.images == 20 and .reference.outside == 0
+    and .reference.largest_ratio < 1 and .model.weights == 288 and .model.nonzeros < 120 and .model.nodes == 6
+    and .model.nodes_run == 5 and .images_per_second > 0 and .verdict.status == "PASSED"' run.json
+  run "${infer[@]}" --verify 3
+  [[ "$output" == *"PASSED (against the reference in fp64 on the first 3 of 20 images"* ]]
+}
+
+@test "variants, batches, trials and rewrites give the same predictions, and their logits are written" {
+  "${infer[@]}" --variant conv_reference --predictions expected.npy --logits logits.npy
+  for options in "--batch 1" "--batch 7 --trials 3 --warm-up 1" "--rewrite none" "--threads 1" "--profile" "--precision fp64"; do
+    # shellcheck disable=SC2086
+    run "${infer[@]}" $options --expected logits.npy --predictions found.npy
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *PASSED* ]]
+    cmp expected.npy found.npy
+  done
+}
+
+@test "expected logits: wrong ones fail, fewer rows are said to be fewer, and near ties do not fail" {
+  "${infer[@]}" --images 5 --logits five.npy
+  run "${infer[@]}" --expected five.npy
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"PASSED (against five.npy on the first 5 of 20 images"* ]]
+  array wrong.npy "(20, 7)" "[1.0] * 140" "<f4"
+  run "${infer[@]}" --expected wrong.npy --json failed.json
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"20 images are outside it, first 1 2 3"* ]]
+  jq -e '.verdict.status == "FAILED" and .expected.outside == 20' failed.json
+}
+
+@test "labels: accuracy alone proves nothing, with --min-accuracy it passes or fails" {
+  "${infer[@]}" --variant conv_reference --predictions labels.npy
+  run "${infer[@]}" --labels labels.npy
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"100.00 % (20 of 20)"*UNVERIFIED* ]]
+  run "${infer[@]}" --labels labels.npy --min-accuracy 1
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"PASSED (against labels of 20 images"* ]]
+  array labels.npy "(20,)" "[0] * 20" "<i8"
+  run "${infer[@]}" --labels labels.npy --min-accuracy 0.99
+  [ "$status" -eq 1 ]
+  [[ "$output" == *FAILED* ]]
+}
+
+@test "what does not fit the model is refused: exit code 3, one line, nothing written" {
+  array nan.npy "(1, 1, 6, 6)" "[float('nan')] * 36" "<f4"
+  array wide.npy "(2, 1, 6, 7)" "[0.5] * 84" "<f4"
+  array few.npy "(19,)" "[0] * 19" "<i8"
+  array high.npy "(20,)" "[7] * 20" "<i8"
+  array logits.npy "(20, 6)" "[0.5] * 120" "<f4"
+  array more.npy "(21, 7)" "[0.5] * 147" "<f4"
+  refused 3 "spdnn: nan.npy: *" "$SPDNN" infer --model model.safetensors --inputs nan.npy
+  refused 3 "spdnn: wide.npy: images of 1 x 6 x 7, expected 1 x 6 x 6*" "$SPDNN" infer --model model.safetensors --inputs wide.npy
+  refused 3 "spdnn: absent.npy: *" "$SPDNN" infer --model model.safetensors --inputs absent.npy
+  refused 3 "spdnn: absent.onnx: *" "$SPDNN" infer --model absent.onnx --inputs images.npy
+  refused 3 "spdnn: few.npy: 19 labels, expected 20*" "${infer[@]}" --labels few.npy
+  refused 3 "spdnn: high.npy: *7*" "${infer[@]}" --labels high.npy
+  refused 3 "spdnn: logits.npy: an array of 20 x 6, expected *7*" "${infer[@]}" --expected logits.npy
+  refused 3 "spdnn: more.npy: *" "${infer[@]}" --expected more.npy
+  head -c 300 model.safetensors >cut.safetensors
+  refused 3 "spdnn: cut.safetensors: *" "$SPDNN" infer --model cut.safetensors --inputs images.npy
+  jq '.nodes[2].op = "gelu"' architecture.json >other.json
+  mv other.json architecture.json
+  refused 3 'spdnn: *relu*gelu*' "${infer[@]}"
+}
+
+@test "options that do not fit are refused by name: exit code 2, one line, nothing written" {
+  for option in "--network net" "--neurons 1024" "--reduce none" "--compare" "--truth list.tsv" "--categories out.tsv" \
+    "--checkpoint file" "--mnist images"; do
+    # shellcheck disable=SC2086
+    refused 2 "spdnn: ${option%% *} does not go with --model" "${infer[@]}" $option
+  done
+  run "$SPDNN" infer --network net --inputs images.tsv --labels labels.npy
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --labels needs --model" ]
+  refused 2 "spdnn: --min-accuracy*labels*" "${infer[@]}" --min-accuracy 0.5
+  refused 2 "spdnn: --min-accuracy*outside 0..1" "${infer[@]}" --labels images.npy --min-accuracy 50
+  refused 2 "spdnn: --subtract does not go with --mean" "${infer[@]}" --mean 0.5 --subtract 1
+  refused 2 "spdnn: 'nothing' is no variant for models*" "${infer[@]}" --variant nothing
+  refused 2 "spdnn: --precision*fp16*" "${infer[@]}" --precision fp16
+  refused 2 "spdnn: --json images.npy: would overwrite --inputs*" "${infer[@]}" --json images.npy
+}
+
+@test "real networks: predictions, accuracy and logits are those that they were exported with" {
+  cnn=$root/../shared/data/cnn
+  [ -f "$cnn/trained-1.tar.xz" ] || skip "needs ../shared/data/cnn"
+  for archive in "$cnn"/trained-*.tar.xz; do tar xJf "$archive"; done
+  mnist=$root/../shared/data/mnist
+  fashion=/usr/share/datasets/fashion-mnist
+  # network, its options, accuracy
+  check() {
+    local network=$1 accuracy=$2
+    shift 2
+    for model in "$network/model.onnx" "$network/model.safetensors"; do
+      run "$SPDNN" infer --model "$model" --progress never --threads 1 --expected "$network/expected_logits.npy" \
+        --min-accuracy "$accuracy" --predictions found.npy --json run.json "$@"
+      echo "$output"
+      [ "$status" -eq 0 ]
+      jq -e '.verdict.status == "PASSED" and .expected.images == 256 and .expected.differing == 0' run.json
+    done
+  }
+  check lenet5-95 0.995 --inputs "$mnist/t10k-images-idx3-ubyte.gz" --divide 255 --labels "$mnist/t10k-labels-idx1-ubyte.gz"
+  same_numbers found.npy lenet5-95/predictions.npy
+  check textcnn-875 0.9828 --inputs textcnn-875/test_tokens.npy --table textcnn-875/table.npy --divide 16 --labels textcnn-875/test_labels.npy
+  same_numbers found.npy textcnn-875/predictions.npy
+  [ -d "$fashion" ] || skip "needs the Debian package dataset-fashion-mnist"
+  check vgg8-95 0.9 --inputs "$fashion/t10k-images-idx3-ubyte.gz" --subtract 73 --divide 90 \
+    --labels "$fashion/t10k-labels-idx1-ubyte.gz" --images 512
+}
