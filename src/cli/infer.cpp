@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
@@ -168,20 +167,31 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
   return static_cast<int>(exit_code(report));
 }
 
-/// The options that are given, without their values.
-std::vector<std::string> names_in(const Arguments& arguments) {
-  std::vector<std::string> names;
-  for (const std::string& argument : arguments)
-    if (argument.starts_with("--")) names.push_back(argument.substr(2, argument.find('=') - 2));
-  return names;
+bool asks_for_model(const Arguments& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--model" || argument.starts_with("--model=");
+  });
 }
 
 /// UsageError where an option is given that `other` knows and `these` does not.
-void refuse_of(const po::options_description& other, const po::options_description& these,
-               const std::vector<std::string>& given, const char* why) {
-  for (const std::string& name : given)
-    if (!name.empty() && other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
+void refuse_of(const po::options_description& other, const po::options_description& these, const Arguments& arguments,
+               const char* why) {
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--") || argument.size() == 2) continue;
+    const std::string name = argument.substr(2, argument.find('=') - 2);
+    if (other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
       throw UsageError(fmt::format("--{} {}", name, why));
+  }
+}
+
+/// False where only help was asked for. An option of models gets a message of its own.
+bool parse_infer(const Arguments& arguments, po::variables_map& values) {
+  try {
+    return parse(arguments, kUsage, infer_options(), {}, values, kExamples);
+  } catch (const UsageError&) {
+    refuse_of(model_options(), infer_options(), arguments, "needs --model");
+    throw;
+  }
 }
 
 }  // namespace
@@ -189,14 +199,12 @@ void refuse_of(const po::options_description& other, const po::options_descripti
 int infer(const Arguments& arguments) {
   Beginning times;
   times.load = process_cpu_seconds();
-  const std::vector<std::string> given = names_in(arguments);
-  if (std::find(given.begin(), given.end(), "model") != given.end()) {
-    refuse_of(infer_options(), model_options(), given, "does not go with --model");
+  if (asks_for_model(arguments)) {
+    refuse_of(infer_options(), model_options(), arguments, "does not go with --model");
     return infer_model(arguments, times.load);
   }
-  refuse_of(model_options(), infer_options(), given, "needs --model");
   po::variables_map values;
-  if (!parse(arguments, kUsage, infer_options(), {}, values, kExamples)) return 0;
+  if (!parse_infer(arguments, values)) return 0;
   InferenceSpec spec = inference_spec(values);
   if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
   const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));

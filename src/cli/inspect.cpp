@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/inspect_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
 #include "core/bytes_text.hpp"
@@ -123,9 +125,10 @@ struct PageRequest {
 }  // namespace
 
 int inspect(const Arguments& arguments) {
+  if (std::any_of(arguments.begin(), arguments.end(), names_model)) return inspect_model(arguments);
   po::variables_map values;
-  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official) [options]", inspect_options(), {"[NETWORK]"},
-             values))
+  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.safetensors) [options]",
+             inspect_options(), {"[NETWORK]"}, values))
     return 0;
   InferenceSpec spec;
   spec.network = network_spec(values);

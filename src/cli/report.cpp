@@ -133,7 +133,8 @@ int report(const Arguments& arguments) {
   }
   ResultLines lines;
   for (const fs::path& file : files) read_result_lines(file.native(), text_of_file(file), lines);
-  if (lines.runs.empty() && lines.layers.empty()) throw DataError(files.front().native() + ": holds no JSON line");
+  if (lines.runs.empty() && lines.layers.empty() && lines.models.empty())
+    throw DataError(files.front().native() + ": holds no JSON line");
   write_text(output_path(out), rendered(results_document(lines, request), format, table));
   return 0;
 }

@@ -69,6 +69,13 @@ std::string summary_of(const Results& results, bool all) {
   return text + best_of(results);
 }
 
+/// Models are counted by themselves: their rates are of other work.
+std::string models_text(const std::vector<ModelLine>& models) {
+  if (models.empty()) return "";
+  return fmt::format(" {} in a section of their own.",
+                     counted(models.size(), "run of a model stands", "runs of models stand"));
+}
+
 void require_variant(const Results& results, const std::string& variant) {
   const auto in = [&](const std::vector<Configuration>& part) {
     return std::any_of(part.begin(), part.end(), [&](const auto& one) { return one.first.variant == variant; });
@@ -82,7 +89,7 @@ void require_variant(const Results& results, const std::string& variant) {
 Document results_document(const ResultLines& lines, const ResultsRequest& request) {
   const Results results = evaluate(lines, request.all);
   require_variant(results, request.baseline_variant);
-  Document document{request.title, summary_of(results, request.all), {}};
+  Document document{request.title, summary_of(results, request.all) + models_text(lines.models), {}};
   const auto add = [&](std::optional<Section> section) {
     if (section) document.sections.push_back(std::move(*section));
   };
@@ -95,6 +102,7 @@ Document results_document(const ResultLines& lines, const ResultsRequest& reques
   add(sections::phases(results));
   add(sections::alive(results));
   add(sections::layers(results));
+  add(sections::models(lines.models));
   add(sections::device_state(results));
   add(sections::set_aside(results));
   add(sections::definitions());

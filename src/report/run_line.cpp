@@ -71,11 +71,11 @@ void read_phases(const JsonFields& line, RunLine& run) {
 }
 
 /// Rates are stated and can be computed: one that is not what its line's numbers make is an error, not a result.
-void check_rate(const JsonFields& line, const char* name, double edges, double seconds) {
+void check_rate(const JsonFields& line, const char* name, double done, double seconds, const char* what = "edges") {
   constexpr double kTolerance = 1e-6;
   const double rate = line.number({name});
-  if (seconds <= 0 || std::abs(rate * seconds - edges) > kTolerance * edges)
-    line.fail({name}, fmt::format("expected {:.6g} edges / {} s", edges, seconds));
+  if (seconds <= 0 || std::abs(rate * seconds - done) > kTolerance * done)
+    line.fail({name}, fmt::format("expected {:.6g} {} / {} s", done, what, seconds));
 }
 
 double phase_or_0(const JsonFields& line, const char* name) {
@@ -128,10 +128,15 @@ std::optional<LineDeviceState> device_state_of(const JsonFields& line) {
                          .joules_per_trial = line.optional_number({"device_state", "joules_per_trial"})};
 }
 
-void read_verdict(const JsonFields& line, RunLine& run) {
-  run.status = line.text({"verdict", "status"});
-  if (run.status != "PASSED" && run.status != "FAILED" && run.status != "UNVERIFIED")
+std::string status_of(const JsonFields& line) {
+  std::string status = line.text({"verdict", "status"});
+  if (status != "PASSED" && status != "FAILED" && status != "UNVERIFIED")
     line.fail({"verdict", "status"}, "expected PASSED, FAILED or UNVERIFIED");
+  return status;
+}
+
+void read_verdict(const JsonFields& line, RunLine& run) {
+  run.status = status_of(line);
   run.against = line.text({"verdict", "against"});
   run.categories = line.count({"verdict", "categories"});
   for (const char* const wrong : {"missing", "extra"}) {
@@ -199,6 +204,30 @@ LayerLine layer_of(const JsonFields& line) {
           .origin = origin_of(line)};
 }
 
+ModelLine model_of(const JsonFields& line) {
+  ModelLine model{.model = line.text({"model", "file"}),
+                  .variant = line.text({"variant"}),
+                  .precision = line.text({"precision"}),
+                  .status = status_of(line),
+                  .images = line.count({"images"}),
+                  .weights = line.count({"model", "weights"}),
+                  .nonzeros = line.count({"model", "nonzeros"}),
+                  .infer = line.spread({"seconds", "infer"}),
+                  .images_per_second = line.number({"images_per_second"}),
+                  .dense = line.number({"flops", "dense"}),
+                  .sparse = line.number({"flops", "sparse"}),
+                  .origin = origin_of(line)};
+  if (model.nonzeros > model.weights) line.fail({"model", "nonzeros"}, "expected no more than weights");
+  check_rate(line, "images_per_second", static_cast<double>(model.images), model.infer.median, "images");
+  if (line.find({"accuracy", "top_1"}) != nullptr) model.accuracy = line.number({"accuracy", "top_1"});
+  for (const char* const check : {"expected", "reference"}) {
+    if (line.find({check, "largest_ratio"}) == nullptr) continue;
+    const std::optional<double> ratio = line.optional_number({check, "largest_ratio"});
+    if (ratio) model.largest_ratio = std::max(model.largest_ratio.value_or(0), *ratio);
+  }
+  return model;
+}
+
 }  // namespace
 
 bool LineOrigin::same_machine(const LineOrigin& other) const {
@@ -220,8 +249,10 @@ void read_result_lines(const std::string& name, std::string_view text, ResultLin
       lines.runs.push_back(run_of(line));
     else if (schema == "spdnn-layers-1")
       lines.layers.push_back(layer_of(line));
+    else if (schema == "spdnn-model-1")
+      lines.models.push_back(model_of(line));
     else
-      line.fail({"schema"}, "expected spdnn-run-1 or spdnn-layers-1");
+      line.fail({"schema"}, "expected spdnn-run-1, spdnn-layers-1 or spdnn-model-1");
   }
 }
 

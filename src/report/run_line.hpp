@@ -71,9 +71,21 @@ struct LayerLine {
   LineOrigin origin;
 };
 
+/// What a report needs of a line of schema spdnn-model-1.
+struct ModelLine {
+  std::string model, variant, precision, status;
+  std::uint64_t images = 0, weights = 0, nonzeros = 0;
+  Spread infer;
+  double images_per_second = 0, dense = 0, sparse = 0;  ///< dense and sparse: operations per second
+  std::optional<double> accuracy{};                     ///< 0 to 1
+  std::optional<double> largest_ratio{};                ///< to the bound, of whatever the logits were compared with
+  LineOrigin origin;
+};
+
 struct ResultLines {
   std::vector<RunLine> runs;
   std::vector<LayerLine> layers;
+  std::vector<ModelLine> models{};
 };
 
 /// Adds the JSON lines of a file, `name` in messages. DataError (`name:line:column: ...`) where a line is not JSON, has

@@ -18,6 +18,13 @@ make_problem() {
   infer=(infer --network net.spdnn --inputs images.spdnn --device cpu --progress never)
 }
 
+# make_model: a small model, with images, and the labels and logits that it makes of them.
+make_model() {
+  /usr/bin/python3 "$root/tests/support/toy_model.py" .
+  model=(infer --model model.safetensors --inputs images.npy --progress never)
+  "$SPDNN" "${model[@]}" --predictions labels.npy --logits logits.npy
+}
+
 # fits FILE...: all lines do.
 fits() {
   run "${check[@]}" "$@"
@@ -58,6 +65,14 @@ fits() {
   [[ "$output" == "6 lines, "* ]]
 }
 
+@test "lines of infer --model fit the schema: unverified, verified, profiled" {
+  make_model
+  "$SPDNN" "${model[@]}" --json plain.json >out
+  "$SPDNN" "${model[@]}" --labels labels.npy --min-accuracy 0.5 --expected logits.npy --verify 3 --profile --trials 2 --json all.json >out
+  fits plain.json all.json
+  [[ "$output" == "2 lines, "* ]]
+}
+
 @test "lines of several ranks and of bench scaling and bench suite fit the schema" {
   make_problem 4
   if use_mpi; then
@@ -84,8 +99,12 @@ fits() {
     joules_per_trial: 1.5} | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s} | .streamed = {layers_at_once: 2, bytes_read: 3}
     | .overflow = {images: 1, layer: 2, first_ids: [3]} | .against_fp32 = {differ: 1, missing: 1, extra: 0, first_ids: [5]}' \
     compared.json >>run.jsonl
+  make_model
+  "$SPDNN" "${model[@]}" --labels labels.npy --min-accuracy 0.5 --expected logits.npy --verify all --profile --json model.json
+  jq -c '.against_fp32 = {variant: "conv_dense", differing: 1, largest_difference: 0.5}
+    | .reference.near_ties = [{image: 1, found: 2, expected: 3}]' model.json >>run.jsonl
   fits run.jsonl
-  [[ "$output" == "4 lines, "* ]]
+  [[ "$output" == "5 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
   run python3 - run.jsonl broken.jsonl <<'END'
 import copy, json, sys

@@ -26,6 +26,8 @@ std::optional<Section> phases(const Results& results);
 std::optional<Section> alive(const Results& results);
 /// Single layers: roofline.
 std::optional<Section> layers(const Results& results);
+/// Runs of models.
+std::optional<Section> models(const std::vector<ModelLine>& lines);
 /// Clocks, temperature, power and energy.
 std::optional<Section> device_state(const Results& results);
 /// Configurations that are no headline figures, and why.
