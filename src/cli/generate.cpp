@@ -8,10 +8,14 @@
 
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
+#include "data/models.hpp"
 #include "data/official/problems.hpp"
 #include "inference/streaming.hpp"
+#include "io/atomic_file.hpp"
+#include "io/import/safetensors_writer.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
+#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -22,6 +26,7 @@ namespace {
 constexpr const char* kNetworkUsage =
     "spdnn generate network --family official|radixnet|random --neurons N --layers L --out PATH [OPTIONS]";
 constexpr const char* kInputsUsage = "spdnn generate inputs --family official|digits --neurons N --out PATH [OPTIONS]";
+constexpr const char* kModelUsage = "spdnn generate model --family lenet5|vgg8 --out MODEL.safetensors [OPTIONS]";
 
 std::string required(const po::variables_map& values, const char* option, const char* usage) {
   if (values.count(option) == 0) throw UsageError(fmt::format("--{} is missing; usage: {}", option, usage));
@@ -153,18 +158,52 @@ int generate_inputs(const Arguments& arguments) {
   return 0;
 }
 
+/// The graph goes into a file of one name in the model's directory, which may be another model's.
+void refuse_foreign_architecture(const Path& out, const Path& architecture) {
+  if (path_kind(out) == PathKind::missing && path_kind(architecture) != PathKind::missing)
+    throw DataError(architecture.string() + ": belongs to another model, expected a directory without one");
+}
+
+int generate_model(const Arguments& arguments) {
+  po::options_description options("Options");
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()("family", text(), "lenet5 or vgg8, for images of 28 x 28 and 10 classes")(
+      "sparsity", text()->default_value("0.9"), "share of each layer's weights that are zero, 0 to below 1")(
+      "seed", text(), "whole number; the same seed gives the same weights (default 1)")(
+      "out", text(), "the .safetensors file to write; architecture.json goes beside it");
+  po::variables_map values;
+  if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
+  const Path out = required(values, "out", kModelUsage);
+  if (out.extension() != ".safetensors") throw UsageError("--out: '" + out.string() + "' does not end in .safetensors");
+  const Path architecture = out.parent_path() / "architecture.json";
+  check_outputs({{"--out", out}, {"the graph beside --out", architecture}}, {});
+  refuse_foreign_architecture(out, architecture);
+  const std::string family = required(values, "family", kModelUsage);
+  const GeneratedModel model =
+      generate_pruned_model({family, parse_real("sparsity", values["sparsity"].as<std::string>()), seed_of(values)});
+  AtomicFile weights(out);
+  write_safetensors(weights, model.tensors);
+  AtomicFile graph(architecture);
+  graph.write(model.architecture);
+  AtomicFile::commit_together({&weights, &graph});
+  fmt::print("{}: {} model, {} weights, {} of them not zero\n", out.string(), family, model.weights, model.nonzeros);
+  return 0;
+}
+
 }  // namespace
 
 int generate(const Arguments& arguments) {
   if (!arguments.empty() && arguments[0] == "network")
     return generate_network({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty() && arguments[0] == "inputs") return generate_inputs({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == "model") return generate_model({arguments.begin() + 1, arguments.end()});
   if (!arguments.empty() && arguments[0] == "--help") {
-    fmt::print("usage: {}\n       {}\n\n--help after `network` or `inputs` lists the options.\n", kNetworkUsage,
-               kInputsUsage);
+    fmt::print("usage: {}\n       {}\n       {}\n\n--help after `network`, `inputs` or `model` lists the options.\n",
+               kNetworkUsage, kInputsUsage, kModelUsage);
     return 0;
   }
-  throw UsageError(fmt::format("generate: expected network or inputs; usage: {} | {}", kNetworkUsage, kInputsUsage));
+  throw UsageError(fmt::format("generate: expected network, inputs or model; usage: {} | {} | {}", kNetworkUsage,
+                               kInputsUsage, kModelUsage));
 }
 
 }  // namespace spdnn::cli

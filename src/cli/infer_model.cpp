@@ -139,7 +139,7 @@ po::options_description model_options() {
       ("json", text(), "write the report here (-: stdout) as one JSON line");
   po::options_description run("What is run", 120, 60);
   run.add_options()                                                                             //
-      ("variant", text("auto"), "engine; see spdnn variants")                                   //
+      ("variant", text("auto"), "engine; see spdnn variants --models")                          //
       ("device", text("auto"), "auto, cpu or cuda")                                             //
       ("precision", text(), "fp32, fp64 or bf16 (against fp32); default: the variant's first")  //
       ("rewrite", text("all"), "exact rewrites of the model: all or none")                      //

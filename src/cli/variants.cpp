@@ -2,19 +2,35 @@
 
 #include "cli/options.hpp"
 #include "spdnn/engine.hpp"
+#include "spdnn/model_engine.hpp"
 
 namespace spdnn::cli {
 
-int variants(const Arguments& arguments) {
-  po::variables_map values;
-  if (!parse(arguments, "spdnn variants", po::options_description("Options"), {}, values)) return 0;
+namespace {
+
+/// Of engines for networks, or for models.
+template <class Variants>
+void print(const Variants& variants) {
   fmt::print("{:<28} {:<6} {:<12} {}\n", "variant", "device", "precisions", "what it is");
-  for (const Variant& variant : spdnn::variants()) {
+  for (const auto& variant : variants) {
     std::string precisions;
     for (const Precision precision : variant.precisions)
       precisions += (precisions.empty() ? "" : " ") + std::string(to_string(precision));
     fmt::print("{:<28} {:<6} {:<12} {}\n", variant.name, to_string(variant.device), precisions, variant.description);
   }
+}
+
+}  // namespace
+
+int variants(const Arguments& arguments) {
+  po::options_description options("Options");
+  options.add_options()("models", "engines for models, not for networks");
+  po::variables_map values;
+  if (!parse(arguments, "spdnn variants [--models]", options, {}, values)) return 0;
+  if (values.count("models") != 0)
+    print(model_variants());
+  else
+    print(spdnn::variants());
   return 0;
 }
 

@@ -32,6 +32,7 @@ refused() {
   echo "$output"
   [ "$status" -eq "$code" ]
   [ "${#lines[@]}" -eq 1 ]
+  # shellcheck disable=SC2053
   [[ "$output" == $pattern ]]
   [ ! -e out.npy ]
 }
@@ -155,4 +156,90 @@ refused() {
   [ -d "$fashion" ] || skip "needs the Debian package dataset-fashion-mnist"
   check vgg8-95 0.9 --inputs "$fashion/t10k-images-idx3-ubyte.gz" --subtract 73 --divide 90 \
     --labels "$fashion/t10k-labels-idx1-ubyte.gz" --images 512
+}
+
+@test "inspect: the nodes of a model, their weights and multiply-adds, and who takes it" {
+  run "$SPDNN" inspect model.safetensors --json model.json
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"N x 1 x 6 x 6"*"convolution"*"max pool"*"total"*"conv_reference   takes it"* ]]
+  # 4 filters of 9 weights at 36 places, and 7 rows of 36.
+  jq -e '(.nodes | length) == 6 and .weights == 288 and .multiply_adds.dense == 4 * 9 * 36 + 7 * 36
+    and .multiply_adds.sparse < .multiply_adds.dense and .nodes[0].row_nonzeros.max <= 9 and .variants[0].why_not == null' model.json
+  run "$SPDNN" inspect model.safetensors --shape N,1,8,8
+  [ "$status" -eq 2 ]
+  [[ "$output" == "spdnn: "*"flat"* ]]
+  run "$SPDNN" inspect absent.onnx
+  [ "$status" -eq 3 ]
+  ocr=$root/../shared/data/cnn/ch_ppocr_mobile_v2.0_cls_infer.onnx
+  [ -f "$ocr" ] || skip "needs ../shared/data/cnn"
+  run "$SPDNN" inspect "$ocr"
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"give the shape of the input" ]]
+  run "$SPDNN" inspect "$ocr" --shape N,3,48,192
+  [ "$status" -eq 0 ]
+}
+
+@test "report shows runs of models in a table of their own" {
+  "${infer[@]}" --verify all --json run.json >out
+  "${infer[@]}" --precision fp64 --json second.json >out
+  run "$SPDNN" report run.json second.json
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"2 runs of models stand"*"## Models"*"model.safetensors"*"PASSED"*"UNVERIFIED"* ]]
+  jq -c '.images_per_second *= 2' run.json >wrong.json
+  run "$SPDNN" report wrong.json
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: wrong.json:1:"*"images_per_second"* ]]
+}
+
+@test "generate model: the same seed gives the same files, as sparse as asked for, that run" {
+  mkdir one two
+  for directory in one two; do
+    "$SPDNN" generate model --family lenet5 --sparsity 0.95 --seed 3 --out $directory/model.safetensors
+  done
+  cmp one/model.safetensors two/model.safetensors
+  cmp one/architecture.json two/architecture.json
+  "$SPDNN" generate model --family lenet5 --sparsity 0.95 --seed 4 --out two/model.safetensors
+  run cmp -s one/model.safetensors two/model.safetensors
+  [ "$status" -eq 1 ]
+  run "$SPDNN" inspect one/model.safetensors --json inspected.json
+  # 500, 25000, 400000 and 5000 weights.
+  jq -e '[.nodes[] | select(.weights > 0) | .nonzeros] == [25, 1250, 20000, 250]' inspected.json
+  array digits.npy "(4, 28, 28)" "[i % 7 / 7 for i in range(4 * 28 * 28)]" "<f4"
+  run "$SPDNN" infer --model one/model.safetensors --inputs digits.npy --verify all --progress never
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *PASSED* ]]
+  mkdir other
+  cp architecture.json other
+  run "$SPDNN" generate model --family vgg8 --out other/model.safetensors
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: other/architecture.json: belongs to another model"* ]]
+  cmp architecture.json other/architecture.json
+  for options in "--family resnet" "--family vgg8 --sparsity 1" "--family vgg8 --sparsity -0.1" "--family vgg8 --seed x"; do
+    # shellcheck disable=SC2086
+    run "$SPDNN" generate model $options --out one/model.safetensors
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+  done
+}
+
+@test "a run that is killed leaves no output, and what was there before" {
+  printf 'before' >logits.npy
+  array many.npy "(20000, 1, 6, 6)" "[0.25] * 720000" "<f4"
+  "$SPDNN" infer --model model.safetensors --inputs many.npy --batch 1 --trials 1000 --threads 1 --progress never --logits logits.npy \
+    --predictions predictions.npy --json run.json >out &
+  sleep 1
+  kill -TERM $!
+  wait $! || status=$?
+  [ "$status" -eq 143 ]
+  [ "$(cat logits.npy)" = before ]
+  [ ! -e predictions.npy ] && [ ! -e run.json ]
+  [ "$(find . -name '.*.npy*' -o -name '*.tmp*' | wc -l)" -eq 0 ]
+}
+
+@test "what the machine does not give is refused: memory, a GPU, ranks" {
+  refused 4 "spdnn: --host-memory: *" "${infer[@]}" --host-memory 100
+  if ! "$SPDNN" --version | grep -q 'CUDA: *[0-9]'; then refused 2 "spdnn: --device: *CUDA*" "${infer[@]}" --device cuda; fi
 }
