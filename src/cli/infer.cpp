@@ -179,6 +179,7 @@ void refuse_of(const po::options_description& other, const po::options_descripti
   for (const std::string& argument : arguments) {
     if (!argument.starts_with("--") || argument.size() == 2) continue;
     const std::string name = argument.substr(2, argument.find('=') - 2);
+    if (name.empty()) continue;  // which Boost takes for all options that have no short name
     if (other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
       throw UsageError(fmt::format("--{} {}", name, why));
   }
