@@ -43,6 +43,8 @@ struct LogitCheck {
   std::string against;             ///< for people
   Index images = 0;                ///< the first so many
   double largest_ratio = 0;        ///< of |found - expected| / bound; more than 1 is wrong
+  double largest_deviation = 0;    ///< |found - expected|, in units of the logits
+  double largest_bound = 0;        ///< likewise: where it is large beside the logits, being within it says little
   Index outside = 0;               ///< images with a logit outside its bound
   std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of these
   Index differing = 0;             ///< images of another prediction

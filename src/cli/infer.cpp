@@ -177,10 +177,9 @@ bool asks_for_model(const Arguments& arguments) {
 void refuse_of(const po::options_description& other, const po::options_description& these, const Arguments& arguments,
                const char* why) {
   for (const std::string& argument : arguments) {
-    if (!argument.starts_with("--") || argument.size() == 2) continue;
+    if (!argument.starts_with("--")) continue;
     const std::string name = argument.substr(2, argument.find('=') - 2);
-    if (name.empty()) continue;  // which Boost takes for all options that have no short name
-    if (other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
+    if (!name.empty() && other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
       throw UsageError(fmt::format("--{} {}", name, why));
   }
 }

@@ -45,7 +45,12 @@ class Comparer {
            std::span<const double> bounds) {
     ++check_.images;
     double largest = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) largest = std::max(largest, ratio(found[i], expected[i], bounds[i]));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double off = std::abs(found[i] - expected[i]);
+      largest = std::max(largest, ratio(off, bounds[i]));
+      check_.largest_deviation = std::max(check_.largest_deviation, or_infinite(off));
+      check_.largest_bound = std::max(check_.largest_bound, or_infinite(bounds[i]));
+    }
     check_.largest_ratio = std::max(check_.largest_ratio, largest);
     if (largest > 1) {
       ++check_.outside;
@@ -64,10 +69,9 @@ class Comparer {
 
  private:
   /// What is no number, or off where no deviation is possible, is beyond every bound.
-  static double ratio(double found, double expected, double bound) {
-    const double off = std::abs(found - expected);
-    const double ratio = off == 0 ? 0 : off / bound;
-    return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+  static double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
+  static double or_infinite(double number) {
+    return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
   }
 
   Index classes_;

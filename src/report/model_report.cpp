@@ -51,7 +51,8 @@ std::string accuracy_text(const Accuracy& a) {
 }
 
 std::string check_text(const LogitCheck& check, bool classes) {
-  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound, {:.3g} where bounds are {:.3g} at most",
+                                 check.against, check.largest_ratio, check.largest_deviation, check.largest_bound);
   if (check.outside > 0)
     text += fmt::format("; {} images are outside it, first {}", check.outside, fmt::join(check.first_ids, " "));
   if (classes) text += fmt::format("; {} predictions differ", check.differing);
@@ -103,7 +104,9 @@ Json accuracy_json(const std::optional<Accuracy>& a) {
           {"at_least", a->at_least ? Json(*a->at_least) : Json(nullptr)}};
 }
 
-/// A ratio to a bound of zero is infinite, which JSON does not know.
+/// JSON knows no infinite numbers, such as a ratio to a bound of zero.
+Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
+
 Json check_json(const std::optional<LogitCheck>& check) {
   if (!check) return nullptr;
   Json ties = Json::array();
@@ -111,7 +114,9 @@ Json check_json(const std::optional<LogitCheck>& check) {
     ties.push_back({{"image", tie.image + 1}, {"found", tie.found}, {"expected", tie.expected}});
   return {{"against", check->against},
           {"images", check->images},
-          {"largest_ratio", std::isfinite(check->largest_ratio) ? Json(check->largest_ratio) : Json(nullptr)},
+          {"largest_ratio", finite_json(check->largest_ratio)},
+          {"largest_deviation", finite_json(check->largest_deviation)},
+          {"largest_bound", finite_json(check->largest_bound)},
           {"outside", check->outside},
           {"first_ids", check->first_ids},
           {"differing", check->differing},
@@ -122,8 +127,7 @@ Json against_fp32_json(const std::optional<AgainstFp32>& against) {
   if (!against) return nullptr;
   return {{"variant", against->variant},
           {"differing", against->differing},
-          {"largest_difference",
-           std::isfinite(against->largest_difference) ? Json(against->largest_difference) : Json(nullptr)}};
+          {"largest_difference", finite_json(against->largest_difference)}};
 }
 
 Json profile_json(const ModelReport& r) {
