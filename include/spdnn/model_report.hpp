@@ -53,6 +53,19 @@ struct LogitCheck {
   bool right() const { return outside == 0; }
 };
 
+/// Each node's output compared with what the reference makes of the engine's own inputs to that node. Nothing has added
+/// up then, so that these bounds are sharp in models of any depth.
+struct NodeCheck {
+  Index images = 0;          ///< the first so many
+  std::size_t nodes = 0;     ///< of the model that ran
+  double largest_ratio = 0;  ///< to the bound; more than 1 is wrong
+  std::string worst;         ///< the node of this ratio
+  /// Of a logit from that of the run that is reported, in which nodes may have been fused, or batches of another size.
+  double largest_difference = 0;
+
+  bool right() const { return largest_ratio <= 1; }
+};
+
 /// Are the logits right, and how is that known?
 struct ModelVerdict {
   Verdict::Status status = Verdict::Status::unverified;
@@ -104,8 +117,9 @@ struct ModelReport {
   Tensor logits;                   ///< the first output, images first
   std::vector<Index> predictions;  ///< the class of the largest logit of each image; empty where there are no classes
   std::optional<Accuracy> accuracy;
-  std::optional<LogitCheck> expected;    ///< against the logits of a file
-  std::optional<LogitCheck> recomputed;  ///< against the reference
+  std::optional<LogitCheck> expected;      ///< against the logits of a file
+  std::optional<LogitCheck> recomputed;    ///< against the reference
+  std::optional<NodeCheck> nodes_checked;  ///< of the same images as `recomputed`
   std::optional<AgainstFp32> against_fp32;
   ModelVerdict verdict;
 

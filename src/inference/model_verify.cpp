@@ -12,7 +12,7 @@
 #include "engines/devices.hpp"
 #include "engines/reference/model.hpp"
 #include "inference/model_run.hpp"
-#include "spdnn/model_engine.hpp"
+#include "model/node_text.hpp"
 
 namespace spdnn {
 
@@ -77,6 +77,40 @@ class Comparer {
   Index classes_;
   LogitCheck check_;
 };
+
+/// The same model, of which every node's output is one of the model's.
+std::shared_ptr<const Model> opened(const Model& model) {
+  auto open = std::make_shared<Model>(model);
+  open->outputs.clear();
+  for (const Node& node : open->nodes) open->outputs.push_back(node.output);
+  return open;
+}
+
+/// Compares the outputs of all nodes, once they are there.
+void compare_nodes(const Model& model, const Tensor& images, const std::vector<Tensor>& outputs, NodeCheck& check) {
+  std::vector<const Tensor*> values(model.values.size());
+  for (std::size_t id = 0; id < values.size(); ++id)
+    if (model.values[id].constant) values[id] = &*model.values[id].constant;
+  values[model.inputs.front()] = &images;
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    const Node& node = model.nodes[n];
+    std::vector<Bounded> exact;
+    exact.reserve(node.inputs.size());
+    for (const ValueId id : node.inputs) exact.push_back(exactly(*values[id]));
+    std::vector<const Bounded*> inputs;
+    for (const Bounded& one : exact) inputs.push_back(&one);
+    const double ratio = largest_ratio(evaluate(node.operation, inputs), outputs[n].values.span());
+    if (check.worst.empty() || ratio > check.largest_ratio) {
+      check.largest_ratio = ratio;
+      check.worst = node_text(model, n);
+    }
+    values[node.output] = &outputs[n];
+  }
+}
+
+std::string nodes_text(const NodeCheck& check) {
+  return fmt::format("node by node: largest deviation {:.3g} of the bound, at {}", check.largest_ratio, check.worst);
+}
 
 std::string check_text(const LogitCheck& check) {
   return fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
@@ -149,6 +183,42 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
   return checks;
 }
 
+NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
+                      const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress) {
+  constexpr Index kKeptAtOnce = 4;  ///< of these images all values are held in fp32, and of one node in fp64
+  const Index step = fixed_batch(model).value_or(std::min(kKeptAtOnce, count));
+  options.batch = step;
+  options.profile = false;
+  const std::shared_ptr<const Model> open = opened(model);
+  const auto engine = make_engine(variant, open, options);
+  const std::size_t each = logits.values.size() / static_cast<std::size_t>(logits.shape[0]);
+  const auto result =
+      static_cast<std::size_t>(std::find_if(model.nodes.begin(), model.nodes.end(),
+                                            [&](const Node& node) { return node.output == model.outputs.front(); }) -
+                               model.nodes.begin());
+  NodeCheck check;
+  check.nodes = model.nodes.size();
+  Cancellation cancellation(options.cancelled);
+  Progress told(progress, "verify nodes", count);
+  for (Index first = 0; first < count; first += step) {
+    cancellation.check();
+    const Index some = fixed_batch(model) ? step : std::min(step, count - first);
+    const Tensor batch = images_from(images, first, some);
+    engine->load(batch);
+    const auto nodes = static_cast<Index>(model.nodes.size());
+    for (Index node = 0; node < nodes;) node = engine->advance(node, nodes);
+    const std::vector<Tensor> outputs = engine->outputs();
+    compare_nodes(model, batch, outputs, check);
+    check.images += some;
+    if (result == outputs.size()) continue;
+    for (std::size_t i = 0; i < some * each; ++i)
+      check.largest_difference = std::max(
+          check.largest_difference, double{std::abs(outputs[result].values[i] - logits.values[first * each + i])});
+    told.update(std::min(first + step, count));
+  }
+  return check;
+}
+
 ModelVerdict verdict_of(const ModelReport& report) {
   using Status = Verdict::Status;
   std::string wrong;
@@ -163,6 +233,7 @@ ModelVerdict verdict_of(const ModelReport& report) {
                     report.accuracy->top_1(), *report.accuracy->at_least));
   for (const auto* check : {&report.expected, &report.recomputed})
     if (*check) add((*check)->right(), check_text(**check));
+  if (report.nodes_checked) add(report.nodes_checked->right(), nodes_text(*report.nodes_checked));
   if (wrong.empty() && right.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
   if (wrong.empty()) return {Status::passed, right};
   return {Status::failed, wrong + (right.empty() ? "" : ", though not against " + right)};

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "spdnn/model.hpp"
+#include "spdnn/model_engine.hpp"
 #include "spdnn/model_report.hpp"
 #include "spdnn/progress.hpp"
 #include "spdnn/tensor.hpp"
@@ -37,6 +37,12 @@ struct LogitChecks {
 LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
                          const LogitTruth& truth, const ProgressCallback& progress,
                          const std::function<bool()>& cancelled);
+
+/// Runs the engine on the first `count` images once more, with every node's output kept, and compares each with what
+/// the reference makes of the engine's own inputs to that node. Keeping them forbids engines to fuse nodes; `logits`,
+/// those of the run that is reported, tell whether that changed a bit of the result.
+NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
+                      const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress);
 
 /// The verdict by all comparisons: failed where one failed, else passed where one passed.
 ModelVerdict verdict_of(const ModelReport& report);

@@ -60,6 +60,13 @@ std::string check_text(const LogitCheck& check, bool classes) {
   return text;
 }
 
+std::string nodes_text(const NodeCheck& check) {
+  return fmt::format(
+      "each of {} against fp64 of its own inputs, {} images: largest deviation {:.3g} of the bound, at {}; "
+      "logits are off those of the run by {:.3g} at most",
+      check.nodes, check.images, check.largest_ratio, check.worst, check.largest_difference);
+}
+
 void add_ties(const LogitCheck& check, std::string& text) {
   for (std::size_t i = 0; i < std::min(check.near_ties.size(), kShownTies); ++i) {
     const NearTie& tie = check.near_ties[i];
@@ -123,6 +130,15 @@ Json check_json(const std::optional<LogitCheck>& check) {
           {"near_ties", ties}};
 }
 
+Json nodes_json(const std::optional<NodeCheck>& check) {
+  if (!check) return nullptr;
+  return {{"images", check->images},
+          {"nodes", check->nodes},
+          {"largest_ratio", finite_json(check->largest_ratio)},
+          {"worst", check->worst},
+          {"largest_difference", finite_json(check->largest_difference)}};
+}
+
 Json against_fp32_json(const std::optional<AgainstFp32>& against) {
   if (!against) return nullptr;
   return {{"variant", against->variant},
@@ -170,6 +186,7 @@ std::string to_text(const ModelReport& r) {
     line(name, check_text(**check, r.classes > 0));
     add_ties(**check, text);
   }
+  if (r.nodes_checked) line("nodes", nodes_text(*r.nodes_checked));
   line("verdict", fmt::format("{} (against {})", to_string(r.verdict.status), r.verdict.against));
   return text;
 }
@@ -208,6 +225,7 @@ std::string to_json(const ModelReport& r) {
                      {"accuracy", accuracy_json(r.accuracy)},
                      {"expected", check_json(r.expected)},
                      {"reference", check_json(r.recomputed)},
+                     {"nodes", nodes_json(r.nodes_checked)},
                      {"against_fp32", against_fp32_json(r.against_fp32)},
                      {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}},
                      {"machine", machine},

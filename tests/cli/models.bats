@@ -45,10 +45,10 @@ refused() {
   run "${infer[@]}" --verify all --json run.json
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$output" == *"PASSED (against the reference in fp64 on all 20 images: largest deviation "*" of the bound)" ]]
+  [[ "$output" == *"PASSED (against the reference in fp64 on all 20 images: largest deviation "*"; node by node: "*")" ]]
   jq -e '.schema == "spdnn-model-1" and .images == 20 and .classes == 7 and .reference.images == 20 and .reference.outside == 0
     and .reference.largest_ratio < 1 and .model.weights == 288 and .model.nonzeros < 120 and .model.nodes == 6
-    and .model.nodes_run == 5 and .images_per_second > 0 and .verdict.status == "PASSED"' run.json
+    and .model.nodes_run == 5 and .nodes.nodes == 5 and .nodes.images == 20 and .nodes.largest_ratio < 1 and .images_per_second > 0 and .verdict.status == "PASSED"' run.json
   run "${infer[@]}" --verify 3
   [[ "$output" == *"PASSED (against the reference in fp64 on the first 3 of 20 images"* ]]
 }

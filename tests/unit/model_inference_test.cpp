@@ -1,0 +1,148 @@
+#include "spdnn/model_inference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "inference/model_verify.hpp"
+#include "spdnn/error.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_tensor;
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+ModelReport report_of(const ModelSpec& spec, const Model& model, const Tensor& images) {
+  ModelInference inference(spec);
+  inference.load(model, images);
+  inference.plan();
+  inference.run();
+  inference.verify();
+  return inference.report();
+}
+
+ModelSpec verified_by(const char* variant) {
+  ModelSpec spec;
+  spec.variant = variant;
+  spec.truth.everything = true;
+  return spec;
+}
+
+TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
+  const ModelCase network = testing::small_network(1, 0.3, 5);
+  for (const bool rewrite : {true, false}) {
+    for (const Index batch : {0U, 2U}) {
+      ModelSpec spec = verified_by("conv_dense");
+      spec.rewrite = rewrite;
+      spec.batch = batch;
+      const ModelReport report = report_of(spec, network.model, network.inputs[0]);
+      EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+      EXPECT_EQ(report.recomputed->images, 5U);
+      EXPECT_LE(report.recomputed->largest_ratio, 1.0);
+      EXPECT_LE(report.nodes_checked->largest_ratio, 1.0) << report.nodes_checked->worst;
+      EXPECT_EQ(report.nodes_checked->nodes, report.nodes_run);
+      EXPECT_EQ(report.predictions.size(), 5U);
+      EXPECT_EQ(report.outputs, 2U);
+    }
+  }
+}
+
+TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
+  const ModelCase network = testing::small_network(2, 0.3, 2);
+  ModelInference inference({});
+  EXPECT_THROW(inference.plan(), std::logic_error);
+  inference.load(network.model, network.inputs[0]);
+  EXPECT_THROW(inference.load(network.model, network.inputs[0]), std::logic_error);
+  EXPECT_THROW(inference.run(), std::logic_error);
+  inference.plan();
+  EXPECT_THROW(inference.verify(), std::logic_error);
+  inference.run();
+  EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+}
+
+TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({2, 3});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  testing::Dice dice(5);
+  ModelSpec spec = verified_by("conv_reference");
+  ModelInference inference(spec);
+  // Images of a model of a fixed batch: any multiple of it.
+  inference.load(model, testing::random_tensor(dice, {6, 3}));
+  inference.plan();
+  inference.run();
+  inference.verify();
+  EXPECT_EQ(inference.report().batch, 2U);
+  EXPECT_EQ(inference.report().verdict.status, Verdict::Status::passed) << inference.report().verdict.against;
+  ModelInference odd(spec);
+  odd.load(model, testing::random_tensor(dice, {5, 3}));
+  odd.plan();
+  EXPECT_THROW(odd.run(), UsageError);
+}
+
+TEST(ModelInference, EndsWhenItIsCancelled) {
+  const ModelCase network = testing::small_network(3, 0.3, 2);
+  ModelSpec spec;
+  spec.cancelled = [] { return true; };
+  ModelInference inference(spec);
+  inference.load(network.model, network.inputs[0]);
+  inference.plan();
+  EXPECT_THROW(inference.run(), Cancelled);
+}
+
+/// y = 1 x0 + 2 x1, and y = 1 x0 + (2 + 2^-20) x1.
+Model two_sums() {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  Linear linear;
+  linear.weights = testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}, {{0, 1.F}, {1, 2.F + 0x1p-20F}}});
+  return builder.finish({builder.add(linear, {x})});
+}
+
+LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
+  return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), logits, 2, truth, {}, {});
+}
+
+TEST(ModelVerify, ALogitBeyondItsBoundIsWrongAndOneWithinIsNot) {
+  const float right = 3.F + 0x1p-20F;
+  const LogitTruth all{nullptr, "", 2};
+  const LogitCheck good = *checks_of(make_tensor({2, 2}, {3, right, 1, 1}), all).recomputed;
+  EXPECT_TRUE(good.right());
+  EXPECT_EQ(good.largest_ratio, 0);
+  EXPECT_EQ(good.differing, 0U);
+  const LogitCheck wrong = *checks_of(make_tensor({2, 2}, {3, right, 1, 1 + 0x1p-18F}), all).recomputed;
+  EXPECT_FALSE(wrong.right());
+  EXPECT_EQ(wrong.first_ids, std::vector<Index>{2});
+  const LogitCheck none = *checks_of(make_tensor({2, 2}, {3, right, NAN, 1}), all).recomputed;
+  EXPECT_EQ(none.outside, 1U);
+  EXPECT_TRUE(std::isinf(none.largest_ratio));
+}
+
+TEST(ModelVerify, PredictionsThatRoundingDecidesAreNearTies) {
+  const Tensor expected = make_tensor({1, 2}, {3, 3.F + 0x1p-21F});  // two units in the last place
+  const LogitTruth one{&expected, "given", 0};
+  const LogitChecks checks = checks_of(make_tensor({2, 2}, {3.F + 0x1p-21F, 3.F, 1, 1}), one);
+  EXPECT_FALSE(checks.recomputed);
+  EXPECT_EQ(checks.expected->images, 1U);
+  EXPECT_TRUE(checks.expected->right());
+  EXPECT_EQ(checks.expected->differing, 1U);
+  ASSERT_EQ(checks.expected->near_ties.size(), 1U);
+  EXPECT_EQ(checks.expected->near_ties[0].found, 0U);
+  EXPECT_EQ(checks.expected->near_ties[0].expected, 1U);
+}
+
+TEST(ModelVerify, ALabelCountsWhereItsLogitIsTheLargestOrAmongTheFive) {
+  const Tensor logits = make_tensor({3, 7}, {0, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 0, 1, 1, 1, 1, 1, 1, 1});
+  const Accuracy accuracy = accuracy_of(logits, {6, 4, 6});
+  EXPECT_EQ(accuracy.classes, 5U);
+  EXPECT_EQ(accuracy.correct, 1U);
+  EXPECT_EQ(accuracy.among, 2U);
+  EXPECT_EQ(predictions_of(logits), (std::vector<Index>{6, 0, 0}));
+}
+
+}  // namespace
+}  // namespace spdnn
