@@ -1,5 +1,7 @@
 #include "cli/model_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -36,7 +38,7 @@ ModelFiles::ModelFiles(const po::variables_map& values)
     if (!path) continue;
     const std::string name = "--" + std::string(option);
     if (is_stdout(*path) && !to_stdout.empty())
-      throw UsageError(to_stdout + " and " + name + " cannot both be -, which is stdout");
+      throw UsageError(fmt::format("{} and {} cannot both be -, which is stdout", to_stdout, name));
     if (is_stdout(*path)) to_stdout = name;
     outputs.push_back({name, output_path(*path)});
   }

@@ -97,8 +97,8 @@ void compare_nodes(const Model& model, const Tensor& images, const std::vector<T
     std::vector<Bounded> exact;
     exact.reserve(node.inputs.size());
     for (const ValueId id : node.inputs) exact.push_back(exactly(*values[id]));
-    std::vector<const Bounded*> inputs;
-    for (const Bounded& one : exact) inputs.push_back(&one);
+    std::vector<const Bounded*> inputs(exact.size());
+    std::transform(exact.begin(), exact.end(), inputs.begin(), [](const Bounded& one) { return &one; });
     const double ratio = largest_ratio(evaluate(node.operation, inputs), outputs[n].values.span());
     if (check.worst.empty() || ratio > check.largest_ratio) {
       check.largest_ratio = ratio;
