@@ -16,7 +16,7 @@
 #include "cluster/launcher_end.hpp"
 #include "cluster/mpi_functions.hpp"
 #include "cluster/rank_name.hpp"
-#include "core/plugin.hpp"
+#include "core/shared_library.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -79,9 +79,7 @@ class MpiCommunicator final : public Communicator {
   const SpdnnMpiFunctions& mpi_;
 };
 
-std::filesystem::path plugin(const std::filesystem::path& folder, const char* name) {
-  return folder / fmt::format("spdnn-{}.so", name);
-}
+std::string file_of(const char* name) { return fmt::format("spdnn-{}.so", name); }
 
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
@@ -94,13 +92,9 @@ const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& wh
 const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
   const char* const own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
   std::string why_not;
-  for (const auto& folder : plugin_folders())
-    for (const char* const name : {own, "mpi"}) {
-      const std::filesystem::path path = plugin(folder, name);
-      if (!std::filesystem::exists(path)) continue;
-      if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
-    }
-  if (why_not.empty()) why_not = fmt::format("; there is no spdnn-{}.so beside the program: make MPI=1", own);
+  for (const std::filesystem::path& path : plugins({file_of(own), file_of("mpi")}))
+    if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
+  if (why_not.empty()) why_not = fmt::format("; there is no {} beside the program: make MPI=1", file_of(own));
   throw DeviceError(
       fmt::format("a launcher started this program as one of several ranks, but MPI cannot be used{}", why_not));
 }
@@ -141,9 +135,8 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
 
 std::string mpi_libraries() {
   std::string found;
-  for (const auto& folder : plugin_folders())
-    for (const char* const name : {"mpi", "mpich", "openmpi"})
-      if (std::filesystem::exists(plugin(folder, name))) found += (found.empty() ? "" : " ") + std::string(name);
+  for (const char* const name : {"mpi", "mpich", "openmpi"})
+    if (!plugins({file_of(name)}).empty()) found += (found.empty() ? "" : " ") + std::string(name);
   return found;
 }
 

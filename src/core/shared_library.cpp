@@ -9,6 +9,15 @@
 
 namespace spdnn {
 
+namespace {
+
+std::string reason() {
+  const char* const reason = ::dlerror();
+  return reason == nullptr ? "unknown reason" : reason;
+}
+
+}  // namespace
+
 SharedLibrary::SharedLibrary(std::initializer_list<std::string> files, std::string advice)
     : advice_(std::move(advice)) {
   for (const std::string& file : files) {
@@ -26,9 +35,24 @@ void* SharedLibrary::address(const char* name) const {
 }
 
 void SharedLibrary::fail() const {
-  const char* const reason = ::dlerror();
-  throw DeviceError(
-      fmt::format("{}: cannot be used: {}; {}", file_, reason == nullptr ? "unknown reason" : reason, advice_));
+  throw DeviceError(fmt::format("{}: cannot be used: {}; {}", file_, reason(), advice_));
+}
+
+std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names) {
+  namespace fs = std::filesystem;
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  std::vector<fs::path> found;
+  for (const fs::path& folder : {program, program.parent_path() / "lib" / "spdnn"})
+    for (const std::string& name : names)
+      if (fs::exists(folder / name)) found.push_back(folder / name);
+  return found;
+}
+
+void* plugin_function(const std::filesystem::path& path, const char* name, int flags, std::string& why_not) {
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | flags);
+  void* const function = library == nullptr ? nullptr : ::dlsym(library, name);
+  if (function == nullptr) why_not += "; " + reason();
+  return function;
 }
 
 }  // namespace spdnn

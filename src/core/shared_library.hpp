@@ -1,7 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace spdnn {
 
@@ -27,5 +29,13 @@ class SharedLibrary {
   std::string advice_;
   void* library_ = nullptr;
 };
+
+/// Those of the shared objects of these names that there are. They were built with the program and lie beside it or,
+/// where it is installed, in ../lib/spdnn; the former come first, and of one folder the first name.
+std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names);
+
+/// The address of a function of the shared object at `path`, which stays open; otherwise null, and `; ` and the reason
+/// are added to `why_not`. `flags` are dlopen's, besides RTLD_NOW.
+void* plugin_function(const std::filesystem::path& path, const char* name, int flags, std::string& why_not);
 
 }  // namespace spdnn

@@ -8,7 +8,7 @@
 
 #include "core/build_info.hpp"
 #include "core/parallel.hpp"
-#include "core/plugin.hpp"
+#include "core/shared_library.hpp"
 #include "engines/cpu/conv/dense_plugin.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "spdnn/error.hpp"
@@ -27,9 +27,7 @@ struct Opened {
 Opened open() {
   constexpr const char* kName = "spdnn_onednn.so";
   Opened opened;
-  for (const std::filesystem::path& folder : plugin_folders()) {
-    const std::filesystem::path path = folder / kName;
-    if (!std::filesystem::exists(path)) continue;
+  for (const std::filesystem::path& path : plugins({kName})) {
     using Get = const SpdnnDenseFunctions* (*)();
     const auto get =
         reinterpret_cast<Get>(plugin_function(path, "spdnn_dense_functions_1", RTLD_LOCAL, opened.why_not));
