@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-CsrMatrix csr_of_dense(std::span<const float> values, Index rows, Index cols) {
+CsrMatrix csr_of_dense(std::span<const float> values, Index rows, Index cols, bool by_columns) {
   const std::size_t count = values.size() - static_cast<std::size_t>(std::count(values.begin(), values.end(), 0.0F));
   std::vector<Offset> offsets{0};
   offsets.reserve(std::size_t{rows} + 1);
@@ -14,12 +14,14 @@ CsrMatrix csr_of_dense(std::span<const float> values, Index rows, Index cols) {
   indices.reserve(count);
   std::vector<float> nonzeros;
   nonzeros.reserve(count);
+  const std::size_t of_row = by_columns ? 1 : cols;  // how far apart the numbers of two rows lie, and of two columns
+  const std::size_t of_col = by_columns ? rows : 1;
   for (Index row = 0; row < rows; ++row) {
-    const std::span<const float> of_row = values.subspan(std::size_t{row} * cols, cols);
     for (Index col = 0; col < cols; ++col) {
-      if (of_row[col] == 0.0F) continue;
+      const float value = values[row * of_row + col * of_col];
+      if (value == 0.0F) continue;
       indices.push_back(col);
-      nonzeros.push_back(of_row[col]);
+      nonzeros.push_back(value);
     }
     offsets.push_back(indices.size());
   }

@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// The non-zeros of a dense matrix in row-major order. `values` has rows x cols numbers.
-CsrMatrix csr_of_dense(std::span<const float> values, Index rows, Index cols);
+/// The non-zeros of a dense matrix. `values` has rows x cols numbers, row by row or, where so said, column by column.
+CsrMatrix csr_of_dense(std::span<const float> values, Index rows, Index cols, bool by_columns = false);
 
 }  // namespace spdnn

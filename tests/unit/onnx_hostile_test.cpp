@@ -107,7 +107,7 @@ TEST(OnnxHostile, WeightsThatAreNotFiniteAreRefused) {
     File file;
     file.input("x", {-1, 1}).floats("w", {1, 2}, {1, odd}).output("y");
     file.node("MatMul", {"x", "w"}, "y");
-    expect_part(refusal(file), "node 'y' (MatMul): input 2 'w': element 1 is ");
+    expect_part(refusal(file), "node 'y' (MatMul): input 2 'w': number 2 is ");
   }
 }
 

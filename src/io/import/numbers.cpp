@@ -144,13 +144,16 @@ void to_floats(NumberType type, bool big_endian, std::span<const std::byte> from
   convert(type, big_endian, from, to);
 }
 
+void to_integers(NumberType type, bool big_endian, std::span<const std::byte> from, std::span<std::int64_t> to) {
+  convert(type, big_endian, from, to);
+}
+
 Array<float> read_floats(const InputFile& file, const StoredNumbers& stored) {
   return read_numbers<float>(file, stored);
 }
 
 Array<std::int64_t> read_integers(const InputFile& file, const StoredNumbers& stored) {
   Array<std::int64_t> values = read_numbers<std::int64_t>(file, stored);
-  // Beyond 2^63-1 a u64 becomes negative.
   const auto large = [](std::int64_t value) { return value < 0; };
   if (stored.type == NumberType::u64)
     if (const auto* found = std::find_if(values.begin(), values.end(), large); found != values.end())

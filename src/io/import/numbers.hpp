@@ -33,6 +33,8 @@ bool lies_within(const InputFile& file, const StoredNumbers& stored);
 
 /// Numbers as they lie in memory, as fp32: rounded to the nearest, and infinite beyond fp32's range.
 void to_floats(NumberType type, bool big_endian, std::span<const std::byte> from, std::span<float> to);
+/// Numbers of a whole type as they lie in memory; those of a u64 beyond 2^63-1 become negative.
+void to_integers(NumberType type, bool big_endian, std::span<const std::byte> from, std::span<std::int64_t> to);
 
 /// The array as fp32, converted as to_floats() does.
 Array<float> read_floats(const InputFile& file, const StoredNumbers& stored);

@@ -3,16 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "io/import/numbers.hpp"
+#include "model/csr_of_dense.hpp"
 
 namespace spdnn::onnx_reader {
-
-void require_finite(std::span<const float> numbers, const std::string& where) {
-  const auto odd = std::find_if_not(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); });
-  if (odd != numbers.end())
-    throw DataError(fmt::format("{}: element {} is {}; only finite numbers of fp32 are weights", where,
-                                odd - numbers.begin(), *odd));
-}
 
 ValueId Graph::add_input(const std::string& name, Shape shape) {
   const auto id = narrow<ValueId>(model_.values.size());
@@ -52,7 +47,7 @@ void Graph::add_output(const std::string& name) {
   if (found == symbols_.end()) fail(fmt::format("output '{}' is made by no node", name));
   if (const Constant* constant = std::get_if<Constant>(&found->second)) {
     if (constant->integers()) fail(fmt::format("output '{}' is of integers; outputs are of FLOAT", name));
-    require_finite(constant->floats(), fmt::format("{}: output '{}'", file_, name));
+    require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
     found->second = add_constant(name, *constant);
   }
   ValueId value = std::get<ValueId>(found->second);
@@ -70,26 +65,10 @@ CsrMatrix Graph::sparse(const std::string& where, std::span<const float> weights
                         bool transposed) {
   const std::tuple key{weights.data(), rows, transposed};
   if (const auto known = matrices_.find(key); known != matrices_.end()) return known->second;
-  require_finite(weights, where);
-  const auto weight = [&](Offset row, Offset col) { return weights[transposed ? col * rows + row : row * cols + col]; };
-  const auto count = static_cast<Offset>(std::count_if(weights.begin(), weights.end(), [](float w) { return w != 0; }));
-  budget_.take((rows + 1) * sizeof(Offset) + count * (sizeof(Index) + sizeof(float)));
-  std::vector<Offset> offsets{0};
-  offsets.reserve(rows + 1);
-  std::vector<Index> indices;
-  indices.reserve(count);
-  std::vector<float> values;
-  values.reserve(count);
-  for (Offset row = 0; row < rows; ++row) {
-    for (Offset col = 0; col < cols; ++col) {
-      if (weight(row, col) == 0) continue;
-      indices.push_back(static_cast<Index>(col));
-      values.push_back(weight(row, col));
-    }
-    offsets.push_back(indices.size());
-  }
-  return matrices_[key] = make_csr(narrow<Index>(rows), narrow<Index>(cols), std::move(offsets), std::move(indices),
-                                   std::move(values));
+  require_finite(where, weights);
+  const auto zeros = static_cast<Offset>(std::count(weights.begin(), weights.end(), 0.0F));
+  budget_.take((rows + 1) * sizeof(Offset) + (weights.size() - zeros) * (sizeof(Index) + sizeof(float)));
+  return matrices_[key] = csr_of_dense(weights, narrow<Index>(rows), narrow<Index>(cols), transposed);
 }
 
 }  // namespace spdnn::onnx_reader

@@ -59,7 +59,4 @@ class Graph {
   std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
 };
 
-/// DataError, beginning with `where`, unless all numbers are finite.
-void require_finite(std::span<const float> numbers, const std::string& where);
-
 }  // namespace spdnn::onnx_reader

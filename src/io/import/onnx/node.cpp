@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/import/numbers.hpp"
+
 namespace spdnn::onnx_reader {
 
 using onnx::AttributeProto;
@@ -106,7 +108,7 @@ const Constant& NodeReader::constant(std::size_t i) const {
 std::span<const float> NodeReader::floats(std::size_t i) const {
   const Constant& found = constant(i);
   if (found.integers()) fail_input(i, "it is of integers, expected floating point");
-  require_finite(found.floats(), fmt::format("{}: input {} '{}'", where_, i + 1, input_name(i)));
+  require_finite(fmt::format("{}: input {} '{}'", where_, i + 1, input_name(i)), found.floats());
   return found.floats();
 }
 

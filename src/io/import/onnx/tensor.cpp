@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cmath>
-#include <cstring>
+#include <span>
+
+#include "io/import/numbers.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -14,107 +14,67 @@ namespace {
 
 using onnx::TensorProto;
 
-static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
-
-float from_half(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000U) << 16U;
-  const std::uint32_t exponent = (half >> 10U) & 0x1FU;
-  const std::uint32_t fraction = half & 0x3FFU;
-  if (exponent == 0) {  // a multiple of 2^-24
-    const float size = std::ldexp(static_cast<float>(fraction), -24);
-    return sign != 0 ? -size : size;
-  }
-  const std::uint32_t wide = exponent == 0x1FU ? 0xFFU : exponent + 112U;
-  return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
-}
-
-float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
-
-/// How an element type lies in raw_data and in the typed fields.
-struct Type {
-  std::size_t bytes;  ///< of an element in raw_data
-  bool integers;
-};
-
-std::optional<Type> type_of(int type) {
+/// How elements lie in raw_data, and what those of the typed fields stand for.
+std::optional<NumberType> type_of(int type) {
   switch (type) {
     case TensorProto::FLOAT:
-      return Type{4, false};
+      return NumberType::f32;
     case TensorProto::DOUBLE:
-      return Type{8, false};
+      return NumberType::f64;
     case TensorProto::FLOAT16:
+      return NumberType::f16;
     case TensorProto::BFLOAT16:
-      return Type{2, false};
+      return NumberType::bf16;
     case TensorProto::INT64:
-      return Type{8, true};
+      return NumberType::i64;
     case TensorProto::INT32:
-      return Type{4, true};
+      return NumberType::i32;
     case TensorProto::BOOL:
-      return Type{1, true};
+      return NumberType::boolean;
     default:
       return std::nullopt;
   }
 }
 
-template <class Stored, class To, class Convert>
-Array<To> from_raw(const std::string& raw, Convert convert) {
-  const std::size_t count = raw.size() / sizeof(Stored);
-  const std::shared_ptr<To[]> to = allocate<To>(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Stored element;
-    std::memcpy(&element, raw.data() + i * sizeof element, sizeof element);
-    to[i] = convert(element);
-  }
-  return {to, count};
-}
-
-template <class To, class Field, class Convert>
-Array<To> from_field(const Field& field, Convert convert) {
-  const auto count = static_cast<std::size_t>(field.size());
-  const std::shared_ptr<To[]> to = allocate<To>(count);
-  std::transform(field.begin(), field.end(), to.get(), convert);
-  return {to, count};
-}
-
-template <class To>
-constexpr auto kAs = [](auto value) { return static_cast<To>(value); };
-
 using Values = decltype(Constant::values);
 
-Values decode_raw(int type, const std::string& raw) {
-  switch (type) {
-    case TensorProto::FLOAT:
-      return from_raw<float, float>(raw, kAs<float>);
-    case TensorProto::DOUBLE:
-      return from_raw<double, float>(raw, kAs<float>);
-    case TensorProto::FLOAT16:
-      return from_raw<std::uint16_t, float>(raw, from_half);
-    case TensorProto::BFLOAT16:
-      return from_raw<std::uint16_t, float>(raw, from_bfloat16);
-    case TensorProto::INT64:
-      return from_raw<std::int64_t, std::int64_t>(raw, kAs<std::int64_t>);
-    case TensorProto::INT32:
-      return from_raw<std::int32_t, std::int64_t>(raw, kAs<std::int64_t>);
-    default:
-      return from_raw<std::uint8_t, std::int64_t>(raw, kAs<std::int64_t>);
+/// Raw data, which is little-endian.
+Values values_of(NumberType type, std::span<const std::byte> raw) {
+  const std::size_t count = raw.size() / bytes_of(type);
+  if (is_whole(type)) {
+    const auto to = allocate<std::int64_t>(count);
+    to_integers(type, false, raw, {to.get(), count});
+    return Array<std::int64_t>{to, count};
   }
+  const auto to = allocate<float>(count);
+  to_floats(type, false, raw, {to.get(), count});
+  return Array<float>{to, count};
 }
 
-Values decode_field(int type, const TensorProto& tensor) {
-  const auto low_half = [](std::int32_t value) { return static_cast<std::uint16_t>(value); };
+template <class To, class Field>
+Array<To> copy_of(const Field& field) {
+  const auto count = static_cast<std::size_t>(field.size());
+  const auto to = allocate<To>(count);
+  std::transform(field.begin(), field.end(), to.get(), [](auto value) { return static_cast<To>(value); });
+  return {to, count};
+}
+
+/// What a typed field holds: 16-bit numbers lie in int32_data, as their bits.
+Values values_of(NumberType type, const TensorProto& tensor) {
   switch (type) {
-    case TensorProto::FLOAT:
-      return from_field<float>(tensor.float_data(), kAs<float>);
-    case TensorProto::DOUBLE:
-      return from_field<float>(tensor.double_data(), kAs<float>);
-    case TensorProto::FLOAT16:
-      return from_field<float>(tensor.int32_data(), [&](std::int32_t value) { return from_half(low_half(value)); });
-    case TensorProto::BFLOAT16:
-      return from_field<float>(tensor.int32_data(), [&](std::int32_t value) { return from_bfloat16(low_half(value)); });
-    case TensorProto::INT64:
-      return from_field<std::int64_t>(tensor.int64_data(), kAs<std::int64_t>);
+    case NumberType::f32:
+      return copy_of<float>(tensor.float_data());
+    case NumberType::f64:
+      return copy_of<float>(tensor.double_data());
+    case NumberType::f16:
+    case NumberType::bf16: {
+      const Array<std::uint16_t> bits = copy_of<std::uint16_t>(tensor.int32_data());
+      return values_of(type, std::as_bytes(bits.span()));
+    }
+    case NumberType::i64:
+      return copy_of<std::int64_t>(tensor.int64_data());
     default:
-      return from_field<std::int64_t>(tensor.int32_data(), kAs<std::int64_t>);
+      return copy_of<std::int64_t>(tensor.int32_data());
   }
 }
 
@@ -178,15 +138,15 @@ Constant TensorReader::read(const TensorProto& tensor, const std::string& what) 
   const bool outside = tensor.data_location() == TensorProto::EXTERNAL;
   const bool raw = outside || tensor.has_raw_data();
   if (outside) {
-    external = external_bytes(tensor, *count * type->bytes, what);
+    external = external_bytes(tensor, *count * bytes_of(*type), what);
   } else if (raw) {
-    expect(tensor.raw_data().size(), *count * type->bytes, "bytes of raw_data");
+    expect(tensor.raw_data().size(), *count * bytes_of(*type), "bytes of raw_data");
   } else {
     expect(static_cast<std::size_t>(field_size(tensor.data_type(), tensor)), *count, "elements");
   }
-  budget_.take(*count * (type->integers ? sizeof(std::int64_t) : sizeof(float)));
-  constant.values = raw ? decode_raw(tensor.data_type(), outside ? external : tensor.raw_data())
-                        : decode_field(tensor.data_type(), tensor);
+  budget_.take(*count * (is_whole(*type) ? sizeof(std::int64_t) : sizeof(float)));
+  constant.values = raw ? values_of(*type, std::as_bytes(std::span(outside ? external : tensor.raw_data())))
+                        : values_of(*type, tensor);
   return constant;
 }
 
