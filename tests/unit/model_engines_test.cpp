@@ -11,7 +11,6 @@
 #include "spdnn/error.hpp"
 #include "spdnn/model_engine.hpp"
 #include "support/models.hpp"
-#include "support/random_model.hpp"
 
 namespace spdnn {
 namespace {
