@@ -41,7 +41,7 @@ setup() {
 running_commands() { grep -lszxF "$mark" /proc/[0-9]*/environ | grep -vxF "/proc/$1/environ"; }
 
 @test "a benchmark that is ended or killed takes its run with it" {
-  printf '#!/bin/sh\nshift\nexec sleep 60\n' >launch
+  printf '#!/bin/sh\nshift\nexec sleep 600\n' >launch
   for signal in TERM HUP KILL; do
     mark="SPDNN_TEST_JOB=$$-$signal"
     env "$mark" "${scaling[@]}" --ranks 1 3>&- &
