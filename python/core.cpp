@@ -42,9 +42,12 @@ std::optional<Device> parse_device(const std::string& text) {
 }
 
 Precision parse_precision(const std::string& text) {
-  return parse<Precision, 4>(
-      {{{"fp16", Precision::fp16}, {"tf32", Precision::tf32}, {"fp32", Precision::fp32}, {"fp64", Precision::fp64}}},
-      text, "precision");
+  return parse<Precision, 5>({{{"bf16", Precision::bf16},
+                               {"fp16", Precision::fp16},
+                               {"tf32", Precision::tf32},
+                               {"fp32", Precision::fp32},
+                               {"fp64", Precision::fp64}}},
+                             text, "precision");
 }
 
 /// Messages and reports name files, whose names may hold bytes that are not UTF-8: these become \xHH.

@@ -334,10 +334,11 @@ def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> 
 
 
 def infer(network: Network | Plan, images: Images, *, variant: str = "auto", device: _Device = "auto",
-          reduce: str | None = None, precision: Literal["fp16", "tf32", "fp32", "fp64"] | None = None, trials: int = 1,
-          batch: int | None = None, threads: int | None = None, verify: Literal["all"] | bool | int | None = None,
-          truth: _Path | npt.ArrayLike | None = None, compare: bool = False, host_memory: int = 0,
-          device_memory: int = 0, progress: Progress | None = None) -> Outcome:
+          reduce: str | None = None, precision: Literal["bf16", "fp16", "tf32", "fp32", "fp64"] | None = None,
+          trials: int = 1, batch: int | None = None, threads: int | None = None,
+          verify: Literal["all"] | bool | int | None = None, truth: _Path | npt.ArrayLike | None = None,
+          compare: bool = False, host_memory: int = 0, device_memory: int = 0,
+          progress: Progress | None = None) -> Outcome:
     """Runs a network, or a plan of it, on images.
 
     variant: an engine by name ("cpu_openmp", "cpu_reference", "resident", ...).
