@@ -41,7 +41,7 @@ expects_the_example() {
   [ "$(wc -l <all.cpp)" -ge 14 ]
   while read -r line; do
     echo "$line" | g++ -std=c++20 -fsyntax-only -I"$tree/include" -x c++ -
-  done < <(grep -E 'inference|files|report' all.cpp)
+  done < <(grep -E 'inference|files|model|report' all.cpp)
   run grep -rnE '"(core|cluster|inference|io|engines|plan|cli|report)/|Communicator|cuda_runtime|boost' "$tree/include"
   echo "$output"
   [ "$status" -eq 1 ]
