@@ -24,6 +24,7 @@ ROOMS = {
     "io/directory": ["io/packed"],
     "io: any form": ["io/directory"],
     "io/import": ["io/text", "model"],
+    "io/export": ["io/import"],
     "data": ["io/import"],
     "data/official": ["data"],
     "engines: common": ["plan"],
@@ -43,7 +44,7 @@ ROOMS = {
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cpu/conv", "engines/cuda", "model: by the oracle"],
     "cluster": ["core"],
-    "inference": ["cluster", "engines", "io: any form", "data/official", "report"],
+    "inference": ["cluster", "engines", "io: any form", "io/export", "data/official", "report"],
     "cli": ["inference", "report/network"],
     "main": ["cli"],
 }

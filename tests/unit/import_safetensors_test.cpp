@@ -245,6 +245,29 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
                        "bn_epsilon 0, expected");
 }
 
+TEST_F(Safetensors, FieldsOfOperationsThatAreNotSoundAreRefused) {
+  const auto refuses_node = [&](const std::string& fields, std::string_view part) {
+    refuses_architecture(around(R"({"name":"o","inputs":["input"],)" + fields + "}"), part);
+  };
+  refuses_node(R"("op":"clip","low":2,"high":1)", "its lower limit exceeds its upper one");
+  refuses_node(R"("op":"reshape","shape":["N",-1])", "shape -1, expected a whole number from 0");
+  refuses_node(R"("op":"reshape","shape":["N",7])", "node 1 'o': N x 2 x 4 x 4 cannot become N x 7");
+  refuses_node(R"("op":"transpose","order":["N",0])", "expected a whole number");
+  refuses_node(R"("op":"transpose","order":[0,1,2,2])", "the order of axes does not fit");
+  refuses_node(R"("op":"pad","begin":[0,0,1],"end":[0,0,1])", "3 axes of padding do not fit");
+  const std::string resize = R"("op":"resize","place":"asymmetric","rounding":"down","size":[2,2],)";
+  refuses_node(resize + R"("kind":"cubic","scale":[1,1])", "kind 'cubic', expected one of nearest, linear");
+  refuses_node(resize + R"("kind":"linear","scale":[1])", "scale [1], expected a list of 2 numbers");
+  refuses_node(resize + R"("kind":"linear","scale":[1,-1])", "its scale must be a positive number");
+  refuses_node(R"("op":"constant","shape":[2])", "a constant has no inputs");
+  const std::string constant = R"({"op":"constant","name":"o","inputs":[],"shape":[3]})";
+  refuses_architecture(around(constant), "has no tensor 'o.value'");
+  refuses_architecture(around(constant), "has no nodes but constants", {{"o.value", "[3]", {1, 2, 3}}});
+  refuses_architecture(
+      around(R"({"op":"constant","name":"o","inputs":[],"shape":[]},{"op":"flatten","name":"f","inputs":["o"]})"),
+      "node 2 'f': takes no scalar", {{"o.value", "[]", {1}}});
+}
+
 TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
   const auto convolution = [](const std::string& fields) {
     return around(R"({"op":"conv","name":"c","inputs":["input"],)" + fields + "}");

@@ -45,10 +45,29 @@ std::array<Index, 2> ArchitectureNode::pair(const char* field, Index dims, Index
 
 float ArchitectureNode::number(const char* field, std::optional<float> otherwise) {
   const Json* const value = find(field, !otherwise);
-  if (value == nullptr) return *otherwise;
-  const float number = value->is_number() ? value->get<float>() : NAN;
-  if (!std::isfinite(number)) fail(fmt::format("{} {}, expected a number", field, shown(*value)));
-  return number;
+  return value == nullptr ? *otherwise : checked_number(field, *value);
+}
+
+std::array<float, 2> ArchitectureNode::two_numbers(const char* field) {
+  const Json& value = *find(field, true);
+  if (!value.is_array() || value.size() != 2)
+    fail(fmt::format("{} {}, expected a list of 2 numbers", field, shown(value)));
+  return {checked_number(field, value[0]), checked_number(field, value[1])};
+}
+
+std::vector<Extent> ArchitectureNode::extents(const char* field, bool open) {
+  const Json& value = *find(field, true);
+  if (!value.is_array()) fail(fmt::format("{} {}, expected a list of whole numbers", field, shown(value)));
+  std::vector<Extent> extents;
+  for (const Json& one : value) extents.push_back(open && one == "N" ? kBatchExtent : Extent{checked(field, one, 0)});
+  return extents;
+}
+
+std::size_t ArchitectureNode::choice(const char* field, std::span<const std::string_view> names) {
+  const std::string name = text(field);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) fail(fmt::format("{} '{}', expected one of {}", field, name, fmt::join(names, ", ")));
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 bool ArchitectureNode::truth(const char* field, bool otherwise) {
@@ -77,6 +96,12 @@ std::string ArchitectureNode::text(const char* field) {
   const Json& value = *find(field, true);
   if (!value.is_string()) fail(fmt::format("{} {}, expected a text", field, shown(value)));
   return value.get<std::string>();
+}
+
+float ArchitectureNode::checked_number(const char* field, const Json& value) const {
+  const float number = value.is_number() ? value.get<float>() : NAN;
+  if (!std::isfinite(number)) fail(fmt::format("{} {}, expected a number", field, shown(value)));
+  return number;
 }
 
 Index ArchitectureNode::checked(const char* field, const Json& value, Index least) const {

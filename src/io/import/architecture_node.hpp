@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spdnn/model.hpp"
@@ -30,7 +32,13 @@ class ArchitectureNode {
   std::array<Index, 2> pair(const char* field, Index dims, Index least, Index of_height,
                             std::optional<Index> otherwise = std::nullopt);
   float number(const char* field, std::optional<float> otherwise = std::nullopt);
+  /// A list of two numbers.
+  std::array<float, 2> two_numbers(const char* field);
   bool truth(const char* field, bool otherwise);
+  /// A list of whole numbers up to kMaxIndex; where `open`, one may be "N", which is kBatchExtent.
+  std::vector<Extent> extents(const char* field, bool open = false);
+  /// The position of the field's text among the names.
+  std::size_t choice(const char* field, std::span<const std::string_view> names);
   /// A field that changes nothing.
   void ignore(const char* field) { asked_.insert(field); }
 
@@ -42,6 +50,7 @@ class ArchitectureNode {
  private:
   const nlohmann::json* find(const char* field, bool required);
   std::string text(const char* field);
+  float checked_number(const char* field, const nlohmann::json& value) const;
   Index checked(const char* field, const nlohmann::json& value, Index least) const;
 
   std::string place_;

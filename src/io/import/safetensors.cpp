@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/json_text.hpp"
 #include "io/import/architecture_node.hpp"
+#include "io/import/architecture_operation.hpp"
 #include "io/import/safetensors_file.hpp"
 #include "model/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
@@ -47,6 +49,11 @@ class ModelReader {
     if (!nodes.is_array() || nodes.empty()) fail(fmt::format("nodes {}, expected a list of nodes", shown(nodes)));
     for (std::size_t i = 0; i < nodes.size(); ++i) add_node(ArchitectureNode(place_, i + 1, nodes[i]));
     read_output();
+    try {
+      model_.validate();
+    } catch (const std::invalid_argument& unsound) {
+      fail(unsound.what());
+    }
     return std::move(model_);
   }
 
@@ -92,6 +99,7 @@ class ModelReader {
   }
 
   void add_node(ArchitectureNode node) {
+    if (node.op() == "constant") return add_constant(node);
     std::vector<ValueId> inputs;
     std::vector<Shape> shapes;
     for (const std::string& name : node.inputs()) {
@@ -113,10 +121,20 @@ class ModelReader {
     model_.nodes.push_back({node.name(), std::move(operation), std::move(inputs), output});
   }
 
+  void add_constant(ArchitectureNode& node) {
+    if (!node.inputs().empty()) node.fail("a constant has no inputs");
+    const Shape shape = node.extents("shape");
+    node.check_all_asked();
+    const ValueId value = add_value(node.name(), shape);
+    model_.values[value].constant = Tensor{shape, tensor(node, ".value", shape)};
+  }
+
   void read_output() {
+    if (model_.nodes.empty()) fail("has no nodes but constants");
     const std::string output = json_.contains("output") ? text("output") : model_.nodes.back().name;
     const auto found = ids_.find(output);
-    if (found == ids_.end() || output == "input") fail(fmt::format("output '{}' is not the name of a node", output));
+    const bool made = found != ids_.end() && output != "input" && !model_.values[found->second].constant;
+    if (!made) fail(fmt::format("output '{}' is not the name of a node", output));
     model_.outputs.push_back(found->second);
     if (!json_.contains("classes")) return;
     const Shape& shape = model_.values[found->second].shape;
@@ -125,51 +143,17 @@ class ModelReader {
   }
 
   Operation operation_of(ArchitectureNode& node, const std::vector<Shape>& inputs) {
-    using Kind = Activation::Kind;
     const std::string& op = node.op();
     if (op == "conv") return convolution(node);
     if (op == "linear") return linear(node);
     if (op == "bn") return batch_norm(node);
-    if (op == "maxpool" || (op == "avgpool" && node.has("kernel"))) return pool(node, inputs[0]);
-    if (op == "avgpool") return GlobalPool{Pool::Kind::average};
-    if (op == "globalmax") return GlobalPool{Pool::Kind::max};
-    if (op == "relu") return activation(Kind::relu);
-    if (op == "relu6") return relu6();
-    if (op == "leaky_relu") return leaky_relu(node.number("alpha"));
-    if (op == "sigmoid") return activation(Kind::sigmoid);
-    if (op == "tanh") return activation(Kind::tanh);
-    if (op == "hard_swish") return activation(Kind::hard_swish);
-    if (op == "add") return Elementwise{Elementwise::Kind::add};
-    if (op == "multiply") return Elementwise{Elementwise::Kind::multiply};
-    if (op == "concat") return Concat{node.count("axis", 0, 1)};
-    if (op == "softmax") return Softmax{node.count("axis", 0, 1)};
-    if (op == "flatten") return flatten(node, inputs[0]);
+    if (op == "prelu") return prelu(node);
+    if (const auto operation = weightless_operation(node, inputs)) return *operation;
     node.fail(fmt::format(
-        "op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, leaky_relu, sigmoid, "
-        "tanh, hard_swish, add, multiply, concat, softmax or flatten",
+        "op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, clip, leaky_relu, prelu, "
+        "sigmoid, tanh, hard_sigmoid, hard_swish, identity, add, subtract, multiply, divide, concat, softmax, "
+        "flatten, reshape, transpose, pad, resize or constant",
         op));
-  }
-
-  static Activation activation(Activation::Kind kind) {
-    Activation made;
-    made.kind = kind;
-    return made;
-  }
-  static Activation relu6() {
-    Activation made = activation(Activation::Kind::clip);
-    made.high = 6;
-    return made;
-  }
-  static Activation leaky_relu(float alpha) {
-    Activation made = activation(Activation::Kind::leaky_relu);
-    made.alpha = alpha;
-    return made;
-  }
-
-  Index dims_of(ArchitectureNode& node, Index otherwise) const {
-    const Index dims = node.count("dims", 1, otherwise);
-    if (dims > 2) node.fail(fmt::format("dims {}, expected 1 or 2", dims));
-    return dims;
   }
 
   Operation convolution(ArchitectureNode& node) const {
@@ -183,7 +167,7 @@ class ModelReader {
     made.window.kernel = node.pair("kernel", dims, 1, 1);
     made.window.stride = node.pair("stride", dims, 1, 1, 1);
     made.window.dilation = node.pair("dilation", dims, 1, 1, 1);
-    made.window.pad_begin = made.window.pad_end = node.pair("pad", dims, 0, 0, 0);
+    read_padding(node, dims, made.window);
     Shape shape{filters, channels / made.groups};
     if (dims == 2) shape.push_back(made.window.kernel[0]);
     shape.push_back(made.window.kernel[1]);
@@ -214,24 +198,11 @@ class ModelReader {
     return made;
   }
 
-  Operation pool(ArchitectureNode& node, const Shape& input) const {
-    const Index dims = dims_of(node, input.size() == 3 ? 1 : 2);
-    Pool made;
-    made.kind = node.op() == "maxpool" ? Pool::Kind::max : Pool::Kind::average;
-    made.window.kernel = node.pair("kernel", dims, 1, 1);
-    made.window.stride = node.has("stride") ? node.pair("stride", dims, 1, 1) : made.window.kernel;
-    made.window.pad_begin = made.window.pad_end = node.pair("pad", dims, 0, 0, 0);
-    made.round_up = node.truth("round_up", false);
-    if (made.kind == Pool::Kind::average) made.count_padding = node.truth("count_padding", false);
+  Operation prelu(ArchitectureNode& node) const {
+    Activation made;
+    made.kind = Activation::Kind::prelu;
+    made.alphas = numbers(node, ".weight", {node.count("channels", 1)});
     return made;
-  }
-
-  Operation flatten(ArchitectureNode& node, const Shape& input) const {
-    Shape of_image = input;
-    of_image[0] = 1;
-    const std::optional<Offset> count = elements(of_image);
-    if (!count || *count > kMaxIndex) node.fail(fmt::format("more than 2^31-1 elements in {}", shape_text(input)));
-    return Reshape{{input[0], static_cast<Extent>(*count)}};
   }
 
   Array<float> tensor(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {

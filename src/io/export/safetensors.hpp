@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+/// Where the graph of a model in a .safetensors file is: `architecture.json` in the same directory.
+std::filesystem::path architecture_beside(const std::filesystem::path& path);
+
+/// Writes a model, whose shapes are known, as read_safetensors() reads it: `path` and architecture_beside(path), which
+/// are put in place together. Writers of one directory wait for one another, so that the two always fit, and the last
+/// one wins. DataError where the model has what the format does not (architecture_of()), or where the architecture is
+/// there and `path` is not: it is another model's.
+void write_safetensors(const std::filesystem::path& path, const Model& model);
+
+}  // namespace spdnn

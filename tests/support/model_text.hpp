@@ -1,0 +1,75 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn::testing {
+
+/// All that a model is, number by number (floats in their hexadecimal form), so that models with equal texts are equal
+/// bit for bit. Names are left out where they do not matter: a format may change them.
+class ModelText {
+ public:
+  static std::string of(const Model& model, bool with_names) {
+    ModelText text;
+    const auto name = [&](const std::string& own) { return with_names ? own : std::string(); };
+    text.line("model", name(model.name), model.inputs, model.outputs);
+    for (const Value& value : model.values) {
+      text.line("value", name(value.name), value.shape, value.constant.has_value());
+      if (value.constant) text.line(value.constant->shape, value.constant->values);
+    }
+    for (const Node& node : model.nodes) {
+      text.line("node", name(node.name), std::string(operation_name(node.operation)), node.inputs, node.output);
+      std::visit(text, node.operation);
+    }
+    return text.text_;
+  }
+
+  void operator()(const Convolution& c) { line(c.weights, c.bias, c.groups, c.window); }
+  void operator()(const Linear& l) { line(l.weights, l.bias); }
+  void operator()(const BatchNorm& n) { line(n.scale, n.shift, n.mean, n.variance, n.epsilon); }
+  void operator()(const Pool& p) { line(p.kind, p.window, p.round_up, p.count_padding); }
+  void operator()(const GlobalPool& p) { line(p.kind); }
+  void operator()(const Activation& a) { line(a.kind, a.alpha, a.beta, a.low, a.high, a.alphas); }
+  void operator()(const Elementwise& e) { line(e.kind); }
+  void operator()(const Concat& c) { line(c.axis); }
+  void operator()(const Softmax& s) { line(s.axis); }
+  void operator()(const Reshape& r) { line(r.shape); }
+  void operator()(const Transpose& t) { line(t.order); }
+  void operator()(const Pad& p) { line(p.begin, p.end, p.value); }
+  void operator()(const Resize& r) { line(r.kind, r.place, r.rounding, r.size, r.scale); }
+
+ private:
+  template <class... Parts>
+  void line(const Parts&... parts) {
+    (add(parts), ...);
+    text_ += '\n';
+  }
+  void add(const std::string& text) { text_ += text + ' '; }
+  void add(const char* text) { add(std::string(text)); }
+  void add(float value) { text_ += fmt::format("{:a} ", value); }
+  template <class Whole>
+  requires std::is_integral_v<Whole>
+  void add(Whole value) { text_ += fmt::format("{} ", value); }
+  template <class Kind>
+  requires std::is_enum_v<Kind>
+  void add(Kind kind) { add(static_cast<int>(kind)); }
+  void add(const Window& w) { line(w.kernel, w.stride, w.dilation, w.pad_begin, w.pad_end); }
+  void add(const CsrMatrix& matrix) {
+    line(matrix.rows, matrix.cols, matrix.offsets, matrix.indices);
+    for (Offset k = 0; k < matrix.entries(); ++k) add(matrix.entry_value(k));
+  }
+  template <class List>
+  requires requires(const List& list) { list.begin(); }
+  void add(const List& list) {
+    text_ += '[';
+    for (const auto& one : list) add(one);
+    text_ += "] ";
+  }
+
+  std::string text_;
+};
+
+}  // namespace spdnn::testing
