@@ -9,8 +9,8 @@
 namespace spdnn {
 
 /// In which activations are computed. tf32: tensor cores round factors to 11 significant bits, sums are fp32. fp16: so
-/// are activations stored between layers, and factors rounded where the variant has tensor cores multiply. bf16: factors
-/// and activations are rounded to 8 significant bits.
+/// are activations stored between layers, and factors rounded where the variant has tensor cores multiply. bf16:
+/// factors and activations are rounded to 8 significant bits.
 enum class Precision { bf16, fp16, tf32, fp32, fp64 };
 /// Whether it is less exact than fp32, with whose categories a run's are compared then.
 constexpr bool below_fp32(Precision precision) { return precision != Precision::fp32 && precision != Precision::fp64; }

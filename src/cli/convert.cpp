@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "cli/infer_model.hpp"
+#include "cli/inspect_model.hpp"
 #include "cli/network_form.hpp"
 #include "cli/specification.hpp"
 #include "core/message.hpp"
@@ -9,6 +11,7 @@
 #include "inference/streaming.hpp"
 #include "io/digests.hpp"
 #include "io/directory/layer_names.hpp"
+#include "io/export/safetensors.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
@@ -16,12 +19,13 @@
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/model_inference.hpp"
 
 namespace spdnn::cli {
 
 namespace {
 
-enum class Kind { network, images };
+enum class Kind { network, images, model };
 
 po::options_description convert_options() {
   po::options_description options("Options", 120, 60);
@@ -38,7 +42,8 @@ po::options_description convert_options() {
        "store with a packed network its plan for these passes: all, dead or a list")                //
       ("plan-device", po::value<std::string>(), "finds twins for --plan: auto (cpu), cpu or cuda")  //
       ("host-memory", po::value<std::string>()->default_value("auto"),
-       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")  //
+       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")                             //
+      ("shape", po::value<std::string>(), "of a model's input, N,C,H,W: N is any number; default: the file's")  //
       ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
   return options;
 }
@@ -60,6 +65,7 @@ T choose(const char* option, const std::string& text, std::initializer_list<std:
 }
 
 Kind kind_of(const Path& in, const po::variables_map& values) {
+  if (names_model(in)) return Kind::model;
   if (const auto given = text_of(values, "kind"))
     return choose<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});
   const PathKind kind = path_kind(in);
@@ -98,6 +104,21 @@ void convert_stream(const NetworkStream& network, const Path& out, const std::op
     throw DeviceError(fmt::format("{}: {}", out.string(), why));
   }
   write_packed(out, {.stream = &network, .plan = &plan}, progress);
+}
+
+/// The model as its file has it: the rewrites of `infer` are not for keeping.
+void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
+  refuse(values, {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "images", "form", "plan", "plan-device"},
+         "a model");
+  if (out.extension() != ".safetensors")
+    throw UsageError(
+        fmt::format("OUT: '{}' does not end in .safetensors, the form that models are written in", out.string()));
+  std::vector<NamedInput> inputs{{"IN", in}};
+  if (in.extension() == ".safetensors") inputs.push_back({"the graph beside IN", architecture_beside(in)});
+  check_outputs({{"OUT", out}, {"the graph beside OUT", architecture_beside(out)}}, inputs);
+  std::optional<Shape> shape;
+  if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
+  write_safetensors(out, read_model(in, shape));
 }
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
@@ -155,7 +176,15 @@ int convert(const Arguments& arguments) {
   if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
-  if (kind_of(in, values) == Kind::network)
+  if (names_model(out) && !names_model(in))
+    throw UsageError(fmt::format("OUT: '{}' is a model, and IN is none", out.string()));
+  const Kind kind = kind_of(in, values);
+  if (kind == Kind::model) {
+    convert_model(in, out, values);
+    return 0;
+  }
+  refuse(values, {"shape"}, "networks and images");
+  if (kind == Kind::network)
     convert_network(in, out, values);
   else
     convert_images(in, out, values);

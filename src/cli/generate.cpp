@@ -2,20 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cli/infer_model.hpp"
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
-#include "data/models.hpp"
+#include "core/comma_list.hpp"
+#include "data/model_families.hpp"
 #include "data/official/problems.hpp"
 #include "inference/streaming.hpp"
-#include "io/atomic_file.hpp"
-#include "io/import/safetensors_writer.hpp"
+#include "io/export/safetensors.hpp"
+#include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
-#include "io/path_kind.hpp"
+#include "model/work.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -26,7 +31,10 @@ namespace {
 constexpr const char* kNetworkUsage =
     "spdnn generate network --family official|radixnet|random --neurons N --layers L --out PATH [OPTIONS]";
 constexpr const char* kInputsUsage = "spdnn generate inputs --family official|digits --neurons N --out PATH [OPTIONS]";
-constexpr const char* kModelUsage = "spdnn generate model --family lenet5|vgg8 --out MODEL.safetensors [OPTIONS]";
+constexpr const char* kModelUsage =
+    "spdnn generate model --family vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random --out MODEL.safetensors "
+    "[OPTIONS]";
+constexpr const char* kTensorsUsage = "spdnn generate tensors --shape N,C,H,W --out X.npy [--seed S]";
 
 std::string required(const po::variables_map& values, const char* option, const char* usage) {
   if (values.count(option) == 0) throw UsageError(fmt::format("--{} is missing; usage: {}", option, usage));
@@ -158,52 +166,93 @@ int generate_inputs(const Arguments& arguments) {
   return 0;
 }
 
-/// The graph goes into a file of one name in the model's directory, which may be another model's.
-void refuse_foreign_architecture(const Path& out, const Path& architecture) {
-  if (path_kind(out) == PathKind::missing && path_kind(architecture) != PathKind::missing)
-    throw DataError(architecture.string() + ": belongs to another model, expected a directory without one");
+std::vector<double> parse_sparsity(const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string_view one : split_at_commas(text)) numbers.push_back(parse_real("sparsity", std::string(one)));
+  return numbers;
+}
+
+RowLaw parse_row_law(const std::string& text) {
+  if (text == "skewed") return RowLaw::skewed;
+  if (text == "uniform") return RowLaw::uniform;
+  throw UsageError(fmt::format("--rows: '{}' is neither skewed nor uniform", text));
 }
 
 int generate_model(const Arguments& arguments) {
   po::options_description options("Options");
   const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("family", text(), "lenet5 or vgg8, for images of 28 x 28 and 10 classes")(
-      "sparsity", text()->default_value("0.9"), "share of each layer's weights that are zero, 0 to below 1")(
+  options.add_options()("family", text(), "whose layers it has; random: one of every operation")(
+      "sparsity", text()->default_value("0.9"),
+      "share of weights that are zero, 0 to below 1: of all layers but the first and depthwise ones, or a list by "
+      "layer")("rows", text()->default_value("skewed"),
+               "skewed: output channels keep more weights or fewer, as in real networks; uniform: all the same")(
+      "shape", text(), "C,H,W of the images (default: the family's)")("classes", text(),
+                                                                      "outputs (default: the family's)")(
       "seed", text(), "whole number; the same seed gives the same weights (default 1)")(
       "out", text(), "the .safetensors file to write; architecture.json goes beside it");
   po::variables_map values;
   if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
   const Path out = required(values, "out", kModelUsage);
   if (out.extension() != ".safetensors") throw UsageError("--out: '" + out.string() + "' does not end in .safetensors");
-  const Path architecture = out.parent_path() / "architecture.json";
-  check_outputs({{"--out", out}, {"the graph beside --out", architecture}}, {});
-  refuse_foreign_architecture(out, architecture);
-  const std::string family = required(values, "family", kModelUsage);
-  const GeneratedModel model =
-      generate_pruned_model({family, parse_real("sparsity", values["sparsity"].as<std::string>()), seed_of(values)});
-  AtomicFile weights(out);
-  write_safetensors(weights, model.tensors);
-  AtomicFile graph(architecture);
-  graph.write(model.architecture);
-  AtomicFile::commit_together({&weights, &graph});
-  fmt::print("{}: {} model, {} weights, {} of them not zero\n", out.string(), family, model.weights, model.nonzeros);
+  check_outputs({{"--out", out}, {"the graph beside --out", architecture_beside(out)}}, {});
+  ModelFamilyOptions family{.family = required(values, "family", kModelUsage),
+                            .sparsity = parse_sparsity(values["sparsity"].as<std::string>()),
+                            .rows = parse_row_law(values["rows"].as<std::string>()),
+                            .seed = seed_of(values)};
+  if (const auto shape = text_of(values, "shape")) family.image = parse_shape(*shape);
+  if (const auto classes = text_of(values, "classes")) family.classes = parse_count("classes", *classes);
+  const Model model = spdnn::generate_model(family);
+  write_safetensors(out, model);
+  Offset weights = 0;
+  Offset nonzeros = 0;
+  for (const NodeWork& work : work_of(model)) {
+    weights += work.weights;
+    nonzeros += work.nonzeros;
+  }
+  fmt::print("{}: {} model, {} weights, {} of them not zero\n", out.string(), family.family, weights, nonzeros);
+  return 0;
+}
+
+int generate_tensors(const Arguments& arguments) {
+  po::options_description options("Options");
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()("shape", text(), "extents of all axes: N,C,H,W for images")(
+      "seed", text(), "whole number; the same seed gives the same numbers (default 1)")("out", text(),
+                                                                                        "the .npy file to write");
+  po::variables_map values;
+  if (!parse(arguments, kTensorsUsage, options, {}, values)) return 0;
+  const Path out = required(values, "out", kTensorsUsage);
+  check_outputs({{"--out", out}}, {});
+  const Shape shape = parse_shape(required(values, "shape", kTensorsUsage));
+  if (shape.front() == kBatchExtent) throw UsageError("--shape: 'N' is not a number of images");
+  write_npy(out, generate_tensor(shape, seed_of(values)));
+  fmt::print("{}: {} numbers in [-1, 1)\n", out.string(), shape_text(shape));
   return 0;
 }
 
 }  // namespace
 
 int generate(const Arguments& arguments) {
-  if (!arguments.empty() && arguments[0] == "network")
-    return generate_network({arguments.begin() + 1, arguments.end()});
-  if (!arguments.empty() && arguments[0] == "inputs") return generate_inputs({arguments.begin() + 1, arguments.end()});
-  if (!arguments.empty() && arguments[0] == "model") return generate_model({arguments.begin() + 1, arguments.end()});
+  struct Kind {
+    const char* name;
+    const char* usage;
+    int (*run)(const Arguments& arguments);
+  };
+  static constexpr std::array<Kind, 4> kKinds{{{"network", kNetworkUsage, generate_network},
+                                               {"inputs", kInputsUsage, generate_inputs},
+                                               {"model", kModelUsage, generate_model},
+                                               {"tensors", kTensorsUsage, generate_tensors}}};
+  std::string usages;
+  for (const Kind& kind : kKinds) {
+    if (!arguments.empty() && arguments[0] == kind.name) return kind.run({arguments.begin() + 1, arguments.end()});
+    usages += (usages.empty() ? "usage: " : "       ") + std::string(kind.usage) + '\n';
+  }
   if (!arguments.empty() && arguments[0] == "--help") {
-    fmt::print("usage: {}\n       {}\n       {}\n\n--help after `network`, `inputs` or `model` lists the options.\n",
-               kNetworkUsage, kInputsUsage, kModelUsage);
+    fmt::print("{}\n--help after `network`, `inputs`, `model` or `tensors` lists the options.\n", usages);
     return 0;
   }
-  throw UsageError(fmt::format("generate: expected network, inputs or model; usage: {} | {} | {}", kNetworkUsage,
-                               kInputsUsage, kModelUsage));
+  throw UsageError(fmt::format("generate: expected network, inputs, model or tensors; usage: {} | {} | {} | {}",
+                               kNetworkUsage, kInputsUsage, kModelUsage, kTensorsUsage));
 }
 
 }  // namespace spdnn::cli

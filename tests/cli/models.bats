@@ -204,8 +204,8 @@ refused() {
   run cmp -s one/model.safetensors two/model.safetensors
   [ "$status" -eq 1 ]
   run "$SPDNN" inspect one/model.safetensors --json inspected.json
-  # 500, 25000, 400000 and 5000 weights.
-  jq -e '[.nodes[] | select(.weights > 0) | .nonzeros] == [25, 1250, 20000, 250]' inspected.json
+  # 500, 25000, 400000 and 5000 weights; the first layer is dense.
+  jq -e '[.nodes[] | select(.weights > 0) | .nonzeros] == [500, 1250, 20000, 250]' inspected.json
   array digits.npy "(4, 28, 28)" "[i % 7 / 7 for i in range(4 * 28 * 28)]" "<f4"
   run "$SPDNN" infer --model one/model.safetensors --inputs digits.npy --verify all --progress never
   echo "$output"
@@ -223,6 +223,91 @@ refused() {
     [ "$status" -eq 2 ]
     [ "${#lines[@]}" -eq 1 ]
   done
+}
+
+@test "generate model: every family, or a usage error; a list of sparsities, shapes and classes" {
+  mkdir random
+  run "$SPDNN" generate model --family random --sparsity 0.7 --seed 4 --out random/model.safetensors
+  [ "$status" -eq 0 ]
+  "$SPDNN" generate tensors --shape 3,3,12,10 --seed 9 --out random/images.npy
+  "$SPDNN" generate tensors --shape 3,3,12,10 --seed 9 --out random/again.npy
+  cmp random/images.npy random/again.npy
+  run "$SPDNN" infer --model random/model.safetensors --inputs random/images.npy --verify all --progress never
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *PASSED* ]]
+  mkdir vgg
+  "$SPDNN" generate model --family vgg16 --shape 1,32,32 --classes 3 --sparsity 0.99 --rows uniform --out vgg/m.safetensors
+  run "$SPDNN" inspect vgg/m.safetensors --json vgg/inspected.json
+  jq -e '[.nodes[] | select(.weights > 0)] | length == 16 and (.[1:] | all(.row_nonzeros.min == .row_nonzeros.max))' vgg/inspected.json
+  mkdir lenet
+  "$SPDNN" generate model --family lenet5 --sparsity 0.5,0.9,0.99,0 --out lenet/m.safetensors
+  "$SPDNN" inspect lenet/m.safetensors --json lenet/inspected.json
+  jq -e '[.nodes[] | select(.weights > 0) | .nonzeros] == [250, 2500, 4000, 5000]' lenet/inspected.json
+  mkdir none
+  usage_error() {
+    run "$SPDNN" generate "$@"
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [ "$(ls none)" = "" ]
+  }
+  usage_error model --family lenet5 --sparsity 0.5,0.9 --out none/m.safetensors
+  usage_error model --family lenet5 --shape 1,4,4 --out none/m.safetensors
+  usage_error model --family lenet5 --shape N,1,28,28 --out none/m.safetensors
+  usage_error model --family lenet5 --rows even --out none/m.safetensors
+  usage_error model --family lenet5 --out none/m.onnx
+  usage_error tensors --shape N,3 --out none/x.npy
+  usage_error tensors --shape 2,0 --out none/x.npy
+  usage_error models --family lenet5
+}
+
+@test "convert: a model becomes safetensors that give the same logits; other pairs are refused" {
+  mkdir out again none
+  "$SPDNN" convert model.safetensors out/m.safetensors
+  "$SPDNN" infer --model model.safetensors --inputs images.npy --logits before.npy --progress never >/dev/null
+  "$SPDNN" infer --model out/m.safetensors --inputs images.npy --logits after.npy --progress never >/dev/null
+  cmp before.npy after.npy
+  "$SPDNN" convert out/m.safetensors again/m.safetensors
+  cmp out/m.safetensors again/m.safetensors
+  cmp out/architecture.json again/architecture.json
+  refused_convert() {
+    run "$SPDNN" convert "${@:2}"
+    echo "$output"
+    [ "$status" -eq "$1" ]
+    [ "${#lines[@]}" -eq 1 ]
+    [ "$(ls none)" = "" ]
+  }
+  refused_convert 2 model.safetensors none/m.onnx
+  refused_convert 2 model.safetensors none/m.spdnn
+  refused_convert 2 model.safetensors model.safetensors
+  refused_convert 2 model.safetensors ./other.safetensors
+  refused_convert 2 model.safetensors none/m.safetensors --neurons 4
+  refused_convert 2 images.npy none/m.safetensors
+  refused_convert 3 absent.onnx none/m.safetensors
+  refused_convert 3 out/m.safetensors again/other.safetensors
+}
+
+@test "generate model: a disk that is full, and a run that is killed, leave what was there" {
+  mkdir full
+  "$SPDNN" generate model --family lenet5 --out full/m.safetensors
+  cp -r full before
+  for trap in '' "trap '' XFSZ;"; do
+    run bash -c "$trap ulimit -f 100; '$SPDNN' generate model --family lenet5 --seed 2 --out full/m.safetensors"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    diff -r full before
+  done
+  mkdir killed
+  "$SPDNN" generate model --family resnet50 --out killed/m.safetensors &
+  for _ in $(seq 500); do
+    [ -z "$(find killed -name '.spdnn*')" ] || break
+    sleep 0.01
+  done
+  kill -TERM $!
+  wait $! || status=$?
+  [ "$status" -eq 143 ]
+  [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
 }
 
 @test "a run that is killed leaves no output, and what was there before" {

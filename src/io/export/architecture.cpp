@@ -161,9 +161,12 @@ class ArchitectureWriter {
     json_["input_shape"] = extents_json(model_.values[model_.inputs[0]].shape);
     names_[model_.inputs[0]] = kInput;
     nodes_ = Json::array();
-    for (ValueId id = 0; id < model_.values.size(); ++id)
-      if (model_.values[id].constant) add_constant(id);
-    for (const Node& node : model_.nodes) add_node(node);
+    for (const Node& node : model_.nodes) {
+      add_constants(node.output);
+      for (const ValueId input : node.inputs) add_if_constant(input);
+      add_node(node);
+    }
+    add_constants(static_cast<ValueId>(model_.values.size()));
     json_["output"] = names_[model_.outputs[0]];
     json_["nodes"] = std::move(nodes_);
     try {
@@ -200,8 +203,14 @@ class ArchitectureWriter {
     return name;
   }
 
-  void add_constant(ValueId id) {
+  /// Those of numbers below `until`, so that values keep their order where the model has that of a file.
+  void add_constants(ValueId until) {
+    for (; next_ < until; ++next_) add_if_constant(next_);
+  }
+
+  void add_if_constant(ValueId id) {
     const Value& value = model_.values[id];
+    if (!value.constant || !names_[id].empty()) return;
     names_[id] = unique(value.name);
     const Shape& shape = value.constant->shape;
     nodes_.push_back({{"op", "constant"}, {"name", names_[id]}, {"inputs", Json::array()}, {"shape", shape}});
@@ -219,6 +228,7 @@ class ArchitectureWriter {
   const Model& model_;
   std::string place_;
   std::vector<std::string> names_;  ///< of values
+  ValueId next_ = 0;                ///< constants of numbers below are written
   std::set<std::string> taken_{kInput};
   Json json_;
   Json nodes_;
