@@ -39,7 +39,7 @@ Message parsed(const fs::path& path) {
 }
 
 Tensor tensor_of(const TensorProto& proto) {
-  onnx_reader::Budget budget("net.onnx", proto.ByteSizeLong());
+  Budget budget("net.onnx", proto.ByteSizeLong());
   const onnx_reader::Constant constant =
       onnx_reader::TensorReader("net.onnx", "", budget).read(proto, "input of the case");
   return {constant.shape, std::get<0>(constant.values)};

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "io/import/onnx/operators.hpp"
+#include "io/import/same_padding.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -44,21 +45,15 @@ std::array<Index, 2> placed(const std::vector<Index>& numbers, std::size_t from,
   return {numbers[from], numbers[from + 1]};
 }
 
-/// SAME: as many windows as the stride allows in the image itself, and half of the padding on either side; what is odd
-/// goes to the end (SAME_UPPER) or to the beginning (SAME_LOWER).
+/// SAME_UPPER has what is odd of the padding at the end, SAME_LOWER at the beginning.
 void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper) {
   const Shape& shape = node.shape(0);
   for (std::size_t axis = 2 - axes; axis < 2; ++axis) {
-    const Extent length = shape[shape.size() - 2 + axis];
-    const Extent stride = window.stride[axis];
-    const Extent reach = Extent{window.dilation[axis]} * (Extent{window.kernel[axis]} - 1) + 1;
-    const Extent windows = (length + stride - 1) / stride;
-    const Extent padding = std::max(Extent{0}, (windows - 1) * stride + reach - length);
-    if (padding > Extent{kMaxIndex}) node.fail_attribute("auto_pad", fmt::format("padding of {} is too much", padding));
-    const auto less = static_cast<Index>(padding / 2);
-    const auto more = static_cast<Index>(padding - padding / 2);
-    window.pad_begin[axis] = upper ? less : more;
-    window.pad_end[axis] = upper ? more : less;
+    const auto [less, more] =
+        same_padding(shape[shape.size() - 2 + axis], window.kernel[axis], window.stride[axis], window.dilation[axis]);
+    if (more > Extent{kMaxIndex}) node.fail_attribute("auto_pad", fmt::format("padding of {} is too much", more));
+    window.pad_begin[axis] = static_cast<Index>(upper ? less : more);
+    window.pad_end[axis] = static_cast<Index>(upper ? more : less);
   }
 }
 

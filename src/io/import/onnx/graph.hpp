@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "io/import/onnx/budget.hpp"
+#include "io/import/budget.hpp"
 #include "io/import/onnx/constant.hpp"
 #include "io/import/onnx/tensor.hpp"
 #include "spdnn/model.hpp"

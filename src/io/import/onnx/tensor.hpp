@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "io/import/onnx/budget.hpp"
+#include "io/import/budget.hpp"
 #include "io/import/onnx/constant.hpp"
 #include "io/import/onnx/proto.hpp"
 #include "io/input_file.hpp"

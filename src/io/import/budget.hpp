@@ -5,10 +5,10 @@
 
 #include "spdnn/error.hpp"
 
-namespace spdnn::onnx_reader {
+namespace spdnn {
 
-/// Bounds the memory that a file is given by the size of the file, and of its external data. A few bytes in a file may
-/// name the same weights many times, or join a constant to itself again and again.
+/// Bounds the memory that a file is given by the size of the file, and of the files that it names. A few bytes in a
+/// file may name the same weights many times, or join a constant to itself again and again.
 class Budget {
  public:
   Budget(std::string file, std::size_t file_bytes) : file_(std::move(file)) { allow(file_bytes); }
@@ -31,4 +31,4 @@ class Budget {
   std::size_t left_ = kFirst;
 };
 
-}  // namespace spdnn::onnx_reader
+}  // namespace spdnn
