@@ -20,6 +20,7 @@ $(FUZZ_OUT)/onnx.pb.o: $(ONNX_CODE)
 	@echo 'CXX  $< (fuzzing)'
 	@$(FUZZ_CXX) $(INCLUDES) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 $(patsubst %.cpp,$(FUZZ_OUT)/%.o,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
+$(patsubst %.cpp,$(FUZZ_OUT)/%.o,$(TFLITE_READERS)): | $(TFLITE_CODE)
 $(FUZZ_LIBRARY): $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZ_OUT)/onnx.pb.o
 	@rm -f $@
 	@ar rcs $@ $^

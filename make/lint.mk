@@ -24,7 +24,7 @@ lint: build/.deps-LINT build/.deps-TEST
 run-lint: shellcheck $(TIDY_SOURCES:%=build/lint/%.clean)
 shellcheck:
 	shellcheck $(SCRIPTS)
-build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_values.hpp $(OUT)/generated/python_flags $(PAGE_LITERALS) $(ONNX_CODE:.cc=.h)
+build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_values.hpp $(OUT)/generated/python_flags $(PAGE_LITERALS) $(ONNX_CODE:.cc=.h) $(TFLITE_CODE)
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
 	@clang-tidy --quiet $< -- $(call tidy_flags,$<) 2>$@.log || { cat $@.log >&2; false; }

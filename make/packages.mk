@@ -5,6 +5,7 @@ CHART_JS       ?= /usr/share/javascript/chart.js/chart.min.js
 BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h \
 	libonnx-dev=$(ONNX_PROTO) libprotobuf-dev=google/protobuf/message_lite.h protobuf-compiler=protoc \
+	libflatbuffers-dev=flatbuffers/flatbuffers.h flatbuffers-compiler=flatc \
 	libzip-dev=zip.h libpng-dev=png.h libjpeg-dev=jpeglib.h libjs-chart.js=$(CHART_JS)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \

@@ -66,6 +66,8 @@ LIBRARY      := $(OUT)/libspdnn.a
 ONNX_CODE    := $(OUT)/generated/onnx.pb.cc
 ONNX_OBJECT  := $(ONNX_CODE:.cc=.o)
 ONNX_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*onnx*')
+TFLITE_CODE    := $(OUT)/generated/tflite_generated.h
+TFLITE_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*tflite*')
 PROGRAM      := $(OUT)/spdnn
 
 $(LIBRARY): $(patsubst %,$(OUT)/%.o,$(SOURCES:.cpp=)) $(ONNX_OBJECT)
@@ -87,6 +89,12 @@ $(ONNX_OBJECT): %.o: %.cc
 	@echo 'CXX  $<'
 	@$(CXX) -std=c++20 -O1 -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
 $(patsubst %.cpp,$(OUT)/%.o,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
+# TensorFlow Lite's files, as far as they are read; FlatBuffers is headers alone.
+$(TFLITE_CODE): src/io/import/tflite/tflite.fbs | build/.deps-BUILD
+	@mkdir -p $(@D)
+	@echo 'GEN  $(TFLITE_CODE)'
+	@flatc --cpp --gen-object-api --scoped-enums -o $(@D) $<
+$(patsubst %.cpp,$(OUT)/%.o,$(TFLITE_READERS)): | $(TFLITE_CODE)
 
 # What every page of HTML holds (src/report/render/html), each file as a raw string literal. CHART_JS= where Chart.js 3 is
 # elsewhere than Debian has it.

@@ -62,7 +62,7 @@ OTHERS = {
     "engines/cpu/conv/onednn": ["oneapi/", "dnnl"],
     "cli": ["boost/"],
     "cluster": ["mpi.h"],
-    "io/import": ["google/protobuf/", "onnx.pb.h"],
+    "io/import": ["google/protobuf/", "onnx.pb.h", "flatbuffers/", "tflite_generated.h"],
 }
 
 

@@ -1,0 +1,87 @@
+#include "io/import/tflite/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spdnn::tflite_reader {
+
+const tflite::Tensor& Graph::tensor(TensorId id) const {
+  const std::size_t count = graph_.tensors() == nullptr ? 0 : graph_.tensors()->size();
+  if (id < 0 || static_cast<std::size_t>(id) >= count)
+    fail(fmt::format("tensor {} does not exist; there are {}", id, count));
+  return *graph_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(id));
+}
+
+std::string Graph::name(TensorId id) const {
+  const auto* name = tensor(id).name();
+  return name == nullptr ? std::string() : name->str();
+}
+
+std::string Graph::where(TensorId id) const { return fmt::format("{}: tensor {} '{}'", file_, id, name(id)); }
+
+void Graph::add_input(TensorId id, Shape shape) {
+  const auto value = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({name(id), std::move(shape), std::nullopt});
+  model_.inputs.push_back(value);
+  set(id, value);
+}
+
+const std::variant<ValueId, Constant>* Graph::made(TensorId id) const {
+  const auto found = made_.find(id);
+  return found == made_.end() ? nullptr : &found->second;
+}
+
+const Constant* Graph::constant_or_null(TensorId id) {
+  if (const auto* known = made(id)) return std::get_if<Constant>(known);
+  if (const auto known = constants_.find(id); known != constants_.end()) return &known->second;
+  if (!is_constant(source_, tensor(id))) return nullptr;
+  return &constants_.emplace(id, read_constant(source_, tensor(id), where(id), budget_)).first->second;
+}
+
+void Graph::set(TensorId id, std::variant<ValueId, Constant> what) {
+  if (is_constant(source_, tensor(id))) throw DataError(where(id) + ": it is a constant, and made by an operator, too");
+  if (!made_.emplace(id, std::move(what)).second)
+    throw DataError(where(id) + ": it is an input or made by an operator already");
+}
+
+ValueId Graph::add_value(std::string name, const Constant& constant) {
+  const auto value = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({std::move(name), constant.shape, Tensor{constant.shape, constant.values}});
+  return value;
+}
+
+ValueId Graph::add_node(const std::string& where, const std::string& name, Operation operation,
+                        std::vector<ValueId> inputs) {
+  std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
+  for (const ValueId input : inputs) shapes.push_back(shape(input));
+  Shape made;
+  try {
+    made = output_shape(operation, shapes);
+  } catch (const UsageError& misfit) {
+    throw DataError(fmt::format("{}: {}", where, misfit.what()));
+  }
+  const auto value = narrow<ValueId>(model_.values.size());
+  model_.values.push_back({name, std::move(made), std::nullopt});
+  model_.nodes.push_back({name, std::move(operation), std::move(inputs), value});
+  return value;
+}
+
+void Graph::add_output(TensorId id) {
+  const auto* known = made(id);
+  const ValueId* made_value = known == nullptr ? nullptr : std::get_if<ValueId>(known);
+  if (made_value == nullptr) throw DataError(where(id) + ": it is an output of the model, but no operator makes it");
+  ValueId value = *made_value;
+  const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
+  if (shape(value).size() == kChannelsLast.size()) {
+    value = add_node(where(id), name(id), Transpose{kChannelsLast}, {value});
+  } else if (among(model_.inputs) || among(model_.outputs)) {
+    Activation same;
+    same.kind = Activation::Kind::identity;
+    value = add_node(where(id), name(id), same, {value});
+  }
+  model_.outputs.push_back(value);
+}
+
+}  // namespace spdnn::tflite_reader

@@ -1,0 +1,188 @@
+// TensorFlow Lite files that are damaged, that lie, or that ask for what is not supported: one message, which names
+// what is wrong.
+
+#include <limits>
+
+#include "support/tflite_file.hpp"
+
+namespace spdnn {
+namespace {
+
+using tflite_test::Code;
+using tflite_test::csr;
+using tflite_test::expect_part;
+using tflite_test::File;
+using tflite_test::refusal;
+using tflite_test::Shape32;
+
+/// x (1 x 2 x 2 x 3) -> CONV_2D with sparse filters of 2 x 1 x 1 x 3 -> y.
+struct ConvFile : File {
+  ConvFile() {
+    const auto x = input({1, 2, 2, 3});
+    const auto w = floats("w", {2, 1, 1, 3}, {1, 2, 3});
+    filters().sparsity = csr({2, 1, 1, 3}, {0, 1, 3}, {1, 0, 2});
+    tflite::Conv2DOptionsT options;
+    options.stride_h = options.stride_w = 1;
+    output(add(Code::CONV_2D, {x, w}, {1, 2, 2, 2}, options));
+  }
+  tflite::TensorT& filters() { return *graph().tensors[1]; }
+  tflite::DimensionMetadataT& last_axis() { return *filters().sparsity->dim_metadata[3]; }
+  tflite::Conv2DOptionsT& options() { return *graph().operators[0]->builtin_options.AsConv2DOptions(); }
+};
+
+template <class Change>
+std::string refused(Change change) {
+  ConvFile file;
+  change(file);
+  return refusal(file);
+}
+
+TEST(TfliteHostile, AFileThatEndsEarlyIsRefused) {
+  const std::string whole = ConvFile().bytes();
+  for (std::size_t size = 0; size < whole.size(); size += 3) {
+    const std::string part = whole.substr(0, size);
+    try {
+      (void)read_tflite(InputFile("net.tflite", std::as_bytes(std::span(part))));
+      ADD_FAILURE() << size << " of " << whole.size() << " bytes were read";
+    } catch (const DataError& error) {
+      expect_part(error.what(), "net.tflite: ");
+    }
+  }
+}
+
+TEST(TfliteHostile, AChangedByteNeverEndsInAnythingButAMessage) {
+  const std::string whole = ConvFile().bytes();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int change : {1, 0x80, 0xFF}) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      try {
+        (void)read_tflite(InputFile("net.tflite", std::as_bytes(std::span(changed))));
+      } catch (const DataError& error) {
+        expect_part(error.what(), "net.tflite: ");
+      }
+    }
+  }
+}
+
+TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
+  const std::string where = "net.tflite: tensor 1 'w': sparsity: ";
+  const auto list = [](const std::vector<std::uint8_t>& values) {
+    tflite::Uint8VectorT numbers;
+    numbers.values = values;
+    return numbers;
+  };
+  EXPECT_EQ(refused([&](ConvFile& file) {
+              file.last_axis().array_indices.Set(list({1, 0, 3}));
+            }),
+            where + "array_indices: 3 is outside 0..2");
+  EXPECT_EQ(refused([&](ConvFile& file) {
+              file.last_axis().array_indices.Set(list({1, 2, 2}));
+            }),
+            where + "array_indices do not ascend at number 3");
+  EXPECT_EQ(refused([&](ConvFile& file) {
+              file.last_axis().array_indices.Set(list({1, 0}));
+            }),
+            where + "array_segments: expected 3 numbers from 0 to 2");
+  EXPECT_EQ(refused([&](ConvFile& file) {
+              file.last_axis().array_segments.Set(list({0, 4, 3}));
+            }),
+            where + "array_segments descend at number 3");
+  EXPECT_EQ(refused([&](ConvFile& file) { file.last_axis().array_segments.Reset(); }),
+            where + "array_segments: expected 3 numbers from 0 to 3");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->dim_metadata[0]->dense_size = 1 << 30; }),
+            where + "dense_size 1073741824, expected 2");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->traversal_order[1] = 0; }),
+            where + "traversal_order: 0 is not one of the axes that are left");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->block_map = {7}; }),
+            where + "expected traversal_order and dim_metadata of 5 levels, one for each axis and each of blocks");
+  EXPECT_EQ(refused([](ConvFile& file) { file.model.buffers[1]->data.resize(8); }),
+            where + "it describes 3 numbers, and the buffer has 2");
+}
+
+TEST(TfliteHostile, TensorsThatLieAreRefused) {
+  const auto big = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(refused([&](ConvFile& file) {
+              file.filters().shape = {big, big, big, big};
+            }),
+            "net.tflite: tensor 1 'w': 2147483647 x 2147483647 x 2147483647 x 2147483647 are too many elements");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity.reset(); }),
+            "net.tflite: tensor 1 'w': 12 bytes do not fit 2 x 1 x 1 x 3 numbers of 4 bytes");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().shape[0] = 0; }),
+            "net.tflite: tensor 1 'w': an axis has the length 0, expected 1..2147483647");
+  EXPECT_EQ(refused([](ConvFile& file) {
+              file.model.buffers[1]->data[3] = 0xff;
+              file.model.buffers[1]->data[2] = 0xff;
+            }),
+            "net.tflite: tensor 1 'w': number 1 is -nan, expected finite numbers");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
+            "net.tflite: tensor 1 'w': its numbers are INT8: quantised models are not supported; those of FLOAT32 and "
+            "FLOAT16 are");
+  EXPECT_EQ(refused([](ConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
+            "net.tflite: tensor 0 'x': its numbers are UINT8: quantised models are not supported; those of FLOAT32 and "
+            "FLOAT16 are");
+  EXPECT_EQ(refused([](ConvFile& file) { file.filters().buffer = 77; }),
+            "net.tflite: operator 0 (CONV_2D): input 1 'w': it depends on the inputs of the model, and must be a "
+            "constant");
+  EXPECT_EQ(refused([](ConvFile& file) { file.graph().tensors[2]->shape[1] = 5; }),
+            "net.tflite: operator 0 (CONV_2D): its output 'y0' is 1 x 5 x 2 x 2 in the file, and 1 x 2 x 2 x 2 by its "
+            "inputs, channels first");
+}
+
+TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
+  EXPECT_EQ(
+      refused([](ConvFile& file) { file.last().inputs[0] = 2; }),
+      "net.tflite: operator 0 (CONV_2D): input 0 'y0': no operator before this one makes it, and it is no constant");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().inputs[0] = 9; }),
+            "net.tflite: tensor 9 does not exist; there are 3");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs[0] = 0; }),
+            "net.tflite: operator 0 (CONV_2D): its output 'x' is 1 x 2 x 2 x 3 in the file, and 1 x 2 x 2 x 2 by its "
+            "inputs, channels first");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs = {}; }),
+            "net.tflite: operator 0 (CONV_2D): expected one output");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().opcode_index = 5; }),
+            "net.tflite: operator 0: its opcode_index 5 does not exist");
+  EXPECT_EQ(refused([](ConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
+  EXPECT_EQ(refused([](ConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
+  EXPECT_EQ(refused([](ConvFile& file) { file.model.version = 4; }),
+            "net.tflite: version 4 of the format is not supported; 3 is");
+}
+
+TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
+  expect_part(refused([](ConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::TRANSPOSE_CONV; }),
+              "net.tflite: operator 0 (TRANSPOSE_CONV): the operator is not supported; supported are ADD, ");
+  expect_part(refused([](ConvFile& file) {
+                file.model.operator_codes[0]->builtin_code = Code::CUSTOM;
+                file.model.operator_codes[0]->custom_code = "Landmarks";
+              }),
+              "net.tflite: operator 0 (CUSTOM Landmarks): the operator is not supported");
+  EXPECT_EQ(refused([](ConvFile& file) { file.options().fused_activation_function = tflite::FusedActivation::TANH; }),
+            "net.tflite: operator 0 (CONV_2D): the fused activation TANH is not supported; NONE, RELU, RELU6 and "
+            "RELU_N1_TO_1 are");
+  EXPECT_EQ(refused([](ConvFile& file) { file.options().stride_w = 0; }),
+            "net.tflite: operator 0 (CONV_2D): stride_w 0 is outside 1..2147483647");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().builtin_options.Reset(); }),
+            "net.tflite: operator 0 (CONV_2D): its options are missing, or of another operator");
+}
+
+TEST(TfliteHostile, AFewBytesDoNotTakeMuchMemory) {
+  File file;
+  const auto x = file.input({1, 1});
+  const auto w = file.floats("w", {1, 30000}, std::vector<float>(30000, 1));
+  for (int i = 0; i < 200; ++i) {
+    file.add(Code::MUL, {x, w}, {1, 30000});
+  }
+  file.output(file.add(Code::MUL, {x, w}, {1, 30000}));
+  (void)file.read();  // one constant, which all share
+  const auto column = file.floats("column", {30000, 1}, std::vector<float>(30000, 1));
+  auto sparsity = csr({30000, 30000}, {}, {});
+  file.graph().tensors[static_cast<std::size_t>(column)]->shape = {30000, 30000};
+  sparsity->dim_metadata[1]->format = tflite::DimensionType::DENSE;
+  sparsity->dim_metadata[1]->dense_size = 30000;
+  file.graph().tensors[static_cast<std::size_t>(column)]->sparsity = std::move(sparsity);
+  file.add(Code::MUL, {x, column}, {30000, 30000});
+  expect_part(refusal(file), "sparsity: it describes 900000000 numbers, and the buffer has 30000");
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,316 @@
+// TensorFlow Lite files, read and evaluated: what each operator computes on N x H x W x C, by plain loops here.
+
+#include <cmath>
+
+#include "engines/reference/model.hpp"
+#include "support/tflite_file.hpp"
+
+namespace spdnn {
+namespace {
+
+using tflite_test::Code;
+using tflite_test::csr;
+using tflite_test::File;
+using tflite_test::Shape32;
+using Fused = tflite::FusedActivation;
+
+/// Whole numbers from -4 to 4, of which sums are exact.
+std::vector<float> numbers(std::size_t count, std::uint32_t seed = 1) {
+  std::vector<float> values(count);
+  std::uint32_t state = seed * 2654435761U + 1;
+  for (float& value : values) {
+    state = state * 1664525U + 1013904223U;
+    value = static_cast<float>(state >> 24U) - 128;
+    value = std::trunc(value / 29);
+  }
+  return values;
+}
+
+/// Images N x H x W x C.
+struct Images {
+  std::size_t height, width, channels;
+  std::vector<float> values;
+  float at(std::ptrdiff_t h, std::ptrdiff_t w, std::size_t c) const {
+    return values[(static_cast<std::size_t>(h) * width + static_cast<std::size_t>(w)) * channels + c];
+  }
+  bool has(std::ptrdiff_t h, std::ptrdiff_t w) const {
+    return h >= 0 && w >= 0 && h < static_cast<std::ptrdiff_t>(height) && w < static_cast<std::ptrdiff_t>(width);
+  }
+};
+
+/// The same as a tensor N x C x H x W.
+Tensor channels_first(const Images& x) {
+  std::vector<float> values;
+  for (std::size_t c = 0; c < x.channels; ++c)
+    for (std::size_t p = 0; p < x.height * x.width; ++p) values.push_back(x.values[p * x.channels + c]);
+  return {{1, Extent(x.channels), Extent(x.height), Extent(x.width)}, std::move(values)};
+}
+
+/// The file's only output, for one image; in the file's order of axes.
+std::vector<double> outputs(const File& file, const Images& x) {
+  return evaluate(file.read(), {channels_first(x)}).at(0).values;
+}
+
+/// Calls work(output's place, input's place, tap) for all taps in the image; TensorFlow's padding SAME.
+template <class Work>
+void for_each_tap(const Images& x, std::size_t kernel, std::size_t stride, std::size_t dilation, Work work) {
+  const std::size_t reach = dilation * (kernel - 1) + 1;
+  const auto same = [&](std::size_t length) {
+    const std::size_t count = (length + stride - 1) / stride;
+    const std::size_t needed = (count - 1) * stride + reach;
+    return std::pair(count, needed > length ? (needed - length) / 2 : 0);
+  };
+  const auto [rows, above] = same(x.height);
+  const auto [cols, left] = same(x.width);
+  for (std::size_t p = 0; p < rows; ++p)
+    for (std::size_t q = 0; q < cols; ++q)
+      for (std::size_t r = 0; r < kernel; ++r)
+        for (std::size_t s = 0; s < kernel; ++s) {
+          const auto h = static_cast<std::ptrdiff_t>(p * stride + r * dilation) - static_cast<std::ptrdiff_t>(above);
+          const auto w = static_cast<std::ptrdiff_t>(q * stride + s * dilation) - static_cast<std::ptrdiff_t>(left);
+          if (x.has(h, w)) work(p * cols + q, h, w, r * kernel + s);
+        }
+}
+
+tflite::Conv2DOptionsT conv_options(std::int32_t stride, std::int32_t dilation, Fused fused = Fused::NONE) {
+  tflite::Conv2DOptionsT options;
+  options.padding = tflite::Padding::SAME;
+  options.stride_h = options.stride_w = stride;
+  options.dilation_h_factor = options.dilation_w_factor = dilation;
+  options.fused_activation_function = fused;
+  return options;
+}
+
+TEST(Tflite, ConvolutionsAreThoseOfChannelsLast) {
+  for (const auto& [stride, dilation] : {std::pair{1, 1}, {2, 1}, {3, 1}, {1, 2}}) {
+    const Images x{7, 6, 3, numbers(7 * 6 * 3)};
+    const std::vector<float> w = numbers(4 * 9 * 3, 2);
+    const std::vector<float> b = numbers(4, 3);
+    const auto rows = (7 + stride - 1) / stride;
+    const auto cols = (6 + stride - 1) / stride;
+    File file;
+    const auto y =
+        file.add(Code::CONV_2D, {file.input({1, 7, 6, 3}), file.floats("w", {4, 3, 3, 3}, w), file.floats("b", {4}, b)},
+                 {1, rows, cols, 4}, conv_options(stride, dilation));
+    file.output(y);
+    std::vector<double> expected(static_cast<std::size_t>(rows * cols * 4));
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = b[i % 4];
+    for_each_tap(x, 3, static_cast<std::size_t>(stride), static_cast<std::size_t>(dilation),
+                 [&](std::size_t place, std::ptrdiff_t h, std::ptrdiff_t v, std::size_t tap) {
+                   for (std::size_t k = 0; k < 4; ++k)
+                     for (std::size_t c = 0; c < 3; ++c)
+                       expected[place * 4 + k] += double{w[(k * 9 + tap) * 3 + c]} * x.at(h, v, c);
+                 });
+    EXPECT_EQ(outputs(file, x), expected) << stride << " " << dilation;
+  }
+}
+
+TEST(Tflite, DepthwiseConvolutionsHaveTheirMultiplier) {
+  const Images x{5, 4, 3, numbers(5 * 4 * 3)};
+  const std::vector<float> w = numbers(9 * 6, 2);
+  File file;
+  tflite::DepthwiseConv2DOptionsT options;
+  options.stride_h = options.stride_w = 2;
+  options.depth_multiplier = 2;
+  const auto y = file.add(Code::DEPTHWISE_CONV_2D, {file.input({1, 5, 4, 3}), file.floats("w", {1, 3, 3, 6}, w)},
+                          {1, 3, 2, 6}, options);
+  file.output(y);
+  std::vector<double> expected(3 * 2 * 6);
+  for_each_tap(x, 3, 2, 1, [&](std::size_t place, std::ptrdiff_t h, std::ptrdiff_t v, std::size_t tap) {
+    for (std::size_t k = 0; k < 6; ++k) expected[place * 6 + k] += double{w[tap * 6 + k]} * x.at(h, v, k / 2);
+  });
+  EXPECT_EQ(outputs(file, x), expected);
+}
+
+TEST(Tflite, PoolsLeavePaddingOut) {
+  const Images x{5, 5, 2, numbers(50)};
+  for (const Code code : {Code::MAX_POOL_2D, Code::AVERAGE_POOL_2D}) {
+    File file;
+    tflite::Pool2DOptionsT options;
+    options.stride_h = options.stride_w = options.filter_height = options.filter_width = 2;
+    file.output(file.add(code, {file.input({1, 5, 5, 2})}, {1, 3, 3, 2}, options));
+    std::vector<double> most(18, -100);
+    std::vector<double> sum(18);
+    std::vector<double> count(18);
+    for_each_tap(x, 2, 2, 1, [&](std::size_t place, std::ptrdiff_t h, std::ptrdiff_t v, std::size_t) {
+      for (std::size_t c = 0; c < 2; ++c) {
+        most[place * 2 + c] = std::max(most[place * 2 + c], double{x.at(h, v, c)});
+        sum[place * 2 + c] += x.at(h, v, c);
+        ++count[place * 2 + c];
+      }
+    });
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] /= count[i];
+    const std::vector<double> found = outputs(file, x);
+    ASSERT_EQ(found.size(), 18U);
+    for (std::size_t i = 0; i < 18; ++i) EXPECT_DOUBLE_EQ(found[i], code == Code::MAX_POOL_2D ? most[i] : sum[i]) << i;
+  }
+}
+
+TEST(Tflite, ActivationsAreFused) {
+  const auto of = [](Fused fused) {
+    File file;
+    tflite::AddOptionsT options;
+    options.fused_activation_function = fused;
+    const auto zero = file.floats("zero", {}, {0});
+    file.output(file.add(Code::ADD, {file.input({1, 1, 1, 3}), zero}, {1, 1, 1, 3}, options));
+    return outputs(file, {1, 1, 3, {-3, 0.5, 9}});
+  };
+  EXPECT_EQ(of(Fused::NONE), (std::vector<double>{-3, 0.5, 9}));
+  EXPECT_EQ(of(Fused::RELU), (std::vector<double>{0, 0.5, 9}));
+  EXPECT_EQ(of(Fused::RELU6), (std::vector<double>{0, 0.5, 6}));
+  EXPECT_EQ(of(Fused::RELU_N1_TO_1), (std::vector<double>{-1, 0.5, 1}));
+}
+
+TEST(Tflite, ElementsBecomeWhatTheirOperatorSays) {
+  const auto of = [](Code code, const std::vector<float>& second = {}) {
+    File file;
+    std::vector<std::int32_t> inputs{file.input({1, 1, 2, 2})};
+    if (!second.empty()) inputs.push_back(file.floats("c", {2}, second));
+    file.output(file.add(code, inputs, {1, 1, 2, 2}));
+    return outputs(file, {1, 2, 2, {-8, -0.5, 2, 7}});
+  };
+  EXPECT_EQ(of(Code::RELU), (std::vector<double>{0, 0, 2, 7}));
+  EXPECT_EQ(of(Code::RELU6), (std::vector<double>{0, 0, 2, 6}));
+  EXPECT_EQ(of(Code::RELU_N1_TO_1), (std::vector<double>{-1, -0.5, 1, 1}));
+  EXPECT_EQ(of(Code::PRELU, {0.5, 2}), (std::vector<double>{-4, -1, 2, 7}));
+  EXPECT_EQ(of(Code::MUL, {2, -1}), (std::vector<double>{-16, 0.5, 4, -7}));
+  EXPECT_EQ(of(Code::SUB, {2, -1}), (std::vector<double>{-10, 0.5, 0, 8}));
+  EXPECT_NEAR(of(Code::LOGISTIC)[2], 1 / (1 + std::exp(-2.0)), 1e-12);
+  EXPECT_NEAR(of(Code::HARD_SWISH)[2], 2 * 5 / 6.0, 1e-12);
+}
+
+TEST(Tflite, SoftmaxIsOfChannels) {
+  File file;
+  tflite::SoftmaxOptionsT options;
+  options.beta = 1;
+  file.output(file.add(Code::SOFTMAX, {file.input({1, 1, 2, 2})}, {1, 1, 2, 2}, options));
+  const std::vector<double> y = outputs(file, {1, 2, 2, {0, 1, 5, 5}});
+  EXPECT_NEAR(y[0], 1 / (1 + std::exp(1.0)), 1e-12);
+  EXPECT_NEAR(y[2], 0.5, 1e-12);
+}
+
+TEST(Tflite, AxesAreThoseOfChannelsLast) {
+  const Images x{2, 2, 2, {1, 2, 3, 4, 5, 6, 7, 8}};
+  {
+    File file;
+    const auto input = file.input({1, 2, 2, 2});
+    const auto more = file.floats("c", {1, 2, 2, 1}, {10, 20, 30, 40});
+    tflite::ConcatenationOptionsT options;
+    options.axis = -1;
+    file.output(file.add(Code::CONCATENATION, {input, more}, {1, 2, 2, 3}, options));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{1, 2, 10, 3, 4, 20, 5, 6, 30, 7, 8, 40}));
+  }
+  {
+    File file;
+    const auto pads = file.integers("pads", {4, 2}, {0, 0, 1, 0, 0, 0, 0, 1});
+    file.output(file.add(Code::PAD, {file.input({1, 2, 2, 2}), pads}, {1, 3, 2, 3}));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8, 0}));
+  }
+  {
+    File file;
+    const auto axes = file.integers("axes", {2}, {2, -3});
+    file.output(file.add(Code::MEAN, {file.input({1, 2, 2, 2}), axes}, {1, 2}));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{4, 5}));
+  }
+  {
+    File file;
+    const auto shape = file.integers("shape", {3}, {1, -1, 4});
+    file.output(file.add(Code::RESHAPE, {file.input({1, 2, 2, 2}), shape}, {1, 2, 4}));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
+  }
+  {
+    File file;
+    tflite::FullyConnectedOptionsT options;
+    const auto w = file.floats("w", {1, 8}, {1, 0, 0, 0, 0, 0, 100, 10});
+    file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 2, 2, 2}), w}, {1, 1}, options));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{1 + 700 + 80}));
+  }
+  {
+    File file;
+    tflite::FullyConnectedOptionsT options;
+    options.keep_num_dims = true;
+    const auto w = file.floats("w", {1, 2}, {1, 10});
+    file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 2, 2, 2}), w}, {1, 2, 2, 1}, options));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{21, 43, 65, 87}));
+  }
+}
+
+TEST(Tflite, ImagesAreResized) {
+  const auto of = [](Code code, bool corners, bool half) {
+    File file;
+    const auto size = file.integers("size", {2}, {1, 4});
+    const auto x = file.input({1, 1, 2, 1});
+    if (code == Code::RESIZE_BILINEAR) {
+      tflite::ResizeBilinearOptionsT options;
+      options.align_corners = corners;
+      options.half_pixel_centers = half;
+      file.output(file.add(code, {x, size}, {1, 1, 4, 1}, options));
+    } else {
+      tflite::ResizeNearestNeighborOptionsT options;
+      options.align_corners = corners;
+      options.half_pixel_centers = half;
+      file.output(file.add(code, {x, size}, {1, 1, 4, 1}, options));
+    }
+    return outputs(file, {1, 2, 1, {0, 12}});
+  };
+  EXPECT_EQ(of(Code::RESIZE_BILINEAR, false, false), (std::vector<double>{0, 6, 12, 12}));
+  EXPECT_EQ(of(Code::RESIZE_BILINEAR, false, true), (std::vector<double>{0, 3, 9, 12}));
+  EXPECT_NEAR(of(Code::RESIZE_BILINEAR, true, false)[1], 4, 1e-6);
+  EXPECT_EQ(of(Code::RESIZE_NEAREST_NEIGHBOR, false, false), (std::vector<double>{0, 0, 12, 12}));
+  EXPECT_EQ(of(Code::RESIZE_NEAREST_NEIGHBOR, true, false), (std::vector<double>{0, 0, 12, 12}));
+}
+
+TEST(Tflite, DepthBecomesSpace) {
+  File file;
+  tflite::DepthToSpaceOptionsT options;
+  options.block_size = 2;
+  file.output(file.add(Code::DEPTH_TO_SPACE, {file.input({1, 1, 2, 8})}, {1, 2, 4, 2}, options));
+  const Images x{1, 2, 8, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  EXPECT_EQ(outputs(file, x), (std::vector<double>{0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15}));
+}
+
+TEST(Tflite, SparseFiltersAreReadAsSuch) {
+  // Rows of filters: (0, 1.5, 0), (2, 0, -1); halves by their bits.
+  File file;
+  const auto w = file.halves("w", {2, 1, 1, 3}, {0x3e00, 0x4000, 0xbc00});
+  file.graph().tensors.back()->sparsity = csr({2, 1, 1, 3}, {0, 1, 3}, {1, 0, 2});
+  const auto dense = file.add(Code::DENSIFY, {w}, {2, 1, 1, 3});
+  const auto widened = file.add(Code::DEQUANTIZE, {dense}, {2, 1, 1, 3});
+  const auto x = file.input({1, 1, 1, 3});
+  file.output(file.add(Code::CONV_2D, {x, widened}, {1, 1, 1, 2}, conv_options(1, 1)));
+  EXPECT_EQ(outputs(file, {1, 1, 3, {1, 10, 100}}), (std::vector<double>{15, -98}));
+  const Model model = file.read();
+  EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights.entries(), 3U);
+}
+
+TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {
+  // 2 x 4 weights in blocks of 1 x 2, of which the first row has the second, and the second row the first.
+  File file;
+  const auto w = file.floats("w", {2, 4}, {3, 4, 5, 6});
+  auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
+  sparsity->traversal_order = {0, 1, 2};
+  sparsity->block_map = {1};
+  sparsity->dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
+  sparsity->dim_metadata.back()->dense_size = 2;
+  file.graph().tensors.back()->sparsity = std::move(sparsity);
+  file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 1, 1, 4}), w}, {1, 2}, tflite::FullyConnectedOptionsT()));
+  EXPECT_EQ(outputs(file, {1, 1, 4, {1, 10, 100, 1000}}), (std::vector<double>{4300, 65}));
+}
+
+TEST(Tflite, ABatchOfAnyLengthIsGivenOrStated) {
+  File file;
+  const auto x = file.input({1, 2, 2, 1});
+  const auto shape = file.integers("shape", {2}, {1, 4});
+  file.output(file.add(Code::RESHAPE, {x, shape}, {1, 4}));
+  EXPECT_EQ(file.read().values.at(0).shape, (Shape{1, 1, 2, 2}));
+  const Model given = file.read(Shape{kBatchExtent, 1, 2, 2});
+  EXPECT_EQ(given.values.at(given.outputs.at(0)).shape, (Shape{kBatchExtent, 4}));
+  file.graph().tensors[0]->shape_signature = {-1, 2, 2, 1};
+  const Model stated = file.read();
+  EXPECT_EQ(stated.values.at(stated.outputs.at(0)).shape, (Shape{kBatchExtent, 4}));
+  EXPECT_EQ(tflite_test::refusal(file, Shape{1, 1, 3, 2}),
+            "shape: 1 x 1 x 3 x 2, but axis 2 of the input has the length 2");
+}
+
+}  // namespace
+}  // namespace spdnn
