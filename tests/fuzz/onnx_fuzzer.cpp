@@ -1,76 +1,10 @@
-// ONNX files. What is read must be a sound model, whose matrices have no zeros, and small ones are evaluated: then the
-// outputs have the shapes that were inferred.
+// ONNX files.
 
-#include "engines/reference/model.hpp"
-#include "fuzz/harness.hpp"
+#include "fuzz/model_reader.hpp"
 #include "io/import/onnx.hpp"
 
-namespace {
-
-using namespace spdnn;
-using fuzz::require;
-
-constexpr Offset kLittleWork = 10'000;
-
-void require_sound(const CsrMatrix& matrix) {
-  fuzz::require_sound(matrix);
-  for (const float value : matrix.values) require(value != 0, "zeros are no entries");
-}
-
-void require_sound(const Model& model) {
-  try {
-    model.validate();
-  } catch (const std::invalid_argument& error) {
-    require(false, std::string("what is read is a sound model: ") + error.what());
-  }
-  for (const Node& node : model.nodes) {
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation)) require_sound(convolution->weights);
-    if (const auto* linear = std::get_if<Linear>(&node.operation)) require_sound(linear->weights);
-  }
-}
-
-/// Inputs of ones for a model that is so small that it can be evaluated; nothing for others.
-std::optional<std::vector<Tensor>> inputs_for(const Model& model) {
-  Offset work = 0;
-  for (const Value& value : model.values) {
-    const auto size = elements(with_batch(value.shape, 2));
-    if (!size || *size > kLittleWork) return std::nullopt;
-    work += *size;
-  }
-  for (const Node& node : model.nodes) {
-    Offset weights = 1;
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation)) weights = convolution->weights.entries();
-    if (const auto* linear = std::get_if<Linear>(&node.operation)) weights = linear->weights.entries();
-    if (const auto* pool = std::get_if<Pool>(&node.operation))
-      weights = Offset{pool->window.kernel[0]} * pool->window.kernel[1];
-    if (weights > kLittleWork) return std::nullopt;
-    work += weights * *elements(with_batch(model.values[node.output].shape, 2));
-  }
-  if (work > 20 * kLittleWork) return std::nullopt;
-  std::vector<Tensor> inputs;
-  for (const ValueId input : model.inputs) {
-    const Shape shape = with_batch(model.values[input].shape, 2);
-    inputs.push_back({shape, std::vector<float>(static_cast<std::size_t>(*elements(shape)), 1)});
-  }
-  return inputs;
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const fuzz::MemoryPeak peak(size);
-  const auto bytes = std::as_bytes(std::span(data, size));
-  Model model;
-  const std::string problem = fuzz::attempt([&] { model = read_onnx(InputFile("/nowhere/fuzz.onnx", bytes)); });
-  if (!problem.empty()) {
-    require(problem.starts_with("/nowhere/fuzz.onnx: "), "a message names the file");
-    return 0;
-  }
-  require_sound(model);
-  if (const auto inputs = inputs_for(model)) {
-    const std::vector<Bounded> outputs = evaluate(model, *inputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      require(outputs[i].shape == with_batch(model.values[model.outputs[i]].shape, 2), "shapes are those inferred");
-  }
+  spdnn::fuzz::check_model_reader(data, size, "/nowhere/fuzz.onnx",
+                                  [](const spdnn::InputFile& file) { return spdnn::read_onnx(file); });
   return 0;
 }

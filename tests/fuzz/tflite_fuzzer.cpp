@@ -1,0 +1,10 @@
+// TensorFlow Lite files.
+
+#include "fuzz/model_reader.hpp"
+#include "io/import/tflite.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  spdnn::fuzz::check_model_reader(data, size, "/nowhere/fuzz.tflite",
+                                  [](const spdnn::InputFile& file) { return spdnn::read_tflite(file); });
+  return 0;
+}
