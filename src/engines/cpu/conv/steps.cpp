@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/uses.hpp"
+
 namespace spdnn {
 
 namespace {
@@ -15,11 +17,7 @@ bool may_follow(const Activation& activation) {
 
 class Fuser {
  public:
-  explicit Fuser(const Model& model) : model_(model), readers_(model.values.size()), taken_(model.nodes.size()) {
-    for (Index i = 0; i < model.nodes.size(); ++i)
-      for (const ValueId input : model.nodes[i].inputs) readers_[input].push_back(i);
-    for (const ValueId output : model.outputs) readers_[output].push_back(kOutside);
-  }
+  explicit Fuser(const Model& model) : model_(model), uses_(uses_of(model)), taken_(model.nodes.size()) {}
 
   std::vector<Step> steps() {
     std::vector<Step> steps;
@@ -36,8 +34,6 @@ class Fuser {
   }
 
  private:
-  static constexpr Index kOutside = kMaxIndex;
-
   void take(Step& step) {
     bool added = false;
     while (const std::optional<Index> next = only_reader(model_.nodes[step.last()].output)) {
@@ -52,9 +48,8 @@ class Fuser {
   }
 
   std::optional<Index> only_reader(ValueId value) const {
-    const std::vector<Index>& readers = readers_[value];
-    if (readers.size() != 1 || readers.front() == kOutside || taken_[readers.front()]) return std::nullopt;
-    return readers.front();
+    const auto reader = uses_.only_reader(value);
+    return reader && !taken_[*reader] ? std::optional(static_cast<Index>(*reader)) : std::nullopt;
   }
 
   bool is_addition_of_equals(const Node& node) const {
@@ -64,7 +59,7 @@ class Fuser {
   }
 
   const Model& model_;
-  std::vector<std::vector<Index>> readers_;  ///< nodes by value, kOutside for outputs of the model
+  ValueUses uses_;
   std::vector<bool> taken_;
 };
 

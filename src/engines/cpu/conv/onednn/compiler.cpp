@@ -12,12 +12,22 @@ Dims dims_of(const Shape& shape) {
   return dims;
 }
 
+Dims dims_of(const std::array<Index, 2>& of_axes, Index less) {
+  return {Extent{of_axes[0]} - less, Extent{of_axes[1]} - less};
+}
+
 Desc plain_desc(const Dims& dims, dnnl::memory::data_type type) {
   Dims strides(dims.size());
   dnnl::memory::dim stride = 1;
   for (std::size_t axis = dims.size(); axis-- > 0; stride *= std::max<dnnl::memory::dim>(dims[axis], 1))
     strides[axis] = stride;
   return {dims, type, strides};
+}
+
+dnnl::primitive_attr with_user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
 }
 
 Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine) {

@@ -23,10 +23,8 @@ struct Kernel {
   bool plain_loops() const { return name.find("ref") != std::string::npos; }
 };
 
-template <class PrimitiveDesc>
-Desc scratchpad_of(const PrimitiveDesc& desc) {
-  return desc.scratchpad_desc();
-}
+/// A primitive's working memory is given to it with its arguments: it lies in the arena.
+dnnl::primitive_attr with_user_scratchpad();
 
 /// Turns steps into actions, one after another, and knows in which forms each value is there.
 class Compiler {

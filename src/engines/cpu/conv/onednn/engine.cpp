@@ -70,10 +70,10 @@ class Constants {
 };
 
 /// A program with its primitives made and its operands in memory.
-class Bound {
+class BoundProgram {
  public:
-  Bound(const Program& program, const dnnl::engine& engine, dnnl::stream& stream, Constants& constants,
-        std::byte* arena) {
+  BoundProgram(const Program& program, const dnnl::engine& engine, dnnl::stream& stream, Constants& constants,
+               std::byte* arena) {
     const auto memory = [&](const Operand& operand) {
       const Buffer& buffer = program.buffers[operand.buffer];
       if (buffer.kind == Buffer::Kind::arena)
@@ -187,7 +187,7 @@ class Engine final : public ModelEngine {
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
 
-  Bound& bind(Index images) {
+  BoundProgram& bind(Index images) {
     const Program program = compile(*model_, images, type_of(options_.precision), engine_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
@@ -204,8 +204,8 @@ class Engine final : public ModelEngine {
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
   HostMemory<std::byte> arena_;
-  std::map<Index, Bound> programs_;  ///< by number of images
-  Bound* bound_ = nullptr;           ///< of the loaded images
+  std::map<Index, BoundProgram> programs_;  ///< by number of images
+  BoundProgram* bound_ = nullptr;           ///< of the loaded images
   Array<float> input_;
   Index images_ = 0;
   std::size_t next_ = 0;  ///< action

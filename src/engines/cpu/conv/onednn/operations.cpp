@@ -13,12 +13,6 @@ namespace {
 using dnnl::algorithm;
 using dnnl::prop_kind;
 
-dnnl::primitive_attr with_user_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 algorithm algorithm_of(Elementwise::Kind kind) {
   switch (kind) {
     case Elementwise::Kind::add:
@@ -99,7 +93,7 @@ void Compiler::run(const Node& node, const BatchNorm& norm) {
         argument, constant({step_->node, part++}, by_channel, by_channel, [values = values] { return *values; }));
   const Operand destination = new_operand(desc.dst_desc());
   arguments.emplace_back(DNNL_ARG_DST, destination);
-  act([desc] { return Forward(desc); }, std::move(arguments), scratchpad_of(desc));
+  act([desc] { return Forward(desc); }, std::move(arguments), desc.scratchpad_desc());
   made(node.output, destination);
 }
 
@@ -135,19 +129,17 @@ bool Compiler::pool_by_onednn(const Node& node, Pool::Kind kind, const Window& w
   const Operand source = as_made(node.inputs[0]);
   const Dims to = dims(node.output);
   if (to.size() != 4) return false;
-  const auto pair = [](const std::array<Index, 2>& of_axes, Index less = 0) {
-    return Dims{Extent{of_axes[0]} - less, Extent{of_axes[1]} - less};
-  };
   const algorithm mean =
       count_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
   try {
     const Forward::desc of(prop_kind::forward_inference, kind == Pool::Kind::max ? algorithm::pooling_max : mean,
                            source.desc, Desc(to, source.desc.data_type(), dnnl::memory::format_tag::any),
-                           pair(window.stride), pair(window.kernel), pair(window.dilation, 1), pair(window.pad_begin),
-                           pair(window.pad_end));
+                           dims_of(window.stride), dims_of(window.kernel), dims_of(window.dilation, 1),
+                           dims_of(window.pad_begin), dims_of(window.pad_end));
     const Forward::primitive_desc desc(of, with_user_scratchpad(), engine_);
     const Operand destination = new_operand(desc.dst_desc());
-    act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, scratchpad_of(desc));
+    act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}},
+        desc.scratchpad_desc());
     made(node.output, destination);
     return true;
   } catch (const dnnl::error&) {  // such windows it does not take
@@ -168,7 +160,7 @@ void Compiler::run(const Node& node, const Activation& activation) {
   const Forward::desc of(prop_kind::forward_inference, function.algorithm, source.desc, function.alpha, function.beta);
   const Forward::primitive_desc desc(of, with_user_scratchpad(), engine_);
   const Operand destination = new_operand(desc.dst_desc());
-  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, scratchpad_of(desc));
+  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, desc.scratchpad_desc());
   made(node.output, destination);
 }
 
@@ -209,7 +201,7 @@ bool Compiler::elementwise_by_onednn(const Node& node, Elementwise::Kind kind) {
                                      engine_);
   const Operand destination = new_operand(desc.dst_desc());
   act([desc] { return Forward(desc); },
-      {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, destination}}, scratchpad_of(desc));
+      {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}, {DNNL_ARG_DST, destination}}, desc.scratchpad_desc());
   made(node.output, destination);
   return true;
 }
@@ -228,7 +220,7 @@ void Compiler::run(const Node& node, const Concat& concat) {
     const dnnl::concat::primitive_desc desc(axis, forms, engine_, with_user_scratchpad());
     const Operand destination = new_operand(desc.dst_desc());
     arguments.emplace_back(DNNL_ARG_DST, destination);
-    act([desc] { return dnnl::concat(desc); }, std::move(arguments), scratchpad_of(desc));
+    act([desc] { return dnnl::concat(desc); }, std::move(arguments), desc.scratchpad_desc());
     made(node.output, destination);
   };
   try {
@@ -246,7 +238,7 @@ void Compiler::run(const Node& node, const Softmax& softmax) {
   const Forward::desc of(prop_kind::forward_inference, source.desc, axis);
   const Forward::primitive_desc desc(of, with_user_scratchpad(), engine_);
   const Operand destination = new_operand(desc.dst_desc());
-  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, scratchpad_of(desc));
+  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, desc.scratchpad_desc());
   made(node.output, destination);
 }
 
@@ -282,7 +274,7 @@ void Compiler::run(const Node& node, const Resize& resize) {
                          Desc(to, source.desc.data_type(), dnnl::memory::format_tag::any));
   const Forward::primitive_desc desc(of, with_user_scratchpad(), engine_);
   const Operand destination = new_operand(desc.dst_desc());
-  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, scratchpad_of(desc));
+  act([desc] { return Forward(desc); }, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}}, desc.scratchpad_desc());
   made(node.output, destination);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -21,6 +22,9 @@ using Desc = dnnl::memory::desc;
 Dims dims_of(const Shape& shape);
 /// Row-major.
 Desc plain_desc(const Dims& dims, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+
+/// Two numbers of a window as oneDNN takes them, each with `less` taken off: dilation counts from 0 there.
+Dims dims_of(const std::array<Index, 2>& of_axes, Index less = 0);
 
 /// What actions read and write. All but the arena's outlive a run.
 struct Buffer {

@@ -26,10 +26,6 @@ Desc bias_desc(const std::vector<float>& bias) {
   return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
 }
 
-Dims both(const std::array<Index, 2>& of_axes, Index less = 0) {
-  return {Extent{of_axes[0]} - less, Extent{of_axes[1]} - less};
-}
-
 /// A value of any shape as a matrix whose columns are its last axis.
 Dims as_rows(const Shape& shape) {
   const Extent columns = shape.empty() ? 1 : shape.back();
@@ -40,8 +36,8 @@ Dims as_rows(const Shape& shape) {
 
 template <class Forward>
 Kernel kernel_of(const typename Forward::primitive_desc& desc) {
-  return {desc.src_desc(),     desc.weights_desc(),  desc.dst_desc(),
-          scratchpad_of(desc), desc.impl_info_str(), [desc] { return Forward(desc); }};
+  return {desc.src_desc(),        desc.weights_desc(),  desc.dst_desc(),
+          desc.scratchpad_desc(), desc.impl_info_str(), [desc] { return Forward(desc); }};
 }
 
 }  // namespace
@@ -54,10 +50,10 @@ void Compiler::run(const Node& node, const Convolution& convolution) {
   Dims weights{Extent{convolution.weights.rows} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
-  const dnnl::convolution_forward::desc desc(prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-                                             any(source, type_), any(weights, type_), bias_desc(convolution.bias),
-                                             any(destination, type_), both(window.stride), both(window.dilation, 1),
-                                             both(window.pad_begin), both(window.pad_end));
+  const dnnl::convolution_forward::desc desc(
+      prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(source, type_), any(weights, type_),
+      bias_desc(convolution.bias), any(destination, type_), dims_of(window.stride), dims_of(window.dilation, 1),
+      dims_of(window.pad_begin), dims_of(window.pad_end));
   run_weighted(
       node, convolution.weights, convolution.bias, plain_desc(weights),
       [&](const dnnl::primitive_attr& attributes) {
@@ -82,8 +78,7 @@ void Compiler::run(const Node& node, const Linear& linear) {
 
 void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const std::vector<float>& bias,
                             const Desc& plain_weights, const KernelFor& kernel_for, bool rows) {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::primitive_attr attributes = with_user_scratchpad();
   Kernel kernel = kernel_for(attributes);
   if (!to_fuse_.empty()) {
     const Desc destination = kernel.destination;
