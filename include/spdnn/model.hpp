@@ -152,7 +152,7 @@ struct Value {
   std::optional<Tensor> constant;  ///< where it is one
 };
 
-/// A network as a graph of tensors and nodes: pruned CNNs. Graph Challenge networks are `Network`.
+/// A network as a graph of values and nodes: pruned CNNs. Graph Challenge networks are `Network`.
 struct Model {
   std::string name;
   std::vector<Value> values;

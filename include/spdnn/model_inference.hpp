@@ -18,8 +18,8 @@ namespace spdnn {
 /// step is left out), or has one number for all channels, or one for each.
 struct ModelInputs {
   std::string path;  ///< IDX (plain or .gz), .npy, .npz or a directory of PNG and JPEG files
-  std::string
-      table;  ///< tokens x channels (.npy): `path` then holds tokens, each of which becomes its row; empty: none
+  /// An .npy file of tokens x channels: `path` then holds tokens, each of which becomes its row. Empty: none.
+  std::string table;
   bool channels_last = false;   ///< the axes of arrays are N, H, W, C
   std::optional<Index> images;  ///< only the first so many
   std::vector<float> subtract;
@@ -47,13 +47,13 @@ struct ModelSpec {
   std::string variant;  ///< an engine by name; empty: the fastest known one that takes the model
   std::optional<Device> device;        ///< where the engine must run; empty: anywhere
   std::optional<Precision> precision;  ///< empty: the engine's own
-  std::size_t host_memory = 0;  ///< bytes that images, logits and an engine may take; 0: nine tenths of what is left
-  int trials = 1;               ///< how often the inference is repeated
-  int warm_up = 0;              ///< trials before these, which are in no time but `warm_up` and `total`
-  Index batch = 0;              ///< images at a time; 0: as many as the memory takes, at most 64
-  int threads = 0;              ///< host threads; 0: as many as the process may use
-  bool profile = false;         ///< time each node
-  ProgressCallback progress;    ///< told how far running and verifying have come
+  std::size_t host_memory = 0;         ///< bytes that an engine on the CPU may take; 0: nine tenths of what is left
+  int trials = 1;                      ///< how often the inference is repeated, at least once
+  int warm_up = 0;                     ///< trials before these, which are in no time but `warm_up` and `total`
+  Index batch = 0;                     ///< images at a time; 0: as many as the memory takes, at most 64
+  int threads = 0;                     ///< host threads; 0: as many as the process may use
+  bool profile = false;                ///< time each node
+  ProgressCallback progress;           ///< told how far running and verifying have come
   /// Asked between nodes and batches by the thread that takes the steps. true ends run() or verify() with Cancelled.
   std::function<bool()> cancelled;
 };

@@ -83,7 +83,7 @@ struct NodeSeconds {
 struct AgainstFp32 {
   std::string variant;
   Index differing = 0;            ///< predictions
-  double largest_difference = 0;  /// of two logits
+  double largest_difference = 0;  ///< of two logits; infinite where one of them is not finite
 };
 
 /// One run of a model: everything that the text report and the JSON line say.

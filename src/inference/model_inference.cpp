@@ -34,6 +34,8 @@ ModelSpec checked(ModelSpec spec) {
   if (truth.min_accuracy && truth.labels.empty()) throw UsageError("min_accuracy", "needs labels");
   if (truth.min_accuracy && !(*truth.min_accuracy >= 0 && *truth.min_accuracy <= 1))
     throw UsageError("min_accuracy", fmt::format("{} is outside 0..1", *truth.min_accuracy));
+  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
+  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
   require_threads(spec.threads);
   return spec;
 }
@@ -260,9 +262,10 @@ class ModelInference::Steps {
     options.batch = model_batch(second, *choice.variant, *run_, report_.images, options);
     const Tensor logits = run_model(*choice.variant, run_, images_, {options, 1, 0, spec_.progress}).output;
     AgainstFp32 against{std::string(choice.variant->name), 0, 0};
-    for (std::size_t i = 0; i < logits.values.size(); ++i)
-      against.largest_difference =
-          std::max(against.largest_difference, double{std::abs(logits.values[i] - report_.logits.values[i])});
+    for (std::size_t i = 0; i < logits.values.size(); ++i) {
+      const double difference = std::abs(double{logits.values[i]} - report_.logits.values[i]);
+      against.largest_difference = std::max(against.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
+    }
     if (report_.classes > 0) {
       const std::vector<Index> predictions = predictions_of(logits);
       for (std::size_t i = 0; i < predictions.size(); ++i)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/message.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"
@@ -24,7 +25,7 @@ double zeros_of(const ModelReport& r) {
 }
 
 std::string model_text(const ModelReport& r) {
-  return fmt::format("{}: {} nodes, {} weights, {:.2f} % of them zeros", r.model, r.nodes, r.weights,
+  return fmt::format("{}: {} nodes, {} weights, {:.2f} % of them zeros", escaped(r.model), r.nodes, r.weights,
                      100 * zeros_of(r));
 }
 
@@ -97,7 +98,7 @@ void add_profile(const ModelReport& r, std::string& text) {
   text += fmt::format("{:<16} {:>12}   {:>6}  {:<16} {}\n", "profile", "seconds", "share", "operation", "node");
   for (const NodeSeconds& node : r.profile)
     text += fmt::format("{:<16} {:>12.6f} s {:>6.2f} % {:<16} {}\n", "", node.seconds,
-                        sum > 0 ? 100 * node.seconds / sum : 0, node.operation, node.name);
+                        sum > 0 ? 100 * node.seconds / sum : 0, node.operation, escaped(node.name));
 }
 
 Json multiply_adds_json(const MultiplyAdds& adds) { return {{"dense", adds.dense}, {"sparse", adds.sparse}}; }
