@@ -76,9 +76,12 @@ Tensor load_expected(const std::string& path, const Model& model, Index images) 
   const Shape& output = model.values[model.outputs.front()].shape;
   const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 && expected.shape[0] <= Extent{images} &&
                     without_ones(of_image(expected.shape)) == without_ones(of_image(output));
-  if (!fits)
+  if (!fits) {
+    Shape wanted = output;  // of a model for a fixed number of images, too, fewer rows may be given
+    wanted[0] = kBatchExtent;
     throw DataError(fmt::format("{}: an array of {}, expected {}, for 1 to {} images", path, shape_text(expected.shape),
-                                shape_text(with_batch(output, kBatchExtent)), images));
+                                shape_text(wanted), images));
+  }
   return expected;
 }
 

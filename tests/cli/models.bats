@@ -158,6 +158,24 @@ refused() {
     --labels "$fashion/t10k-labels-idx1-ubyte.gz" --images 512
 }
 
+@test "an ONNX file: ONNX's own test of a convolution gives the outputs that it expects" {
+  conformance=/usr/share/libonnx-testdata/data/pytorch-converted/test_Conv2d
+  [ -d "$conformance" ] || skip "needs the Debian package libonnx-testdata"
+  # Each tensor's numbers are the last bytes of its file.
+  /usr/bin/python3 -c "
+import numpy
+for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
+    numbers = open('$conformance/test_data_set_0/' + name + '_0.pb', 'rb').read()[-4 * numpy.prod(shape):]
+    numpy.save(name + '.npy', numpy.frombuffer(numbers, '<f4').reshape(shape))"
+  run "$SPDNN" infer --model "$conformance/model.onnx" --inputs input.npy --expected output.npy --verify all --progress never
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"PASSED (against output.npy on all 2 images"*"the reference in fp64 on all 2 images"* ]]
+  run "$SPDNN" infer --model "$conformance/model.onnx" --inputs input.npy --expected input.npy
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: input.npy: an array of 2 x 3 x 7 x 5, expected N x 4 x 5 x 4, for 1 to 2 images" ]]
+}
+
 @test "inspect: the nodes of a model, their weights and multiply-adds, and who takes it" {
   run "$SPDNN" inspect model.safetensors --json model.json
   echo "$output"
