@@ -27,6 +27,7 @@ ModelMaker::ModelMaker(const ModelFamilyOptions& options, std::string name, cons
 
 ValueId ModelMaker::add(const std::string& name, Operation operation, const std::vector<ValueId>& inputs) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const ValueId input : inputs) shapes.push_back(shape(input));
   const auto id = static_cast<ValueId>(model_.values.size());
   model_.nodes.push_back({name, std::move(operation), inputs, id});
