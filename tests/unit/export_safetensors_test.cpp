@@ -8,7 +8,6 @@
 #include "support/hostile_files.hpp"
 #include "support/model_text.hpp"
 #include "support/models.hpp"
-#include "support/random_model.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
