@@ -74,8 +74,8 @@ void Graph::add_output(TensorId id) {
   if (made_value == nullptr) throw DataError(where(id) + ": it is an output of the model, but no operator makes it");
   ValueId value = *made_value;
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
-  if (shape(value).size() == kChannelsLast.size()) {
-    value = add_node(where(id), name(id), Transpose{kChannelsLast}, {value});
+  if (shape(value).size() == kImageAxes) {
+    value = add_node(where(id), name(id), to_channels_last(), {value});
   } else if (among(model_.inputs) || among(model_.outputs)) {
     Activation same;
     same.kind = Activation::Kind::identity;

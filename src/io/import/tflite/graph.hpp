@@ -15,14 +15,17 @@ namespace spdnn::tflite_reader {
 /// The number of a tensor in the file.
 using TensorId = std::int32_t;
 
-/// The order of a Transpose from N x H x W x C to N x C x H x W, and of the one back.
-inline const std::vector<Index> kChannelsFirst{0, 3, 1, 2};
-inline const std::vector<Index> kChannelsLast{0, 2, 3, 1};
+/// Tensors of four axes are images.
+inline constexpr std::size_t kImageAxes = 4;
+/// From N x H x W x C to N x C x H x W.
+inline Transpose to_channels_first() { return {{0, 3, 1, 2}}; }
+/// From N x C x H x W to N x H x W x C.
+inline Transpose to_channels_last() { return {{0, 2, 3, 1}}; }
 
 /// The axis of a value for an axis of its tensor, which are `rank`.
 inline Index axis_of_value(std::size_t axis, std::size_t rank) {
-  static constexpr std::array<Index, 4> kOfImages{0, 2, 3, 1};
-  return rank == kOfImages.size() ? kOfImages[axis] : static_cast<Index>(axis);
+  static constexpr std::array<Index, kImageAxes> kOfImages{0, 2, 3, 1};
+  return rank == kImageAxes ? kOfImages[axis] : static_cast<Index>(axis);
 }
 
 /// The model as far as it is built, and which value each tensor of the file has become. A tensor of four axes,

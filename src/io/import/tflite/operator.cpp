@@ -55,7 +55,7 @@ ValueId OperatorReader::value(std::size_t i, std::size_t rank) {
   const TensorId id = checked_input(i);
   if (const auto* known = graph_.made(id); known != nullptr && std::holds_alternative<ValueId>(*known)) {
     const ValueId value = std::get<ValueId>(*known);
-    if (shape(value).size() != rank && (rank == kChannelsFirst.size() || shape(value).size() == kChannelsFirst.size()))
+    if (shape(value).size() != rank && (rank == kImageAxes || shape(value).size() == kImageAxes))
       fail_input(i, fmt::format("{} axes do not go with {}", shape(value).size(), rank));
     return value;
   }
@@ -63,13 +63,12 @@ ValueId OperatorReader::value(std::size_t i, std::size_t rank) {
   Constant dense = densified(constant(i), graph_.budget());
   if (dense.shape.size() > rank) fail_input(i, fmt::format("{} axes do not go with {}", dense.shape.size(), rank));
   dense.shape.insert(dense.shape.begin(), rank - dense.shape.size(), 1);
-  if (rank == kChannelsFirst.size()) dense = transposed(dense, kChannelsFirst, graph_.budget());
+  if (rank == kImageAxes) dense = transposed(dense, to_channels_first().order, graph_.budget());
   return graph_.add_value(graph_.name(id), dense);
 }
 
 ValueId OperatorReader::images(std::size_t i) {
-  if (rank(i) != kChannelsFirst.size())
-    fail_input(i, fmt::format("{} axes, expected images of four: N x H x W x C", rank(i)));
+  if (rank(i) != kImageAxes) fail_input(i, fmt::format("{} axes, expected images of four: N x H x W x C", rank(i)));
   return value(i);
 }
 
@@ -80,12 +79,11 @@ ValueId OperatorReader::add(Operation operation, std::vector<ValueId> inputs) {
 ValueId OperatorReader::in_file_order(ValueId value, const Shape& to) {
   const auto same_order = [](Extent channels, Extent pixels) { return channels == 1 || pixels == 1; };
   const Shape& from = shape(value);
-  if (from == to && to.size() != kChannelsFirst.size()) return value;
-  if (from.size() == kChannelsLast.size() && !same_order(from[1], from[2] * from[3]))
-    value = add(Transpose{kChannelsLast}, {value});
-  if (to.size() != kChannelsFirst.size()) return add(Reshape{to}, {value});
+  if (from == to && to.size() != kImageAxes) return value;
+  if (from.size() == kImageAxes && !same_order(from[1], from[2] * from[3])) value = add(to_channels_last(), {value});
+  if (to.size() != kImageAxes) return add(Reshape{to}, {value});
   if (same_order(to[3], to[1] * to[2])) return add(Reshape{{to[0], to[3], to[1], to[2]}}, {value});
-  return add(Transpose{kChannelsFirst}, {add(Reshape{to}, {value})});
+  return add(to_channels_first(), {add(Reshape{to}, {value})});
 }
 
 void OperatorReader::require_stated_shape(const Shape& shape) const {
@@ -98,7 +96,7 @@ void OperatorReader::require_stated_shape(const Shape& shape) const {
   for (std::size_t axis = 1; equal && axis < rank; ++axis) equal = stated[axis] == shape[axis_of_value(axis, rank)];
   if (!equal)
     fail(fmt::format("its output '{}' is {} in the file, and {} by its inputs{}", name_, shape_text(stated),
-                     shape_text(shape), rank == kChannelsFirst.size() ? ", channels first" : ""));
+                     shape_text(shape), rank == kImageAxes ? ", channels first" : ""));
 }
 
 void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
