@@ -44,13 +44,17 @@ struct LogitCheck {
   Index images = 0;                ///< the first so many
   double largest_ratio = 0;        ///< of |found - expected| / bound; more than 1 is wrong
   double largest_deviation = 0;    ///< |found - expected|, in units of the logits
-  double largest_bound = 0;        ///< likewise: where it is large beside the logits, being within it says little
+  double largest_bound = 0;        ///< likewise
+  double largest_expected = 0;     ///< |expected|, likewise
   Index outside = 0;               ///< images with a logit outside its bound
   std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of these
   Index differing = 0;             ///< images of another prediction
   std::vector<NearTie> near_ties{};
 
   bool right() const { return outside == 0; }
+  /// Whether being within the bounds says that the logits are right: none is above a hundredth of the largest logit. In
+  /// deep models bounds grow beyond that.
+  bool tells() const { return largest_bound <= 0.01 * largest_expected; }
 };
 
 /// Each node's output compared with what the reference makes of the engine's own inputs to that node. Nothing has added

@@ -127,7 +127,7 @@ struct PageRequest {
 int inspect(const Arguments& arguments) {
   if (std::any_of(arguments.begin(), arguments.end(), names_model)) return inspect_model(arguments);
   po::variables_map values;
-  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.safetensors) [options]",
+  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.tflite|.safetensors) [options]",
              inspect_options(), {"[NETWORK]"}, values))
     return 0;
   InferenceSpec spec;

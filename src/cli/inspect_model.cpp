@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.safetensors [options]";
+constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.tflite|.safetensors [options]";
 
 po::options_description options() {
   po::options_description options("Options", 120, 60);
@@ -164,7 +164,7 @@ Json json_of(const View& view) {
 
 bool names_model(const std::string& path) {
   const auto ending = std::filesystem::path(path).extension();
-  return ending == ".onnx" || ending == ".safetensors";
+  return ending == ".onnx" || ending == ".tflite" || ending == ".safetensors";
 }
 
 int inspect_model(const Arguments& arguments) {

@@ -10,6 +10,7 @@
 #include "io/import/npz.hpp"
 #include "io/import/onnx.hpp"
 #include "io/import/safetensors.hpp"
+#include "io/import/tflite.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -45,7 +46,8 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
 Model read_model(const std::string& path, const std::optional<Shape>& shape) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".onnx") return read_onnx(path, shape);
-  if (ending != ".safetensors") throw DataError(path + ": expected a model, .onnx or .safetensors");
+  if (ending == ".tflite") return read_tflite(path, shape);
+  if (ending != ".safetensors") throw DataError(path + ": expected a model, .onnx, .tflite or .safetensors");
   Model model = read_safetensors(path);
   return shape ? reshaped(std::move(model), *shape) : model;
 }

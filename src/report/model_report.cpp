@@ -125,6 +125,7 @@ Json check_json(const std::optional<LogitCheck>& check) {
           {"largest_ratio", finite_json(check->largest_ratio)},
           {"largest_deviation", finite_json(check->largest_deviation)},
           {"largest_bound", finite_json(check->largest_bound)},
+          {"largest_expected", finite_json(check->largest_expected)},
           {"outside", check->outside},
           {"first_ids", check->first_ids},
           {"differing", check->differing},

@@ -144,5 +144,21 @@ TEST(ModelVerify, ALabelCountsWhereItsLogitIsTheLargestOrAmongTheFive) {
   EXPECT_EQ(predictions_of(logits), (std::vector<Index>{6, 0, 0}));
 }
 
+TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
+  ModelReport report;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = 0.01, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.expected->largest_bound = 0.011;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  EXPECT_NE(verdict_of(report).against.find("says little"), std::string::npos);
+  report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.nodes_checked->largest_ratio = 1.5;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.nodes_checked.reset();
+  report.expected->outside = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+}
+
 }  // namespace
 }  // namespace spdnn
