@@ -126,6 +126,9 @@ refused() {
   refused 2 "spdnn: --min-accuracy*labels*" "${infer[@]}" --min-accuracy 0.5
   refused 2 "spdnn: --min-accuracy*outside 0..1" "${infer[@]}" --labels images.npy --min-accuracy 50
   refused 2 "spdnn: --subtract does not go with --mean" "${infer[@]}" --mean 0.5 --subtract 1
+  refused 2 "spdnn: --divide: expected no zero" "${infer[@]}" --divide 0
+  refused 2 "spdnn: --std: expected no zero" "${infer[@]}" --std 0
+  refused 2 "spdnn: --mean: 2 numbers, expected one, or one for each of*" "${infer[@]}" --mean 0.5,0.5
   refused 2 "spdnn: 'nothing' is no variant for models*" "${infer[@]}" --variant nothing
   refused 2 "spdnn: --precision*fp16*" "${infer[@]}" --precision fp16
   refused 2 "spdnn: --json images.npy: would overwrite --inputs*" "${infer[@]}" --json images.npy

@@ -182,13 +182,14 @@ void check(const Preprocessing& how, Index channels) {
   const auto check_list = [&](const char* name, const std::vector<float>& values) {
     if (values.size() > 1 && values.size() != channels)
       throw UsageError(
-          fmt::format("{}: {} numbers, expected one, or one for each of {} channels", name, values.size(), channels));
+          name, fmt::format("{} numbers, expected one, or one for each of {} channels", values.size(), channels));
     if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
-      throw UsageError(fmt::format("{}: expected finite numbers", name));
+      throw UsageError(name, "expected finite numbers");
   };
-  check_list("subtract", how.subtract);
-  check_list("divide", how.divide);
-  if (std::count(how.divide.begin(), how.divide.end(), 0.0F) > 0) throw UsageError("divide: expected no zero");
+  const char* const divisor = how.bytes_to_unit ? "std" : "divide";
+  check_list(how.bytes_to_unit ? "mean" : "subtract", how.subtract);
+  check_list(divisor, how.divide);
+  if (std::count(how.divide.begin(), how.divide.end(), 0.0F) > 0) throw UsageError(divisor, "expected no zero");
 }
 
 /// Compilers do not replace x / d by x * (1 / d) here, so that the numbers are those of any other IEEE arithmetic.
