@@ -55,7 +55,7 @@ TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
       }
     }
   });
-  EXPECT_EQ(ran, (std::set<std::string_view>{"spmm_rows", "spmm_merge", "cusparse_spmm"}));
+  EXPECT_EQ(ran, (std::set<std::string_view>{"spmm_rows", "spmm_merge", "spmm_shared", "cusparse_spmm"}));
 }
 
 /// A layer of one long row beside short ones, so that spmm_merge cuts it, among layers of other sizes.
@@ -71,7 +71,7 @@ TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
   const Case c{"heavy_rows", network, testing::bit_images(dice, 300, 3000, 0.3)};
   const Plan plan = make_plan(network, parse_passes("dead"));
   const Plan streamed = testing::streamed_plan(testing::stream_of(network), parse_passes("dead"), 3);
-  for (const char* name : {"spmm_rows", "spmm_merge"})
+  for (const char* name : {"spmm_rows", "spmm_merge", "spmm_shared"})
     for (const std::size_t device_memory : {std::size_t{0}, std::size_t{4096}}) {
       SCOPED_TRACE(name);
       expect_same_bits(find_variant(name), plan, streamed, c, {.device_memory = device_memory});
@@ -114,7 +114,7 @@ TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
       RunOptions options;
       options.engine.device_memory = device_memory;
       options.batch = 100;
-      for (const char* name : {"spmm_rows", "spmm_merge", "cusparse_spmm"})
+      for (const char* name : {"spmm_rows", "spmm_merge", "spmm_shared", "cusparse_spmm"})
         EXPECT_THROW(run(find_variant(name), plan, images, options), DataError) << name;
     }
 }

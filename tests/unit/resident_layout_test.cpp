@@ -316,6 +316,47 @@ TEST(WorkItems, LongestRowsFirst) {
   EXPECT_TRUE(rows_by_length(random_layer(50, 40, 20, true, false, random).weights).items.empty());
 }
 
+TEST(WorkItems, RowsOfTheSameInputsAreTogether) {
+  MatrixBuilder builder(9);
+  const auto add = [&](std::initializer_list<Index> inputs) {
+    for (const Index input : inputs) builder.add(input, static_cast<float>(input) + 0.5F);
+    builder.end_row();
+  };
+  for (int i = 0; i < 20; ++i) {
+    add({1, 2, 3});
+    add({3, 2, 1});  // another order is another sum
+    if (i % 4 == 0) add({});
+    if (i % 5 == 0) add({0, 4, 5, 8});
+    if (i == 7) add({1, 2, 7});
+  }
+  const CsrMatrix weights = builder.valued();
+  const WorkList list = rows_by_inputs(weights);
+  EXPECT_TRUE(list.items.empty());
+  std::set<Index> rows;
+  Offset last = weights.degree(list.shared.front().rows.front());
+  for (const SharedRows& shared : list.shared) {
+    const Index first = shared.rows.front();
+    EXPECT_LE(weights.degree(first), last);
+    last = weights.degree(first);
+    bool ended = false;
+    for (const Index row : shared.rows) {
+      ended = ended || row == SharedRows::kNone;
+      ASSERT_EQ(row == SharedRows::kNone, ended);
+      if (ended) continue;
+      EXPECT_TRUE(rows.insert(row).second);
+      EXPECT_TRUE(std::ranges::equal(weights.row(row), weights.row(first)));
+    }
+  }
+  EXPECT_EQ(rows.size(), weights.rows);
+  EXPECT_EQ(list.shared.size(), 1 + 2 + 2 + 1 + 1U);  // of four, of three twice 20, of {1, 2, 7}, of nothing
+
+  Plan plan;
+  EXPECT_EQ(share_of_reads(plan), 1.0);
+  plan.layers.push_back({weights, {}});
+  EXPECT_DOUBLE_EQ(share_of_reads(plan), (4 + 2 * 3 + 2 * 3 + 3) / (4 * 4 + 2 * 20 * 3 + 3.0));
+  EXPECT_TRUE(rows_by_inputs(MatrixBuilder(4).uniform()).shared.empty());
+}
+
 TEST(WorkItems, EqualSharesCoverEveryTermOnce) {
   std::mt19937 random(2);
   const CsrMatrix weights = random_layer(50, 90, 40, false, false, random).weights;

@@ -1,4 +1,4 @@
-// The engine of spmm_rows and spmm_merge; its kernels, their mapping and their cost are in kernels.cuh.
+// The engine of spmm_rows, spmm_merge and spmm_shared; its kernels, their mapping and their cost are in kernels.cuh.
 
 #include <algorithm>
 #include <array>
@@ -98,11 +98,16 @@ class SpmmEngine final : public InspectableEngine {
     return rows_.fill_retired(width_, active);
   }
 
-  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images, Index cut_at) {
+  static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images,
+                                  const ShareOut& share_out) {
     const std::size_t padded = std::size_t{tiles_for(images)} * Config::kTile;
     const bool resident = LayerSource::fits(plan, kFormat, options);
-    const WorkSize work = resident ? all_work(plan, cut_at) : most_work(plan, cut_at);
-    const std::size_t work_bytes = (resident ? 1 : 2) * (work.items * sizeof(WorkItem) + work.cuts * sizeof(CutRow));
+    const WorkSize work = resident ? all_work(plan, share_out.cut_at) : most_work(plan, share_out.cut_at);
+    std::size_t shared = 0;
+    for (Index k = 0; share_out.shared && k < plan.depth(); ++k)
+      shared = resident ? shared + plan.outputs(k) : std::max<std::size_t>(shared, plan.outputs(k));
+    const std::size_t work_bytes =
+        (resident ? 1 : 2) * (work.items * sizeof(WorkItem) + work.cuts * sizeof(CutRow) + shared * sizeof(SharedRows));
     return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) + work_bytes +
            (work.pieces > 0 ? Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
            DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
@@ -136,7 +141,7 @@ class SpmmEngine final : public InspectableEngine {
   /// Where an item is a row: several rows in each, as far as the device still has several times the warps that it runs
   /// at once.
   Work widened(Work work, Index tiles) const {
-    if (work.items != nullptr) return work;
+    if (work.items != nullptr || work.shared != nullptr) return work;
     const std::size_t rows = work.item_count;
     work.rows_each = static_cast<Index>(std::clamp<std::size_t>(rows * tiles / many_warps_, 1, Config::kMostRows));
     work.item_count = static_cast<Index>((rows + work.rows_each - 1) / work.rows_each);
@@ -151,6 +156,12 @@ class SpmmEngine final : public InspectableEngine {
     constexpr unsigned kItems = Config::kThreads / kWarp;
     for (Index first = 0; first < tiles && work.item_count > 0; first += tiles_at_once_) {
       const Index count = std::min(tiles_at_once_, tiles - first);
+      if (work.shared != nullptr) {
+        spmm::shared_kernel<<<dim3(blocks_for(work.item_count, kItems), count), Config::kThreads, 0, stream_>>>(
+            step, work, y(), other(), first, flags_.data());
+        check_launch();
+        continue;
+      }
       spmm::spmm_kernel<<<dim3(blocks_for(work.item_count, kItems), count), Config::kThreads, 0, stream_>>>(
           step, work, y(), other(), first, pieces_.data(), flags_.data());
       check_launch();
@@ -240,8 +251,9 @@ std::unique_ptr<Engine> make_spmm_engine(std::shared_ptr<const Plan> plan, const
   return std::make_unique<SpmmEngine>(std::move(plan), options, std::move(share_out));
 }
 
-Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options, Index cut_at) {
-  return {.working_bytes = SpmmEngine::device_bytes(plan, options, batch.images, cut_at)};
+Support spmm_support(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
+                     const ShareOut& share_out) {
+  return {.working_bytes = SpmmEngine::device_bytes(plan, options, batch.images, share_out)};
 }
 
 }  // namespace spdnn::cuda

@@ -49,6 +49,7 @@ struct Work {
   const CutRow* cuts = nullptr;
   Index cut_count = 0;
   Index pieces = 0;
+  const SharedRows* shared = nullptr;  ///< where given, item_count of these are all of the work
 };
 
 /// Tiles of activations. Element (image, neuron) of a layer of `width` neurons.
@@ -66,46 +67,85 @@ __device__ inline void add(float4& sum, float4 y, float w) {
 }
 
 /// Where this thread's gathers arrive: kStages places, one per warp and term. No other thread reads them.
-__device__ inline float4* gathers() {
+__device__ inline float4* gather_places() {
   __shared__ float4 places[Config::kThreads * Config::kStages];
   return places + threadIdx.x / kWarp * (kWarp * Config::kStages) + threadIdx.x % kWarp;
 }
 
-/// Adds up the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this
-/// thread's four images and in order; done(row, sum) takes each row's sum. Gathers run kGroups - 1 groups ahead of the
-/// adding, from one row to the next.
-template <class Done>
-__device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkItem& item, Offset begin, Offset end,
-                          float4* places, Done done) {
-  constexpr Index kGroup = Config::kGroup;
-  constexpr Index kAhead = Config::kGroups - 1;
-  constexpr Index kReads = kWarp / kGroup;  // groups whose inputs and weights are read at once
-  const Index lane = threadIdx.x % kWarp;
-  const auto terms = static_cast<Index>(end - begin);
-  const Index groups = (terms + kGroup - 1) / kGroup;
-  const bool one_weight = layer.values == nullptr;
-  Index inputs = 0;
-  float read_weight = 0.0F;
-  Index gather_place = 0;
-  const auto gather = [&](Index group) {
-    if (group < groups) {
+/// The activations that the terms from `begin` on read, on their way to this thread, in groups of kGroup terms. Each
+/// group is started kAhead groups before it is taken.
+class Gathers {
+ public:
+  static constexpr Index kGroup = Config::kGroup;
+  static constexpr Index kAhead = Config::kGroups - 1;
+  static constexpr Index kReads = kWarp / kGroup;  ///< groups whose inputs and weights are read at once
+
+  __device__ Gathers(const DeviceLayer& layer, const float4* y, Offset begin, Index terms, float4* places)
+      : layer_(layer), y_(y), begin_(begin), terms_(terms), places_(places) {}
+
+  __device__ Index groups() const { return (terms_ + kGroup - 1) / kGroup; }
+
+  /// Starts group `group`, the one after that started last, if there is one. read(term) is called where the inputs of
+  /// 32 terms are read, for this thread's of them, so that it can read their weights.
+  template <class Read>
+  __device__ void start(Index group, Read read) {
+    if (group < groups()) {
       if (group % kReads == 0) {
-        const Offset mine = begin + group * kGroup + lane;
-        inputs = mine < end ? layer.index(mine) : 0;
-        if (!one_weight) read_weight = mine < end ? layer.values[mine] : 0.0F;
+        const Index mine = group * kGroup + threadIdx.x % kWarp;
+        inputs_ = mine < terms_ ? layer_.index(begin_ + mine) : 0;
+        read(mine);
       }
 #pragma unroll
       for (Index k = 0; k < kGroup; ++k) {
-        const Index input = __shfl_sync(0xffffffffU, inputs, group % kReads * kGroup + k);
-        if (group * kGroup + k < terms)
-          async_copy<16>(places + (gather_place + k) * kWarp, y + std::size_t{input} * (Config::kTile / 4) + lane);
+        const Index input = __shfl_sync(0xffffffffU, inputs_, group % kReads * kGroup + k);
+        if (group * kGroup + k < terms_)
+          async_copy<16>(places_ + (started_ + k) * kWarp,
+                         y_ + std::size_t{input} * (Config::kTile / 4) + threadIdx.x % kWarp);
       }
-      gather_place = gather_place + kGroup == Config::kStages ? 0 : gather_place + kGroup;
+      started_ = after(started_);
     }
     async_copy_commit();
+  }
+
+  /// Waits for the next group. take(k, y) is called for its terms, in order, with four images' activations.
+  template <class Take>
+  __device__ void take(Take take) {
+    async_copy_wait<kAhead>();
+#pragma unroll
+    for (Index k = 0; k < kGroup; ++k) take(k, places_[(taken_ + k) * kWarp]);
+    taken_ = after(taken_);
+  }
+
+ private:
+  __device__ static Index after(Index place) { return place + kGroup == Config::kStages ? 0 : place + kGroup; }
+
+  const DeviceLayer& layer_;
+  const float4* y_;
+  Offset begin_;
+  Index terms_;
+  float4* places_;
+  Index inputs_ = 0;
+  Index started_ = 0;  ///< where the next group arrives
+  Index taken_ = 0;
+};
+
+/// Adds up the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this
+/// thread's four images and in order; done(row, sum) takes each row's sum. Gathers run ahead of the adding, from one
+/// row to the next.
+template <class Done>
+__device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkItem& item, Offset begin, Offset end,
+                          float4* places, Done done) {
+  constexpr Index kGroup = Gathers::kGroup;
+  const Index lane = threadIdx.x % kWarp;
+  const auto terms = static_cast<Index>(end - begin);
+  const bool one_weight = layer.values == nullptr;
+  Gathers gathers(layer, y, begin, terms, places);
+  float read_weight = 0.0F;
+  const auto read = [&](Index mine) {
+    if (!one_weight) read_weight = mine < terms ? layer.values[begin + mine] : 0.0F;
   };
 #pragma unroll
-  for (Index group = 0; group < kAhead; ++group) gather(group);
+  for (Index group = 0; group < Gathers::kAhead; ++group) gathers.start(group, read);
 
   Index row = 0;
   const auto read_end = [&](Index number) {
@@ -122,22 +162,84 @@ __device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkI
     row_end = __shfl_sync(0xffffffffU, ends, row % kWarp);
   };
   float my_weight = layer.value;
-  Index place = 0;
-  for (Index group = 0; group < groups; ++group) {
-    gather(group + kAhead);
-    async_copy_wait<kAhead>();
-    if (!one_weight && group % kReads == 0) my_weight = read_weight;
-#pragma unroll
-    for (Index k = 0; k < kGroup; ++k) {
+  for (Index group = 0; group < gathers.groups(); ++group) {
+    gathers.start(group + Gathers::kAhead, read);
+    if (!one_weight && group % Gathers::kReads == 0) my_weight = read_weight;
+    gathers.take([&](Index k, const float4& activations) {
       const Index term = group * kGroup + k;
-      const float weight = one_weight ? my_weight : __shfl_sync(0xffffffffU, my_weight, group % kReads * kGroup + k);
-      if (term >= terms) continue;
+      const float weight =
+          one_weight ? my_weight : __shfl_sync(0xffffffffU, my_weight, group % Gathers::kReads * kGroup + k);
+      if (term >= terms) return;
       while (term == row_end) finish_row();
-      add(sum, places[(place + k) * kWarp], weight);
-    }
-    place = place + kGroup == Config::kStages ? 0 : place + kGroup;
+      add(sum, activations, weight);
+    });
   }
   while (row < item.rows) finish_row();
+}
+
+/// A zero that the compiler knows nothing of. Twins' sums are equal, and it would otherwise add up only one of them:
+/// which work is left out is for the passes to say.
+__device__ inline float opaque_zero() {
+  float zero = 0.0F;
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+f"(zero));
+#endif
+  return zero;
+}
+
+/// Adds up the terms of `rows` rows that have the same inputs, reading each input once: done(row, sum) as above.
+/// my_row: the row whose number is this thread's in the warp. With kFull there are as many rows as SharedRows hold.
+template <bool kOneWeight, bool kFull, class Done>
+__device__ void sum_shared(const DeviceLayer& layer, const float4* y, Index my_row, Index rows, float4* places,
+                           Done done) {
+  constexpr Index kRows = SharedRows::kMost;
+  constexpr Index kGroup = Gathers::kGroup;
+  const auto is_row = [&](Index r) { return kFull || r < rows; };
+  const Offset my_begin = my_row != SharedRows::kNone ? layer.offset(my_row) : 0;
+  const Offset begin = __shfl_sync(0xffffffffU, my_begin, 0);
+  const Offset end = __shfl_sync(0xffffffffU, my_row != SharedRows::kNone ? layer.offset(my_row + 1) : 0, 0);
+  const auto terms = static_cast<Index>(end - begin);
+  Gathers gathers(layer, y, begin, terms, places);
+  float read_weights[kOneWeight ? 1 : kRows] = {};
+  const auto read = [&](Index mine) {
+    if constexpr (!kOneWeight) {
+#pragma unroll
+      for (Index r = 0; r < kRows; ++r) {
+        const Offset from = __shfl_sync(0xffffffffU, my_begin, r);
+        read_weights[r] = is_row(r) && mine < terms ? layer.values[from + mine] : 0.0F;
+      }
+    }
+  };
+#pragma unroll
+  for (Index group = 0; group < Gathers::kAhead; ++group) gathers.start(group, read);
+
+  float4 sums[kRows];
+#pragma unroll
+  for (Index r = 0; r < kRows; ++r) sums[r] = make_float4(opaque_zero(), opaque_zero(), opaque_zero(), opaque_zero());
+  float my_weights[kOneWeight ? 1 : kRows] = {};
+  for (Index group = 0; group < gathers.groups(); ++group) {
+    gathers.start(group + Gathers::kAhead, read);
+    if constexpr (!kOneWeight) {
+      if (group % Gathers::kReads == 0) {
+#pragma unroll
+        for (Index r = 0; r < kRows; ++r) my_weights[r] = read_weights[r];
+      }
+    }
+    gathers.take([&](Index k, const float4& activations) {
+      if (group * kGroup + k >= terms) return;
+#pragma unroll
+      for (Index r = 0; r < kRows; ++r) {
+        if (!is_row(r)) continue;
+        float weight = layer.value;
+        if constexpr (!kOneWeight)
+          weight = __shfl_sync(0xffffffffU, my_weights[r], group % Gathers::kReads * kGroup + k);
+        add(sums[r], activations, weight);
+      }
+    });
+  }
+#pragma unroll
+  for (Index r = 0; r < kRows; ++r)
+    if (is_row(r)) done(__shfl_sync(0xffffffffU, my_row, r), sums[r]);
 }
 
 /// Adds bits to the flags of four neighbouring images; where they are set already, this costs a read only.
@@ -172,7 +274,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   const std::size_t tile = std::size_t{first_tile} + blockIdx.y;
   const DeviceLayer& layer = step.layer;
   const auto* y = reinterpret_cast<const float4*>(from + tile * Config::kTile * layer.inputs);
-  float4* const places = gathers();
+  float4* const places = gather_places();
   WorkItem item;
   if (work.items != nullptr) {
     item = work.items[number];
@@ -189,6 +291,31 @@ __global__ void __launch_bounds__(Config::kThreads)
   std::uint32_t bits[4] = {};
   sum_terms(layer, y, item, layer.offset(item.row), layer.offset(item.row + item.rows), places,
             [&](Index row, float4 sum) { finish(step, row, sum, tile, to, bits); });
+  raise(flags + tile * Config::kTile + 4 * lane, bits);
+}
+
+/// One warp per SharedRows and tile.
+template <class Step>
+__global__ void __launch_bounds__(Config::kThreads, 2)
+    shared_kernel(const __grid_constant__ Step step, const __grid_constant__ Work work, const float* from, float* to,
+                  Index first_tile, std::uint32_t* flags) {
+  const Index number = blockIdx.x * (Config::kThreads / kWarp) + threadIdx.x / kWarp;
+  if (number >= work.item_count) return;
+  const Index lane = threadIdx.x % kWarp;
+  const std::size_t tile = std::size_t{first_tile} + blockIdx.y;
+  const DeviceLayer& layer = step.layer;
+  const auto* y = reinterpret_cast<const float4*>(from + tile * Config::kTile * layer.inputs);
+  const Index my_row = lane < SharedRows::kMost ? work.shared[number].rows[lane] : SharedRows::kNone;
+  const auto rows = static_cast<Index>(__popc(__ballot_sync(0xffffffffU, my_row != SharedRows::kNone)));
+  std::uint32_t bits[4] = {};
+  const auto done = [&](Index row, float4 sum) { finish(step, row, sum, tile, to, bits); };
+  float4* const places = gather_places();
+  if (layer.values != nullptr)
+    sum_shared<false, false>(layer, y, my_row, rows, places, done);
+  else if (rows == SharedRows::kMost)
+    sum_shared<true, true>(layer, y, my_row, rows, places, done);
+  else
+    sum_shared<true, false>(layer, y, my_row, rows, places, done);
   raise(flags + tile * Config::kTile + 4 * lane, bits);
 }
 

@@ -18,7 +18,7 @@ WorkList share_out(const CsrMatrix& weights) { return equal_shares(weights, kSha
 }  // namespace
 
 Support support_spmm_merge(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  return cuda::spmm_support(plan, batch, options, kShare);
+  return cuda::spmm_support(plan, batch, options, {share_out, kShare});
 }
 
 std::unique_ptr<Engine> make_spmm_merge(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,

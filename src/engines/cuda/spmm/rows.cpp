@@ -9,12 +9,12 @@
 namespace spdnn {
 
 Support support_spmm_rows(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  return cuda::spmm_support(plan, batch, options, 0);
+  return cuda::spmm_support(plan, batch, options, {rows_by_length});
 }
 
 std::unique_ptr<Engine> make_spmm_rows(std::shared_ptr<const Plan> plan, const BatchInfo& /*batch*/,
                                        const EngineOptions& options) {
-  return cuda::make_spmm_engine(std::move(plan), options, {rows_by_length, 0});
+  return cuda::make_spmm_engine(std::move(plan), options, {rows_by_length});
 }
 
 }  // namespace spdnn

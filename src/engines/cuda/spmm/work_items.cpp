@@ -1,8 +1,13 @@
 #include "engines/cuda/spmm/work_items.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
+
+#include "core/parallel.hpp"
 
 namespace spdnn {
 
@@ -42,6 +47,51 @@ WorkList equal_shares(const CsrMatrix& weights, Index share) {
     }
   }
   return list;
+}
+
+WorkList rows_by_inputs(const CsrMatrix& weights) {
+  struct Key {
+    Offset degree;
+    std::uint64_t hash;
+    Index row;
+  };
+  std::vector<Key> keys(weights.rows);
+  for (Index row = 0; row < weights.rows; ++row) {
+    const auto inputs = weights.row(row);
+    keys[row] = {inputs.size(), XXH3_64bits(inputs.data(), inputs.size_bytes()), row};
+  }
+  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return std::tie(b.degree, a.hash, a.row) < std::tie(a.degree, b.hash, b.row);
+  });
+  WorkList list;
+  Index open = SharedRows::kMost;  // rows in the last entry
+  for (const Key& key : keys) {
+    const auto equal = [&](Index other) {
+      const auto mine = weights.row(key.row);
+      const auto its = weights.row(other);
+      return std::equal(mine.begin(), mine.end(), its.begin(), its.end());
+    };
+    if (open == SharedRows::kMost || !equal(list.shared.back().rows.front())) {
+      list.shared.emplace_back().rows.fill(SharedRows::kNone);
+      open = 0;
+    }
+    list.shared.back().rows[open++] = key.row;
+  }
+  return list;
+}
+
+double share_of_reads(const Plan& plan) {
+  if (plan.streamed || plan.depth() == 0) return 1.0;
+  const std::array<Index, 3> sample{0, plan.depth() / 2, plan.depth() - 1};
+  std::array<Offset, sample.size()> reads{};
+  std::array<Offset, sample.size()> terms{};
+  parallel_for(sample.size(), [&](std::size_t i) {
+    const CsrMatrix& weights = plan.layers[sample[i]].weights;
+    for (const SharedRows& shared : rows_by_inputs(weights).shared) reads[i] += weights.degree(shared.rows.front());
+    terms[i] = weights.entries();
+  });
+  const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), Offset{0}); };
+  return sum(terms) == 0 ? 1.0 : static_cast<double>(sum(reads)) / static_cast<double>(sum(terms));
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "spdnn/csr_matrix.hpp"
@@ -25,10 +26,19 @@ struct CutRow {
   Index pieces = 0;
 };
 
+/// Rows that have the same inputs in the same order, so that a warp reads an input once for all of their sums.
+struct SharedRows {
+  static constexpr Index kMost = 16;
+  static constexpr Index kNone = 0xffffffff;
+
+  std::array<Index, kMost> rows;  ///< those that there are, then kNone
+};
+
 struct WorkList {
   std::vector<WorkItem> items;  ///< empty: item i is row i
   std::vector<CutRow> cuts;
   Index pieces = 0;
+  std::vector<SharedRows> shared;  ///< not empty: these are all of the work
 };
 
 /// One row per item, longest first, so that no long row is begun last. (Gale et al., SC20: row swizzle.)
@@ -39,6 +49,13 @@ WorkList rows_by_length(const CsrMatrix& weights);
 /// cuts move to the next row's start, so that only long rows are added up in pieces, each the same way in any matrix
 /// that it stands in.
 WorkList equal_shares(const CsrMatrix& weights, Index share);
+
+/// All rows in SharedRows, longest first: as many of the same inputs together as these hold. O(terms + rows log(rows)).
+WorkList rows_by_inputs(const CsrMatrix& weights);
+
+/// Inputs that sums read by rows_by_inputs(), as a share of the terms: 1 where no two rows have the same inputs. Of a
+/// few of the plan's layers; 1 where layers are streamed.
+double share_of_reads(const Plan& plan);
 
 /// How much a layer's work list holds at most.
 struct WorkSize {

@@ -1,0 +1,51 @@
+// spmm_shared where neurons have the same inputs: blocks of 1 to 40 of them, with weights that are equal or all differ,
+// must give what spmm_rows gives, to the last bit.
+
+#include "gpu/on_device.hpp"
+#include "plan/planner.hpp"
+#include "support/battery.hpp"
+#include "support/equal.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+using testing::Dice;
+using testing::Rows;
+
+class SharedReadsTest : public OnDevice {};
+
+/// Neurons in blocks that read the same inputs, scattered over the layer; with weights of their own or of one value.
+Layer block_layer(Dice& dice, Index neurons, bool different) {
+  Rows rows(neurons);
+  Index row = 0;
+  for (Index size = 1; row < neurons; size = size % 40 + 1) {
+    const Index terms = (size * 7) % 70;
+    const Rows pattern = testing::random_rows(dice, neurons, 1, terms, 0.05, 0.4);
+    for (Index i = 0; i < size && row < neurons; ++i, ++row) {
+      auto& mine = rows[row * 61 % neurons];
+      mine = pattern.front();
+      for (auto& [input, weight] : mine) weight = different ? weight + 0.001F * static_cast<float>(i) : 0.0625F;
+    }
+  }
+  return testing::make_layer(neurons, rows, -0.1);
+}
+
+TEST_F(SharedReadsTest, EveryActivationIsThatOfSpmmRows) {
+  Dice dice(23);
+  for (const bool different : {false, true}) {
+    for (const Index neurons : {61U * 16 + 1, 2003U}) {
+      Network network;
+      for (int k = 0; k < 5; ++k) network.layers.push_back(block_layer(dice, neurons, different));
+      for (const Index images : {1U, 127U, 300U}) {
+        SCOPED_TRACE(std::to_string(neurons) + " neurons, " + std::to_string(images) + " images");
+        const ImageSet inputs = testing::bit_images(dice, images, neurons, 0.3);
+        const Plan plan = make_plan(network, parse_passes("dead"));
+        testing::expect_same_bits(*testing::engine_for(find_variant("spmm_shared"), plan, inputs),
+                                  *testing::engine_for(find_variant("spmm_rows"), plan, inputs), inputs, plan.depth());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
