@@ -13,6 +13,7 @@
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "core/comma_list.hpp"
+#include "core/counted.hpp"
 #include "data/model_families.hpp"
 #include "data/official/problems.hpp"
 #include "inference/streaming.hpp"
@@ -209,7 +210,8 @@ int generate_model(const Arguments& arguments) {
     weights += work.weights;
     nonzeros += work.nonzeros;
   }
-  fmt::print("{}: {} model, {} weights, {} of them not zero\n", out.string(), family.family, weights, nonzeros);
+  fmt::print("{}: {} model, {}, {} of them not zero\n", out.string(), family.family,
+             counted(weights, "weight", "weights"), nonzeros);
   return 0;
 }
 

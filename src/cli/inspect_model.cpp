@@ -11,6 +11,7 @@
 
 #include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"
+#include "core/counted.hpp"
 #include "core/message.hpp"
 #include "engines/devices.hpp"
 #include "io/outputs.hpp"
@@ -118,8 +119,8 @@ void print_view(std::FILE* out, const View& view) {
   for (const Answer& answer : view.answers)
     fmt::print(out, "variant   {:<16} {}\n", answer.variant->name,
                answer.support.takes()
-                   ? fmt::format("takes it; {} for {} image{} at a time", megabytes(answer.support.working_bytes),
-                                 view.batch, view.batch == 1 ? "" : "s")
+                   ? fmt::format("takes it; {} for {} at a time", megabytes(answer.support.working_bytes),
+                                 counted(view.batch, "image", "images"))
                    : "does not take it: " + answer.support.why_not);
 }
 

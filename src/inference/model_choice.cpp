@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/bytes_text.hpp"
+#include "core/counted.hpp"
 #include "engines/devices.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/model_run.hpp"
@@ -83,9 +84,9 @@ Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Mode
   const std::optional<Index> fixed = fixed_batch(model);
   if (fixed) {
     if (spec.batch != 0 && spec.batch != *fixed)
-      throw UsageError("batch", fmt::format("the model takes {} images at a time; another shape of its input, with N "
+      throw UsageError("batch", fmt::format("the model takes {} at a time; another shape of its input, with N "
                                             "in the place of {}, may be given",
-                                            *fixed, *fixed));
+                                            counted(*fixed, "image", "images"), *fixed));
     if (images % *fixed != 0)
       throw UsageError("shape",
                        fmt::format("the model takes {} images at a time, of which {} are no multiple; N in the place "
@@ -96,8 +97,8 @@ Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Mode
   const bool may_shrink = !fixed && spec.batch == 0;
   while (may_shrink && batch > 1 && bytes(batch) > budget) batch /= 2;
   if (const std::size_t needed = bytes(batch); needed > budget)
-    throw DeviceError("host_memory", fmt::format("{} needs more for {} image{} at a time than the {} that may be taken",
-                                                 variant.name, batch, batch == 1 ? "" : "s", bytes_text(budget)));
+    throw DeviceError("host_memory", fmt::format("{} needs more for {} at a time than the {} that may be taken",
+                                                 variant.name, counted(batch, "image", "images"), bytes_text(budget)));
   return batch;
 }
 

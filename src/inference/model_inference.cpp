@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/machine.hpp"
@@ -60,10 +61,6 @@ MultiplyAdds sum_of(const std::vector<NodeWork>& nodes) {
     sum.sparse += node.sparse();
   }
   return sum;
-}
-
-std::string counted(Index number, const char* one, const char* several) {
-  return fmt::format("{} {}", number, number == 1 ? one : several);
 }
 
 }  // namespace

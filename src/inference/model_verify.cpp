@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/cancellation.hpp"
+#include "core/counted.hpp"
 #include "core/progress.hpp"
 #include "engines/devices.hpp"
 #include "engines/reference/model.hpp"
@@ -153,7 +154,9 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
   const Index given = truth.expected == nullptr ? 0 : static_cast<Index>(truth.expected->shape[0]);
   const std::size_t each = logits.values.size() / all;
   const auto of_all = [&](Index some) {
-    return some == all ? fmt::format("all {} images", all) : fmt::format("the first {} of {} images", some, all);
+    const std::string together = counted(all, "image", "images");
+    if (some == all) return all == 1 ? together : "all " + together;
+    return fmt::format("the first {} of {}", some, together);
   };
   Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes);
   Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes);
@@ -230,8 +233,9 @@ ModelVerdict verdict_of(const ModelReport& report) {
   };
   if (report.accuracy && report.accuracy->at_least)
     add(report.accuracy->top_1() >= *report.accuracy->at_least,
-        fmt::format("labels of {} images: accuracy {:.4f}, at least {} asked for", report.accuracy->images,
-                    report.accuracy->top_1(), *report.accuracy->at_least));
+        fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
+                    counted(report.accuracy->images, "image", "images"), report.accuracy->top_1(),
+                    *report.accuracy->at_least));
   // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
   std::string says_little;
   for (const auto* check : {&report.expected, &report.recomputed}) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "core/message.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
@@ -25,8 +26,8 @@ double zeros_of(const ModelReport& r) {
 }
 
 std::string model_text(const ModelReport& r) {
-  return fmt::format("{}: {} nodes, {} weights, {:.2f} % of them zeros", escaped(r.model), r.nodes, r.weights,
-                     100 * zeros_of(r));
+  return fmt::format("{}: {}, {}, {:.2f} % of them zeros", escaped(r.model), counted(r.nodes, "node", "nodes"),
+                     counted(r.weights, "weight", "weights"), 100 * zeros_of(r));
 }
 
 std::string images_text(const ModelReport& r) {
@@ -36,7 +37,8 @@ std::string images_text(const ModelReport& r) {
 }
 
 std::string variant_text(const ModelReport& r) {
-  return fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads, r.batch,
+  return fmt::format("{} ({}, {}, {} a batch){}", r.variant, to_string(r.precision),
+                     counted(r.threads, "thread", "threads"), counted(r.batch, "image", "images"),
                      r.why.empty() ? "" : "; " + r.why);
 }
 
@@ -55,17 +57,19 @@ std::string check_text(const LogitCheck& check, bool classes) {
   std::string text = fmt::format("{}: largest deviation {:.3g} of the bound, {:.3g} where bounds are {:.3g} at most",
                                  check.against, check.largest_ratio, check.largest_deviation, check.largest_bound);
   if (check.outside > 0)
-    text += fmt::format("; {} images are outside it, first {}", check.outside, fmt::join(check.first_ids, " "));
-  if (classes) text += fmt::format("; {} predictions differ", check.differing);
+    text += fmt::format("; {} outside it, first {}", counted(check.outside, "image is", "images are"),
+                        fmt::join(check.first_ids, " "));
+  if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
   if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
   return text;
 }
 
 std::string nodes_text(const NodeCheck& check) {
   return fmt::format(
-      "each of {} against fp64 of its own inputs, {} images: largest deviation {:.3g} of the bound, at {}; "
+      "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; "
       "logits are off those of the run by {:.3g} at most",
-      check.nodes, check.images, check.largest_ratio, check.worst, check.largest_difference);
+      check.nodes, counted(check.images, "image", "images"), check.largest_ratio, check.worst,
+      check.largest_difference);
 }
 
 void add_ties(const LogitCheck& check, std::string& text) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "report/configurations.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
@@ -16,10 +17,6 @@
 namespace spdnn {
 
 namespace {
-
-std::string counted(std::size_t number, const char* what, const char* plural) {
-  return fmt::format("{} {}", number, number == 1 ? what : plural);
-}
 
 std::size_t machines_of(const Results& results) {
   std::set<LineOrigin> machines;
