@@ -46,18 +46,17 @@ class Comparer {
            std::span<const double> bounds) {
     ++check_.images;
     double largest = 0;
+    double farthest = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double off = std::abs(found[i] - expected[i]);
       largest = std::max(largest, ratio(off, bounds[i]));
-      check_.largest_deviation = std::max(check_.largest_deviation, or_infinite(off));
+      farthest = std::max(farthest, or_infinite(off));
       check_.largest_bound = std::max(check_.largest_bound, or_infinite(bounds[i]));
       check_.largest_expected = std::max(check_.largest_expected, std::abs(expected[i]));
     }
     check_.largest_ratio = std::max(check_.largest_ratio, largest);
-    if (largest > 1) {
-      ++check_.outside;
-      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(image + 1);
-    }
+    check_.largest_deviation = std::max(check_.largest_deviation, farthest);
+    images_.push_back({image, farthest, largest > 1});
     if (classes_ == 0) return;
     const Index mine = largest_of(found);
     const Index theirs = largest_of(expected);
@@ -67,9 +66,23 @@ class Comparer {
       check_.near_ties.push_back({image, mine, theirs});
   }
 
-  LogitCheck take() { return std::move(check_); }
+  LogitCheck take() {
+    for (const Image& one : images_) {
+      if (!one.outside && one.farthest <= check_.tolerance()) continue;
+      ++(one.outside ? check_.outside : check_.beyond);
+      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(one.number + 1);
+    }
+    return std::move(check_);
+  }
 
  private:
+  /// The tolerance is known once all images are.
+  struct Image {
+    Index number;
+    double farthest;  ///< deviation of a logit
+    bool outside;     ///< the bound
+  };
+
   /// What is no number, or off where no deviation is possible, is beyond every bound.
   static double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
   static double or_infinite(double number) {
@@ -77,6 +90,7 @@ class Comparer {
   }
 
   Index classes_;
+  std::vector<Image> images_;
   LogitCheck check_;
 };
 
@@ -115,7 +129,19 @@ std::string nodes_text(const NodeCheck& check) {
 }
 
 std::string check_text(const LogitCheck& check) {
-  return fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+  if (check.beyond > 0)
+    text += fmt::format(", but {:.3g} is beyond the tolerance of {:.3g}, {:.2g} % of the largest logit",
+                        check.largest_deviation, check.tolerance(), 100 * LogitCheck::kTolerance);
+  return text;
+}
+
+/// Of logits within bounds that say little.
+std::string little_text(const LogitCheck& check) {
+  return fmt::format(
+      "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within the tolerance of {:.3g}, {:.2g} % "
+      "of the largest logit, which proves nothing; --verify K compares node by node",
+      check_text(check), check.largest_bound, check.largest_expected, check.tolerance(), 100 * LogitCheck::kTolerance);
 }
 
 }  // namespace
@@ -243,10 +269,7 @@ ModelVerdict verdict_of(const ModelReport& report) {
     const bool by_nodes = check == &report.recomputed && report.nodes_checked;
     const bool little = (*check)->right() && !(*check)->tells() && !by_nodes;
     if (little)
-      says_little += fmt::format(
-          "{}{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; --verify K compares "
-          "node by node",
-          says_little.empty() ? "" : "; ", check_text(**check), (*check)->largest_bound, (*check)->largest_expected);
+      says_little += (says_little.empty() ? "" : "; ") + little_text(**check);
     else
       add((*check)->right(), check_text(**check));
   }

@@ -59,6 +59,11 @@ std::string check_text(const LogitCheck& check, bool classes) {
   if (check.outside > 0)
     text += fmt::format("; {} outside it, first {}", counted(check.outside, "image is", "images are"),
                         fmt::join(check.first_ids, " "));
+  if (check.beyond > 0)
+    text += fmt::format("; {} within it, but off by more than the tolerance of {:.3g}, first {}",
+                        counted(check.beyond, "image is", "images are"), check.tolerance(),
+                        fmt::join(check.first_ids, " "));
+  if (std::isinf(check.largest_bound)) text += "; where a bound is infinite, it proves nothing";
   if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
   if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
   return text;
@@ -130,7 +135,9 @@ Json check_json(const std::optional<LogitCheck>& check) {
           {"largest_deviation", finite_json(check->largest_deviation)},
           {"largest_bound", finite_json(check->largest_bound)},
           {"largest_expected", finite_json(check->largest_expected)},
+          {"tolerance", finite_json(check->tolerance())},
           {"outside", check->outside},
+          {"beyond", check->beyond},
           {"first_ids", check->first_ids},
           {"differing", check->differing},
           {"near_ties", ties}};

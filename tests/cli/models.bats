@@ -78,6 +78,34 @@ refused() {
   jq -e '.verdict.status == "FAILED" and .expected.outside == 20' failed.json
 }
 
+@test "expected logits of a deep model: a wrong weight fails by the tolerance, what is within it stays UNVERIFIED" {
+  mkdir vgg
+  "$SPDNN" generate model --family vgg8 --sparsity 0.9 --seed 2 --out vgg/model.safetensors
+  "$SPDNN" generate tensors --shape 2,1,28,28 --seed 9 --out vgg/images.npy
+  infer=("$SPDNN" infer --model vgg/model.safetensors --inputs vgg/images.npy --progress never --logits found.npy)
+  "${infer[@]}" --variant conv_reference
+  mv found.npy vgg/logits.npy
+  run "${infer[@]}" --expected vgg/logits.npy --json run.json
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"UNVERIFIED"*"says little"*"within the tolerance of "*"0.01 % of the largest logit"* ]]
+  jq -e '.expected.beyond == 0 and .expected.largest_deviation < .expected.tolerance' run.json
+  # The sign of the largest weight of a convolution.
+  /usr/bin/python3 -c "
+import json, numpy, struct
+data = bytearray(open('vgg/model.safetensors', 'rb').read())
+start = 8 + struct.unpack('<Q', data[:8])[0]
+begin, end = json.loads(data[8:start])['conv2.weight']['data_offsets']
+values = numpy.frombuffer(bytes(data), '<f4', (end - begin) // 4, start + begin)
+data[start + begin + 4 * int(numpy.abs(values).argmax()) + 3] ^= 0x80
+open('vgg/model.safetensors', 'wb').write(data)"
+  run "${infer[@]}" --expected vgg/logits.npy --json run.json
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"but off by more than the tolerance of "*"FAILED"*"is beyond the tolerance of "* ]]
+  jq -e '.verdict.status == "FAILED" and .expected.outside == 0 and .expected.beyond > 0' run.json
+}
+
 @test "labels: accuracy alone proves nothing, with --min-accuracy it passes or fails" {
   "${infer[@]}" --variant conv_reference --predictions labels.npy
   run "${infer[@]}" --labels labels.npy

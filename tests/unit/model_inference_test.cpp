@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engines/reference/model.hpp"
 #include "inference/model_verify.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
@@ -158,6 +159,46 @@ TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
   report.nodes_checked.reset();
   report.expected->outside = 1;
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.expected->outside = 0;
+  report.expected->beyond = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  EXPECT_NE(verdict_of(report).against.find("beyond the tolerance"), std::string::npos);
+}
+
+TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {
+  const auto deep = [](float factor) {
+    testing::Dice dice(31);
+    ModelBuilder builder;
+    ValueId x = builder.input({kBatchExtent, 24});
+    for (int layer = 0; layer < 14; ++layer) {
+      Linear linear;
+      linear.weights = testing::random_weights(dice, 24, 24, 1);
+      std::vector<float> values(linear.weights.values.begin(), linear.weights.values.end());
+      if (layer == 4) values[100] *= factor;
+      linear.weights.values = std::move(values);
+      x = builder.add(Activation{}, {builder.add(linear, {x})});
+    }
+    return builder.finish({x});
+  };
+  testing::Dice dice(32);
+  const Tensor images = testing::random_tensor(dice, {3, 24});
+  const auto logits_of = [&](const Model& model) {
+    const Bounded exact = evaluate(model, {images}).front();
+    return make_tensor(exact.shape, {exact.values.begin(), exact.values.end()});
+  };
+  const Tensor expected = logits_of(deep(1));
+  const auto check_of = [&](float factor) {
+    const Model model = deep(factor);
+    return *check_logits(model, images, logits_of(model), 24, {&expected, "given", 0}, {}, {}).expected;
+  };
+  const LogitCheck good = check_of(1);
+  EXPECT_TRUE(good.right());
+  EXPECT_FALSE(good.tells());
+  EXPECT_EQ(good.tolerance(), 1e-4 * good.largest_expected);
+  const LogitCheck wrong = check_of(0.5F);
+  EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
+  EXPECT_EQ(wrong.beyond, 3U);
+  EXPECT_EQ(wrong.first_ids, (std::vector<Index>{1, 2, 3}));
 }
 
 }  // namespace
