@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace spdnn {
 
@@ -18,6 +19,7 @@ struct Support {
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
   /// device, the plan's copy there included.
   std::size_t working_bytes = 0;
+  std::vector<std::string> remarks = {};  ///< of nodes for which there was a choice: what would run, and why
 
   bool takes() const { return why_not.empty(); }
 };

@@ -116,12 +116,14 @@ void print_view(std::FILE* out, const View& view) {
   fmt::print(out, "\n");
   print_nodes(out, view);
   fmt::print(out, "\nmemory    model {}\n", megabytes(bytes_of(view.model)));
-  for (const Answer& answer : view.answers)
+  for (const Answer& answer : view.answers) {
     fmt::print(out, "variant   {:<16} {}\n", answer.variant->name,
                answer.support.takes()
                    ? fmt::format("takes it; {} for {} at a time", megabytes(answer.support.working_bytes),
                                  counted(view.batch, "image", "images"))
                    : "does not take it: " + answer.support.why_not);
+    for (const std::string& remark : answer.support.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
+  }
 }
 
 Json json_of(const View& view) {
@@ -147,7 +149,8 @@ Json json_of(const View& view) {
   for (const Answer& answer : view.answers)
     variants.push_back({{"name", answer.variant->name},
                         {"why_not", answer.support.takes() ? Json(nullptr) : Json(answer.support.why_not)},
-                        {"bytes", answer.support.working_bytes}});
+                        {"bytes", answer.support.working_bytes},
+                        {"remarks", answer.support.remarks}});
   return {{"model", view.path},
           {"name", view.model.name},
           {"inputs", values(view.model.inputs)},

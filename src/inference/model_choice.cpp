@@ -44,7 +44,12 @@ ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngi
   std::string why_not;
   for (const ModelVariant* variant : usable) {
     options.precision = spec.precision.value_or(variant->precisions.front());
-    const Support support = support_of(*variant, model, options);
+    Support support = support_of(*variant, model, options);
+    if (!support.takes()) {  // perhaps a smaller batch fits the memory
+      ModelEngineOptions smallest = options;
+      smallest.batch = 1;
+      support = support_of(*variant, model, smallest);
+    }
     if (support.takes() && support.preference == Preference::preferred)
       return {variant, options.precision,
               fmt::format("the first fast engine that takes the model ({})", variant->description)};
@@ -64,6 +69,11 @@ ModelEngineChoice choose_model_engine(const ModelSpec& spec, const Model& model,
   if (spec.device && named.device != *spec.device)
     throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*spec.device)));
   return {&named, precision_for(named.name, named.precisions, spec.precision), {}};
+}
+
+Index wanted_batch(const ModelSpec& spec, const Model& model, Index images) {
+  if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
+  return std::min(spec.batch != 0 ? spec.batch : kMostAtOnce, images);
 }
 
 Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Model& model, Index images,
@@ -93,7 +103,7 @@ Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Mode
                                    "of {} makes it take any number, if its nodes allow that",
                                    *fixed, images, *fixed));
   }
-  Index batch = fixed ? *fixed : spec.batch != 0 ? std::min(spec.batch, images) : std::min(kMostAtOnce, images);
+  Index batch = wanted_batch(spec, model, images);
   const bool may_shrink = !fixed && spec.batch == 0;
   while (may_shrink && batch > 1 && bytes(batch) > budget) batch /= 2;
   if (const std::size_t needed = bytes(batch); needed > budget)

@@ -17,7 +17,11 @@ struct ModelEngineChoice {
 /// The variant for a model and its precision: the named one, or the first that takes the model and calls itself
 /// preferred, else the first that takes it. UsageError where variant, device and precision contradict one another, or
 /// where no variant takes the model.
+/// `options.batch` is what is wanted: a smaller one is tried where that does not fit.
 ModelEngineChoice choose_model_engine(const ModelSpec& spec, const Model& model, const ModelEngineOptions& options);
+
+/// The images at a time before memory is looked at.
+Index wanted_batch(const ModelSpec& spec, const Model& model, Index images);
 
 /// The images that are run at a time: as asked for, or as the model's input says, or as many as fit the memory that is
 /// free, up to 64: more give oneDNN no more to do at once, but their activations leave the caches. DeviceError where

@@ -111,7 +111,7 @@ class ModelInference::Steps {
   void run() {
     require(stage_ >= Stage::planned, "run() comes after plan()");
     ModelEngineOptions options = engine_options();
-    options.batch = std::max<Index>(1, fixed_batch(*run_).value_or(1));
+    options.batch = wanted_batch(spec_, *run_, report_.images);
     const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
     options.precision = choice.precision;
     if (below_fp32(choice.precision) && (!spec_.truth.expected.empty() || recomputed() > 0))
@@ -222,6 +222,8 @@ class ModelInference::Steps {
     report_.batch = options.batch;
     report_.trials = spec_.trials;
     report_.warm_up = spec_.warm_up;
+    for (std::string& remark : support_of(*choice.variant, *run_, options).remarks)
+      report_.notes.push_back(std::move(remark));
   }
 
   void conclude(ModelRunResult result) {

@@ -140,7 +140,8 @@ std::string check_text(const LogitCheck& check) {
 std::string little_text(const LogitCheck& check) {
   return fmt::format(
       "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within the tolerance of {:.3g}, {:.2g} % "
-      "of the largest logit, which proves nothing; --verify K compares node by node",
+      "of "
+      "the largest logit, which proves nothing",
       check_text(check), check.largest_bound, check.largest_expected, check.tolerance(), 100 * LogitCheck::kTolerance);
 }
 
@@ -274,7 +275,8 @@ ModelVerdict verdict_of(const ModelReport& report) {
       add((*check)->right(), check_text(**check));
   }
   if (report.nodes_checked) add(report.nodes_checked->right(), nodes_text(*report.nodes_checked));
-  if (wrong.empty() && right.empty() && !says_little.empty()) return {Status::unverified, says_little};
+  if (wrong.empty() && right.empty() && !says_little.empty())
+    return {Status::unverified, says_little + "; --verify K compares node by node"};
   if (wrong.empty() && right.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
   if (wrong.empty()) return {Status::passed, right + (says_little.empty() ? "" : "; " + says_little)};
   return {Status::failed, wrong + (right.empty() ? "" : ", though not against " + right)};

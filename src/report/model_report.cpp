@@ -186,7 +186,7 @@ std::string to_text(const ModelReport& r) {
   line("model", model_text(r));
   line("images", images_text(r));
   line("variant", variant_text(r));
-  for (const std::string& note : r.notes) line("", note);
+  for (const std::string& note : r.notes) line("", escaped(note));
   add_phases(r, text);
   add_profile(r, text);
   line("rate", fmt::format("{:.6g} images/s  (images / infer median)", r.images_per_second()));

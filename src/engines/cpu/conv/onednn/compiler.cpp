@@ -30,12 +30,19 @@ dnnl::primitive_attr with_user_scratchpad() {
   return attributes;
 }
 
-Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine) {
-  return Compiler(model, images, type, engine).compile();
+Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
+                bool sparse_linear) {
+  return Compiler(model, images, type, engine, sparse_linear).compile();
 }
 
-Compiler::Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine)
-    : model_(model), images_(images), type_(type), engine_(engine), forms_(model.values.size()) {}
+Compiler::Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
+                   bool sparse_linear)
+    : model_(model),
+      images_(images),
+      type_(type),
+      engine_(engine),
+      sparse_linear_(sparse_linear && type == dnnl::memory::data_type::f32),
+      forms_(model.values.size()) {}
 
 Program Compiler::compile() {
   const ValueId input = model_.inputs.front();

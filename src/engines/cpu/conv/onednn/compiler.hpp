@@ -29,7 +29,8 @@ dnnl::primitive_attr with_user_scratchpad();
 /// Turns steps into actions, one after another, and knows in which forms each value is there.
 class Compiler {
  public:
-  Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine);
+  Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
+           bool sparse_linear);
   Program compile();
 
  private:
@@ -71,6 +72,7 @@ class Compiler {
   bool pool_by_onednn(const Node& node, Pool::Kind kind, const Window& window, bool count_padding);
   bool scale_channels(const Node& node, Elementwise::Kind kind);
   bool elementwise_by_onednn(const Node& node, Elementwise::Kind kind);
+  void run_sparse(const Node& node, const Linear& linear, Extent rows);
 
   // Convolutions and linear nodes with what is fused with them.
   using KernelFor = std::function<Kernel(const dnnl::primitive_attr&)>;
@@ -84,6 +86,7 @@ class Compiler {
   Extent images_;
   dnnl::memory::data_type type_;
   dnnl::engine engine_;
+  bool sparse_linear_;
   Program program_;
   std::vector<std::vector<Operand>> forms_;  ///< by value
   const Step* step_ = nullptr;               ///< the one that is being compiled

@@ -129,8 +129,11 @@ class BoundProgram {
 
 class Engine final : public ModelEngine {
  public:
-  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options)
-      : model_(std::move(model)), options_(options), seconds_(options.profile ? model_->nodes.size() : 0) {
+  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, bool sparse_linear)
+      : model_(std::move(model)),
+        options_(options),
+        sparse_linear_(sparse_linear),
+        seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
     const Shape& input = model_->values[model_->inputs.front()].shape;
     const bool dynamic = !input.empty() && input.front() == kBatchExtent;
@@ -188,7 +191,7 @@ class Engine final : public ModelEngine {
   static constexpr std::size_t kMostPrograms = 4;
 
   BoundProgram& bind(Index images) {
-    const Program program = compile(*model_, images, type_of(options_.precision), engine_);
+    const Program program = compile(*model_, images, type_of(options_.precision), engine_, sparse_linear_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
       programs_.clear();
@@ -200,6 +203,7 @@ class Engine final : public ModelEngine {
 
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
+  bool sparse_linear_;
   dnnl::engine engine_ = cpu();
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
@@ -214,27 +218,30 @@ class Engine final : public ModelEngine {
 
 }  // namespace
 
-Support support(const Model& model, const ModelEngineOptions& options) {
+Support support(const Model& model, const ModelEngineOptions& options, bool sparse_linear) {
   if (options.precision == Precision::bf16) {
     const auto isa = dnnl::get_effective_cpu_isa();
     const bool has = isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-    if (!has) return {.why_not = "conv_dense: bf16 needs AVX512_BF16 or AMX, which this processor has not"};
+    if (!has) return {.why_not = "bf16 needs AVX512_BF16 or AMX, which this processor has not"};
   }
   const Threads threads(options.threads);
   return with_onednn_errors([&]() -> Support {
     const Shape& input = model.values[model.inputs.front()].shape;
     const bool dynamic = !input.empty() && input.front() == kBatchExtent;
-    const Program program = compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu());
+    const Program program =
+        compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu(), sparse_linear);
     const std::size_t bytes = program.arena.bytes + program.constant_bytes;
     if (options.host_memory != 0 && bytes > options.host_memory)
-      return {.why_not = fmt::format("conv_dense: needs {} bytes for weights and activations, and may take {}", bytes,
+      return {.why_not = fmt::format("needs {} bytes for weights and activations, and may take {}", bytes,
                                      options.host_memory)};
     return {.working_bytes = bytes};
   });
 }
 
-std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
-  return with_onednn_errors([&]() -> std::unique_ptr<ModelEngine> { return std::make_unique<Engine>(model, options); });
+std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                  bool sparse_linear) {
+  return with_onednn_errors(
+      [&]() -> std::unique_ptr<ModelEngine> { return std::make_unique<Engine>(model, options, sparse_linear); });
 }
 
 }  // namespace spdnn::onednn

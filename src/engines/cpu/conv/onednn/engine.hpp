@@ -6,8 +6,10 @@
 
 namespace spdnn::onednn {
 
-/// conv_dense's two functions, with threads given. What oneDNN itself cannot do is DeviceError.
-Support support(const Model& model, const ModelEngineOptions& options);
-std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options);
+/// The two functions of conv_dense and of sparse_linear, with threads given; why_not is without the variant's name.
+/// What oneDNN itself cannot do is DeviceError.
+Support support(const Model& model, const ModelEngineOptions& options, bool sparse_linear);
+std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                  bool sparse_linear);
 
 }  // namespace spdnn::onednn

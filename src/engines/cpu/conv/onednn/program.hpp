@@ -64,7 +64,9 @@ struct Program {
 };
 
 /// What oneDNN does how, on as many threads as OpenMP has at the time. `type`: of activations between nodes, fp32 or
-/// bf16. The model must outlive the program.
-Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine);
+/// bf16. `sparse_linear`: linear nodes in fp32 leave zeros out where that is faster. The model must outlive the
+/// program.
+Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
+                bool sparse_linear);
 
 }  // namespace spdnn::onednn

@@ -1,8 +1,9 @@
 // Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
 
-#include <numeric>
+#include <algorithm>
 
 #include "engines/cpu/conv/onednn/compiler.hpp"
+#include "engines/cpu/conv/sparse_linear.hpp"
 
 namespace spdnn::onednn {
 
@@ -64,6 +65,7 @@ void Compiler::run(const Node& node, const Convolution& convolution) {
 
 void Compiler::run(const Node& node, const Linear& linear) {
   const Dims source = as_rows(shape(node.inputs[0]));
+  if (sparse_linear_ && sparse_linear_pays(linear.weights, source[0])) return run_sparse(node, linear, source[0]);
   const Dims weights{linear.weights.rows, linear.weights.cols};
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type_),
                                                any(weights, type_), bias_desc(linear.bias),
@@ -74,6 +76,18 @@ void Compiler::run(const Node& node, const Linear& linear) {
         return kernel_of<dnnl::inner_product_forward>({desc, attributes, engine_});
       },
       true);
+}
+
+/// What is fused with it follows node by node.
+void Compiler::run_sparse(const Node& node, const Linear& linear, Extent rows) {
+  std::vector<std::pair<int, Operand>> arguments{{0, plain(node.inputs[0])}};
+  const auto scratch = static_cast<Extent>(sparse_linear_scratch(linear.weights, rows));
+  arguments.emplace_back(0, new_operand(plain_desc({std::max<Extent>(scratch, 1)})));
+  const Operand output = new_operand(plain_desc(dims(node.output)));
+  arguments.emplace_back(0, output);
+  act({.loop = [&linear, rows](auto data) { multiply_sparse(linear, rows, data[0], data[1], data[2]); },
+       .arguments = std::move(arguments)});
+  made(node.output, output);
 }
 
 void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const std::vector<float>& bias,

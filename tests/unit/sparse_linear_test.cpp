@@ -1,0 +1,102 @@
+#include "engines/cpu/conv/sparse_linear.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engines/reference/model.hpp"
+#include "spdnn/model_inference.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+
+double ratio_of(const Linear& linear, const Tensor& input) {
+  const Extent rows = input.shape[0];
+  const auto scratch = allocate<float>(sparse_linear_scratch(linear.weights, rows) + 1);
+  std::vector<float> found(static_cast<std::size_t>(rows) * linear.weights.rows, -7.F);
+  multiply_sparse(linear, rows, input.values.data(), scratch.get(), found.data());
+  const Bounded exact = exactly(input);
+  return largest_ratio(evaluate(linear, {&exact}), found);
+}
+
+TEST(SparseLinear, StaysWithinTheBoundWhateverTheShape) {
+  testing::Dice dice(41);
+  for (const Index inputs : {1U, 3U, 16U, 65U, 130U})
+    for (const Index outputs : {1U, 5U, 16U, 33U})
+      for (const Extent rows : {1, 2, 15, 16, 17, 33})
+        for (const double density : {0.0, 0.1, 1.0}) {
+          Linear linear = testing::random_linear(dice, inputs, outputs, density);
+          if (rows % 2 == 0) linear.bias.clear();
+          const Tensor input = testing::random_tensor(dice, {rows, Extent{inputs}});
+          EXPECT_LE(ratio_of(linear, input), 1)
+              << outputs << " x " << inputs << ", " << rows << " rows, density " << density;
+        }
+}
+
+TEST(SparseLinear, TakesWeightsOfOneValue) {
+  testing::Dice dice(42);
+  Linear linear = testing::random_linear(dice, 40, 20, 0.3);
+  linear.weights.values = {};
+  linear.weights.value = 0.3F;
+  for (const Extent rows : {1, 18}) EXPECT_LE(ratio_of(linear, testing::random_tensor(dice, {rows, 40})), 1) << rows;
+}
+
+TEST(SparseLinear, PaysForLargeMatricesOfFewWeights) {
+  testing::Dice dice(43);
+  const CsrMatrix tenth = testing::random_weights(dice, 256, 256, 0.1);
+  EXPECT_TRUE(sparse_linear_pays(tenth, 16));
+  EXPECT_FALSE(sparse_linear_pays(tenth, 15));
+  EXPECT_TRUE(sparse_linear_pays(testing::random_weights(dice, 256, 256, 0.04), 1));
+  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(dice, 256, 256, 0.3), 256));
+  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(dice, 256, 255, 0.01), 256));
+  EXPECT_EQ(sparse_linear_text(tenth, 16).find("sparse, as "), 0U);
+  EXPECT_EQ(sparse_linear_text(tenth, 1).find("dense, as "), 0U);
+}
+
+/// A convolution, two linear nodes with activations, of which the first is sparse and large, and a sum.
+Model classifier() {
+  testing::Dice dice(44);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 3, 8, 8});
+  const ValueId images = builder.add(testing::random_convolution(dice, 3, 4, testing::same_window(3, 3), 0.5), {x});
+  const ValueId flat = builder.add(Reshape{{kBatchExtent, 256}}, {images});
+  const ValueId hidden = builder.add(Activation{}, {builder.add(testing::random_linear(dice, 256, 300, 0.04), {flat})});
+  const ValueId sum =
+      builder.add(Elementwise{}, {builder.add(testing::random_linear(dice, 300, 256, 0.03), {hidden}), flat});
+  return builder.finish({builder.add(testing::random_linear(dice, 256, 10, 0.1), {sum}), hidden});
+}
+
+TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
+  const Model model = classifier();
+  testing::Dice dice(45);
+  for (const Extent images : {1, 3, 40}) {
+    ModelSpec spec;
+    spec.truth.everything = true;
+    spec.batch = 17;  // of 40 images the last batch has 6
+    ModelInference inference(spec);
+    inference.load(model, testing::random_tensor(dice, {images, 3, 8, 8}));
+    inference.plan();
+    inference.run();
+    inference.verify();
+    const ModelReport& report = inference.report();
+    EXPECT_EQ(report.variant, "sparse_linear");
+    EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+    std::string notes;
+    for (const std::string& note : report.notes) notes += note + "\n";
+    EXPECT_NE(notes.find("(linear) runs sparse, as "), std::string::npos) << notes;
+    EXPECT_NE(notes.find("(linear) runs dense, as it has 2560 weights"), std::string::npos) << notes;
+  }
+}
+
+TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {
+  const testing::ModelCase small = testing::small_network(1, 0.3, 2);
+  ModelInference inference({});
+  inference.load(small.model, small.inputs[0]);
+  inference.plan();
+  inference.run();
+  EXPECT_EQ(inference.report().variant, "conv_dense");
+}
+
+}  // namespace
+}  // namespace spdnn
