@@ -34,6 +34,9 @@ struct CsrMatrix {
 CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vector<Index> indices,
                    std::vector<float> values = {});
 
+/// Rows first, first + 1, ... below last as numbers, row by row, zeros included. Repeated entries: the last one counts.
+std::vector<float> dense_rows(const CsrMatrix& matrix, Index first, Index last);
+
 /// The transpose; within each of its rows the columns ascend. Repeated entries stay repeated. O(entries + rows + cols).
 CsrMatrix transpose(const CsrMatrix& matrix);
 

@@ -36,6 +36,10 @@ struct Convolution {
   Window window;
 };
 
+/// The filters with their zeros, as dense libraries and files have them: output channels x input channels of a group x
+/// height x width of the kernel, row-major. It takes 4 bytes for each weight, zero or not, however sparse they are.
+Tensor dense_filters(const Convolution& convolution);
+
 /// y(n,k) = bias(k) + sum over c of w(k,c) x(n,c), on the last axis of its input.
 struct Linear {
   CsrMatrix weights;  ///< outputs x inputs

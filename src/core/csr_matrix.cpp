@@ -38,6 +38,14 @@ CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vec
   return matrix;
 }
 
+std::vector<float> dense_rows(const CsrMatrix& matrix, Index first, Index last) {
+  std::vector<float> dense(std::size_t{last - first} * matrix.cols);
+  for (Index row = first; row < last; ++row)
+    for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k)
+      dense[std::size_t{row - first} * matrix.cols + matrix.indices[k]] = matrix.entry_value(k);
+  return dense;
+}
+
 CsrMatrix transpose(const CsrMatrix& matrix) {
   std::vector<Offset> offsets(std::size_t{matrix.cols} + 1, 0);
   for (const Index column : matrix.indices) ++offsets[std::size_t{column} + 1];

@@ -48,13 +48,10 @@ void write_header(AtomicFile& file, const std::vector<StoredTensor>& tensors) {
 
 void write_dense(AtomicFile& file, const CsrMatrix& matrix) {
   const Index rows_at_once = std::max<Index>(1, static_cast<Index>(kPiece / std::max<Index>(1, matrix.cols)));
-  std::vector<float> dense;
-  for (Index first = 0; first < matrix.rows; first += rows_at_once) {
-    const Index rows = std::min(rows_at_once, matrix.rows - first);
-    dense.assign(std::size_t{rows} * matrix.cols, 0.0F);
-    for (Index row = 0; row < rows; ++row)
-      for (Offset k = matrix.offsets[first + row]; k < matrix.offsets[first + row + 1]; ++k)
-        dense[std::size_t{row} * matrix.cols + matrix.indices[k]] = matrix.entry_value(k);
+  for (Index first = 0; first < matrix.rows;) {
+    const Index last = first + std::min(rows_at_once, matrix.rows - first);
+    const std::vector<float> dense = dense_rows(matrix, first, last);
+    first = last;
     file.write(std::as_bytes(std::span(dense)));
   }
 }

@@ -13,14 +13,6 @@ using dnnl::prop_kind;
 
 enum Part { kWeights, kBias };
 
-std::vector<float> dense(const CsrMatrix& matrix) {
-  std::vector<float> values(static_cast<std::size_t>(matrix.rows) * matrix.cols);
-  for (Index row = 0; row < matrix.rows; ++row)
-    for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k)
-      values[static_cast<std::size_t>(row) * matrix.cols + matrix.indices[k]] = matrix.entry_value(k);
-  return values;
-}
-
 Desc any(const Dims& dims, dnnl::memory::data_type type) { return {dims, type, dnnl::memory::format_tag::any}; }
 
 Desc bias_desc(const std::vector<float>& bias) {
@@ -109,7 +101,7 @@ void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const st
   const Index number = step_->node;
   std::vector<std::pair<int, Operand>> arguments{{DNNL_ARG_SRC, seen(node.inputs[0], kernel.source, rows)}};
   arguments.emplace_back(DNNL_ARG_WEIGHTS, constant({number, kWeights}, plain_weights, kernel.weights,
-                                                    [&weights] { return dense(weights); }));
+                                                    [&weights] { return dense_rows(weights, 0, weights.rows); }));
   if (!bias.empty())
     arguments.emplace_back(DNNL_ARG_BIAS,
                            constant({number, kBias}, bias_desc(bias), bias_desc(bias), [&bias] { return bias; }));
