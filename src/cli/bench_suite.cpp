@@ -97,7 +97,7 @@ class SuiteRun {
       give_up("not taken: " + reason_in(folder_->messages()), false);
       return;
     }
-    if (end.code > static_cast<int>(ExitCode::wrong_categories) || path_kind(folder_->line()) == PathKind::missing) {
+    if (end.code > static_cast<int>(ExitCode::wrong_results) || path_kind(folder_->line()) == PathKind::missing) {
       fail(end.code);
       return;
     }
@@ -227,7 +227,7 @@ class SuiteRun {
     for (const auto& [results, given_up] : found_) {
       any = any || !results.empty();
       for (const SuiteResult& result : results)
-        if (result.verdict == "FAILED") return ExitCode::wrong_categories;
+        if (result.verdict == "FAILED") return ExitCode::wrong_results;
     }
     if (failure_)
       throw_failure(failure_->first, "not all runs ended well, as the table says; the first: " + failure_->second);

@@ -95,7 +95,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
 }
 
 ExitCode exit_code(const Report& report) {
-  return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_categories : ExitCode::done;
+  return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_results : ExitCode::done;
 }
 
 /// Adds what verify() finds. Returns what went wrong, or nothing: the result that is there already is not to be lost

@@ -178,7 +178,7 @@ int infer_model(const Arguments& arguments, double load_seconds) {
   files.finish(report);
   if (error) std::rethrow_exception(error);
   const bool failed = report.verdict.status == Verdict::Status::failed;
-  return static_cast<int>(failed ? ExitCode::wrong_categories : ExitCode::done);
+  return static_cast<int>(failed ? ExitCode::wrong_results : ExitCode::done);
 }
 
 }  // namespace spdnn::cli
