@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/shape.hpp"
 #include "inference/load.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/npz.hpp"
@@ -16,13 +17,6 @@
 namespace spdnn {
 
 namespace {
-
-Shape of_image(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
-
-Shape without_ones(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
-}
 
 /// The same model for inputs of another shape.
 Model reshaped(Model model, const Shape& shape) {

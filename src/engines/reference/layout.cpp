@@ -3,23 +3,13 @@
 #include <algorithm>
 
 #include "core/parallel.hpp"
+#include "core/shape.hpp"
 #include "engines/reference/operations.hpp"
 #include "model/geometry.hpp"
 
 namespace spdnn::reference {
 
 namespace {
-
-/// The distance of neighbours along each axis, in row-major order.
-std::vector<std::size_t> strides_of(const Shape& shape) {
-  std::vector<std::size_t> strides(shape.size());
-  std::size_t stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= static_cast<std::size_t>(shape[axis]);
-  }
-  return strides;
-}
 
 /// The place of an element along an axis.
 Extent along(std::size_t element, std::size_t stride, Extent extent) {
@@ -58,8 +48,8 @@ Bounded reshape(const Reshape& reshape, const Bounded& x) {
 
 Bounded transpose(const Transpose& transpose, const Bounded& x) {
   Bounded y = blank(output_shape(transpose, {x.shape}));
-  const std::vector<std::size_t> from = strides_of(x.shape);
-  const std::vector<std::size_t> to = strides_of(y.shape);
+  const std::vector<Extent> from = strides_of(x.shape);
+  const std::vector<Extent> to = strides_of(y.shape);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     std::size_t source = 0;
     for (std::size_t axis = 0; axis < to.size(); ++axis)
@@ -72,8 +62,8 @@ Bounded transpose(const Transpose& transpose, const Bounded& x) {
 Bounded pad(const Pad& pad, const Bounded& x) {
   Bounded y = blank(output_shape(pad, {x.shape}));
   std::fill(y.values.begin(), y.values.end(), double{pad.value});
-  const std::vector<std::size_t> from = strides_of(x.shape);
-  const std::vector<std::size_t> to = strides_of(y.shape);
+  const std::vector<Extent> from = strides_of(x.shape);
+  const std::vector<Extent> to = strides_of(y.shape);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     std::size_t target = 0;
     for (std::size_t axis = 0; axis < from.size(); ++axis)

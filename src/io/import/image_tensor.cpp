@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/parallel.hpp"
+#include "core/shape.hpp"
 #include "io/import/idx.hpp"
 #include "io/import/image_file.hpp"
 #include "io/import/npz.hpp"
@@ -27,13 +28,6 @@ struct Source {
   Extent available = 0;  ///< images in the files, of which these are the first
   bool bytes = false;    ///< pixels are whole numbers from 0 to 255
 };
-
-Shape of_image(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
-
-Shape without_ones(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
-}
 
 /// Channels of what the model takes; a flat vector has one.
 Index channels_of(const Shape& image) { return image.size() > 1 ? narrow<Index>(image[0]) : 1; }

@@ -4,17 +4,11 @@
 #include <functional>
 #include <numeric>
 
+#include "core/shape.hpp"
+
 namespace spdnn::onnx_reader {
 
 namespace {
-
-/// How far apart the elements of each axis lie in row-major order.
-std::vector<std::size_t> strides_of(const Shape& shape) {
-  std::vector<std::size_t> strides(shape.size(), 1);
-  for (std::size_t axis = shape.size(); axis-- > 1;)
-    strides[axis - 1] = strides[axis] * static_cast<std::size_t>(shape[axis]);
-  return strides;
-}
 
 std::size_t count_of(const Shape& shape) { return static_cast<std::size_t>(elements(shape).value()); }
 
@@ -45,14 +39,14 @@ template <class Visit>
 void for_pairs(const Shape& a, const Shape& b, const Shape& shape, Visit visit) {
   const auto steps = [&](const Shape& one) {
     std::vector<std::size_t> strides(shape.size(), 0);
-    const std::vector<std::size_t> own = strides_of(one);
+    const std::vector<Extent> own = strides_of(one);
     for (std::size_t i = 0; i < one.size(); ++i)
       if (one[i] != 1) strides[shape.size() - one.size() + i] = own[i];
     return strides;
   };
   const std::vector<std::size_t> a_steps = steps(a);
   const std::vector<std::size_t> b_steps = steps(b);
-  const std::vector<std::size_t> strides = strides_of(shape);
+  const std::vector<Extent> strides = strides_of(shape);
   const std::size_t count = count_of(shape);
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t a_at = 0;
@@ -145,14 +139,14 @@ Constant joined(std::span<const Constant* const> parts, std::size_t axis) {
 }
 
 Constant transposed(const Constant& from, std::span<const Index> order) {
-  const std::vector<std::size_t> strides = strides_of(from.shape);
+  const std::vector<Extent> strides = strides_of(from.shape);
   Shape shape;
   std::vector<std::size_t> steps;
   for (const Index axis : order) {
     shape.push_back(from.shape[axis]);
     steps.push_back(strides[axis]);
   }
-  const std::vector<std::size_t> places = strides_of(shape);
+  const std::vector<Extent> places = strides_of(shape);
   return filled(from, shape, [&](const auto* elements, auto* to) {
     for (std::size_t i = 0; i < from.size(); ++i) {
       std::size_t at = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/shape.hpp"
 #include "model/geometry.hpp"
 
 namespace spdnn::onednn::loops {
@@ -25,14 +26,6 @@ Extent count_of(const Shape& shape, std::size_t first = 0) {
 }
 
 Extent channels_of(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
-
-/// By axis, how far apart neighbours are.
-std::vector<Extent> strides_of(const Shape& shape) {
-  std::vector<Extent> strides(shape.size());
-  Extent stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) strides[axis] = stride;
-  return strides;
-}
 
 /// A row along the last axis, by its number: where it begins in an array that is walked with other strides.
 template <std::size_t arrays>
