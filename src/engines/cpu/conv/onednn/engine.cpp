@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -145,7 +146,9 @@ class Engine final : public ModelEngine {
     const Threads threads(options_.threads);
     with_onednn_errors([&] {
       const auto made = programs_.find(count);
-      bound_ = made == programs_.end() ? &bind(count) : &made->second;
+      BoundProgram* const ready = made == programs_.end() ? nullptr : &made->second;
+      bound_ = nullptr;  // where bind() throws, what was bound may be gone
+      bound_ = ready != nullptr ? ready : &bind(count);
       input_ = images.values;
       bound_->set_input(input_.data());
     });
@@ -159,6 +162,7 @@ class Engine final : public ModelEngine {
   }
 
   Index advance(Index /*first*/, Index until) override {
+    require_loaded();
     const Threads threads(options_.threads);
     with_onednn_errors([&] {
       for (; next_ < bound_->actions() && bound_->place(next_) < until; ++next_) {
@@ -173,6 +177,7 @@ class Engine final : public ModelEngine {
   }
 
   std::vector<Tensor> outputs() override {
+    require_loaded();
     std::vector<Tensor> all;
     for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
       const Shape shape = with_batch(model_->values[model_->outputs[i]].shape, images_);
@@ -190,11 +195,16 @@ class Engine final : public ModelEngine {
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
 
+  void require_loaded() const {
+    if (bound_ == nullptr) throw std::logic_error("conv_dense: no images are loaded");
+  }
+
   BoundProgram& bind(Index images) {
     const Program program = compile(*model_, images, type_of(options_.precision), engine_, sparse_linear_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
       programs_.clear();
+      arena_ = {};
       arena_ = HostMemory<std::byte>(program.arena.bytes);
     }
     const auto made = programs_.try_emplace(images, program, engine_, stream_, constants_, arena_.data());
