@@ -2,7 +2,7 @@
 VERSION := 0.1.0
 
 ## options:
-##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1|auto
+##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1
 ##   PORTABLE=1                   links the libraries into the program, which then runs where they are not installed
 ##   STRICT=1                     makes warnings errors, as on CI
 ##   CCACHE=                      compiles without ccache, which is used where it is installed

@@ -6,11 +6,11 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h \
 	libonnx-dev=$(ONNX_PROTO) libprotobuf-dev=google/protobuf/message_lite.h protobuf-compiler=protoc \
 	libflatbuffers-dev=flatbuffers/flatbuffers.h flatbuffers-compiler=flatc \
-	libzip-dev=zip.h libpng-dev=png.h libjpeg-dev=jpeglib.h libjs-chart.js=$(CHART_JS)
+	libzip-dev=zip.h libpng-dev=png.h libjpeg-dev=jpeglib.h libjs-chart.js=$(CHART_JS) \
+	$(if $(filter 0,$(ONEDNN)),,libdnnl-dev=oneapi/dnnl/dnnl.hpp)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
 	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
-	libdnnl-dev=oneapi/dnnl/dnnl.hpp \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.

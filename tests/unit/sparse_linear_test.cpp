@@ -68,6 +68,7 @@ Model classifier() {
 }
 
 TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
+  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const Model model = classifier();
   testing::Dice dice(45);
   for (const Extent images : {1, 3, 40}) {
@@ -90,6 +91,7 @@ TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
 }
 
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {
+  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const testing::ModelCase small = testing::small_network(1, 0.3, 2);
   ModelInference inference({});
   inference.load(small.model, small.inputs[0]);
