@@ -204,14 +204,9 @@ int generate_model(const Arguments& arguments) {
   if (const auto classes = text_of(values, "classes")) family.classes = parse_count("classes", *classes);
   const Model model = spdnn::generate_model(family);
   write_safetensors(out, model);
-  Offset weights = 0;
-  Offset nonzeros = 0;
-  for (const NodeWork& work : work_of(model)) {
-    weights += work.weights;
-    nonzeros += work.nonzeros;
-  }
+  const ModelWork work = sum_of(work_of(model));
   fmt::print("{}: {} model, {}, {} of them not zero\n", out.string(), family.family,
-             counted(weights, "weight", "weights"), nonzeros);
+             counted(work.weights, "weight", "weights"), work.nonzeros);
   return 0;
 }
 

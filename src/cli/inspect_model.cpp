@@ -13,6 +13,7 @@
 #include "cli/result_files.hpp"
 #include "core/counted.hpp"
 #include "core/message.hpp"
+#include "core/share_of_zeros.hpp"
 #include "engines/devices.hpp"
 #include "io/outputs.hpp"
 #include "model/work.hpp"
@@ -49,21 +50,14 @@ struct View {
   std::string path;
   const Model& model;
   std::vector<NodeWork> work;
-  NodeWork total;  ///< of all nodes; its places are not used
-  double dense = 0;
-  double sparse = 0;
+  ModelWork total;
   Index batch = 1;
   std::vector<Answer> answers;
 };
 
 View view_of(const std::string& path, const Model& model, Index batch) {
-  View view{path, model, work_of(model), {}, 0, 0, batch, {}};
-  for (const NodeWork& node : view.work) {
-    view.total.weights += node.weights;
-    view.total.nonzeros += node.nonzeros;
-    view.dense += node.dense();
-    view.sparse += node.sparse();
-  }
+  View view{path, model, work_of(model), {}, batch, {}};
+  view.total = sum_of(view.work);
   for (const ModelVariant& variant : model_variants()) {
     Answer answer{&variant, {}};
     answer.support.why_not = why_unusable(variant.device);
@@ -72,10 +66,6 @@ View view_of(const std::string& path, const Model& model, Index batch) {
     view.answers.push_back(std::move(answer));
   }
   return view;
-}
-
-double zeros(Offset weights, Offset nonzeros) {
-  return weights == 0 ? 0 : 1 - static_cast<double>(nonzeros) / static_cast<double>(weights);
 }
 
 void print_values(std::FILE* out, const char* what, const View& view, const std::vector<ValueId>& ids) {
@@ -94,16 +84,17 @@ void print_nodes(std::FILE* out, const View& view) {
     const NodeWork& work = view.work[n];
     const bool weighs = work.rows > 0;
     const auto shown = [&](const std::string& text) { return weighs ? text : std::string(); };
-    fmt::print(
-        out, fmt::runtime(kRow), n + 1, operation_name(node.operation),
-        shape_text(view.model.values[node.output].shape), shown(std::to_string(work.weights)),
-        shown(std::to_string(work.nonzeros)), shown(fmt::format("{:.2f}", 100 * zeros(work.weights, work.nonzeros))),
-        shown(fmt::format("{}/{:.1f}/{}", work.least, work.mean(), work.most)),
-        shown(fmt::format("{:.6g}", work.dense())), shown(fmt::format("{:.6g}", work.sparse())), escaped(node.name));
+    fmt::print(out, fmt::runtime(kRow), n + 1, operation_name(node.operation),
+               shape_text(view.model.values[node.output].shape), shown(std::to_string(work.weights)),
+               shown(std::to_string(work.nonzeros)),
+               shown(fmt::format("{:.2f}", 100 * share_of_zeros(work.weights, work.nonzeros))),
+               shown(fmt::format("{}/{:.1f}/{}", work.least, work.mean(), work.most)),
+               shown(fmt::format("{:.6g}", work.dense())), shown(fmt::format("{:.6g}", work.sparse())),
+               escaped(node.name));
   }
   fmt::print(out, fmt::runtime(kRow), "total", "", "", view.total.weights, view.total.nonzeros,
-             fmt::format("{:.2f}", 100 * zeros(view.total.weights, view.total.nonzeros)), "",
-             fmt::format("{:.6g}", view.dense), fmt::format("{:.6g}", view.sparse), "");
+             fmt::format("{:.2f}", 100 * share_of_zeros(view.total.weights, view.total.nonzeros)), "",
+             fmt::format("{:.6g}", view.total.dense), fmt::format("{:.6g}", view.total.sparse), "");
 }
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
@@ -158,7 +149,7 @@ Json json_of(const View& view) {
           {"nodes", nodes},
           {"weights", view.total.weights},
           {"nonzeros", view.total.nonzeros},
-          {"multiply_adds", {{"dense", view.dense}, {"sparse", view.sparse}}},
+          {"multiply_adds", {{"dense", view.total.dense}, {"sparse", view.total.sparse}}},
           {"bytes", bytes_of(view.model)},
           {"batch", view.batch},
           {"variants", variants}};

@@ -14,6 +14,7 @@
 #include "engines/devices.hpp"
 #include "inference/inference_on_ranks.hpp"
 #include "inference/load.hpp"
+#include "inference/memory_estimate.hpp"
 #include "inference/planned_network.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
@@ -48,6 +49,8 @@ InferenceSpec checked(InferenceSpec spec) {
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
   if (!spec.checkpoint.empty() && spec.warm_up != 0)
     throw UsageError("checkpoint", "a run that may be stopped has no trials to warm up");
+  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
+  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
   require_threads(spec.threads);
   return spec;
 }
@@ -169,6 +172,7 @@ void Inference::Steps::read() {
     note(given.notes);
     network_ = std::move(given.network);
     require_room(spec_.network, *network_, spec_.host_memory);
+    if (!plan_is_there_) require_room_to_plan(*network_, budget);
   }
   const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
   images_ = load_images(spec_.images, neurons, spec_.progress);

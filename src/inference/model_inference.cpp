@@ -54,14 +54,7 @@ void check_runnable(const std::string& path, const Model& model) {
       throw DataError(fmt::format("{}: \"{}\" has no axes, expected images on axis 0", path, model.values[id].name));
 }
 
-MultiplyAdds sum_of(const std::vector<NodeWork>& nodes) {
-  MultiplyAdds sum;
-  for (const NodeWork& node : nodes) {
-    sum.dense += node.dense();
-    sum.sparse += node.sparse();
-  }
-  return sum;
-}
+MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.sparse}; }
 
 }  // namespace
 
@@ -102,7 +95,7 @@ class ModelInference::Steps {
     Model model = *given_;
     if (spec_.rewrite) rewrite(model);
     report_.nodes_run = model.nodes.size();
-    report_.multiply_adds_run = sum_of(work_of(model));
+    report_.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
     run_ = std::make_shared<const Model>(std::move(model));
     report_.seconds.plan = watch.seconds();
     stage_ = Stage::planned;
@@ -133,7 +126,8 @@ class ModelInference::Steps {
     }
     LogitTruth truth{.expected = expected_ ? &*expected_ : nullptr,
                      .expected_source = spec_.truth.expected,
-                     .recomputed = recomputed()};
+                     .recomputed = recomputed(),
+                     .host_memory = spec_.host_memory};
     LogitChecks checks =
         check_logits(*given_, images_, report_.logits, report_.classes, truth, spec_.progress, spec_.cancelled);
     report_.expected = std::move(checks.expected);
@@ -166,12 +160,10 @@ class ModelInference::Steps {
     report_.images = static_cast<Index>(images_.shape[0]);
     report_.available = available;
     report_.classes = classes_of(*given_);
-    const std::vector<NodeWork> work = work_of(*given_);
-    for (const NodeWork& node : work) {
-      report_.weights += node.weights;
-      report_.nonzeros += node.nonzeros;
-    }
-    report_.multiply_adds = sum_of(work);
+    const ModelWork work = sum_of(work_of(*given_));
+    report_.weights = work.weights;
+    report_.nonzeros = work.nonzeros;
+    report_.multiply_adds = multiply_adds_of(work);
     read_truth();
     stage_ = Stage::loaded;
   }

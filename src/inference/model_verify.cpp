@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "core/bytes_text.hpp"
 #include "core/cancellation.hpp"
 #include "core/counted.hpp"
 #include "core/progress.hpp"
@@ -14,6 +15,7 @@
 #include "engines/reference/model.hpp"
 #include "inference/model_run.hpp"
 #include "model/node_text.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -28,12 +30,15 @@ Index largest_of(std::span<const T> logits) {
 }
 
 /// The images that the reference takes at a time.
-Index images_at_once(const Model& model) {
+Index images_at_once(const Model& model, std::size_t host_memory) {
   if (const auto fixed = fixed_batch(model)) return *fixed;
   const std::size_t each =
       support_of(find_model_variant("conv_reference"), model, {.precision = Precision::fp64}).working_bytes;
-  const std::size_t fit = memory_budget(Device::cpu, {}) / std::max<std::size_t>(each, 1);
-  return static_cast<Index>(std::clamp<std::size_t>(fit, 1, kMostAtOnce));
+  const std::size_t budget = memory_budget(Device::cpu, {.host_memory = host_memory});
+  if (each > budget)
+    throw DeviceError("host_memory", fmt::format("the reference needs {} for one image at a time, and {} may be taken",
+                                                 bytes_text(each), bytes_text(budget)));
+  return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostAtOnce));
 }
 
 /// One comparison of several, as images come.
@@ -188,7 +193,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
   Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes);
   Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes);
   const Index count = std::max(given, truth.recomputed);
-  const Index step = images_at_once(model);
+  const Index step = images_at_once(model, truth.host_memory);
   Cancellation cancellation(cancelled);
   Progress told(progress, "verify", count);
   for (Index first = 0; first < count; first += step) {

@@ -23,7 +23,8 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
 struct LogitTruth {
   const Tensor* expected = nullptr;  ///< of the first images; null: none
   std::string expected_source;
-  Index recomputed = 0;  ///< the first so many images are compared with the reference itself
+  Index recomputed = 0;         ///< the first so many images are compared with the reference itself
+  std::size_t host_memory = 0;  ///< bytes that the reference may take; 0: nine tenths of what is available
 };
 
 struct LogitChecks {
@@ -33,7 +34,7 @@ struct LogitChecks {
 
 /// Compares the logits of a run of `model` on `images` with all that `truth` names. The reference (evaluate()) runs on
 /// as many images as that takes, a few at a time; its bounds are the measure of both comparisons. `classes`: of the
-/// model, 0 where its output is none.
+/// model, 0 where its output is none. DeviceError where the reference has no memory for one image.
 LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
                          const LogitTruth& truth, const ProgressCallback& progress,
                          const std::function<bool()>& cancelled);

@@ -47,6 +47,17 @@ std::vector<NodeWork> work_of(const Model& model) {
   return work;
 }
 
+ModelWork sum_of(const std::vector<NodeWork>& nodes) {
+  ModelWork sum;
+  for (const NodeWork& node : nodes) {
+    sum.weights += node.weights;
+    sum.nonzeros += node.nonzeros;
+    sum.dense += node.dense();
+    sum.sparse += node.sparse();
+  }
+  return sum;
+}
+
 std::size_t bytes_of(const Model& model) {
   std::size_t bytes = 0;
   const auto add = [&](const CsrMatrix& weights, const std::vector<float>& bias) {

@@ -20,6 +20,15 @@ struct NodeWork {
   double mean() const { return rows == 0 ? 0 : static_cast<double>(nonzeros) / rows; }
 };
 
+/// Of all nodes together; multiply-adds are those for one image.
+struct ModelWork {
+  Offset weights = 0;
+  Offset nonzeros = 0;
+  double dense = 0;
+  double sparse = 0;
+};
+ModelWork sum_of(const std::vector<NodeWork>& nodes);
+
 /// By node. The shapes must be known; a batch of kBatchExtent counts as one image, and so does any other axis 0.
 std::vector<NodeWork> work_of(const Model& model);
 

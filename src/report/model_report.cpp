@@ -9,6 +9,7 @@
 
 #include "core/counted.hpp"
 #include "core/message.hpp"
+#include "core/share_of_zeros.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"
@@ -21,13 +22,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownTies = 10;
 
-double zeros_of(const ModelReport& r) {
-  return r.weights == 0 ? 0 : 1 - static_cast<double>(r.nonzeros) / static_cast<double>(r.weights);
-}
-
 std::string model_text(const ModelReport& r) {
   return fmt::format("{}: {}, {}, {:.2f} % of them zeros", escaped(r.model), counted(r.nodes, "node", "nodes"),
-                     counted(r.weights, "weight", "weights"), 100 * zeros_of(r));
+                     counted(r.weights, "weight", "weights"), 100 * share_of_zeros(r.weights, r.nonzeros));
 }
 
 std::string images_text(const ModelReport& r) {
@@ -42,9 +39,11 @@ std::string variant_text(const ModelReport& r) {
                      r.why.empty() ? "" : "; " + r.why);
 }
 
-std::string operations_text(const ModelReport& r, double multiply_adds, const char* which) {
-  return fmt::format("{:.4g} GFLOP/s  (2 x {:.6g} multiply-adds {} x images / infer median)",
-                     r.operations_per_second(multiply_adds) / 1e9, multiply_adds, which);
+/// Multiply-adds are counted of the model as given, so that engines and rewrites can be compared.
+std::string operations_text(const ModelReport& r, double given, double run, const char* which) {
+  const std::string left = run == given ? "" : fmt::format("; the rewrites left {:.6g}", run);
+  return fmt::format("{:.4g} GFLOP/s  (2 x {:.6g} multiply-adds {} of the model as given x images / infer median{})",
+                     r.operations_per_second(given) / 1e9, given, which, left);
 }
 
 std::string accuracy_text(const Accuracy& a) {
@@ -190,8 +189,9 @@ std::string to_text(const ModelReport& r) {
   add_phases(r, text);
   add_profile(r, text);
   line("rate", fmt::format("{:.6g} images/s  (images / infer median)", r.images_per_second()));
-  line("dense", operations_text(r, r.multiply_adds.dense, "of all weights, zeros too,"));
-  line("sparse", operations_text(r, r.multiply_adds.sparse, "of weights that are not zero"));
+  line("dense", operations_text(r, r.multiply_adds.dense, r.multiply_adds_run.dense, "of all weights, zeros too,"));
+  line("sparse",
+       operations_text(r, r.multiply_adds.sparse, r.multiply_adds_run.sparse, "of weights that are not zero"));
   if (r.accuracy) line("accuracy", accuracy_text(*r.accuracy));
   if (r.against_fp32) line("precision", against_fp32_text(r));
   for (const auto& [name, check] : {std::pair{"expected", &r.expected}, std::pair{"reference", &r.recomputed}}) {

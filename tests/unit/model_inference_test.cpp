@@ -34,6 +34,7 @@ ModelSpec verified_by(const char* variant) {
 }
 
 TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
+  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const ModelCase network = testing::small_network(1, 0.3, 5);
   for (const bool rewrite : {true, false}) {
     for (const Index batch : {0U, 2U}) {
@@ -121,6 +122,23 @@ TEST(ModelVerify, ALogitBeyondItsBoundIsWrongAndOneWithinIsNot) {
   const LogitCheck none = *checks_of(make_tensor({2, 2}, {3, right, NAN, 1}), all).recomputed;
   EXPECT_EQ(none.outside, 1U);
   EXPECT_TRUE(std::isinf(none.largest_ratio));
+}
+
+TEST(ModelVerify, TheReferenceTakesNoMoreMemoryThanItMay) {
+  LogitTruth truth{nullptr, "", 1, 10};
+  EXPECT_THROW(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth), DeviceError);
+  truth.host_memory = 1 << 20;
+  EXPECT_TRUE(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth).recomputed);
+}
+
+TEST(ModelVerdict, ABoundThatIsInfiniteIsSaidToProveNothing) {
+  ModelReport report;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = HUGE_VAL, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.verdict = verdict_of(report);
+  EXPECT_NE(to_text(report).find("where a bound is infinite, it proves nothing"), std::string::npos);
+  report.expected->largest_bound = 0;
+  EXPECT_EQ(to_text(report).find("infinite"), std::string::npos);
 }
 
 TEST(ModelVerify, PredictionsThatRoundingDecidesAreNearTies) {

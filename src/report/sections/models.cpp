@@ -1,3 +1,4 @@
+#include "core/share_of_zeros.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
 
@@ -6,8 +7,7 @@ namespace spdnn::sections {
 namespace {
 
 Cell zeros(const ModelLine& line) {
-  return line.weights == 0 ? Cell()
-                           : percent(1 - static_cast<double>(line.nonzeros) / static_cast<double>(line.weights));
+  return line.weights == 0 ? Cell() : percent(share_of_zeros(line.weights, line.nonzeros));
 }
 
 std::string variant_of_model(const ModelLine& line) {

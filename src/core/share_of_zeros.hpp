@@ -1,0 +1,12 @@
+#pragma once
+
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// What is zero of so many weights, 0 to 1; 0 where there are none.
+inline double share_of_zeros(Offset weights, Offset nonzeros) {
+  return weights == 0 ? 0 : 1 - static_cast<double>(nonzeros) / static_cast<double>(weights);
+}
+
+}  // namespace spdnn
