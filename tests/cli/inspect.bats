@@ -91,6 +91,8 @@ refused() {
   wide=("$SPDNN" inspect one.tsv --neurons 1000000 --bias 0 --images 1 --reduce all --variant cpu_openmp)
   refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "${wide[@]}" --host-memory 50MB --html out.html
   "${wide[@]}" --host-memory 53MB >/dev/null
+  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "$SPDNN" infer --network one.tsv \
+    --neurons 1000000 --inputs one.tsv --images 1 --bias 0 --host-memory 50MB
   "$SPDNN" generate network --family official --neurons 1024 --layers 40 --out net.spdnn
   refused 4 'spdnn: the network takes * in memory, more than there is for it; infer streams its layers' "$SPDNN" inspect net.spdnn --host-memory 5MB
   refused 2 "spdnn: --host-memory: '0' is not a size*" "${wide[@]}" --host-memory 0

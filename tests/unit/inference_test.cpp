@@ -151,6 +151,14 @@ TEST(Inference, IsCancelledWhereverItIs) {
 /// The errors that the command line shows as those of its options.
 TEST(Inference, NamesTheFieldThatAnErrorIsAbout) {
   InferenceSpec spec;
+  spec.trials = 0;
+  try {
+    const Inference none(spec);
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.field(), "trials");
+  }
+  spec.trials = 1;
   spec.variant = "cpu_openmp";
   spec.precision = Precision::fp16;
   try {
