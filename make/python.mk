@@ -18,6 +18,11 @@ $(PYTHON_PACKAGE)/_core.so: $(OUT)/python/core.o $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@
+# What it opens beside itself, as the program does.
+PYTHON_PLUGINS := $(ONEDNN_PLUGIN:$(OUT)/%=$(PYTHON_PACKAGE)/%)
+$(PYTHON_PLUGINS): $(PYTHON_PACKAGE)/%: $(OUT)/%
+	@mkdir -p $(@D)
+	@cp $< $@
 $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -29,5 +34,5 @@ $(OUT)/generated/python_flags: python/header_flags.py FORCE
 
 ##   python                       the package spdnn of PYTHON=/usr/bin/python3, in build/python
 .PHONY: python
-python: $(PYTHON_PACKAGE)/_core.so $(PYTHON_SOURCES)
+python: $(PYTHON_PACKAGE)/_core.so $(PYTHON_PLUGINS) $(PYTHON_SOURCES)
 	@ln -sfn $(patsubst build/%,%,$(OUT))/python build/python

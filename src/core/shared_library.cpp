@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <utility>
 
@@ -14,6 +15,17 @@ namespace {
 std::string reason() {
   const char* const reason = ::dlerror();
   return reason == nullptr ? "unknown reason" : reason;
+}
+
+/// The folder of the program, or of the shared object, such as a Python module, that this code is linked into.
+std::filesystem::path own_folder() {
+  Dl_info info{};
+  void* map = nullptr;
+  const auto* const here = reinterpret_cast<const void*>(&own_folder);
+  const bool found = ::dladdr1(here, &info, &map, RTLD_DL_LINKMAP) != 0;
+  // Of the program the map's name is empty, and dladdr's is whatever the program was called as.
+  const std::filesystem::path object = found ? static_cast<const link_map*>(map)->l_name : "";
+  return (object.empty() ? std::filesystem::read_symlink("/proc/self/exe") : object).parent_path();
 }
 
 }  // namespace
@@ -40,9 +52,9 @@ void SharedLibrary::fail() const {
 
 std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names) {
   namespace fs = std::filesystem;
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path own = own_folder();
   std::vector<fs::path> found;
-  for (const fs::path& folder : {program, program.parent_path() / "lib" / "spdnn"})
+  for (const fs::path& folder : {own, own.parent_path() / "lib" / "spdnn"})
     for (const std::string& name : names)
       if (fs::exists(folder / name)) found.push_back(folder / name);
   return found;

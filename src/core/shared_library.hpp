@@ -30,8 +30,9 @@ class SharedLibrary {
   void* library_ = nullptr;
 };
 
-/// Those of the shared objects of these names that there are. They were built with the program and lie beside it or,
-/// where it is installed, in ../lib/spdnn; the former come first, and of one folder the first name.
+/// Those of the shared objects of these names that there are. They were built with the program, or with the Python
+/// module, and lie beside it or, where the program is installed, in ../lib/spdnn; the former come first, and of one
+/// folder the first name.
 std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names);
 
 /// The address of a function of the shared object at `path`, which stays open; otherwise null, and `; ` and the reason

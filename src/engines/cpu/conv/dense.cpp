@@ -40,8 +40,8 @@ Opened open() {
     opened.why_not += fmt::format("; {} is of another build ({})", path.native(), get()->build);
   }
   if (opened.why_not.empty())
-    opened.why_not =
-        fmt::format("; there is no {} beside the program: it is built where libdnnl-dev is installed", kName);
+    opened.why_not = fmt::format(
+        "; there is no {} beside the program or the Python module: it is built where libdnnl-dev is installed", kName);
   return opened;
 }
 
