@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,11 +31,16 @@ struct ModelInputs {
 
 /// What the logits are compared with.
 struct ModelTruth {
-  std::string labels;                  ///< a file of the classes, one for each image; empty: none
-  std::optional<double> min_accuracy;  ///< 0 to 1: fewer predictions that are the labels are wrong
-  std::string expected;                ///< a file of logits (.npy), of the first images or of all; empty: none
-  Index sample = 0;                    ///< so many images are recomputed by the reference
-  bool everything = false;             ///< all of them are
+  std::string labels;                                   ///< a file of the classes, one for each image; empty: none
+  std::optional<std::vector<std::int64_t>> label_list;  ///< the same in memory, from 0, in place of a file
+  std::optional<double> min_accuracy;                   ///< 0 to 1: fewer predictions that are the labels are wrong
+  std::string expected;                   ///< a file of logits (.npy), of the first images or of all; empty: none
+  std::optional<Tensor> expected_logits;  ///< the same in memory, in place of a file
+  Index sample = 0;                       ///< so many images are recomputed by the reference
+  bool everything = false;                ///< all of them are
+
+  bool has_labels() const { return label_list || !labels.empty(); }
+  bool has_expected() const { return expected_logits || !expected.empty(); }
 };
 
 /// What is to be run, and how. Every field has the default of the command line.
@@ -83,9 +89,10 @@ class ModelInference {
 
   /// Reads what the specification names: model, images, labels, expected logits.
   void load();
-  /// Takes a model and images that are in memory already, and as the model takes them, in place of those that the
-  /// specification names. std::invalid_argument where the model is not valid, UsageError where the images do not fit.
-  void load(Model model, Tensor images);
+  /// Takes a model and images that are in memory already, in place of those that the specification names. The images
+  /// are as the model takes them, but that axes of length 1 may be left out. std::invalid_argument where the model is
+  /// not valid, DataError where the images do not fit, or a number is infinite or none.
+  void load(Model model, const Tensor& images);
   /// Applies the rewrites.
   void plan();
   /// Chooses the engine, makes the model resident and runs it on all images, `trials` times.

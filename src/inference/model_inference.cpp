@@ -17,6 +17,7 @@
 #include "inference/model_load.hpp"
 #include "inference/model_run.hpp"
 #include "inference/model_verify.hpp"
+#include "io/import/image_tensor.hpp"
 #include "io/import/labels.hpp"
 #include "model/drop_dead_channels.hpp"
 #include "model/fold_batch_norm.hpp"
@@ -32,7 +33,7 @@ namespace {
 
 ModelSpec checked(ModelSpec spec) {
   const ModelTruth& truth = spec.truth;
-  if (truth.min_accuracy && truth.labels.empty()) throw UsageError("min_accuracy", "needs labels");
+  if (truth.min_accuracy && !truth.has_labels()) throw UsageError("min_accuracy", "needs labels");
   if (truth.min_accuracy && !(*truth.min_accuracy >= 0 && *truth.min_accuracy <= 1))
     throw UsageError("min_accuracy", fmt::format("{} is outside 0..1", *truth.min_accuracy));
   if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
@@ -72,19 +73,15 @@ class ModelInference::Steps {
     report_.seconds.read = watch.seconds();
   }
 
-  void load(Model model, Tensor images) {
+  void load(Model model, const Tensor& images) {
     require(stage_ == Stage::begun, "load() is called once");
     const Stopwatch watch;
     model.validate();
-    check_runnable("model", model);
-    const Shape& input = model.values[model.inputs.front()].shape;
-    const Extent count = images.shape.empty() ? 0 : images.shape[0];
-    Shape fitting = input;
-    fitting[0] = count;
-    if (count < 1 || count > Extent{kMaxIndex} || images.shape != fitting || images.values.size() != elements(fitting))
-      throw UsageError("images",
-                       fmt::format("{}, where the model takes {}", shape_text(images.shape), shape_text(input)));
-    take(std::move(model), std::move(images), static_cast<Index>(count));
+    check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
+    if (images.values.size() != elements(images.shape))
+      throw DataError(fmt::format("images: {} numbers for {}", images.values.size(), shape_text(images.shape)));
+    ImageTensor taken = image_tensor("images", images, model.values[model.inputs.front()].shape);
+    take(std::move(model), std::move(taken.tensor), taken.available);
     report_.seconds.read = watch.seconds();
   }
 
@@ -107,7 +104,7 @@ class ModelInference::Steps {
     options.batch = wanted_batch(spec_, *run_, report_.images);
     const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
     options.precision = choice.precision;
-    if (below_fp32(choice.precision) && (!spec_.truth.expected.empty() || recomputed() > 0))
+    if (below_fp32(choice.precision) && (spec_.truth.has_expected() || recomputed() > 0))
       throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
                                                 "labels alone, and is compared with one in fp32",
                                                 to_string(choice.precision)));
@@ -125,7 +122,7 @@ class ModelInference::Steps {
       report_.accuracy->at_least = spec_.truth.min_accuracy;
     }
     LogitTruth truth{.expected = expected_ ? &*expected_ : nullptr,
-                     .expected_source = spec_.truth.expected,
+                     .expected_source = spec_.truth.expected_logits ? "the logits given" : spec_.truth.expected,
                      .recomputed = recomputed(),
                      .host_memory = spec_.host_memory};
     LogitChecks checks =
@@ -170,14 +167,16 @@ class ModelInference::Steps {
 
   void read_truth() {
     const ModelTruth& truth = spec_.truth;
-    if (!truth.labels.empty()) {
+    if (truth.has_labels()) {
       if (report_.classes == 0)
         throw UsageError(
             "labels", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
-      labels_ = read_labels(truth.labels, spec_.inputs.images ? report_.available : report_.images, report_.classes);
+      const Index count = spec_.inputs.images ? report_.available : report_.images;
+      labels_ = truth.label_list ? check_labels("labels", *truth.label_list, count, report_.classes)
+                                 : read_labels(truth.labels, count, report_.classes);
       labels_.resize(report_.images);
     }
-    if (!truth.expected.empty()) expected_ = load_expected(truth.expected, *given_, report_.images);
+    if (truth.has_expected()) expected_ = load_expected(truth, *given_, report_.images);
   }
 
   void rewrite(Model& model) {
@@ -280,7 +279,7 @@ ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(
 ModelInference::~ModelInference() = default;
 
 void ModelInference::load() { steps_->load(); }
-void ModelInference::load(Model model, Tensor images) { steps_->load(std::move(model), std::move(images)); }
+void ModelInference::load(Model model, const Tensor& images) { steps_->load(std::move(model), images); }
 void ModelInference::plan() { steps_->plan(); }
 void ModelInference::run() { steps_->run(); }
 void ModelInference::verify() { steps_->verify(); }

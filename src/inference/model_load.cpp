@@ -67,15 +67,16 @@ Index classes_of(const Model& model) {
   return classes.size() == 1 ? static_cast<Index>(classes.front()) : 0;
 }
 
-Tensor load_expected(const std::string& path, const Model& model, Index images) {
-  Tensor expected = read_array(path);
+Tensor load_expected(const ModelTruth& truth, const Model& model, Index images) {
+  Tensor expected = truth.expected_logits ? *truth.expected_logits : read_array(truth.expected);
   const Shape& output = model.values[model.outputs.front()].shape;
   const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 && expected.shape[0] <= Extent{images} &&
                     without_ones(of_image(expected.shape)) == without_ones(of_image(output));
   if (!fits) {
     Shape wanted = output;  // of a model for a fixed number of images, too, fewer rows may be given
     wanted[0] = kBatchExtent;
-    throw DataError(fmt::format("{}: an array of {}, expected {}, for 1 to {} images", path, shape_text(expected.shape),
+    throw DataError(fmt::format("{}: an array of {}, expected {}, for 1 to {} images",
+                                truth.expected_logits ? "expected" : truth.expected, shape_text(expected.shape),
                                 shape_text(wanted), images));
   }
   return expected;

@@ -22,8 +22,8 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model);
 /// beside axis 0 that is longer than 1; otherwise 0.
 Index classes_of(const Model& model);
 
-/// The expected logits: of the first images, at least one, each with as many elements as the model's output. DataError
-/// where they do not fit.
-Tensor load_expected(const std::string& path, const Model& model, Index images);
+/// The expected logits, of a file or in memory: of the first images, at least one, each with as many elements as the
+/// model's output. DataError where they do not fit.
+Tensor load_expected(const ModelTruth& truth, const Model& model, Index images);
 
 }  // namespace spdnn

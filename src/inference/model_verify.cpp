@@ -108,12 +108,14 @@ std::shared_ptr<const Model> opened(const Model& model) {
 }
 
 /// Compares the outputs of all nodes, once they are there.
-void compare_nodes(const Model& model, const Tensor& images, const std::vector<Tensor>& outputs, NodeCheck& check) {
+void compare_nodes(const Model& model, const Tensor& images, const std::vector<Tensor>& outputs,
+                   Cancellation& cancellation, NodeCheck& check) {
   std::vector<const Tensor*> values(model.values.size());
   for (std::size_t id = 0; id < values.size(); ++id)
     if (model.values[id].constant) values[id] = &*model.values[id].constant;
   values[model.inputs.front()] = &images;
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    cancellation.check();
     const Node& node = model.nodes[n];
     std::vector<Bounded> exact;
     exact.reserve(node.inputs.size());
@@ -200,7 +202,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
     cancellation.check();
     const bool fixed = fixed_batch(model).has_value();
     const Index some = fixed ? step : std::min(step, count - first);
-    const Bounded exact = evaluate(model, {images_from(images, first, some)}).front();
+    const Bounded exact = evaluate(model, {images_from(images, first, some)}, cancelled).front();
     for (Index i = 0; i < some && first + i < count; ++i) {
       const Index image = first + i;
       const std::span<const float> found = logits.values.span().subspan(image * each, each);
@@ -244,7 +246,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     const auto nodes = static_cast<Index>(model.nodes.size());
     for (Index node = 0; node < nodes;) node = engine->advance(node, nodes);
     const std::vector<Tensor> outputs = engine->outputs();
-    compare_nodes(model, batch, outputs, check);
+    compare_nodes(model, batch, outputs, cancellation, check);
     check.images += some;
     if (result == outputs.size()) continue;
     for (std::size_t i = 0; i < some * each; ++i)

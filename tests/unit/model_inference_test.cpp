@@ -105,6 +105,78 @@ Model two_sums() {
   return builder.finish({builder.add(linear, {x})});
 }
 
+/// What load() says of images of memory, for a model of N x 1 x 2 x 2; empty where it takes them.
+std::string refusal(const Tensor& images) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1, 2, 2});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  ModelInference inference({});
+  try {
+    inference.load(model, images);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  EXPECT_EQ(inference.report().images, images.shape[0]);
+  return {};
+}
+
+TEST(ModelInference, ImagesOfMemoryHaveTheModelsShapeOrLeaveOutAxesOfLengthOne) {
+  testing::Dice dice(3);
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 1, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 3})),
+            "images: images of 2 x 3, expected 1 x 2 x 2, as the model takes them");
+  EXPECT_EQ(refusal(make_tensor({0, 2, 2}, {})), "images: holds no images");
+  EXPECT_EQ(refusal(make_tensor({}, {1})), "images: a single number, expected an array of images");
+  EXPECT_EQ(refusal(Tensor{{1, 2, 2}, std::vector<float>{1, 2, 3}}), "images: 3 numbers for 1 x 2 x 2");
+  EXPECT_TRUE(refusal(make_tensor({1, 2, 2}, {1, 2, NAN, 4})).starts_with("images: "));
+}
+
+TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {
+  const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  spec.truth.label_list = {1, 0};
+  spec.truth.min_accuracy = 1;
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
+  spec.truth.label_list = {0, 0};
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  spec.truth.label_list = {0, 2};
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+  spec.truth.label_list = {0};
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+
+  spec.truth = {};
+  spec.truth.expected_logits = make_tensor({1, 2}, {3, 3.F + 0x1p-20F});
+  const ModelReport right = report_of(spec, two_sums(), images);
+  EXPECT_EQ(right.verdict.status, Verdict::Status::passed);
+  EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images");
+  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3, 1, 1});
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  spec.truth.expected_logits = make_tensor({1, 3}, {3, 3, 3});
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+}
+
+TEST(ModelVerify, TheReferenceAsksBeforeEachNodeWhetherToEnd) {
+  const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
+  int asked = 0;
+  evaluate(two_sums(), {images}, [&] { return ++asked == 0; });
+  EXPECT_EQ(asked, 1);
+  EXPECT_THROW(evaluate(two_sums(), {images}, [] { return true; }), Cancelled);
+  ModelEngineOptions options{.precision = Precision::fp64};
+  const Tensor logits = make_tensor({2, 2}, {3, 3, 1, 1});
+  const auto check = [&] {
+    check_nodes(find_model_variant("conv_reference"), two_sums(), images, 2, logits, options, {});
+  };
+  asked = 0;
+  options.cancelled = [&] { return ++asked == 0; };
+  check();
+  const int last = asked;  // before the node that is compared
+  asked = 0;
+  options.cancelled = [&] { return ++asked == last; };
+  EXPECT_THROW(check(), Cancelled);
+}
+
 LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
   return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), logits, 2, truth, {}, {});
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/cancellation.hpp"
 #include "engines/reference/operations.hpp"
 #include "model/node_text.hpp"
 #include "spdnn/error.hpp"
@@ -59,7 +60,8 @@ Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& 
   return std::visit(Applied{inputs}, operation);
 }
 
-std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs) {
+std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
+                              const std::function<bool()>& cancelled) {
   if (inputs.size() != model.inputs.size())
     throw UsageError("the model takes " + std::to_string(model.inputs.size()) + " inputs, not " +
                      std::to_string(inputs.size()));
@@ -76,7 +78,9 @@ std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inp
     require_input(model.values[model.inputs[i]], inputs[i], images);
     values[model.inputs[i]] = exactly(inputs[i]);
   }
+  Cancellation cancellation(cancelled);
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    cancellation.check();
     const Node& node = model.nodes[n];
     std::vector<const Bounded*> read;
     for (const ValueId id : node.inputs) read.push_back(&*values[id]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,9 @@ Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& 
 /// The model's outputs for one tensor for each of its inputs. Where a shape has kBatchExtent, all tensors agree on it;
 /// UsageError where a tensor does not have its input's shape. Cost: one fp64 multiply-add of each non-zero weight at
 /// each place, and 16 bytes for each element that is still to be read.
-std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs);
+/// `cancelled` is asked before each node, and yes ends the call with Cancelled.
+std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
+                              const std::function<bool()>& cancelled = {});
 
 /// The largest |found - expected| / bound; infinite where a value deviates that has a bound of zero, or is no number.
 double largest_ratio(const Bounded& expected, std::span<const float> found);

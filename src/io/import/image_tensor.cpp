@@ -32,11 +32,11 @@ struct Source {
 /// Channels of what the model takes; a flat vector has one.
 Index channels_of(const Shape& image) { return image.size() > 1 ? narrow<Index>(image[0]) : 1; }
 
-void require_fit(const fs::path& path, const Shape& found, const Shape& wanted) {
+void require_fit(const std::string& name, const Shape& found, const Shape& wanted) {
   const bool flat = wanted.size() == 1 && elements(found) == elements(wanted);
   if (!flat && without_ones(found) != without_ones(wanted))
-    throw DataError(fmt::format("{}: images of {}, expected {}, as the model takes them", path.string(),
-                                shape_text(found), shape_text(wanted)));
+    throw DataError(fmt::format("{}: images of {}, expected {}, as the model takes them", name, shape_text(found),
+                                shape_text(wanted)));
 }
 
 Array<float> as_floats(const Array<std::uint8_t>& bytes) {
@@ -69,27 +69,32 @@ bool holds_bytes(const fs::path& path, const Array<float>& values) {
   return true;
 }
 
-Source from_array(const fs::path& path, const ImageRequest& request) {
-  const Tensor tensor = read_array(path);
-  require_finite(path.string(), tensor.values.span());
-  if (tensor.shape.empty()) throw DataError(path.string() + ": a single number, expected an array of images");
+Source from_tensor(const std::string& name, const Tensor& tensor, const ImageRequest& request) {
+  require_finite(name, tensor.values.span());
+  if (tensor.shape.empty()) throw DataError(name + ": a single number, expected an array of images");
   const Shape wanted = of_image(request.shape);
-  Source source{tensor.shape, tensor.values, tensor.shape[0],
-                request.preprocessing.bytes_to_unit && holds_bytes(path, tensor.values)};
+  Source source{tensor.shape, tensor.values, tensor.shape[0]};
   Shape& shape = source.shape;
   if (request.layout == ImageLayout::channels_last && wanted.size() > 1 && shape.size() == request.shape.size()) {
     source.values =
         channels_first(source.values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape.back()));
     std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
   }
-  require_fit(path, of_image(shape), wanted);
+  require_fit(name, of_image(shape), wanted);
+  return source;
+}
+
+Source from_array(const fs::path& path, const ImageRequest& request) {
+  const Tensor tensor = read_array(path);
+  Source source = from_tensor(path.string(), tensor, request);
+  source.bytes = request.preprocessing.bytes_to_unit && holds_bytes(path, tensor.values);
   return source;
 }
 
 Source from_idx(const fs::path& path, const ImageRequest& request) {
   IdxFile file(path, IdxFile::Kind::images);
   const Shape shape{file.extents()[0], file.extents()[1], file.extents()[2]};
-  require_fit(path, of_image(shape), of_image(request.shape));
+  require_fit(path.string(), of_image(shape), of_image(request.shape));
   return {shape, as_floats(file.read()), shape[0], true};
 }
 
@@ -152,7 +157,7 @@ Source from_tokens(const fs::path& path, const ImageRequest& request) {
   const auto channels = static_cast<std::size_t>(table.shape[1]);
   const auto length = static_cast<std::size_t>(tokens.shape[1]);
   const Shape shape{tokens.shape[0], table.shape[1], tokens.shape[1]};
-  require_fit(path, of_image(shape), of_image(request.shape));
+  require_fit(path.string(), of_image(shape), of_image(request.shape));
   const auto outside = [&](std::int64_t token) { return token < 0 || token >= rows; };
   const auto* const found = std::find_if(tokens.values.begin(), tokens.values.end(), outside);
   if (found != tokens.values.end())
@@ -220,23 +225,33 @@ Array<float> first(const Array<float>& values, std::size_t count) {
   return {std::shared_ptr<const float[]>(owner, owner->data()), count};
 }
 
-}  // namespace
-
-ImageTensor read_image_tensor(const fs::path& path, const ImageRequest& request) {
-  const Index channels = channels_of(of_image(request.shape));
-  check(request.preprocessing, channels);
-  Source source = read(path, request);
-  if (source.available == 0) throw DataError(path.string() + ": holds no images");
+/// What `name` holds, as far as it was asked for, and as the model takes it.
+ImageTensor taken(const std::string& name, Source source, const ImageRequest& request) {
+  if (source.available == 0) throw DataError(name + ": holds no images");
   const Extent images = request.images ? Extent{*request.images} : source.available;
   if (source.available > Extent{kMaxIndex} || images < 1 || images > source.available)
-    throw DataError(fmt::format("{}: {} images, expected {} to {}", path.string(), source.available,
-                                std::max<Extent>(1, images), kMaxIndex));
+    throw DataError(fmt::format("{}: {} images, expected {} to {}", name, source.available, std::max<Extent>(1, images),
+                                kMaxIndex));
   const std::size_t each = source.values.size() / static_cast<std::size_t>(source.shape[0]);
   source.shape[0] = images;
   source.values = first(source.values, each * static_cast<std::size_t>(images));
   Shape shape = request.shape;
   shape[0] = images;
+  const Index channels = channels_of(of_image(request.shape));
   return {{shape, preprocessed(source, request.preprocessing, channels)}, static_cast<Index>(source.available)};
+}
+
+}  // namespace
+
+ImageTensor read_image_tensor(const fs::path& path, const ImageRequest& request) {
+  check(request.preprocessing, channels_of(of_image(request.shape)));
+  return taken(path.string(), read(path, request), request);
+}
+
+ImageTensor image_tensor(const std::string& name, const Tensor& images, const Shape& shape) {
+  ImageRequest request;
+  request.shape = shape;
+  return taken(name, from_tensor(name, images, request), request);
 }
 
 }  // namespace spdnn

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "spdnn/tensor.hpp"
@@ -44,5 +45,8 @@ struct ImageTensor {
 /// left out, and a model that takes a flat vector takes images of as many pixels. DataError where files are not sound,
 /// or do not fit the model or the request; UsageError where the preprocessing does not fit the model.
 ImageTensor read_image_tensor(const std::filesystem::path& path, const ImageRequest& request);
+/// Of an array in memory, which messages call `name`, the same where nothing but the shape of the model's input is
+/// asked for. Shares storage.
+ImageTensor image_tensor(const std::string& name, const Tensor& images, const Shape& shape);
 
 }  // namespace spdnn

@@ -54,25 +54,35 @@ Integers from_idx(const std::filesystem::path& path) {
   return {labels.begin(), labels.end()};
 }
 
-}  // namespace
-
-std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes) {
-  const bool text = path.extension() == ".txt";
-  const Integers read = text ? from_text(path) : names_array(path) ? from_array(path) : from_idx(path);
-  if (read.size() != images)
-    throw DataError(fmt::format("{}: {} labels, expected {}, one for each image", path.string(), read.size(), images));
+/// `lines`: of a text, which has one in each line.
+std::vector<Index> checked(const std::string& name, const Integers& given, Index images, Index classes, bool lines) {
+  if (given.size() != images)
+    throw DataError(fmt::format("{}: {} labels, expected {}, one for each image", name, given.size(), images));
   std::vector<Index> labels;
-  labels.reserve(read.size());
-  for (const std::int64_t label : read) {
+  labels.reserve(given.size());
+  for (const std::int64_t label : given) {
     if (label < 0 || label >= classes) {
       const std::size_t number = labels.size() + 1;
-      const std::string place = text ? fmt::format("{}:{}: ", path.string(), number)
-                                     : fmt::format("{}: number {} is ", path.string(), number);
+      const std::string place =
+          lines ? fmt::format("{}:{}: ", name, number) : fmt::format("{}: number {} is ", name, number);
       throw DataError(fmt::format("{}label {}, expected 0 to {}", place, label, Extent{classes} - 1));
     }
     labels.push_back(static_cast<Index>(label));
   }
   return labels;
+}
+
+}  // namespace
+
+std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes) {
+  const bool text = path.extension() == ".txt";
+  const Integers read = text ? from_text(path) : names_array(path) ? from_array(path) : from_idx(path);
+  return checked(path.string(), read, images, classes, text);
+}
+
+std::vector<Index> check_labels(const std::string& name, const std::vector<std::int64_t>& labels, Index images,
+                                Index classes) {
+  return checked(name, labels, images, classes, false);
 }
 
 }  // namespace spdnn

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "spdnn/types.hpp"
@@ -12,5 +13,8 @@ namespace spdnn {
 /// file), or a .txt file of one number per line. DataError, naming the line of a text, where there are not as many as
 /// `images`, or one is not below `classes`.
 std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes);
+/// The same of labels in memory, which messages call `name`.
+std::vector<Index> check_labels(const std::string& name, const std::vector<std::int64_t>& labels, Index images,
+                                Index classes);
 
 }  // namespace spdnn
