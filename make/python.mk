@@ -7,14 +7,15 @@ PYTHON_SOURCES := $(patsubst python/%,$(OUT)/python/%,$(shell find python/spdnn 
 PYTHON_CPPFLAGS = -Iinclude -DSPDNN_PYTHON_VERSION='"$(VERSION)"' $$(cat $(OUT)/generated/python_flags)
 PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibility=hidden
 
-$(OUT)/python/core.o: python/core.cpp Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
+PYTHON_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(wildcard python/*.cpp))
+$(PYTHON_OBJECTS): $(OUT)/%.o: %.cpp Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
 	@mkdir -p $(@D)
 	@echo 'CXX  $<'
 	@$(CXX) $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
 # Of the libraries in it, nothing but the module's entry can be seen from outside. Those that are linked statically into a
 # portable program are shared here, as they need not be fit for a module.
 static := -Wl,-Bstatic
-$(PYTHON_PACKAGE)/_core.so: $(OUT)/python/core.o $(LIBRARY)
+$(PYTHON_PACKAGE)/_core.so: $(PYTHON_OBJECTS) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo 'LINK $@'
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@

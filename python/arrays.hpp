@@ -2,8 +2,11 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <memory>
 #include <spdnn/array.hpp>
+#include <spdnn/csr_matrix.hpp>
+#include <spdnn/tensor.hpp>
 
 namespace spdnn::python {
 
@@ -42,6 +45,31 @@ py::array_t<U> copy(const auto& range) {
   py::array_t<U> result(static_cast<py::ssize_t>(range.size()));
   std::copy(range.begin(), range.end(), result.mutable_data());
   return result;
+}
+
+/// SciPy's arrays (data, indices, indptr), without a copy of indices and of data that differ.
+inline py::tuple arrays_of(const CsrMatrix& matrix) {
+  py::object data;
+  if (matrix.uniform()) {
+    py::array_t<float> same(static_cast<py::ssize_t>(matrix.entries()));
+    std::fill_n(same.mutable_data(), matrix.entries(), matrix.value);
+    data = same;
+  } else {
+    data = view<float>(matrix.values);
+  }
+  return py::make_tuple(data, view<std::int32_t>(matrix.indices), copy<std::int64_t>(matrix.offsets));
+}
+
+/// The tensor of a NumPy array of float32, which is as borrow() asks for it.
+inline Tensor tensor_of(const py::array& array) {
+  return {Shape(array.shape(), array.shape() + array.ndim()), borrow<float>(array)};
+}
+
+/// The tensor as a NumPy array, without a copy. Nothing else has a use for its memory, so Python may write to it.
+inline py::array_t<float> handed_over(const Tensor& tensor) {
+  const py::capsule owner(new Array<float>(tensor.values), [](void* held) { delete static_cast<Array<float>*>(held); });
+  return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), tensor.values.data(),
+                            owner);
 }
 
 }  // namespace spdnn::python

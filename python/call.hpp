@@ -14,6 +14,16 @@ namespace spdnn::python {
 
 namespace py = pybind11;
 
+/// What work() returns. What the library finds wrong with arrays is a DataError.
+template <class Work>
+auto with_data_errors(Work work) {
+  try {
+    return work();
+  } catch (const std::invalid_argument& error) {
+    throw DataError(error.what());
+  }
+}
+
 /// One call that works without the interpreter's lock. It tells a Python function of its progress and lets Python
 /// handle signals meanwhile; what either of them raises ends the work, and is raised by the call.
 class Call {

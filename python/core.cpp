@@ -16,59 +16,16 @@
 
 #include "arrays.hpp"
 #include "call.hpp"
+#include "models.hpp"
+#include "texts.hpp"
 
 namespace spdnn::python {
 
 namespace {
 
-template <class T, std::size_t count>
-T parse(const std::array<std::pair<const char*, T>, count>& choices, const std::string& text, const char* field) {
-  std::string names;
-  for (const auto& [name, value] : choices) {
-    if (text == name) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  throw UsageError(field, "'" + text + "' is unknown; expected one of " + names);
-}
-
 BiasRule parse_rule(const std::string& text) {
   return parse<BiasRule, 2>({{{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}}}, text,
                             "bias_rule");
-}
-
-std::optional<Device> parse_device(const std::string& text) {
-  return parse<std::optional<Device>, 3>({{{"auto", std::nullopt}, {"cpu", Device::cpu}, {"cuda", Device::cuda}}}, text,
-                                         "device");
-}
-
-Precision parse_precision(const std::string& text) {
-  return parse<Precision, 5>({{{"bf16", Precision::bf16},
-                               {"fp16", Precision::fp16},
-                               {"tf32", Precision::tf32},
-                               {"fp32", Precision::fp32},
-                               {"fp64", Precision::fp64}}},
-                             text, "precision");
-}
-
-/// Messages and reports name files, whose names may hold bytes that are not UTF-8: these become \xHH.
-py::str text_of(std::string_view text) {
-  return py::reinterpret_steal<py::str>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
-}
-
-py::list texts_of(const std::vector<std::string>& texts) {
-  py::list result;
-  for (const std::string& text : texts) result.append(text_of(text));
-  return result;
-}
-
-template <class Work>
-auto with_data_errors(Work work) {
-  try {
-    return work();
-  } catch (const std::invalid_argument& error) {
-    throw DataError(error.what());
-  }
 }
 
 /// All entries have one value, bit for bit: the matrix then stores that once.
@@ -110,19 +67,6 @@ CsrMatrix make_matrix(std::pair<Index, Index> shape, const py::array& indptr, co
   with_data_errors([&] { matrix.validate(); });
   make_uniform(matrix);
   return matrix;
-}
-
-/// SciPy's arrays (data, indices, indptr), without a copy of indices and of data that differ.
-py::tuple arrays_of(const CsrMatrix& matrix) {
-  py::object data;
-  if (matrix.uniform()) {
-    py::array_t<float> same(static_cast<py::ssize_t>(matrix.entries()));
-    std::fill_n(same.mutable_data(), matrix.entries(), matrix.value);
-    data = same;
-  } else {
-    data = view<float>(matrix.values);
-  }
-  return py::make_tuple(data, view<std::int32_t>(matrix.indices), copy<std::int64_t>(matrix.offsets));
 }
 
 Network make_network(const std::vector<CsrMatrix>& weights, const std::vector<py::object>& biases,
@@ -329,6 +273,7 @@ PYBIND11_MODULE(_core, module) {
 
   module.def("infer", &infer<Network>);
   module.def("infer", &infer<PlannedNetwork>);
+  define_models(module);
 }
 
 }  // namespace spdnn::python

@@ -14,6 +14,12 @@ and reports count from 1.
 
 Arrays are taken over without a copy where their form allows it, and must then not be changed while a network, images or
 a plan made of them are in use.
+
+Pruned convolutional networks come from files, and their images are dense arrays:
+
+    model = spdnn.load_model("pruned.onnx")
+    outcome = model.infer(numpy.random.rand(8, 3, 224, 224).astype(numpy.float32), verify="all")
+    outcome.logits, outcome.predictions, outcome.verdict
 """
 
 from __future__ import annotations
@@ -21,32 +27,32 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
 from . import _arguments, _convert, _core
+from ._types import Device as _Device
+from ._types import Path as _Path
+from ._types import Precision as _Precision
+from ._types import Progress
 from .errors import DataError, DeviceError, Error, UsageError
+from .models import Model, ModelOutcome, Node, load_model
 from .results import read_results
 
 if int(np.__version__.split(".")[0]) >= 2 and not _core.takes_numpy_2:
     raise ImportError("spdnn was built with a pybind11 that does not know NumPy 2: build it with pybind11 2.12 or later, or "
                       "use NumPy 1")
 
-__all__ = ["DataError", "DeviceError", "Error", "Images", "Network", "Outcome", "Plan", "UsageError", "infer", "plan",
-           "read_results"]
+__all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome", "Network", "Node", "Outcome", "Plan",
+           "UsageError", "infer", "load_model", "plan", "read_results"]
 __version__: str = _core.version
 
-#: Called as progress(work, done, total) by one thread at a time, with done from 0 up to at most total. What it raises
-#: ends the work.
-Progress = Callable[[str, int, int], object]
-_Path = Union[str, "os.PathLike[str]"]
 _BiasRule = Literal["non-zeros", "everywhere"]
-_Device = Literal["auto", "cpu", "cuda"]
 
 
 class Network:
@@ -334,7 +340,7 @@ def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> 
 
 
 def infer(network: Network | Plan, images: Images, *, variant: str = "auto", device: _Device = "auto",
-          reduce: str | None = None, precision: Literal["bf16", "fp16", "tf32", "fp32", "fp64"] | None = None,
+          reduce: str | None = None, precision: _Precision | None = None,
           trials: int = 1, batch: int | None = None, threads: int | None = None,
           verify: Literal["all"] | bool | int | None = None, truth: _Path | npt.ArrayLike | None = None,
           compare: bool = False, host_memory: int = 0, device_memory: int = 0,
@@ -365,10 +371,8 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         raise TypeError(f"expected a Network or a Plan, not {type(network).__name__}")
     if isinstance(network, Plan) and reduce is not None:
         raise UsageError("reduce: a plan has its own passes")
-    if isinstance(verify, (bool, np.bool_)):
-        verify = "all" if verify else None
-    sample = verify is not None and not (isinstance(verify, str) and verify == "all")
-    in_file = isinstance(truth, (str, bytes, os.PathLike))
+    verify_all, verify_sample = _arguments.verify(verify)
+    in_file = _arguments.is_path(truth)
     found = _core.infer(network._held, images._held, {
         "reduce": "all" if reduce is None else _arguments.text("reduce", reduce),
         "variant": _arguments.text("variant", variant), "device": _arguments.text("device", device),
@@ -378,8 +382,7 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
         "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
         "device_memory": _arguments.count("device_memory", device_memory, 0, 2**63 - 1),
-        "compare": _arguments.flag("compare", compare), "verify_all": verify is not None and not sample,
-        "verify_sample": _arguments.count("verify", verify) if sample else 0,
+        "compare": _arguments.flag("compare", compare), "verify_all": verify_all, "verify_sample": verify_sample,
         "truth_path": _arguments.path("truth", truth) if in_file else b"",
         "truth": None if truth is None or in_file else _convert.categories(truth)}, _arguments.listener(progress))
     return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"])

@@ -50,6 +50,19 @@ def text(name: str, given: Any) -> str:
     return given.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\0")
 
 
+def verify(given: Any) -> tuple[bool, int]:
+    """Whether all images are recomputed, and otherwise how many."""
+    if isinstance(given, (bool, np.bool_)):
+        given = "all" if given else None
+    if given is None:
+        return False, 0
+    return (True, 0) if isinstance(given, str) and given == "all" else (False, count("verify", given))
+
+
+def is_path(given: Any) -> bool:
+    return isinstance(given, (str, bytes, os.PathLike))
+
+
 def path(name: str, given: Any) -> bytes:
     """Of any bytes but zero, at which the system would cut it."""
     try:

@@ -33,6 +33,67 @@ def _numbers(given: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
         return np.require(given, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
+#: DLPack's numbers of the devices whose memory the processor reads: its own, also where CUDA or ROCm has pinned it.
+_HOST = (1, 3, 11)
+_DEVICES = {2: "a CUDA device", 10: "a ROCm device", 13: "a CUDA device"}
+
+
+def _of_dlpack(name: str, given: Any) -> npt.NDArray[Any]:
+    """The memory of another library's tensor."""
+    try:
+        device = int(given.__dlpack_device__()[0])
+        shared = np.from_dlpack(given) if device in _HOST else None
+    except Exception as error:  # of any kind: it is the other library's
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise TypeError(f"{name}: the tensor cannot be shared by DLPack: {reason}") from error
+    if shared is None:
+        where = _DEVICES.get(device, f"DLPack's device {device}")
+        raise TypeError(f"{name}: expected a tensor in the host's memory, not on {where}: copy it to the CPU first")
+    return shared
+
+
+def shared(name: str, given: Any) -> npt.NDArray[Any]:
+    """An array, one of a list, or the memory of a tensor of another library."""
+    if not isinstance(given, np.ndarray) and hasattr(given, "__dlpack__"):
+        given = _of_dlpack(name, given)
+    return array(name, given)
+
+
+def floats(name: str, given: Any) -> npt.NDArray[np.float32]:
+    """Numbers of any type, none of which changes as float32: the array itself if it can be used as it is."""
+    values = shared(name, given)
+    if values.ndim == 0:
+        raise DataError(f"{name}: a single number, expected an array")
+    result = _numbers(values, np.float32)
+    lost = _lost(values, result)
+    if lost is not None and lost.any():
+        place = np.unravel_index(int(np.argmax(lost)), lost.shape)
+        raise DataError(f"{name}: {values[place]} at {[int(i) for i in place]} is no float32 number: give an array of "
+                        "float32, if it may be rounded")
+    return result
+
+
+def _lost(values: npt.NDArray[Any], rounded: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_] | None:
+    """Where numbers have changed; None where none can. What is no number stays so."""
+    if values.dtype.kind == "f":
+        return None if values.dtype.itemsize <= 4 else (values != rounded) & (values == values)
+    if values.dtype.kind == "b" or values.dtype.itemsize <= 2:
+        return None
+    outside = values > 2**24  # up to which float32 has all whole numbers
+    return outside if values.dtype.kind == "u" else outside | (values < -2**24)
+
+
+def labels(given: Any) -> npt.NDArray[np.int64]:
+    classes = shared("labels", given)
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes[:, 0]
+    if classes.ndim != 1 or (classes.size > 0 and classes.dtype.kind not in "biu"):
+        raise TypeError("labels: expected one dimension of whole numbers")
+    if classes.dtype == np.uint64:
+        classes = np.minimum(classes, np.uint64(2**63 - 1))
+    return _numbers(classes, np.int64)
+
+
 def matrix(given: Any, copy: bool, zeros: bool = True) -> _core.Matrix:
     """Of a SciPy matrix, with or without its stored zeros."""
     csr = _csr(given, copy)

@@ -6,13 +6,11 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, Union
+from typing import Any
 
 from . import _arguments
+from ._types import Path as _Path
 from .errors import DataError
-
-_Path = Union[str, "os.PathLike[str]"]
-
 
 def read_results(paths: _Path | Iterable[_Path]) -> list[dict[str, Any]]:
     """Reads files of JSON lines into flat dicts: {"problem": {"neurons": 1024}} becomes {"problem.neurons": 1024}.
@@ -22,7 +20,7 @@ def read_results(paths: _Path | Iterable[_Path]) -> list[dict[str, Any]]:
     Lists stay lists. Each dict also has the `file` and the `line` (from 1) that it comes from. DataError where a line is
     no JSON object, or has two fields of one name, or one of these names.
     """
-    if isinstance(paths, (str, bytes, os.PathLike)):
+    if _arguments.is_path(paths):
         paths = [paths]
     if not isinstance(paths, Iterable):
         raise _arguments.wrong_type("paths", "a path or several", paths)

@@ -1,0 +1,140 @@
+#include "models.hpp"
+
+#include <pybind11/stl.h>
+
+#include <spdnn/model_inference.hpp>
+#include <string>
+#include <variant>
+
+#include "arrays.hpp"
+#include "call.hpp"
+#include "texts.hpp"
+
+namespace spdnn::python {
+
+namespace {
+
+struct NamedModel {
+  std::string path;
+  Model model;
+};
+
+const CsrMatrix* weights_of(const Operation& operation) {
+  if (const auto* const convolution = std::get_if<Convolution>(&operation)) return &convolution->weights;
+  if (const auto* const linear = std::get_if<Linear>(&operation)) return &linear->weights;
+  return nullptr;
+}
+
+/// A length that is any number of images is None.
+py::tuple extents_of(const Shape& shape) {
+  py::tuple extents(shape.size());
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    extents[axis] = shape[axis] == kBatchExtent ? py::object(py::none()) : py::int_(shape[axis]);
+  return extents;
+}
+
+/// (name, shape) of each.
+py::list values_of(const NamedModel& named, const std::vector<ValueId>& ids) {
+  py::list values;
+  for (const ValueId id : ids) {
+    const Value& value = named.model.values[id];
+    values.append(py::make_tuple(text_of(value.name), extents_of(value.shape)));
+  }
+  return values;
+}
+
+/// (name, operation, shape of the output, weights, of these not zero) of each.
+py::list nodes_of(const NamedModel& named) {
+  py::list nodes;
+  for (const Node& node : named.model.nodes) {
+    const CsrMatrix* const weights = weights_of(node.operation);
+    const Offset all = weights == nullptr ? 0 : Offset{weights->rows} * weights->cols;
+    nodes.append(py::make_tuple(text_of(node.name), text_of(operation_name(node.operation)),
+                                extents_of(named.model.values[node.output].shape), all,
+                                weights == nullptr ? 0 : weights->entries()));
+  }
+  return nodes;
+}
+
+/// SciPy's arrays and the shape of a node's weights, or None.
+py::object matrix_of(const NamedModel& named, std::size_t node) {
+  const CsrMatrix* const weights = weights_of(named.model.nodes.at(node).operation);
+  if (weights == nullptr) return py::none();
+  return py::make_tuple(arrays_of(*weights), py::make_tuple(weights->rows, weights->cols));
+}
+
+ModelTruth model_truth(const py::dict& given) {
+  ModelTruth truth;
+  truth.labels = given["labels_path"].cast<std::string>();
+  truth.expected = given["expected_path"].cast<std::string>();
+  if (!given["labels"].is_none()) {
+    const Array<std::int64_t> labels = borrow<std::int64_t>(given["labels"].cast<py::array>());
+    truth.label_list.emplace(labels.begin(), labels.end());
+  }
+  if (!given["expected"].is_none()) truth.expected_logits = tensor_of(given["expected"].cast<py::array>());
+  truth.min_accuracy = given["min_accuracy"].cast<std::optional<double>>();
+  truth.everything = given["verify_all"].cast<bool>();
+  truth.sample = given["verify_sample"].cast<Index>();
+  return truth;
+}
+
+ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
+  ModelSpec spec;
+  spec.path = named.path;
+  spec.truth = model_truth(given);
+  spec.rewrite = given["rewrite"].cast<bool>();
+  spec.variant = given["variant"].cast<std::string>();
+  if (spec.variant == "auto") spec.variant.clear();
+  spec.device = parse_device(given["device"].cast<std::string>());
+  if (!given["precision"].is_none()) spec.precision = parse_precision(given["precision"].cast<std::string>());
+  spec.host_memory = given["host_memory"].cast<std::size_t>();
+  spec.trials = given["trials"].cast<int>();
+  spec.warm_up = given["warm_up"].cast<int>();
+  spec.batch = given["batch"].cast<Index>();
+  spec.threads = given["threads"].cast<int>();
+  spec.profile = given["profile"].cast<bool>();
+  return spec;
+}
+
+py::dict infer(const NamedModel& named, const py::array& images, const py::dict& given, const py::object& listener) {
+  Call call(listener);
+  ModelSpec spec = model_spec(named, given);
+  spec.progress = call.progress();
+  spec.cancelled = call.cancelled();
+  const Tensor tensor = tensor_of(images);
+  const ModelReport report = call.run([&] {
+    return with_data_errors([&] {
+      ModelInference inference(spec);
+      inference.load(named.model, tensor);
+      inference.plan();
+      inference.run();
+      inference.verify();
+      return inference.report();
+    });
+  });
+  py::dict result;
+  result["logits"] = handed_over(report.logits);
+  result["predictions"] = report.classes == 0 ? py::object(py::none()) : copy<std::int64_t>(report.predictions);
+  result["json"] = text_of(to_json(report));
+  result["text"] = text_of(to_text(report));
+  return result;
+}
+
+}  // namespace
+
+void define_models(py::module_& module) {
+  py::class_<NamedModel>(module, "Model")
+      .def_static("load",
+                  [](const std::string& path, const std::optional<Shape>& shape) {
+                    return Call(py::none()).run([&] { return NamedModel{path, read_model(path, shape)}; });
+                  })
+      .def_property_readonly("path", [](const NamedModel& named) { return py::bytes(named.path); })
+      .def_property_readonly("name", [](const NamedModel& named) { return text_of(named.model.name); })
+      .def_property_readonly("inputs", [](const NamedModel& named) { return values_of(named, named.model.inputs); })
+      .def_property_readonly("outputs", [](const NamedModel& named) { return values_of(named, named.model.outputs); })
+      .def_property_readonly("nodes", &nodes_of)
+      .def("matrix", &matrix_of)
+      .def("infer", &infer);
+}
+
+}  // namespace spdnn::python

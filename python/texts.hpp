@@ -1,0 +1,55 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <optional>
+#include <spdnn/error.hpp>
+#include <spdnn/outcome.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace spdnn::python {
+
+namespace py = pybind11;
+
+/// The value of a word. UsageError, naming the field and the words there are, for others.
+template <class T, std::size_t count>
+T parse(const std::array<std::pair<const char*, T>, count>& choices, const std::string& text, const char* field) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw UsageError(field, "'" + text + "' is unknown; expected one of " + names);
+}
+
+inline std::optional<Device> parse_device(const std::string& text) {
+  return parse<std::optional<Device>, 3>({{{"auto", std::nullopt}, {"cpu", Device::cpu}, {"cuda", Device::cuda}}}, text,
+                                         "device");
+}
+
+inline Precision parse_precision(const std::string& text) {
+  return parse<Precision, 5>({{{"bf16", Precision::bf16},
+                               {"fp16", Precision::fp16},
+                               {"tf32", Precision::tf32},
+                               {"fp32", Precision::fp32},
+                               {"fp64", Precision::fp64}}},
+                             text, "precision");
+}
+
+/// Messages and reports name files, whose names may hold bytes that are not UTF-8: these become \xHH.
+inline py::str text_of(std::string_view text) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace"));
+}
+
+inline py::list texts_of(const std::vector<std::string>& texts) {
+  py::list result;
+  for (const std::string& text : texts) result.append(text_of(text));
+  return result;
+}
+
+}  // namespace spdnn::python
