@@ -36,6 +36,10 @@ passes() {
   passes infer_test.py
 }
 
+@test "python: models, images of any array or tensor, logits" {
+  passes models_test.py
+}
+
 @test "python: result lines" {
   passes results_test.py
 }
@@ -46,6 +50,14 @@ passes() {
   [ "$status" -eq 0 ]
   [[ "$output" == *"PASSED"*"the same as NumPy's"* ]]
   grep -q "<svg" alive.svg
+}
+
+@test "python: the example of a model shows its sparsity, and verifies a run" {
+  "$PYTHON" "$repository/tests/support/toy_model.py" .
+  run "$PYTHON" "$repository/docs/example_model.py" model.safetensors
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"convolution"*"50.00 % zeros"*"PASSED"* ]]
 }
 
 @test "python: pip installs it into a virtual environment without a network, and it has the build's version" {
@@ -63,6 +75,20 @@ passes() {
   [ "$status" -eq 0 ]
   [[ "$output" == "$PWD/venv/"* ]]
   [[ "$("$SPDNN" --version)" == *"$(cut -d' ' -f2 <<<"$output")"* ]]
+  # Models run with what the package has beside the module, wherever the interpreter is, and from any folder.
+  "$PYTHON" "$repository/tests/support/toy_model.py" .
+  mkdir empty
+  run env -C empty ../venv/bin/python -c '
+import numpy, spdnn
+model = spdnn.load_model("../model.safetensors")
+print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all"))'
+  echo "$output"
+  if [ -e "$package/spdnn/spdnn_onednn.so" ]; then
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"conv_dense (fp32"*PASSED* ]]
+  else
+    [[ "$output" == *"there is no spdnn_onednn.so beside"* ]]
+  fi
   [[ "$(venv/bin/pip show spdnn)" == *"Requires: numpy, scipy"* ]]
   venv/bin/pip uninstall -y spdnn >/dev/null
   run venv/bin/python -c 'import spdnn'

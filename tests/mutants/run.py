@@ -10,7 +10,8 @@ A mutant is an entry of a .toml file beside this script:
     old  = '''exact text, which must occur once'''
     new  = '''what stands there instead'''
     unit = "Run.*"                         # GoogleTest's filter of the tests that should notice ...
-    cli  = ["infer.bats"]                  # ... and the command line tests; either may be left out
+    cli  = ["infer.bats"]                  # ... and the command line tests ...
+    python = ["infer_test.py"]             # ... and those of the Python package; any of them may be left out
 
 Mutants are made in copies of the tree under build/mutants, one copy a worker, which build only what the changed file
 needs. A mutant that the named tests let pass meets the whole suite. Results are kept: a run that was interrupted goes
@@ -45,7 +46,7 @@ KILLED, LIVED, NO_BUILD, NO_MATCH = "killed", "lived", "does not compile", "no l
 def command(line, tree, log, limit):
     """The exit status of a command run in a tree; None where it had to be ended after `limit` seconds."""
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    environment["SPDNN"] = str(tree / OUT / "spdnn")
+    environment |= {"SPDNN": str(tree / OUT / "spdnn"), "PYTHONPATH": str(tree / OUT / "python")}
     process = subprocess.Popen(line, cwd=tree, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
         return process.wait(limit)
@@ -61,7 +62,7 @@ def load_mutants(pattern):
     mutants = []
     for path in sorted(HERE.glob("*.toml")):
         for entry in tomllib.loads(path.read_text())["mutant"]:
-            mutants.append({"unit": None, "cli": [], "theme": path.stem} | entry)
+            mutants.append({"unit": None, "cli": [], "python": [], "theme": path.stem} | entry)
     names = [m["name"] for m in mutants]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -97,10 +98,10 @@ def copy_tree(target):
     return digest.hexdigest()
 
 
-def build(tree, log, jobs=1, strict="0"):
+def build(tree, log, python, jobs=1, strict="0"):
     """A mutant may leave a name unused: warnings are no errors, unless asked for where nothing is broken."""
     return command(["make", f"-j{jobs}", "GPU=0", "BUILD=release", f"STRICT={strict}", f"CXX={os.environ.get('CXX', 'g++')}",
-                    *PRODUCTS[1:]], tree, log, 3600) == 0
+                    *PRODUCTS[1:], *(["python"] if python else [])], tree, log, 3600) == 0
 
 
 def noticed_by(tree, mutant, log, limit, quick):
@@ -110,6 +111,9 @@ def noticed_by(tree, mutant, log, limit, quick):
         return "unit"
     if mutant["cli"] and command(["bats", "--tap", *(f"tests/cli/{f}" for f in mutant["cli"])], tree, log, limit) != 0:
         return "cli"
+    for file in mutant["python"]:
+        if command(["/usr/bin/python3", "-B", f"tests/python/{file}", "--failfast"], tree, log, limit) != 0:
+            return "python"
     if quick:
         return None
     if command(unit, tree, log, limit) != 0:
@@ -136,14 +140,15 @@ class Worker:
         text = path.read_text() if path.exists() else ""
         if text.count(mutant["old"]) != 1:
             return NO_MATCH, f"its text occurs {text.count(mutant['old'])} times in {mutant['file']}"
-        touched = [path, *self.depends.get(mutant["file"], []), *(self.tree / p for p in PRODUCTS)]
+        copied = self.tree / OUT / mutant["file"]  # of Python's own code
+        touched = [path, copied, *self.depends.get(mutant["file"], []), *(self.tree / p for p in PRODUCTS)]
         saved = [(p, p.with_name(p.name + ".saved")) for p in touched if p.exists()]
         for original, copy in saved:
             original.rename(copy)
         try:
             path.write_text(text.replace(mutant["old"], mutant["new"]))
             with open(WORK / "logs" / f"{mutant['name']}.log", "w", encoding="utf-8") as log:
-                if not build(self.tree, log):
+                if not build(self.tree, log, mutant["python"]):
                     return NO_BUILD, f"see {log.name}"
                 noticed = noticed_by(self.tree, mutant, log, limit, quick)
             return (KILLED, noticed) if noticed else (LIVED, mutant["why"])
@@ -233,10 +238,11 @@ def main():
     base = WORK / "base"
     results = Results(copy_tree(base), options.quick)
     with open(WORK / "logs/base.log", "w", encoding="utf-8") as log:
-        if not build(base, log, options.jobs, os.environ.get("STRICT", "0")):
+        if not build(base, log, any(m["python"] for m in mutants), options.jobs, os.environ.get("STRICT", "0")):
             sys.exit(f"the tree does not build without mutants: see {log.name}")
         sound = {"name": "nothing broken", "unit": ":".join(sorted({m["unit"] for m in mutants if m["unit"]})),
-                 "cli": sorted({file for m in mutants for file in m["cli"]})}
+                 "cli": sorted({file for m in mutants for file in m["cli"]}),
+                 "python": sorted({file for m in mutants for file in m["python"]})}
         if not results.get(sound):
             noticed = noticed_by(base, sound, log, options.limit, options.quick)
             if noticed:
