@@ -116,7 +116,7 @@ struct Transpose {
   std::vector<Index> order;
 };
 
-/// Elements around each axis, all of `value`.
+/// Elements around each axis, all of `value`; negative numbers of them are cut off instead.
 struct Pad {
   std::vector<Extent> begin;
   std::vector<Extent> end;

@@ -197,11 +197,12 @@ class ShapeMaker {
     if (pad.begin.size() != shape.size() || pad.end.size() != shape.size())
       refuse(std::to_string(pad.begin.size()) + " axes of padding do not fit " + shape_text(shape));
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (pad.begin[axis] < 0 || pad.end[axis] < 0 || pad.begin[axis] > kMaxIndex || pad.end[axis] > kMaxIndex)
-        refuse("padding must be in 0 .. 2^31-1");
-      const Extent added = pad.begin[axis] + pad.end[axis];
-      if (added != 0 && shape[axis] == kBatchExtent) refuse("the batch cannot be padded");
-      shape[axis] += added;
+      const auto [least, most] = std::minmax(pad.begin[axis], pad.end[axis]);
+      if (least < -Extent{kMaxIndex} || most > Extent{kMaxIndex}) refuse("padding must be in -(2^31-1) .. 2^31-1");
+      if ((least != 0 || most != 0) && shape[axis] == kBatchExtent) refuse("the batch cannot be padded");
+      shape[axis] += least + most;
+      if (least < 0 && shape[axis] < 1)
+        refuse("nothing is left of axis " + std::to_string(axis) + " of " + shape_text(only()));
     }
     return shape;
   }

@@ -106,6 +106,7 @@ TEST_F(WrittenModel, OtherOperationsAreKept) {
   expect_kept(Reshape{{kBatchExtent, 45}}, {2, 3, 6, 5});
   expect_kept(Transpose{{0, 3, 1, 2}}, shape);
   expect_kept(Pad{{0, 0, 1, 2}, {0, 1, 0, 3}, -0.3F}, shape);
+  expect_kept(Pad{{0, -1, 0, 2}, {0, 0, -2, -3}, -0.3F}, shape);
   expect_kept(Resize{.kind = Resize::Kind::linear,
                      .place = Resize::Place::half_pixel,
                      .rounding = Resize::Rounding::half_down,

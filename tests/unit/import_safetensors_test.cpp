@@ -255,6 +255,9 @@ TEST_F(Safetensors, FieldsOfOperationsThatAreNotSoundAreRefused) {
   refuses_node(R"("op":"transpose","order":["N",0])", "expected a whole number");
   refuses_node(R"("op":"transpose","order":[0,1,2,2])", "the order of axes does not fit");
   refuses_node(R"("op":"pad","begin":[0,0,1],"end":[0,0,1])", "3 axes of padding do not fit");
+  refuses_node(R"("op":"pad","begin":[0,0,0,-2],"end":[0,0,0,-2])", "nothing is left of axis 3 of N x 2 x 4 x 4");
+  refuses_node(R"("op":"pad","begin":[0,0,0,0],"end":[0,0,0,-2147483648])", "from -2147483647 to 2147483647");
+  refuses_node(R"("op":"pad","begin":[0,0,0,0],"end":[0,0,0,-0.5])", "expected a whole number");
   const std::string resize = R"("op":"resize","place":"asymmetric","rounding":"down","size":[2,2],)";
   refuses_node(resize + R"("kind":"cubic","scale":[1,1])", "kind 'cubic', expected one of nearest, linear");
   refuses_node(resize + R"("kind":"linear","scale":[1])", "scale [1], expected a list of 2 numbers");

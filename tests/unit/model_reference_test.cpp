@@ -221,6 +221,7 @@ TEST(ModelReference, LayoutsByHand) {
   expect_values(apply_to(Transpose{{0, 2, 1}}, {six}), {1, 3, 2}, {1, 4, 2, 5, 3, 6});
   expect_values(apply_to(Transpose{{2, 0, 1}}, {six}), {3, 1, 2}, {1, 4, 2, 5, 3, 6});
   expect_values(apply_to(Pad{{0, 0, 1}, {0, 1, 0}, -1}, {six}), {1, 3, 4}, {-1, 1, 2, 3, -1, 4, 5, 6, -1, -1, -1, -1});
+  expect_values(apply_to(Pad{{0, -1, 1}, {0, 0, -2}, -1}, {six}), {1, 1, 2}, {-1, 4});
 }
 
 /// What resizing 10, 20, 30, 40 makes.

@@ -86,7 +86,9 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
   EXPECT_EQ(refusal(Transpose{{0, 2, 2}}, {{2, 3, 4}}), "the order of axes does not fit 2 x 3 x 4");
   EXPECT_EQ(refusal(Concat{1}, {{kN, 3, 4}, {kN, 3, 5}}), "N x 3 x 4 and N x 3 x 5 do not fit along axis 1");
   EXPECT_EQ(refusal(Concat{3}, {{kN, 3, 4}}), "axis 3 does not exist in N x 3 x 4");
-  EXPECT_EQ(refusal(Pad{{0, 1}, {0, -1}, 0}, {{kN, 3}}), "padding must be in 0 .. 2^31-1");
+  EXPECT_EQ(refusal(Pad{{0, 1}, {0, -4}, 0}, {{kN, 3}}), "nothing is left of axis 1 of N x 3");
+  EXPECT_EQ(refusal(Pad{{0, 0}, {0, -Extent{kMaxIndex} - 1}, 0}, {{kN, 3}}), "padding must be in -(2^31-1) .. 2^31-1");
+  EXPECT_EQ(refusal(Pad{{1, 0}, {-1, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
   EXPECT_EQ(refusal(Pad{{0, kMaxIndex}, {0, 1}, 0}, {{kN, 3}}), "one image is too large: N x 2147483651");
 }
 

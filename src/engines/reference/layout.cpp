@@ -66,9 +66,13 @@ Bounded pad(const Pad& pad, const Bounded& x) {
   const std::vector<Extent> to = strides_of(y.shape);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
     std::size_t target = 0;
-    for (std::size_t axis = 0; axis < from.size(); ++axis)
-      target += static_cast<std::size_t>(along(i, from[axis], x.shape[axis]) + pad.begin[axis]) * to[axis];
-    copy(x, i, y, target);
+    bool kept = true;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      const Extent place = along(i, from[axis], x.shape[axis]) + pad.begin[axis];
+      kept = kept && place >= 0 && place < y.shape[axis];
+      target += static_cast<std::size_t>(place) * to[axis];
+    }
+    if (kept) copy(x, i, y, target);
   }
   return y;
 }

@@ -63,6 +63,20 @@ std::vector<Extent> ArchitectureNode::extents(const char* field, bool open) {
   return extents;
 }
 
+std::vector<Extent> ArchitectureNode::offsets(const char* field) {
+  const Json& value = *find(field, true);
+  if (!value.is_array()) fail(fmt::format("{} {}, expected a list of whole numbers", field, shown(value)));
+  std::vector<Extent> offsets;
+  for (const Json& one : value) {
+    const bool below_zero = one.is_number_integer() && !one.is_number_unsigned();
+    const Extent number = below_zero ? one.get<std::int64_t>() : Extent{checked(field, one, 0)};
+    if (number < -Extent{kMaxIndex})
+      fail(fmt::format("{} {}, expected a whole number from -{} to {}", field, shown(one), kMaxIndex, kMaxIndex));
+    offsets.push_back(number);
+  }
+  return offsets;
+}
+
 std::size_t ArchitectureNode::choice(const char* field, std::span<const std::string_view> names) {
   const std::string name = text(field);
   const auto found = std::find(names.begin(), names.end(), name);

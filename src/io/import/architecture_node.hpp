@@ -37,6 +37,8 @@ class ArchitectureNode {
   bool truth(const char* field, bool otherwise);
   /// A list of whole numbers up to kMaxIndex; where `open`, one may be "N", which is kBatchExtent.
   std::vector<Extent> extents(const char* field, bool open = false);
+  /// A list of whole numbers from -kMaxIndex to kMaxIndex.
+  std::vector<Extent> offsets(const char* field);
   /// The position of the field's text among the names.
   std::size_t choice(const char* field, std::span<const std::string_view> names);
   /// A field that changes nothing.

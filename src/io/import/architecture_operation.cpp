@@ -62,7 +62,7 @@ Operation transpose(ArchitectureNode& node) {
 }
 
 Operation pad(ArchitectureNode& node) {
-  return Pad{node.extents("begin"), node.extents("end"), node.number("value", 0.F)};
+  return Pad{node.offsets("begin"), node.offsets("end"), node.number("value", 0.F)};
 }
 
 Operation resize(ArchitectureNode& node) {

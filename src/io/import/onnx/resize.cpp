@@ -134,8 +134,8 @@ void read_pad(NodeReader& node) {
   if (pads.size() != 2 * shape.size())
     node.fail(fmt::format("pads: {} numbers for {} axes, which need two each", pads.size(), shape.size()));
   for (std::size_t i = 0; i < pads.size(); ++i) {
-    if (pads[i] < 0 || pads[i] > std::int64_t{kMaxIndex})
-      node.fail(fmt::format("pads: {} is outside 0..{}", pads[i], kMaxIndex));
+    if (pads[i] < -std::int64_t{kMaxIndex} || pads[i] > std::int64_t{kMaxIndex})
+      node.fail(fmt::format("pads: {} is outside -{}..{}", pads[i], kMaxIndex, kMaxIndex));
     if (pads[i] != 0 && shape[i % shape.size()] == kBatchExtent)
       node.fail("pads: the axis of the batch cannot be padded; give the batch a length");
     (i < shape.size() ? pad.begin : pad.end).push_back(pads[i]);

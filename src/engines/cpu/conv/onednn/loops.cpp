@@ -207,15 +207,23 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
 void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
   Shape to = from;
   for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] += pad.begin[axis] + pad.end[axis];
-  std::fill_n(output, count_of(to), pad.value);
   if (from.empty()) return void(*output = *input);
+  // The part of the input that is not cut off, and where it begins in both arrays.
   const std::array<std::vector<Extent>, 2> strides{strides_of(from), strides_of(to)};
-  Extent corner = 0;
-  for (std::size_t axis = 0; axis < to.size(); ++axis) corner += pad.begin[axis] * strides[1][axis];
-  const Extent columns = from.back();
-  for_each(count_of(from) / std::max<Extent>(columns, 1), [&](Extent row) {
-    const auto [source, destination] = row_begin(row, from, strides);
-    std::copy_n(input + source, columns, output + corner + destination);
+  Shape kept;
+  std::array<Extent, 2> corners{};
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
+    const Extent cut = std::max<Extent>(-pad.begin[axis], 0);
+    const Extent added = std::max<Extent>(pad.begin[axis], 0);
+    kept.push_back(std::max<Extent>(std::min(from[axis] - cut, to[axis] - added), 0));
+    corners[0] += cut * strides[0][axis];
+    corners[1] += added * strides[1][axis];
+  }
+  if (kept != to) std::fill_n(output, count_of(to), pad.value);
+  const Extent columns = kept.back();
+  for_each(count_of(kept) / std::max<Extent>(columns, 1), [&](Extent row) {
+    const auto [source, destination] = row_begin(row, kept, strides);
+    std::copy_n(input + corners[0] + source, columns, output + corners[1] + destination);
   });
 }
 
