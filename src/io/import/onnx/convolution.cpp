@@ -1,49 +1,14 @@
 // Conv and the pools: windows that move over one or two spatial axes.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
-#include <numeric>
 
 #include "io/import/onnx/operators.hpp"
+#include "io/import/onnx/window.hpp"
 #include "io/import/same_padding.hpp"
 
 namespace spdnn::onnx_reader {
 
 namespace {
-
-/// How many spatial axes the input has: 1 or 2.
-std::size_t spatial_axes(NodeReader& node) {
-  const std::size_t rank = node.shape(0).size();
-  if (rank != 3 && rank != 4)
-    node.fail_input(0, fmt::format("its shape is {}; one or two spatial axes are supported: N x C x W or N x C x H x W",
-                                   shape_text(node.shape(0))));
-  return rank - 2;
-}
-
-/// The numbers of an attribute, one per spatial axis (`times` 1) or two, each in least..2^31-1.
-std::optional<std::vector<Index>> axis_numbers(NodeReader& node, const std::string& name, std::size_t count,
-                                               std::int64_t least) {
-  const auto given = node.integers(name);
-  if (!given) return std::nullopt;
-  if (given->size() != count)
-    node.fail_attribute(name, fmt::format("{} numbers where {} are needed", given->size(), count));
-  std::vector<Index> numbers;
-  for (const std::int64_t number : *given) {
-    if (number < least || number > std::int64_t{kMaxIndex})
-      node.fail_attribute(name, fmt::format("{} is outside {}..{}", number, least, kMaxIndex));
-    numbers.push_back(static_cast<Index>(number));
-  }
-  return numbers;
-}
-
-/// Puts numbers of one or two spatial axes where Window has them.
-std::array<Index, 2> placed(const std::vector<Index>& numbers, std::size_t from, std::size_t axes, Index otherwise) {
-  if (axes == 1) return {otherwise, numbers[from]};
-  return {numbers[from], numbers[from + 1]};
-}
 
 /// SAME_UPPER has what is odd of the padding at the end, SAME_LOWER at the beginning.
 void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper) {
@@ -57,17 +22,9 @@ void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper)
   }
 }
 
-/// The window, from the attributes that Conv and the pools share. `kernel` is what the weights say of kernel_shape.
+/// The window with its padding, from the attributes that Conv and the pools share.
 Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::vector<Index>>& kernel) {
-  Window window;
-  auto given = axis_numbers(node, "kernel_shape", axes, 1);
-  if (!given && !kernel) node.fail("attribute kernel_shape is missing");
-  if (given && kernel && *given != *kernel)
-    node.fail_attribute("kernel_shape", fmt::format("{} where the weights have {}", fmt::join(*given, " x "),
-                                                    fmt::join(*kernel, " x ")));
-  window.kernel = placed(given ? *given : *kernel, 0, axes, 1);
-  if (const auto strides = axis_numbers(node, "strides", axes, 1)) window.stride = placed(*strides, 0, axes, 1);
-  if (const auto dilations = axis_numbers(node, "dilations", axes, 1)) window.dilation = placed(*dilations, 0, axes, 1);
+  Window window = read_moves(node, axes, kernel);
   const std::string automatic = node.text("auto_pad", "NOTSET");
   const auto pads = axis_numbers(node, "pads", 2 * axes, 0);
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
@@ -98,16 +55,10 @@ void read_global_pool(NodeReader& node, Pool::Kind kind) {
 
 void read_conv(NodeReader& node) {
   const std::size_t axes = spatial_axes(node);
-  const std::span<const float> weights = node.floats(1);
-  const Shape& shape = node.constant(1).shape;
-  if (shape.size() != axes + 2)
-    node.fail_input(1, fmt::format("weights of {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
-  if (weights.empty()) node.fail_input(1, fmt::format("weights of {}: there are none", shape_text(shape)));
-  if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent > Extent{kMaxIndex}; }))
-    node.fail_input(1, fmt::format("weights of {}: an axis is longer than 2^31-1", shape_text(shape)));
-
+  const Filters filters = read_filters(node, axes);
+  const auto& [shape, weights] = filters;
   Convolution convolution;
-  convolution.window = read_window(node, axes, std::vector<Index>(shape.begin() + 2, shape.end()));
+  convolution.window = read_window(node, axes, filters.kernel());
   const std::int64_t groups = node.integer("group", 1);
   const Extent channels = node.shape(0)[1];
   if (groups < 1 || groups > shape[0] || shape[0] % groups != 0)
@@ -121,12 +72,7 @@ void read_conv(NodeReader& node) {
   const Offset cols = weights.size() / rows;
   if (cols > kMaxIndex) node.fail_input(1, fmt::format("filters of {} weights are too large", cols));
   convolution.weights = node.graph().sparse(node.where() + ": input 2", weights, rows, cols, false);
-  if (node.has_input(2)) {
-    const std::span<const float> bias = node.floats(2);
-    if (bias.size() != rows) node.fail_input(2, fmt::format("{} biases for {} output channels", bias.size(), rows));
-    node.graph().budget().take(bias.size_bytes());
-    convolution.bias.assign(bias.begin(), bias.end());
-  }
+  convolution.bias = read_bias(node, rows);
   node.set_output(std::move(convolution), {node.value(0)});
 }
 
