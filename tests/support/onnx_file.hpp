@@ -119,7 +119,7 @@ inline std::string refusal(const File& file, const std::optional<Shape>& shape =
 }
 
 inline void expect_part(const std::string& message, const std::string& part) {
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, part, message);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
 }
 
 }  // namespace spdnn::onnx_test

@@ -31,6 +31,10 @@ void read_max_pool(NodeReader& node);
 void read_average_pool(NodeReader& node);
 void read_global_max_pool(NodeReader& node);
 void read_global_average_pool(NodeReader& node);
+// transposed_convolution.cpp
+void read_conv_transpose(NodeReader& node);
+// reduce.cpp
+void read_reduce_mean(NodeReader& node);
 // linear.cpp
 void read_gemm(NodeReader& node);
 void read_matmul(NodeReader& node);
