@@ -189,6 +189,29 @@ open('vgg/model.safetensors', 'wb').write(data)"
     --labels "$fashion/t10k-labels-idx1-ubyte.gz" --images 512
 }
 
+@test "a real classifier: outputs and nodes are within the bounds of what onnxruntime gave" {
+  ocr=$root/../shared/data/cnn/ch_ppocr_mobile_v2.0_cls_infer.onnx
+  [ -f "$ocr" ] || skip "needs ../shared/data/cnn"
+  # Made by tests/peers/onnxruntime_outputs.sh.
+  given=$root/tests/support/ocr_classifier.json
+  [ "$(sha256sum <"$ocr" | cut -d ' ' -f 1)" = "$(jq -r .sha256 "$given")" ]
+  shape=$(jq -r .images.shape "$given")
+  "$SPDNN" generate tensors --shape "$shape" --seed "$(jq .images.seed "$given")" --out inputs.npy
+  /usr/bin/python3 -c "
+import json, numpy
+given = json.load(open('$given'))
+numpy.save('outputs.npy', numpy.array(given['values'], '<f4').reshape(given['shape']))"
+  for rewrite in all none; do
+    run "$SPDNN" infer --model "$ocr" --shape "N,${shape#*,}" --rewrite $rewrite --inputs inputs.npy --expected outputs.npy --verify 2 \
+      --progress never --json run.json
+    echo "$output"
+    [ "$status" -eq 0 ]
+    # The bounds of so deep a network say little: what is off is a few roundings of fp32 only.
+    jq -e '.verdict.status == "PASSED" and .expected.images == 8 and .expected.outside == 0 and .expected.differing == 0
+      and .expected.largest_deviation < 1e-5' run.json
+  done
+}
+
 @test "an ONNX file: ONNX's own test of a convolution gives the outputs that it expects" {
   conformance=/usr/share/libonnx-testdata/data/pytorch-converted/test_Conv2d
   [ -d "$conformance" ] || skip "needs the Debian package libonnx-testdata"
