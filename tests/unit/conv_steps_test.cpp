@@ -103,6 +103,28 @@ TEST_F(Steps, OneAdditionIsFusedAndNoneOfOtherShape) {
   EXPECT_EQ(text(builder_.finish({z})), "0 1+2 3 4 5");
 }
 
+TEST_F(Steps, EachKindOfFunctionIsFusedOnce) {
+  using Kind = Activation::Kind;
+  const auto clip = [&](ValueId x, float high) { return builder_.add(testing::make_clip(0, high), {x}); };
+  const auto leaky = [&](ValueId x) { return builder_.add(testing::make_activation(Kind::leaky_relu, 0.5F), {x}); };
+  const ValueId a = clip(clip(convolved(x_), 6), 5);                                                    // 0+1 2
+  const ValueId b = leaky(relu(convolved(a)));                                                          // 3+4 5
+  const ValueId c = clip(builder_.add(testing::make_activation(Kind::hard_swish), {convolved(b)}), 6);  // 6+7+8
+  EXPECT_EQ(text(builder_.finish({c})), "0+1 2 3+4 5 6+7+8");
+}
+
+TEST_F(Steps, OneLineIsFused) {
+  const auto with = [&](Elementwise::Kind kind, ValueId x) {
+    return builder_.add(Elementwise{kind}, {x, builder_.constant(testing::make_tensor({1}, {0.5F}))});
+  };
+  using Kind = Elementwise::Kind;
+  const ValueId a = with(Kind::subtract, with(Kind::add, with(Kind::multiply, convolved(x_))));  // 0+1+2+3
+  const ValueId b = with(Kind::multiply, with(Kind::add, convolved(a)));                         // 4+5 6
+  const ValueId c = with(Kind::add, relu(with(Kind::multiply, convolved(b))));                   // 7+8+9 10
+  const ValueId d = with(Kind::divide, convolved(c));                                            // 11 12
+  EXPECT_EQ(text(builder_.finish({d})), "0+1+2+3 4+5 6 7+8+9 10 11 12");
+}
+
 TEST_F(Steps, OtherActivationsStandAlone) {
   const ValueId y = builder_.add(testing::make_activation(Activation::Kind::sigmoid), {convolved(x_)});
   EXPECT_EQ(text(builder_.finish({y})), "0 1");

@@ -184,6 +184,24 @@ std::vector<ModelCase> joins_battery() {
     y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
     return {builder.add(testing::make_activation(Activation::Kind::leaky_relu, 0.5F), {y})};
   });
+  add("functions_of_one_kind", [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
+    const ValueId leaky = builder.add(testing::make_activation(Activation::Kind::leaky_relu, 0.5F), {a});
+    const ValueId clipped = builder.add(testing::make_clip(-1, 1), {convolve(builder, x)});
+    return {builder.add(testing::make_activation(Activation::Kind::leaky_relu, 0.25F), {leaky}),
+            builder.add(testing::make_clip(-0.5F, 0.25F), {clipped})};
+  });
+  for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
+    add("lines_" + std::to_string(kernel) + "_" + std::to_string(groups), [&](auto& builder, ValueId, ValueId a) {
+      const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
+      ValueId y = builder.add(
+          testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+      y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
+      y = builder.add(Both{Both::Kind::multiply}, {number(0.75F), y});
+      y = builder.add(Both{Both::Kind::add}, {y, number(-0.125F)});
+      y = builder.add(Both{Both::Kind::subtract}, {number(0.5F), y});
+      y = builder.add(testing::make_clip(-1, 0.25F), {y});
+      return std::vector<ValueId>{builder.add(Both{Both::Kind::subtract}, {y, number(0.25F)})};
+    });
   for (const Index axis : {1U, 2U, 3U})
     add("concat_" + std::to_string(axis), [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
       if (axis == 1) return {builder.add(Concat{}, {x, a, x}), builder.add(Concat{}, {a, convolve(builder, x)})};

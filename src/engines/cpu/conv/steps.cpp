@@ -9,11 +9,46 @@ namespace spdnn {
 
 namespace {
 
-bool may_follow(const Activation& activation) {
-  using Kind = Activation::Kind;
-  return activation.kind == Kind::relu || activation.kind == Kind::clip || activation.kind == Kind::leaky_relu ||
-         activation.kind == Kind::hard_swish;
-}
+/// What follows a convolution in its step. oneDNN 2.6 confuses functions of one kind with other parameters in a step:
+/// it keeps what it generates for each by its algorithm. So each kind stands there once.
+class Followers {
+ public:
+  /// Whether the node is a function that can follow; it does then.
+  bool take(const Activation& activation) {
+    using Kind = Activation::Kind;
+    switch (activation.kind) {
+      case Kind::relu:
+      case Kind::leaky_relu:
+        return once(slope_);
+      case Kind::clip:
+        return once(clip_);
+      case Kind::hard_swish:
+        return once(swish_);
+      default:
+        return false;
+    }
+  }
+  /// A sum may follow a product: both are one line.
+  bool take(const Line& line) {
+    const bool continued = last_ == &line_ && line.slope == 1;
+    return continued || once(line_);
+  }
+  bool take_addition() { return once(addition_); }
+
+ private:
+  bool once(bool& taken) {
+    if (taken) return false;
+    last_ = &taken;
+    return taken = true;
+  }
+
+  bool slope_ = false;
+  bool clip_ = false;
+  bool swish_ = false;
+  bool line_ = false;
+  bool addition_ = false;
+  const bool* last_ = nullptr;
+};
 
 class Fuser {
  public:
@@ -35,16 +70,19 @@ class Fuser {
 
  private:
   void take(Step& step) {
-    bool added = false;
+    Followers followers;
     while (const std::optional<Index> next = only_reader(model_.nodes[step.last()].output)) {
       const Node& node = model_.nodes[*next];
-      const auto* const activation = std::get_if<Activation>(&node.operation);
-      const bool adds = !added && is_addition_of_equals(node);
-      if (!adds && (activation == nullptr || !may_follow(*activation))) return;
-      added = added || adds;
+      if (!follows(followers, node)) return;
       taken_[*next] = true;
       step.fused.push_back(*next);
     }
+  }
+
+  bool follows(Followers& followers, const Node& node) const {
+    if (const auto* const activation = std::get_if<Activation>(&node.operation)) return followers.take(*activation);
+    if (const auto line = line_of(model_, node)) return followers.take(*line);
+    return is_addition_of_equals(node) && followers.take_addition();
   }
 
   std::optional<Index> only_reader(ValueId value) const {
@@ -66,6 +104,21 @@ class Fuser {
 }  // namespace
 
 std::vector<Step> steps_of(const Model& model) { return Fuser(model).steps(); }
+
+std::optional<Line> line_of(const Model& model, const Node& node) {
+  const auto* const both = std::get_if<Elementwise>(&node.operation);
+  if (both == nullptr) return std::nullopt;
+  for (const std::size_t i : {0U, 1U}) {
+    const auto& constant = model.values[node.inputs[i]].constant;
+    if (!constant || constant->values.size() != 1) continue;
+    if (model.values[node.inputs[1 - i]].shape != model.values[node.output].shape) continue;
+    const float number = constant->values[0];
+    if (both->kind == Elementwise::Kind::multiply) return Line{number, 0};
+    if (both->kind == Elementwise::Kind::add) return Line{1, number};
+    if (both->kind == Elementwise::Kind::subtract) return i == 0 ? Line{-1, number} : Line{1, -number};
+  }
+  return std::nullopt;
+}
 
 ValueId other_input(const Node& addition, ValueId value) {
   return addition.inputs[0] == value ? addition.inputs[1] : addition.inputs[0];

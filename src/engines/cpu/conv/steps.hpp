@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "spdnn/model.hpp"
@@ -9,13 +10,21 @@ namespace spdnn {
 /// A node and the nodes whose work is done with its own, before its result is stored.
 struct Step {
   Index node = 0;            ///< whose inputs are read
-  std::vector<Index> fused;  ///< activations, and one addition at most, in their order; often none
+  std::vector<Index> fused;  ///< activations, lines, and one addition at most, in their order; often none
   Index last() const { return fused.empty() ? node : fused.back(); }
 };
 
 /// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. Fused are chains that
 /// begin with a convolution or a linear node, where nothing else reads what lies between: exactly the same function.
 std::vector<Step> steps_of(const Model& model);
+
+/// y = slope x + offset.
+struct Line {
+  float slope;
+  float offset;
+};
+/// What a node is that multiplies with one constant number, or adds or subtracts one; nothing of any other.
+std::optional<Line> line_of(const Model& model, const Node& node);
 
 /// Of an addition, the input that is not `value`.
 ValueId other_input(const Node& addition, ValueId value);

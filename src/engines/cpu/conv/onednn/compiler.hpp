@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +27,12 @@ struct Kernel {
 /// A primitive's working memory is given to it with its arguments: it lies in the arena.
 dnnl::primitive_attr with_user_scratchpad();
 
+/// oneDNN's number of a function, with its two parameters; undef where it has none that is exactly the same.
+struct EltwiseFunction {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0;
+  float beta = 0;
+};
 /// Turns steps into actions, one after another, and knows in which forms each value is there.
 class Compiler {
  public:
@@ -79,7 +86,13 @@ class Compiler {
   /// `rows`: whether values are seen as matrices, all axes but the last being rows.
   void run_weighted(const Node& node, const CsrMatrix& weights, const std::vector<float>& bias,
                     const Desc& plain_weights, const KernelFor& kernel_for, bool rows);
-  dnnl::post_ops fused_operations(const Desc& destination) const;
+  /// What a step does to a result before it is stored: a function, or the addition of a value.
+  struct PostOperation {
+    EltwiseFunction function{};
+    std::optional<ValueId> added{};
+  };
+  /// Those of the nodes that are to be fused with the one that makes `result`.
+  std::vector<PostOperation> post_operations(ValueId result) const;
   Operand seen(ValueId value, const Desc& form, bool rows);
 
   const Model& model_;
@@ -94,12 +107,6 @@ class Compiler {
   bool fused_ = false;                       ///< it did
 };
 
-/// oneDNN's number of a function, with its two parameters; undef where it has none that is exactly the same.
-struct EltwiseFunction {
-  dnnl::algorithm algorithm = dnnl::algorithm::undef;
-  float alpha = 0;
-  float beta = 0;
-};
 EltwiseFunction function_of(const Activation& activation);
 
 }  // namespace spdnn::onednn

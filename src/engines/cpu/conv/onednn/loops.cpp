@@ -185,10 +185,7 @@ void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, con
 }
 
 void transpose(const Transpose& transpose, const Shape& from, const float* input, float* output) {
-  if (from.empty()) {
-    *output = *input;
-    return;
-  }
+  if (from.size() < 2) return void(std::copy_n(input, count_of(from), output));
   const std::vector<Extent> strides = strides_of(from);
   Shape to;
   std::array<std::vector<Extent>, 2> walked;
@@ -197,10 +194,18 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
     walked[0].push_back(strides[axis]);
   }
   walked[1] = strides_of(to);
-  const Extent columns = to.back();
-  for_each(count_of(to) / std::max<Extent>(columns, 1), [&](Extent row) {
-    const auto [source, destination] = row_begin(row, to, walked);
-    for (Extent i = 0; i < columns; ++i) output[destination + i] = input[source + i * walked[0].back()];
+  // The last two axes at once, the longer one inside: the last one may have two elements only.
+  const std::size_t last = to.size() - 1;
+  const std::size_t inner = to[last] < to[last - 1] ? last - 1 : last;
+  const std::size_t outer = last + last - 1 - inner;
+  const Shape blocks(to.begin(), to.end() - 1);
+  for_each(count_of(to) / std::max<Extent>(to[inner] * to[outer], 1), [&](Extent block) {
+    const auto [source, destination] = row_begin(block, blocks, walked);
+    for (Extent j = 0; j < to[outer]; ++j) {
+      const float* const read = input + source + j * walked[0][outer];
+      float* const written = output + destination + j * walked[1][outer];
+      for (Extent i = 0; i < to[inner]; ++i) written[i * walked[1][inner]] = read[i * walked[0][inner]];
+    }
   });
 }
 
@@ -261,6 +266,14 @@ void with_channels(Elementwise::Kind kind, const Channels& shape, const float* i
                    float* output) {
   const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
   with_operation(kind, [&](auto operation) {
+    if (shape.together == 1) {  // rows of one element each would take longer than what is computed
+      for_each(shape.images * shape.channels, [&](Extent plane) {
+        const float factor = factors[shape.of_each_image ? plane : plane % shape.channels];
+        for (Extent i = plane * shape.pixels; i < (plane + 1) * shape.pixels; ++i)
+          output[i] = operation(images[i], factor);
+      });
+      return;
+    }
     for_each(shape.images * blocks * shape.pixels, [&](Extent row) {
       const Extent block = row / shape.pixels;
       const Extent first = block % blocks * shape.together;

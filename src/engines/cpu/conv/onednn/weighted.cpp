@@ -33,6 +33,18 @@ Kernel kernel_of(const typename Forward::primitive_desc& desc) {
           desc.scratchpad_desc(), desc.impl_info_str(), [desc] { return Forward(desc); }};
 }
 
+template <class Operations>
+dnnl::post_ops as_post_ops(const Operations& operations, const Desc& destination) {
+  dnnl::post_ops made;
+  for (const auto& [function, added] : operations) {
+    if (added)
+      made.append_binary(dnnl::algorithm::binary_add, destination);
+    else
+      made.append_eltwise(1.F, function.algorithm, function.alpha, function.beta);
+  }
+  return made;
+}
+
 }  // namespace
 
 void Compiler::run(const Node& node, const Convolution& convolution) {
@@ -86,9 +98,10 @@ void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const st
                             const Desc& plain_weights, const KernelFor& kernel_for, bool rows) {
   dnnl::primitive_attr attributes = with_user_scratchpad();
   Kernel kernel = kernel_for(attributes);
+  const std::vector<PostOperation> operations = post_operations(node.output);
   if (!to_fuse_.empty()) {
     const Desc destination = kernel.destination;
-    attributes.set_post_ops(fused_operations(destination));
+    attributes.set_post_ops(as_post_ops(operations, destination));
     try {
       Kernel with_fused = kernel_for(attributes);
       fused_ = with_fused.destination == destination && (kernel.plain_loops() || !with_fused.plain_loops());
@@ -105,29 +118,32 @@ void Compiler::run_weighted(const Node& node, const CsrMatrix& weights, const st
   if (!bias.empty())
     arguments.emplace_back(DNNL_ARG_BIAS,
                            constant({number, kBias}, bias_desc(bias), bias_desc(bias), [&bias] { return bias; }));
-  ValueId result = node.output;
-  for (std::size_t i = 0; fused_ && i < to_fuse_.size(); ++i) {
-    const Node& fused = model_.nodes[to_fuse_[i]];
-    if (std::holds_alternative<Elementwise>(fused.operation))
+  for (std::size_t i = 0; fused_ && i < operations.size(); ++i)
+    if (operations[i].added)
       arguments.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
-                             seen(other_input(fused, result), kernel.destination, rows));
-    result = fused.output;
-  }
+                             seen(*operations[i].added, kernel.destination, rows));
+  const ValueId result = fused_ ? model_.nodes[to_fuse_.back()].output : node.output;
   const Operand destination = new_operand(kernel.destination);
   arguments.emplace_back(DNNL_ARG_DST, destination);
   act(kernel.make, std::move(arguments), kernel.scratchpad);
   made(result, rows ? Operand{destination.buffer, plain_desc(dims(result), type_)} : destination);
 }
 
-dnnl::post_ops Compiler::fused_operations(const Desc& destination) const {
-  dnnl::post_ops operations;
+std::vector<Compiler::PostOperation> Compiler::post_operations(ValueId result) const {
+  std::vector<PostOperation> operations;
   for (const Index number : to_fuse_) {
-    if (const auto* const activation = std::get_if<Activation>(&model_.nodes[number].operation)) {
-      const EltwiseFunction function = function_of(*activation);
-      operations.append_eltwise(1.F, function.algorithm, function.alpha, function.beta);
+    const Node& node = model_.nodes[number];
+    const auto line = line_of(model_, node);
+    if (const auto* const activation = std::get_if<Activation>(&node.operation)) {
+      operations.push_back({.function = function_of(*activation)});
+    } else if (!line) {
+      operations.push_back({.added = other_input(node, result)});
+    } else if (!operations.empty() && operations.back().function.algorithm == dnnl::algorithm::eltwise_linear) {
+      operations.back().function.beta += line->offset;  // a sum after a product
     } else {
-      operations.append_binary(dnnl::algorithm::binary_add, destination);
+      operations.push_back({.function = {dnnl::algorithm::eltwise_linear, line->slope, line->offset}});
     }
+    result = node.output;
   }
   return operations;
 }
