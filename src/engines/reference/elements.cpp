@@ -169,8 +169,8 @@ Point combined(Elementwise::Kind kind, Point a, Point b, double terms) {
 Bounded combine(const Elementwise& elementwise, const Bounded& a, const Bounded& b) {
   Bounded y = blank(output_shape(elementwise, {a.shape, b.shape}));
   const Offset terms = std::max(a.terms, b.terms);
-  if (elementwise.kind == Elementwise::Kind::add || elementwise.kind == Elementwise::Kind::subtract)
-    y.terms = terms + 1;
+  const bool sum = elementwise.kind == Elementwise::Kind::add || elementwise.kind == Elementwise::Kind::subtract;
+  y.terms = terms + (sum ? 1 : 0);
   const std::vector<std::size_t> a_strides = repeated_strides(a.shape, y.shape);
   const std::vector<std::size_t> b_strides = repeated_strides(b.shape, y.shape);
   for_elements(y, [&](std::size_t i) {

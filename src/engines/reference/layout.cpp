@@ -42,12 +42,12 @@ Bounded join(const Concat& concat, const std::vector<const Bounded*>& inputs) {
 Bounded reshape(const Reshape& reshape, const Bounded& x) {
   Bounded y = x;
   y.shape = output_shape(reshape, {x.shape});
-  y.terms = 0;
   return y;
 }
 
 Bounded transpose(const Transpose& transpose, const Bounded& x) {
   Bounded y = blank(output_shape(transpose, {x.shape}));
+  y.terms = x.terms;
   const std::vector<Extent> from = strides_of(x.shape);
   const std::vector<Extent> to = strides_of(y.shape);
   for (std::size_t i = 0; i < y.values.size(); ++i) {

@@ -26,8 +26,9 @@ namespace spdnn {
 // - leaky relu, prelu: the larger of the slopes there, times e, and the rounding of one product.
 // - hard swish: 3/2 e, the largest slope (0 below -3, 1 above 3), and the roundings of its steps.
 // - batch norm, add, subtract: the e of each term, times its factor, and gamma(n + 8) times the terms' absolute values.
-//   n is the number of terms of the sum that they are applied to, without anything else between: a rewrite or an engine
-//   may make their terms a part of that sum, where they are rounded n times. 8 covers their own roundings.
+//   n is the number of terms of the sum that they are applied to, with nothing but the like, products, quotients,
+//   reshapes and transposes between: a rewrite or an engine may make their terms a part of that sum, where they are
+//   rounded n times. 8 covers their own roundings.
 // - multiply: e_a |b| + e_b |a| + e_a e_b, and the rounding of the product.
 // - divide: (e_a + |a / b| e_b) / (|b| - e_b), infinite where the divisor's sign is not known, and the rounding.
 // - softmax: y (exp(2 E) - 1), with E the largest e, as each exponential is off by a factor of at most exp(E), and

@@ -1,0 +1,271 @@
+// Rewrites of what follows a sum: affine maps become part of it, and hard swishes in several nodes one activation.
+
+#include <gtest/gtest.h>
+
+#include "model/fold_affine.hpp"
+#include "model/fuse_hard_swish.hpp"
+#include "support/rewritten.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Dice;
+using testing::make_tensor;
+using testing::ModelBuilder;
+using testing::ModelCase;
+using testing::Names;
+using testing::operations;
+using testing::rewritten;
+using Both = Elementwise::Kind;
+
+constexpr Extent kN = kBatchExtent;
+
+TEST(FoldAffine, BatchNormsAfterConvolutionsGo) {
+  for (std::uint32_t seed = 1; seed < 6; ++seed) {
+    const ModelCase c = testing::small_network(seed, 0.4);
+    const Model model = rewritten(c, fold_affine, 3);
+    EXPECT_EQ(model.nodes.size(), c.model.nodes.size() - 3);
+    EXPECT_EQ(model.values.size(), c.model.values.size() - 3);
+  }
+}
+
+TEST(FoldAffine, ByHand) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 2});
+  const ValueId sum = builder.add(Linear{testing::make_matrix(2, {{{0, 3.F}, {1, 1.F}}, {{1, 2.F}}}), {5, 1}}, {x});
+  const ValueId once = builder.add(BatchNorm{{4, 0}, {1, 7}, {1, 1}, {3, 1}, 1.F}, {sum});
+  const ValueId twice = builder.add(BatchNorm{{1, 1}, {0, 0}, {0, 1}, {0, 3}, 1.F}, {once});
+  const ModelCase c{"", builder.finish({twice}), {make_tensor({1, 2}, {1, 2})}};
+  const Model model = rewritten(c, fold_affine, 2);
+  ASSERT_EQ(operations(model), Names{"linear"});
+  const auto& linear = std::get<Linear>(model.nodes[0].operation);
+  EXPECT_EQ(linear.weights.degree(1), 0U);  // times a scale of zero
+  EXPECT_EQ(linear.weights.entry_value(0), 6.F);
+  EXPECT_EQ(linear.weights.entry_value(1), 2.F);
+  EXPECT_EQ(linear.bias, (std::vector<float>{9, 3}));
+}
+
+TEST(FoldAffine, StandsAside) {
+  Dice dice(3);
+  const auto unchanged = [](ModelBuilder& builder, std::vector<ValueId> outputs) {
+    Model model = builder.finish(std::move(outputs));
+    const Names before = operations(model);
+    EXPECT_EQ(fold_affine(model), 0U);
+    EXPECT_EQ(operations(model), before);
+  };
+  {  // the sums are read by something else, too
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 3});
+    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
+    const ValueId normed = builder.add(testing::random_norm(dice, 4), {sum});
+    unchanged(builder, {builder.add(Elementwise{}, {sum, normed})});
+  }
+  {  // the sums are an output
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 3});
+    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
+    unchanged(builder, {builder.add(testing::random_norm(dice, 4), {sum}), sum});
+  }
+  {  // the outputs of the linear node are no channels
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 4, 3});
+    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
+    unchanged(builder, {builder.add(testing::random_norm(dice, 4), {sum})});
+  }
+  for (const float scale : {1e38F, 1e-38F}) {  // a weight would overflow, or lose digits
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 1});
+    const ValueId sum = builder.add(Linear{testing::make_matrix(1, {{{0, scale}}}), {}}, {x});
+    unchanged(builder, {builder.add(BatchNorm{{scale < 1 ? 0.1F : 10.F}, {0}, {0}, {1}, 0}, {sum})});
+  }
+}
+
+/// A sum that begins with a large bias loses each of its small terms. The bound of the given model, where the large
+/// mean is subtracted from the finished sum, must allow for that.
+TEST(FoldAffine, Fp32SumsOfTheFoldedModelAreWithinTheGivenBound) {
+  constexpr Index kTerms = 400;
+  testing::Rows rows(1);
+  for (Index column = 0; column < kTerms; ++column) rows[0].emplace_back(column, 1.F);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, kTerms});
+  const ValueId sum = builder.add(Linear{testing::make_matrix(kTerms, rows), {}}, {x});
+  const ValueId y = builder.add(BatchNorm{{1}, {0}, {3000}, {1}, 0}, {sum});
+  const Model given = builder.finish({y});
+  Model folded = given;
+  ASSERT_EQ(fold_affine(folded), 1U);
+  const auto& linear = std::get<Linear>(folded.nodes[0].operation);
+  const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, 1e-4F));
+  float total = linear.bias[0];
+  for (Index k = 0; k < kTerms; ++k) total += linear.weights.entry_value(k) * image.values[k];
+  EXPECT_EQ(total, -3000.F);
+  EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{total}), 1);
+}
+
+TEST(FoldAffine, ConstantsOfOneNumberOrOnePerChannelGo) {
+  Dice dice(5);
+  for (const Index groups : {1U, 4U}) {
+    for (const Both kind : {Both::add, Both::subtract, Both::multiply, Both::divide}) {
+      for (const Shape& shape : {Shape{}, Shape{1}, Shape{4, 1, 1}, Shape{1, 4, 1, 1}, Shape{1, 1, 1}}) {
+        for (const bool first : {false, true}) {
+          ModelBuilder builder;
+          const ValueId x = builder.input({kN, 4, 5, 6});
+          const ValueId sum =
+              builder.add(testing::random_convolution(dice, 4, 4, testing::same_window(3, 3), 0.5, groups), {x});
+          const auto count = static_cast<std::size_t>(*elements(shape));
+          const ValueId constant = builder.constant(make_tensor(shape, testing::random_values(dice, count, 0.25, 2)));
+          const ValueId y =
+              builder.add(Elementwise{kind}, first ? std::vector{constant, sum} : std::vector{sum, constant});
+          const ValueId z = builder.add(testing::random_norm(dice, 4), {y});
+          const ModelCase c{"", builder.finish({z}), {testing::random_tensor(dice, {2, 4, 5, 6})}};
+          const bool folds = kind != Both::divide || !first;
+          rewritten(c, fold_affine, folds ? 2 : 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(FoldAffine, ConstantsByHand) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 1});
+  const auto number = [&](float value) { return builder.constant(make_tensor({}, {value})); };
+  ValueId y = builder.add(Linear{testing::make_matrix(1, {{{0, 3.F}}}), {5}}, {x});
+  y = builder.add(Elementwise{Both::multiply}, {number(4), y});  // 12 x + 20
+  y = builder.add(Elementwise{Both::subtract}, {number(1), y});  // -12 x - 19
+  y = builder.add(Elementwise{Both::divide}, {y, number(2)});    // -6 x - 9.5
+  y = builder.add(Elementwise{Both::subtract}, {y, number(3)});
+  const ModelCase c{"", builder.finish({y}), {make_tensor({1, 1}, {7})}};
+  const Model model = rewritten(c, fold_affine, 4);
+  const auto& linear = std::get<Linear>(model.nodes.at(0).operation);
+  EXPECT_EQ(linear.weights.entry_value(0), -6.F);
+  EXPECT_EQ(linear.bias, (std::vector<float>{-12.5F}));
+}
+
+TEST(FoldAffine, ConstantsThatVaryWithinAChannelStay) {
+  Dice dice(7);
+  for (const Shape& shape : {Shape{6}, Shape{5, 1}, Shape{4, 5, 1}, Shape{4}, Shape{2, 1, 1, 1}}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({2, 4, 5, shape == Shape{4} ? 4 : 6});
+    const ValueId sum = builder.add(testing::random_convolution(dice, 4, 4, {}, 0.5), {x});
+    Model model =
+        builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(dice, shape))})});
+    EXPECT_EQ(fold_affine(model), 0U) << shape_text(shape);
+  }
+  ModelBuilder builder;  // the sums are broadcast
+  const ValueId x = builder.input({kN, 1});
+  const ValueId sum = builder.add(Linear{testing::make_matrix(1, {{{0, 3.F}}}), {}}, {x});
+  Model model =
+      builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(dice, {1, 3}))})});
+  EXPECT_EQ(fold_affine(model), 0U);
+}
+
+/// The phases of a transposed convolution, as the ONNX reader makes them.
+TEST(FoldAffine, MapsAfterMovesOfChannelsGo) {
+  Dice dice(9);
+  const auto phases = [&](const std::vector<Index>& order, const Shape& joined) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 3, 4, 5});
+    ValueId y = builder.add(testing::random_convolution(dice, 3, 12, {}, 0.7), {x});
+    y = builder.add(Reshape{{kN, 3, 2, 2, 4, 5}}, {y});
+    y = builder.add(Reshape{joined}, {builder.add(Transpose{order}, {y})});
+    y = builder.add(Elementwise{}, {y, builder.constant(testing::random_tensor(dice, {joined[1], 1, 1}))});
+    y = builder.add(testing::random_norm(dice, static_cast<Index>(joined[1])), {y});
+    return ModelCase{
+        "", builder.finish({builder.add(Activation{}, {y})}), {testing::random_tensor(dice, {2, 3, 4, 5})}};
+  };
+  const Model model = rewritten(phases({0, 1, 4, 2, 5, 3}, {kN, 3, 8, 10}), fold_affine, 2);
+  EXPECT_EQ(operations(model), (Names{"convolution", "reshape", "transpose", "reshape", "relu"}));
+  rewritten(phases({0, 2, 1, 4, 3, 5}, {kN, 2, 12, 10}), fold_affine, 0);
+  rewritten(phases({0, 1, 4, 2, 5, 3}, {kN, 6, 8, 5}), fold_affine, 0);  // more channels than before
+}
+
+/// A large addend after a product becomes the bias of the sum, whose small terms it swallows.
+TEST(FoldAffine, Fp32SumsWithAFoldedAddendAreWithinTheGivenBound) {
+  constexpr Index kTerms = 400;
+  testing::Rows rows(1);
+  for (Index column = 0; column < kTerms; ++column) rows[0].emplace_back(column, 1.F);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, kTerms});
+  ValueId y = builder.add(Linear{testing::make_matrix(kTerms, rows), {}}, {x});
+  y = builder.add(Reshape{{kN, 1, 1, 1}}, {y});
+  y = builder.add(Transpose{{0, 1, 3, 2}}, {y});
+  y = builder.add(Elementwise{Both::multiply}, {y, builder.constant(make_tensor({}, {0.5F}))});
+  y = builder.add(Elementwise{}, {y, builder.constant(make_tensor({}, {3000}))});
+  const Model given = builder.finish({y});
+  Model folded = given;
+  ASSERT_EQ(fold_affine(folded), 2U);
+  const auto& linear = std::get<Linear>(folded.nodes[0].operation);
+  const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, 2e-4F));
+  float total = linear.bias[0];
+  for (Index k = 0; k < kTerms; ++k) total += linear.weights.entry_value(k) * image.values[k];
+  EXPECT_EQ(total, 3000.F);
+  EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{total}), 1);
+}
+
+// ---- Hard swish ----
+
+/// The nodes of a hard swish as files have them, with numbers to be made wrong.
+struct Swish {
+  float added = 3, low = 0, high = 6, divisor = 6, alpha = 1.F / 6, beta = 0.5F;
+  enum class Order { quotient_last, quotient_first, hard_sigmoid } order = Order::quotient_last;
+  bool swapped = false;   ///< the inputs of sum and product
+  int read_again = -1;    ///< the place of a node between that is an output, too
+  bool of_other = false;  ///< the product is with something else
+
+  ModelCase model() const {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 3, 8});
+    const ValueId other = builder.add(Activation{}, {x});
+    const auto number = [&](float value) { return builder.constant(make_tensor({1}, {value})); };
+    const auto pair = [&](ValueId a, ValueId b) { return swapped ? std::vector{b, a} : std::vector{a, b}; };
+    std::vector<ValueId> between;
+    if (order == Order::hard_sigmoid) {
+      between = {builder.add(testing::make_activation(Activation::Kind::hard_sigmoid, alpha, beta), {x})};
+    } else {
+      between = {builder.add(Elementwise{}, pair(x, number(added)))};
+      between.push_back(builder.add(testing::make_clip(low, high), {between.back()}));
+      if (order == Order::quotient_first)
+        between.push_back(builder.add(Elementwise{Both::divide}, {between.back(), number(divisor)}));
+    }
+    ValueId y = builder.add(Elementwise{Both::multiply}, pair(of_other ? other : x, between.back()));
+    if (order == Order::quotient_last) {
+      between.push_back(y);
+      y = builder.add(Elementwise{Both::divide}, {y, number(divisor)});
+    }
+    std::vector<ValueId> outputs{y, other};
+    if (read_again >= 0) outputs.push_back(between.at(static_cast<std::size_t>(read_again)));
+    std::vector<float> values;
+    for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>(i - 12) * 0.375F);
+    return {"", builder.finish(outputs), {make_tensor({1, 3, 8}, values)}};
+  }
+};
+
+TEST(FuseHardSwish, EachOrderOfItsNodesBecomesOneActivation) {
+  for (const auto order : {Swish::Order::quotient_last, Swish::Order::quotient_first, Swish::Order::hard_sigmoid})
+    for (const bool swapped : {false, true}) {
+      const Model model = rewritten(Swish{.order = order, .swapped = swapped}.model(), fuse_hard_swish, 1);
+      EXPECT_EQ(operations(model), (Names{"relu", "hard swish"}));
+    }
+}
+
+TEST(FuseHardSwish, OtherFunctionsStay) {
+  const auto stays = [](const Swish& swish) { rewritten(swish.model(), fuse_hard_swish, 0); };
+  stays({.added = 2});
+  stays({.low = -1});
+  stays({.high = 5});
+  stays({.divisor = 5});
+  stays({.of_other = true});
+  stays({.divisor = 3, .order = Swish::Order::quotient_first});
+  stays({.alpha = 0.2F, .order = Swish::Order::hard_sigmoid});
+  stays({.beta = 0.4F, .order = Swish::Order::hard_sigmoid});
+}
+
+TEST(FuseHardSwish, WhatIsReadBetweenStays) {
+  for (const auto order : {Swish::Order::quotient_last, Swish::Order::quotient_first})
+    for (int place = 0; place < 3; ++place)
+      rewritten(Swish{.order = order, .read_again = place}.model(), fuse_hard_swish, 0);
+  rewritten(Swish{.order = Swish::Order::hard_sigmoid, .read_again = 0}.model(), fuse_hard_swish, 0);
+}
+
+}  // namespace
+}  // namespace spdnn
