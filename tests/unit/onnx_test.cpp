@@ -137,6 +137,18 @@ TEST(Onnx, WeightsAreTransposedCutAndJoinedWhenRead) {
             (std::vector<float>{1, 3, 2, 4, 1, 2}));
 }
 
+TEST(Onnx, ASquareMatrixOfAGemmIsTransposedAsTheNodeSays) {
+  for (const std::int64_t transposed : {0, 1}) {
+    File file;
+    file.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 2, 3, 4});
+    set(file.node("Gemm", {"x", "w"}, "y"), "transB", transposed);
+    const Model model = file.read();
+    const auto& values = only<Linear>(model).weights.values;
+    EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+              transposed == 1 ? (std::vector<float>{1, 2, 3, 4}) : (std::vector<float>{1, 3, 2, 4}));
+  }
+}
+
 TEST(Onnx, NodesAreOrderedAndThoseWithoutUseLeftOut) {
   File file;
   file.input("x", {-1, 2}).output("y");

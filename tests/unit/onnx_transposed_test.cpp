@@ -130,6 +130,16 @@ TEST(OnnxTransposed, ConvolutionsEqualScatteredOnes) {
   }
 }
 
+TEST(OnnxTransposed, ADilationIsOneOfTheConvolution) {
+  Dice dice(19);
+  const Transposed one{.kernel = {3, 2}, .dilation = {4, 3}, .pads = {1, 0, 2, 0}};
+  expect_equal(one, dice);
+  const Model model = file_of(one, std::vector<float>(72, 1), {1, 2, 3}, false).read();
+  const Window& window = std::get<Convolution>(model.nodes.at(0).operation).window;
+  EXPECT_EQ(window.kernel, (std::array<Index, 2>{3, 2}));
+  EXPECT_EQ(window.dilation, (std::array<Index, 2>{4, 3}));
+}
+
 /// Output and padding that follow from the attributes, as the convolution's first output shows them.
 Bounded ones(const std::function<void(onnx::NodeProto&)>& attributes) {
   File file;
@@ -183,8 +193,11 @@ TEST(OnnxTransposed, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{10000, 10000}),
             "net.onnx: the constants take far more memory than the file has bytes; one must have been copied again and "
             "again");
-  EXPECT_EQ(with({4, 2, 3, 3}, "dilations", Integers{1000000, 1000000}),
-            node + "filters of 2000001 x 2000001 taps are too large");
+  File dilated;
+  dilated.input("x", {-1, 1, 5, 5}).output("y").floats("w", {1, 1, 3, 3}, std::vector<float>(9, 1));
+  set(dilated.node("ConvTranspose", {"x", "w"}, "y"), "dilations", Integers{1000001, 1000001});
+  set(*dilated.graph().mutable_node(0), "strides", Integers{2, 2});
+  EXPECT_EQ(refusal(dilated), node + "filters of 1000002 x 1000002 taps are too large");
   EXPECT_EQ(with({4, 2, 3, 3}, "auto_pad", "SAME"),
             node + "attribute auto_pad: 'SAME' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "io/import/onnx/operators.hpp"
 #include "io/import/onnx/window.hpp"
@@ -37,6 +38,7 @@ struct Tap {
 struct Phases {
   Extent windows = 1;
   Extent kernel = 1;
+  Extent dilation = 1;
   Extent pad_begin = 0;
   Extent pad_end = 0;
   std::vector<std::vector<Tap>> taps;  ///< by phase, in the order of the convolution's taps
@@ -57,11 +59,16 @@ Phases phases_of(const Axis& axis) {
     last = std::max(last, offset);
     phases.taps[static_cast<std::size_t>(phase)].push_back({tap, offset});
   }
+  // All taps lie at multiples of one step: of stride 1, that is the node's own dilation.
+  Extent step = 0;
+  for (const std::vector<Tap>& taps : phases.taps)
+    for (const Tap& tap : taps) step = std::gcd(step, tap.to - first);
+  phases.dilation = std::max<Extent>(step, 1);
   for (std::vector<Tap>& taps : phases.taps)
-    for (Tap& tap : taps) tap.to -= first;
-  phases.kernel = last - first + 1;
+    for (Tap& tap : taps) tap.to = (tap.to - first) / phases.dilation;
+  phases.kernel = (last - first + phases.dilation - 1) / phases.dilation + 1;
   phases.pad_begin = -first;
-  phases.pad_end = last + phases.windows - axis.input;
+  phases.pad_end = first + (phases.kernel - 1) * phases.dilation + phases.windows - axis.input;
   return phases;
 }
 
@@ -178,9 +185,10 @@ void read_conv_transpose(NodeReader& node) {
   Convolution convolution;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const Phases& one = phases[axis];
-    if (std::max({one.kernel, one.pad_begin, one.pad_end}) > Extent{kMaxIndex})
-      node.fail(fmt::format("padding or taps of {} elements are too many", std::max(one.kernel, one.pad_end)));
+    const Extent largest = std::max({one.kernel, one.dilation, one.pad_begin, one.pad_end});
+    if (largest > Extent{kMaxIndex}) node.fail(fmt::format("a window of {} elements is too large", largest));
     convolution.window.kernel[axis] = static_cast<Index>(one.kernel);
+    convolution.window.dilation[axis] = static_cast<Index>(one.dilation);
     convolution.window.pad_begin[axis] = static_cast<Index>(one.pad_begin);
     convolution.window.pad_end[axis] = static_cast<Index>(one.pad_end);
   }
