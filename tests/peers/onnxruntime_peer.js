@@ -19,7 +19,8 @@ function readNpy(path) {
   const header = bytes.toString("latin1", begin - length, begin);
   if (!header.includes("'<f4'") || !header.includes("False")) throw new Error(`${path}: expected fp32 by rows`);
   const shape = header.match(/'shape': *\(([^)]*)\)/)[1].split(",").filter((text) => text.trim()).map(Number);
-  return new ort.Tensor("float32", new Float32Array(bytes.buffer.slice(bytes.byteOffset + begin)), shape);
+  const numbers = bytes.buffer.slice(bytes.byteOffset + begin, bytes.byteOffset + bytes.length);
+  return new ort.Tensor("float32", new Float32Array(numbers), shape);
 }
 
 async function main(model, input, threads) {
