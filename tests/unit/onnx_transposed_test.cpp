@@ -202,6 +202,22 @@ TEST(OnnxTransposed, WhatDoesNotFitIsRefused) {
             node + "attribute auto_pad: 'SAME' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
 }
 
+TEST(OnnxTransposed, AChangedByteNeverEndsInAnythingButAMessage) {
+  const Transposed one{.groups = 2, .stride = {2, 3}, .dilation = {3, 1}, .pads = {1, 0, 2, 0}, .added = {1, 1}};
+  const std::string whole = file_of(one, std::vector<float>(72, 1), std::vector<float>(6, 1), false).bytes();
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int change : {1, 0x80}) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      try {
+        read_onnx(InputFile("net.onnx", std::as_bytes(std::span(changed)))).validate();
+      } catch (const DataError& error) {
+        onnx_test::expect_part(error.what(), "net.onnx: ");
+      }
+    }
+  }
+}
+
 /// The means of 24 numbers, 2 x 3 x 4, along some axes.
 std::vector<double> means(const std::vector<bool>& reduced) {
   std::vector<double> sums;
