@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/import/add_node.hpp"
 #include "io/import/numbers.hpp"
 #include "model/csr_of_dense.hpp"
 
@@ -25,23 +26,6 @@ ValueId Graph::add_constant(const std::string& name, const Constant& constant) {
   return id;
 }
 
-ValueId Graph::add_node(const std::string& where, const std::string& node, const std::string& output,
-                        Operation operation, std::vector<ValueId> inputs) {
-  std::vector<Shape> shapes;
-  shapes.reserve(inputs.size());
-  for (const ValueId input : inputs) shapes.push_back(shape(input));
-  Shape made;
-  try {
-    made = output_shape(operation, shapes);
-  } catch (const UsageError& misfit) {
-    throw DataError(fmt::format("{}: {}", where, misfit.what()));
-  }
-  const auto id = narrow<ValueId>(model_.values.size());
-  model_.values.push_back({output, std::move(made), std::nullopt});
-  model_.nodes.push_back({node, std::move(operation), std::move(inputs), id});
-  return id;
-}
-
 void Graph::add_output(const std::string& name) {
   const auto found = symbols_.find(name);
   if (found == symbols_.end()) fail(fmt::format("output '{}' is made by no node", name));
@@ -56,7 +40,7 @@ void Graph::add_output(const std::string& name) {
     const std::string where = fmt::format("{}: output '{}'", file_, name);
     Activation same;
     same.kind = Activation::Kind::identity;
-    value = add_node(where, name, name, same, {value});
+    value = add_node(model_, where, name, name, same, {value});
   }
   model_.outputs.push_back(value);
 }

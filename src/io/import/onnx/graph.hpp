@@ -36,10 +36,6 @@ class Graph {
   ValueId add_input(const std::string& name, Shape shape);
   /// Adds a constant to the values, once for each name that it has. It must be of finite fp32 numbers.
   ValueId add_constant(const std::string& name, const Constant& constant);
-  /// Adds a node and the value that it makes. Throws DataError where the operation does not take these inputs; `where`
-  /// is what the message then begins with.
-  ValueId add_node(const std::string& where, const std::string& node, const std::string& output, Operation operation,
-                   std::vector<ValueId> inputs);
   /// Makes the symbol of that name an output of the model. Each output is the value of a node, and of no other output.
   void add_output(const std::string& name);
 

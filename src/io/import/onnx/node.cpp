@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/import/add_node.hpp"
 #include "io/import/numbers.hpp"
 
 namespace spdnn::onnx_reader {
@@ -149,7 +150,7 @@ std::size_t NodeReader::axis(const std::string& attribute_or_input, std::int64_t
 
 ValueId NodeReader::add(Operation operation, std::vector<ValueId> inputs) {
   const std::string& output = node_.output(0);
-  return graph_.add_node(where_, name_, output, std::move(operation), std::move(inputs));
+  return add_node(graph_.model(), where_, name_, output, std::move(operation), std::move(inputs));
 }
 
 ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_constant("", constant); }

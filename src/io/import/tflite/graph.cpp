@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/import/add_node.hpp"
+
 namespace spdnn::tflite_reader {
 
 const tflite::Tensor& Graph::tensor(TensorId id) const {
@@ -51,23 +53,6 @@ ValueId Graph::add_value(std::string name, const Constant& constant) {
   return value;
 }
 
-ValueId Graph::add_node(const std::string& where, const std::string& name, Operation operation,
-                        std::vector<ValueId> inputs) {
-  std::vector<Shape> shapes;
-  shapes.reserve(inputs.size());
-  for (const ValueId input : inputs) shapes.push_back(shape(input));
-  Shape made;
-  try {
-    made = output_shape(operation, shapes);
-  } catch (const UsageError& misfit) {
-    throw DataError(fmt::format("{}: {}", where, misfit.what()));
-  }
-  const auto value = narrow<ValueId>(model_.values.size());
-  model_.values.push_back({name, std::move(made), std::nullopt});
-  model_.nodes.push_back({name, std::move(operation), std::move(inputs), value});
-  return value;
-}
-
 void Graph::add_output(TensorId id) {
   const auto* known = made(id);
   const ValueId* made_value = known == nullptr ? nullptr : std::get_if<ValueId>(known);
@@ -75,11 +60,11 @@ void Graph::add_output(TensorId id) {
   ValueId value = *made_value;
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
   if (shape(value).size() == kImageAxes) {
-    value = add_node(where(id), name(id), to_channels_last(), {value});
+    value = add_node(model_, where(id), name(id), name(id), to_channels_last(), {value});
   } else if (among(model_.inputs) || among(model_.outputs)) {
     Activation same;
     same.kind = Activation::Kind::identity;
-    value = add_node(where(id), name(id), same, {value});
+    value = add_node(model_, where(id), name(id), name(id), same, {value});
   }
   model_.outputs.push_back(value);
 }

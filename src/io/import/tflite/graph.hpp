@@ -58,9 +58,6 @@ class Graph {
   void set(TensorId id, std::variant<ValueId, Constant> what);
 
   ValueId add_value(std::string name, const Constant& constant);
-  /// Adds a node and the value that it makes. Throws DataError where the operation does not take these inputs; `where`
-  /// is what the message then begins with.
-  ValueId add_node(const std::string& where, const std::string& name, Operation operation, std::vector<ValueId> inputs);
   /// Makes the tensor an output of the model, in the file's order of axes.
   void add_output(TensorId id);
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/import/add_node.hpp"
+
 namespace spdnn::tflite_reader {
 
 OperatorReader::OperatorReader(Graph& graph, const tflite::Operator& source, std::size_t number,
@@ -73,7 +75,7 @@ ValueId OperatorReader::images(std::size_t i) {
 }
 
 ValueId OperatorReader::add(Operation operation, std::vector<ValueId> inputs) {
-  return graph_.add_node(where_, name_, std::move(operation), std::move(inputs));
+  return add_node(graph_.model(), where_, name_, name_, std::move(operation), std::move(inputs));
 }
 
 ValueId OperatorReader::in_file_order(ValueId value, const Shape& to) {
