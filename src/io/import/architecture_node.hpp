@@ -20,6 +20,8 @@ class ArchitectureNode {
   /// `place` is the file; `number` counts from 1. DataError where the node is not an object with a name and an op.
   ArchitectureNode(const std::string& place, std::size_t number, const nlohmann::json& json);
 
+  /// What messages begin with: the file and the node.
+  const std::string& place() const { return place_; }
   const std::string& name() const { return name_; }
   const std::string& op() const { return op_; }
   const std::vector<std::string>& inputs() const { return inputs_; }

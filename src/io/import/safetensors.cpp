@@ -1,24 +1,10 @@
-// Models whose weights are in a .safetensors file and whose graph is in architecture.json. Names and orders of weights
-// are PyTorch's: `NODE.weight` is output channels x input channels of a group x window, `NODE.bias` one number per
-// output.
+// Models whose weights are in a .safetensors file and whose graph is in architecture.json.
 
 #include "io/import/safetensors.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "core/json_text.hpp"
-#include "io/import/architecture_node.hpp"
-#include "io/import/architecture_operation.hpp"
+#include "io/import/architecture.hpp"
 #include "io/import/safetensors_file.hpp"
 #include "model/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
@@ -27,237 +13,33 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::array<std::string_view, 8> kFields{"name",    "input",      "input_shape", "output",
-                                                  "classes", "bn_epsilon", "nodes",       "note"};
-
-class ModelReader {
+class Weights final : public StoredWeights {
  public:
-  ModelReader(const SafetensorsFile& weights, std::string place, const Json& json)
-      : weights_(weights), place_(std::move(place)), json_(json) {}
+  explicit Weights(const InputFile& file) : file_(file) {}
 
-  Model read() {
-    for (const auto& [field, value] : json_.items())
-      if (std::find(kFields.begin(), kFields.end(), field) == kFields.end())
-        fail(fmt::format("field '{}' is not understood", field));
-    model_.name = json_.contains("name") ? text("name") : std::string();
-    epsilon_ = epsilon();
-    const ValueId input = add_value("input", input_shape());
-    model_.inputs.push_back(input);
-    const Json& nodes = at("nodes");
-    if (!nodes.is_array() || nodes.empty()) fail(fmt::format("nodes {}, expected a list of nodes", shown(nodes)));
-    for (std::size_t i = 0; i < nodes.size(); ++i) add_node(ArchitectureNode(place_, i + 1, nodes[i]));
-    read_output();
-    try {
-      model_.validate();
-    } catch (const std::invalid_argument& unsound) {
-      fail(unsound.what());
-    }
-    return std::move(model_);
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& problem) const { throw DataError(place_ + ": " + problem); }
-  const Json& at(const char* field) const {
-    if (!json_.contains(field)) fail(fmt::format("has no field '{}'", field));
-    return json_[field];
-  }
-  std::string text(const char* field) const {
-    const Json& value = at(field);
-    if (!value.is_string()) fail(fmt::format("{} {}, expected a text", field, shown(value)));
-    return value.get<std::string>();
-  }
-
-  float epsilon() const {
-    constexpr float kUsual = 1e-5F;
-    if (!json_.contains("bn_epsilon")) return kUsual;
-    const Json& value = json_["bn_epsilon"];
-    if (!value.is_number() || !(value.get<float>() > 0) || !(value.get<float>() < 1))
-      fail(fmt::format("bn_epsilon {}, expected a number between 0 and 1", shown(value)));
-    return value.get<float>();
-  }
-
-  Shape input_shape() const {
-    const Json& json = at("input_shape");
-    const auto is_extent = [&](const Json& extent) {
-      if (&extent == &json.front() && extent == "N") return true;
-      return extent.is_number_unsigned() && extent.get<std::uint64_t>() > 0 && extent.get<std::uint64_t>() <= kMaxIndex;
-    };
-    if (!json.is_array() || json.size() < 2 || json.size() > 4 || !std::all_of(json.begin(), json.end(), is_extent))
-      fail(fmt::format("input_shape {}, expected a list such as [\"N\", channels, height, width]", shown(json)));
-    Shape shape;
-    for (const Json& extent : json) shape.push_back(extent.is_string() ? kBatchExtent : extent.get<Extent>());
-    return shape;
-  }
-
-  ValueId add_value(const std::string& name, Shape shape) {
-    const auto id = static_cast<ValueId>(model_.values.size());
-    if (!ids_.emplace(name, id).second) fail(fmt::format("more than one node is called '{}'", name));
-    model_.values.push_back({name, std::move(shape), std::nullopt});
-    return id;
-  }
-
-  void add_node(ArchitectureNode node) {
-    if (node.op() == "constant") return add_constant(node);
-    std::vector<ValueId> inputs;
-    std::vector<Shape> shapes;
-    for (const std::string& name : node.inputs()) {
-      const auto found = ids_.find(name);
-      if (found == ids_.end()) node.fail(fmt::format("input '{}' is not the output of an earlier node", name));
-      inputs.push_back(found->second);
-      shapes.push_back(model_.values[found->second].shape);
-    }
-    if (inputs.empty()) node.fail("has no inputs");
-    Operation operation = operation_of(node, shapes);
-    node.check_all_asked();
-    Shape shape;
-    try {
-      shape = output_shape(operation, shapes);
-    } catch (const UsageError& error) {
-      node.fail(error.what());
-    }
-    const ValueId output = add_value(node.name(), std::move(shape));
-    model_.nodes.push_back({node.name(), std::move(operation), std::move(inputs), output});
-  }
-
-  void add_constant(ArchitectureNode& node) {
-    if (!node.inputs().empty()) node.fail("a constant has no inputs");
-    const Shape shape = node.extents("shape");
-    node.check_all_asked();
-    const ValueId value = add_value(node.name(), shape);
-    model_.values[value].constant = Tensor{shape, tensor(node, ".value", shape)};
-  }
-
-  void read_output() {
-    if (model_.nodes.empty()) fail("has no nodes but constants");
-    const std::string output = json_.contains("output") ? text("output") : model_.nodes.back().name;
-    const auto found = ids_.find(output);
-    const bool made = found != ids_.end() && output != "input" && !model_.values[found->second].constant;
-    if (!made) fail(fmt::format("output '{}' is not the name of a node", output));
-    model_.outputs.push_back(found->second);
-    if (!json_.contains("classes")) return;
-    const Shape& shape = model_.values[found->second].shape;
-    if (json_["classes"] != shape.back())
-      fail(fmt::format("classes {}, but the output is {}", shown(json_["classes"]), shape_text(shape)));
-  }
-
-  Operation operation_of(ArchitectureNode& node, const std::vector<Shape>& inputs) {
-    const std::string& op = node.op();
-    if (op == "conv") return convolution(node);
-    if (op == "linear") return linear(node);
-    if (op == "bn") return batch_norm(node);
-    if (op == "prelu") return prelu(node);
-    if (const auto operation = weightless_operation(node, inputs)) return *operation;
-    node.fail(fmt::format(
-        "op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, clip, leaky_relu, prelu, "
-        "sigmoid, tanh, hard_sigmoid, hard_swish, identity, add, subtract, multiply, divide, concat, softmax, "
-        "flatten, reshape, transpose, pad, resize or constant",
-        op));
-  }
-
-  Operation convolution(ArchitectureNode& node) const {
-    const Index dims = dims_of(node, 2);
-    const Index channels = node.count("cin", 1);
-    const Index filters = node.count("cout", 1);
-    Convolution made;
-    made.groups = node.count("groups", 1, 1);
-    if (channels % made.groups != 0 || filters % made.groups != 0)
-      node.fail(fmt::format("{} groups do not divide {} input and {} output channels", made.groups, channels, filters));
-    made.window.kernel = node.pair("kernel", dims, 1, 1);
-    made.window.stride = node.pair("stride", dims, 1, 1, 1);
-    made.window.dilation = node.pair("dilation", dims, 1, 1, 1);
-    read_padding(node, dims, made.window);
-    Shape shape{filters, channels / made.groups};
-    if (dims == 2) shape.push_back(made.window.kernel[0]);
-    shape.push_back(made.window.kernel[1]);
-    made.weights = weights(node, shape);
-    made.bias = bias(node, filters);
-    return made;
-  }
-
-  Operation linear(ArchitectureNode& node) const {
-    const Index inputs = node.count("cin", 1);
-    const Index outputs = node.count("cout", 1);
-    Linear made;
-    made.weights = weights(node, {outputs, inputs});
-    made.bias = bias(node, outputs);
-    return made;
-  }
-
-  Operation batch_norm(ArchitectureNode& node) const {
-    const Shape shape{node.count("channels", 1)};
-    BatchNorm made;
-    made.epsilon = node.number("epsilon", epsilon_);
-    made.scale = numbers(node, ".weight", shape);
-    made.shift = numbers(node, ".bias", shape);
-    made.mean = numbers(node, ".running_mean", shape);
-    made.variance = numbers(node, ".running_var", shape);
-    if (std::any_of(made.variance.begin(), made.variance.end(), [&](float v) { return !(v + made.epsilon > 0); }))
-      node.fail("a variance plus epsilon is not positive");
-    return made;
-  }
-
-  Operation prelu(ArchitectureNode& node) const {
-    Activation made;
-    made.kind = Activation::Kind::prelu;
-    made.alphas = numbers(node, ".weight", {node.count("channels", 1)});
-    return made;
-  }
-
-  Array<float> tensor(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {
-    const std::string name = node.name() + suffix;
-    const auto found = weights_.tensors().find(name);
-    if (found == weights_.tensors().end())
-      node.fail(fmt::format("{} has no tensor '{}'", weights_.file().name(), name));
+  Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
+    const auto found = file_.tensors().find(tensor);
+    if (found == file_.tensors().end()) node.fail(fmt::format("{} has no tensor '{}'", file_.file().name(), tensor));
     if (found->second.shape != shape)
-      node.fail(fmt::format("tensor '{}' of {} is {}, expected {}", name, weights_.file().name(),
+      node.fail(fmt::format("tensor '{}' of {} is {}, expected {}", tensor, file_.file().name(),
                             shape_text(found->second.shape), shape_text(shape)));
-    return weights_.read(name).values;
+    return file_.read(tensor).values;
   }
-  std::vector<float> numbers(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {
-    const Array<float> values = tensor(node, suffix, shape);
-    return {values.begin(), values.end()};
-  }
-  /// The first axis of the shape makes the rows, the others make the columns.
-  CsrMatrix weights(const ArchitectureNode& node, const Shape& shape) const {
-    const Array<float> values = tensor(node, ".weight", shape);
+  CsrMatrix matrix(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
+    const Array<float> values = numbers(node, tensor, shape);
     const std::size_t columns = values.size() / static_cast<std::size_t>(shape[0]);
     if (columns > kMaxIndex) node.fail(fmt::format("{} weights per output, expected at most {}", columns, kMaxIndex));
     return csr_of_dense(values.span(), static_cast<Index>(shape[0]), static_cast<Index>(columns));
   }
-  std::vector<float> bias(ArchitectureNode& node, Index outputs) const {
-    return node.truth("bias", true) ? numbers(node, ".bias", {outputs}) : std::vector<float>{};
-  }
 
-  const SafetensorsFile& weights_;
-  std::string place_;
-  const Json& json_;
-  Model model_;
-  std::map<std::string, ValueId> ids_;
-  float epsilon_ = 0;
+ private:
+  SafetensorsFile file_;
 };
-
-/// `file:line:column` of a position in a text.
-std::string place_in(const std::string& place, std::string_view text, std::size_t at) {
-  const std::string_view before = text.substr(0, at);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t last = before.rfind('\n');
-  return fmt::format("{}:{}:{}", place, line, at - (last == std::string_view::npos ? 0 : last + 1) + 1);
-}
 
 }  // namespace
 
 Model read_safetensors(const InputFile& file, const std::filesystem::path& place, std::string_view architecture) {
-  const SafetensorsFile weights(file);
-  Json json;
-  try {
-    json = parse_strict_json(architecture);
-  } catch (const JsonProblem& problem) {
-    throw DataError(place_in(place.string(), architecture, problem.at) + ": " + problem.message);
-  }
-  if (!json.is_object()) throw DataError(fmt::format("{}: {}, expected an object", place.string(), shown(json)));
-  Model model = ModelReader(weights, place.string(), json).read();
+  Model model = read_architecture(Weights(file), place.string(), architecture);
   file.check_unchanged();
   return model;
 }
