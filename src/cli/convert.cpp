@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/infer_model.hpp"
-#include "cli/inspect_model.hpp"
 #include "cli/network_form.hpp"
 #include "cli/specification.hpp"
 #include "core/message.hpp"
@@ -11,7 +10,8 @@
 #include "inference/streaming.hpp"
 #include "io/digests.hpp"
 #include "io/directory/layer_names.hpp"
-#include "io/export/safetensors.hpp"
+#include "io/export/model_file.hpp"
+#include "io/import/model_form.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
@@ -65,7 +65,7 @@ T choose(const char* option, const std::string& text, std::initializer_list<std:
 }
 
 Kind kind_of(const Path& in, const po::variables_map& values) {
-  if (names_model(in)) return Kind::model;
+  if (holds_model(in)) return Kind::model;
   if (const auto given = text_of(values, "kind"))
     return choose<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});
   const PathKind kind = path_kind(in);
@@ -110,15 +110,17 @@ void convert_stream(const NetworkStream& network, const Path& out, const std::op
 void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "images", "form", "plan", "plan-device"},
          "a model");
-  if (out.extension() != ".safetensors")
+  if (!is_model_form(out))
     throw UsageError(
-        fmt::format("OUT: '{}' does not end in .safetensors, the form that models are written in", out.string()));
+        fmt::format("OUT: '{}' does not end in {}, the forms that models are written in", out.string(), kModelForms));
   std::vector<NamedInput> inputs{{"IN", in}};
-  if (in.extension() == ".safetensors") inputs.push_back({"the graph beside IN", architecture_beside(in)});
-  check_outputs({{"OUT", out}, {"the graph beside OUT", architecture_beside(out)}}, inputs);
+  for (const Path& beside : files_beside(in)) inputs.push_back({"the graph beside IN", beside});
+  std::vector<NamedOutput> outputs{{"OUT", out}};
+  for (const Path& beside : files_beside(out)) outputs.push_back({"the graph beside OUT", beside});
+  check_outputs(outputs, inputs);
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
-  write_safetensors(out, read_model(in, shape));
+  write_model(out, read_model(in, shape));
 }
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
@@ -176,7 +178,7 @@ int convert(const Arguments& arguments) {
   if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
-  if (names_model(out) && !names_model(in))
+  if (names_model(out) && !holds_model(in))
     throw UsageError(fmt::format("OUT: '{}' is a model, and IN is none", out.string()));
   const Kind kind = kind_of(in, values);
   if (kind == Kind::model) {

@@ -17,7 +17,7 @@
 #include "data/model_families.hpp"
 #include "data/official/problems.hpp"
 #include "inference/streaming.hpp"
-#include "io/export/safetensors.hpp"
+#include "io/export/model_file.hpp"
 #include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
@@ -190,12 +190,14 @@ int generate_model(const Arguments& arguments) {
       "shape", text(), "C,H,W of the images (default: the family's)")("classes", text(),
                                                                       "outputs (default: the family's)")(
       "seed", text(), "whole number; the same seed gives the same weights (default 1)")(
-      "out", text(), "the .safetensors file to write; architecture.json goes beside it");
+      "out", text(), "the file to write: .spdnn, or .safetensors, which architecture.json goes beside");
   po::variables_map values;
   if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
   const Path out = required(values, "out", kModelUsage);
-  if (out.extension() != ".safetensors") throw UsageError("--out: '" + out.string() + "' does not end in .safetensors");
-  check_outputs({{"--out", out}, {"the graph beside --out", architecture_beside(out)}}, {});
+  if (!is_model_form(out)) throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), kModelForms));
+  std::vector<NamedOutput> outputs{{"--out", out}};
+  for (const Path& beside : files_beside(out)) outputs.push_back({"the graph beside --out", beside});
+  check_outputs(outputs, {});
   ModelFamilyOptions family{.family = required(values, "family", kModelUsage),
                             .sparsity = parse_sparsity(values["sparsity"].as<std::string>()),
                             .rows = parse_row_law(values["rows"].as<std::string>()),
@@ -203,7 +205,7 @@ int generate_model(const Arguments& arguments) {
   if (const auto shape = text_of(values, "shape")) family.image = parse_shape(*shape);
   if (const auto classes = text_of(values, "classes")) family.classes = parse_count("classes", *classes);
   const Model model = spdnn::generate_model(family);
-  write_safetensors(out, model);
+  write_model(out, model);
   const ModelWork work = sum_of(work_of(model));
   fmt::print("{}: {} model, {}, {} of them not zero\n", out.string(), family.family,
              counted(work.weights, "weight", "weights"), work.nonzeros);

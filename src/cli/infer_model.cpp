@@ -118,7 +118,7 @@ Shape parse_shape(const std::string& text) {
 po::options_description model_options() {
   po::options_description model("Model and images", 120, 60);
   model.add_options()                                                                                        //
-      ("model", text(), ".onnx, .tflite, or .safetensors with architecture.json beside it")                  //
+      ("model", text(), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")          //
       ("shape", text(), "of the model's input, N,C,H,W: N is any number; default: the file's")               //
       ("inputs", text(), "images: IDX[.gz], .npy, .npz or a directory of PNG and JPEG files")                //
       ("table", text(), "rows of numbers (.npy): --inputs are tokens, each of which becomes its row")        //

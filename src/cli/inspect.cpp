@@ -14,6 +14,7 @@
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
 #include "inference/streaming.hpp"
+#include "io/import/model_form.hpp"
 #include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "plan/describe.hpp"
@@ -122,12 +123,20 @@ struct PageRequest {
   }
 };
 
+/// Whether one of the arguments is a model, other than where a network is asked for.
+bool asks_for_model(const Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (holds_model(arguments[i]) && (i == 0 || arguments[i - 1] != "--network")) return true;
+  return false;
+}
+
 }  // namespace
 
 int inspect(const Arguments& arguments) {
-  if (std::any_of(arguments.begin(), arguments.end(), names_model)) return inspect_model(arguments);
+  if (asks_for_model(arguments)) return inspect_model(arguments);
   po::variables_map values;
-  if (!parse(arguments, "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.tflite|.safetensors) [options]",
+  if (!parse(arguments,
+             "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.tflite|.safetensors|.spdnn) [options]",
              inspect_options(), {"[NETWORK]"}, values))
     return 0;
   InferenceSpec spec;

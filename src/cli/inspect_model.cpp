@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.tflite|.safetensors [options]";
+constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.tflite|.safetensors|.spdnn [options]";
 
 po::options_description options() {
   po::options_description options("Options", 120, 60);
@@ -156,11 +156,6 @@ Json json_of(const View& view) {
 }
 
 }  // namespace
-
-bool names_model(const std::string& path) {
-  const auto ending = std::filesystem::path(path).extension();
-  return ending == ".onnx" || ending == ".tflite" || ending == ".safetensors";
-}
 
 int inspect_model(const Arguments& arguments) {
   po::variables_map values;

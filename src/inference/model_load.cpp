@@ -10,6 +10,7 @@
 #include "io/import/image_tensor.hpp"
 #include "io/import/npz.hpp"
 #include "io/import/onnx.hpp"
+#include "io/import/packed_model.hpp"
 #include "io/import/safetensors.hpp"
 #include "io/import/tflite.hpp"
 #include "spdnn/error.hpp"
@@ -41,8 +42,9 @@ Model read_model(const std::string& path, const std::optional<Shape>& shape) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".onnx") return read_onnx(path, shape);
   if (ending == ".tflite") return read_tflite(path, shape);
-  if (ending != ".safetensors") throw DataError(path + ": expected a model, .onnx, .tflite or .safetensors");
-  Model model = read_safetensors(path);
+  if (ending != ".safetensors" && ending != ".spdnn")
+    throw DataError(path + ": expected a model, .onnx, .tflite, .safetensors or .spdnn");
+  Model model = ending == ".spdnn" ? read_packed_model(path) : read_safetensors(path);
   return shape ? reshaped(std::move(model), *shape) : model;
 }
 

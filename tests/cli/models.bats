@@ -328,36 +328,10 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   usage_error model --family lenet5 --shape 1,4,4 --out none/m.safetensors
   usage_error model --family lenet5 --shape N,1,28,28 --out none/m.safetensors
   usage_error model --family lenet5 --rows even --out none/m.safetensors
-  usage_error model --family lenet5 --out none/m.onnx
+  usage_error model --family lenet5 --out none/m.tflite
   usage_error tensors --shape N,3 --out none/x.npy
   usage_error tensors --shape 2,0 --out none/x.npy
   usage_error models --family lenet5
-}
-
-@test "convert: a model becomes safetensors that give the same logits; other pairs are refused" {
-  mkdir out again none
-  "$SPDNN" convert model.safetensors out/m.safetensors
-  "$SPDNN" infer --model model.safetensors --inputs images.npy --logits before.npy --progress never >/dev/null
-  "$SPDNN" infer --model out/m.safetensors --inputs images.npy --logits after.npy --progress never >/dev/null
-  cmp before.npy after.npy
-  "$SPDNN" convert out/m.safetensors again/m.safetensors
-  cmp out/m.safetensors again/m.safetensors
-  cmp out/architecture.json again/architecture.json
-  refused_convert() {
-    run "$SPDNN" convert "${@:2}"
-    echo "$output"
-    [ "$status" -eq "$1" ]
-    [ "${#lines[@]}" -eq 1 ]
-    [ "$(ls none)" = "" ]
-  }
-  refused_convert 2 model.safetensors none/m.onnx
-  refused_convert 2 model.safetensors none/m.spdnn
-  refused_convert 2 model.safetensors model.safetensors
-  refused_convert 2 model.safetensors ./other.safetensors
-  refused_convert 2 model.safetensors none/m.safetensors --neurons 4
-  refused_convert 2 images.npy none/m.safetensors
-  refused_convert 3 absent.onnx none/m.safetensors
-  refused_convert 3 out/m.safetensors again/other.safetensors
 }
 
 @test "generate model: a disk that is full, and a run that is killed, leave what was there" {

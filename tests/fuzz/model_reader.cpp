@@ -54,15 +54,13 @@ std::optional<std::vector<Tensor>> inputs_for(const Model& model) {
 
 }  // namespace
 
-void check_model_reader(const std::uint8_t* data, std::size_t size, const std::string& name,
-                        const std::function<Model(const InputFile&)>& read) {
+bool check_model_reader(std::size_t size, const std::string& name, const std::function<Model()>& read) {
   const MemoryPeak peak(size);
-  const auto bytes = std::as_bytes(std::span(data, size));
   Model model;
-  const std::string problem = attempt([&] { model = read(InputFile(name, bytes)); });
+  const std::string problem = attempt([&] { model = read(); });
   if (!problem.empty()) {
     require(problem.starts_with(name + ": "), "a message names the file");
-    return;
+    return false;
   }
   require_sound(model);
   if (const auto inputs = inputs_for(model)) {
@@ -70,6 +68,13 @@ void check_model_reader(const std::uint8_t* data, std::size_t size, const std::s
     for (std::size_t i = 0; i < outputs.size(); ++i)
       require(outputs[i].shape == with_batch(model.values[model.outputs[i]].shape, 2), "shapes are those inferred");
   }
+  return true;
+}
+
+void check_model_reader(const std::uint8_t* data, std::size_t size, const std::string& name,
+                        const std::function<Model(const InputFile&)>& read) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  check_model_reader(size, name, [&] { return read(InputFile(name, bytes)); });
 }
 
 }  // namespace spdnn::fuzz

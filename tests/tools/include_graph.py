@@ -23,7 +23,7 @@ ROOMS = {
     "io/packed": ["io/text", "plan/passes"],
     "io/directory": ["io/packed"],
     "io: any form": ["io/directory"],
-    "io/import": ["io/text", "model"],
+    "io/import": ["io/packed", "model"],
     "io/export": ["io/import"],
     "data": ["io/import"],
     "data/official": ["data"],

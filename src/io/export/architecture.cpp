@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -14,7 +13,7 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 constexpr const char* kInput = "input";
 
@@ -170,10 +169,11 @@ class ArchitectureWriter {
     json_["output"] = names_[model_.outputs[0]];
     json_["nodes"] = std::move(nodes_);
     try {
-      made_.json = json_.dump(1) + "\n";
+      text_of(json_);
     } catch (const Json::exception&) {
       fail("a name in it is not UTF-8");
     }
+    made_.json = std::move(json_);
     return std::move(made_);
   }
 
@@ -236,6 +236,8 @@ class ArchitectureWriter {
 };
 
 }  // namespace
+
+std::string text_of(const OrderedJson& architecture) { return architecture.dump(1) + "\n"; }
 
 Architecture architecture_of(const Model& model, const std::string& place) {
   return ArchitectureWriter(model, place).write();

@@ -91,7 +91,7 @@ void write_safetensors(const std::filesystem::path& path, const Model& model) {
   const Architecture architecture = architecture_of(model, path.string());
   AtomicFile weights(path);
   AtomicFile graph(beside);
-  graph.write(architecture.json);
+  graph.write(text_of(architecture.json));
   write_header(weights, architecture.tensors);
   write_numbers(weights, architecture.tensors);
   weights.sync();

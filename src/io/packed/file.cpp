@@ -37,8 +37,10 @@ void PackedFile::check_header() {
   file_.read(0, std::as_writable_bytes(std::span(&header_, 1)));
   if (header_.byte_order != packed::kByteOrder)
     fail("has another byte order or is corrupted; expected a little-endian packed file");
-  if (header_.version != packed::kVersion)
-    fail(fmt::format("is of version {} of the packed form; expected version {}", header_.version, packed::kVersion));
+  const bool model = (header_.contents & packed::kModel) != 0;
+  const std::uint32_t version = model ? packed::kVersionOfModels : packed::kVersion;
+  if (header_.version != version)
+    fail(fmt::format("is of version {} of the packed form; expected version {}", header_.version, version));
   if (header_.checksum != packed::header_checksum(header_)) fail("is corrupted: the header's checksum differs");
   if (header_.file_bytes != size())
     fail(fmt::format("is cut short or too long: {} bytes, expected {}", size(), header_.file_bytes));
@@ -58,14 +60,17 @@ void PackedFile::check_table() {
     if (entry.offset != packed::aligned(end) || entry.offset > size() || entry.bytes > size() - entry.offset)
       fail(fmt::format("is corrupted: section {} is not where it was expected", i));
     const auto kind = static_cast<std::uint32_t>(entry.kind);
-    const bool known = kind <= static_cast<std::uint32_t>(Kind::plan_in_order);
+    const bool known = kind <= static_cast<std::uint32_t>(Kind::model);
     if (!known || entry.reserved != 0 || (entry.kind != Kind::data && (kinds_seen >> kind & 1U) != 0))
       fail(fmt::format("is corrupted: section {} is of a kind not expected there", i));
     kinds_seen |= 1U << kind;
     end = entry.offset + entry.bytes;
   }
   // Bit k of kinds_seen stands for Kind k. Network, images and plan are kinds 1 to 3, and bits 0 to 2 of contents.
-  if ((kinds_seen >> 1 & 7U) != header_.contents) fail("is corrupted: its header and its sections differ");
+  const bool model = kinds_seen >> static_cast<std::uint32_t>(Kind::model) != 0;
+  if (((kinds_seen >> 1 & 7U) | (model ? packed::kModel : 0U)) != header_.contents)
+    fail("is corrupted: its header and its sections differ");
+  if (model && header_.contents != packed::kModel) fail("is corrupted: something stands beside its model");
   if (end != size()) fail("is corrupted: it goes on after its last section");
 }
 
@@ -81,6 +86,13 @@ void PackedFile::check_gap_before(std::uint32_t section) const {
   file_.read(begin, std::span(gap).first(entry(section).offset - begin));
   if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
     fail(fmt::format("is corrupted: the gap before section {} is not zero", section));
+}
+
+std::uint32_t PackedFile::require(Kind kind, const char* what) const {
+  if (const auto section = find(kind)) return *section;
+  if (header_.contents == packed::kModel)
+    fail(fmt::format("holds no {}, but a model, which infer --model, inspect and convert take", what));
+  fail(fmt::format("holds no {}{}", what, kind == Kind::model ? ", but a network or images" : ""));
 }
 
 std::optional<std::uint32_t> PackedFile::find(Kind kind) const {
@@ -100,6 +112,7 @@ PackedContents packed_contents(const Path& path) {
   contents.network = (header.contents & packed::kNetwork) != 0;
   contents.images = (header.contents & packed::kImages) != 0;
   contents.plan = (header.contents & packed::kPlan) != 0;
+  contents.model = (header.contents & packed::kModel) != 0;
   contents.layers = header.layers;
   contents.edges = header.edges;
   contents.network_digest = header.network_digest;

@@ -37,6 +37,8 @@ class PackedFile {
   void check_gap_before(std::uint32_t section) const;
   /// The section of this kind, which is not data; a file has at most one.
   std::optional<std::uint32_t> find(packed::Kind kind) const;
+  /// The same; DataError where there is none: "holds no WHAT", and what there is instead.
+  std::uint32_t require(packed::Kind kind, const char* what) const;
 
   /// Throws a DataError with the file's name and `what`; or, if the file has changed, one that says so.
   [[noreturn]] void fail(const std::string& what) const;

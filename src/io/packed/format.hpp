@@ -9,14 +9,16 @@
 
 #include "spdnn/plan.hpp"
 
-/// The packed form, `.spdnn`, version 1. Everything is little-endian, with no gaps but those named here:
+/// The packed form, `.spdnn`, version 1 for networks and images, version 2 for models. Everything is little-endian,
+/// with no gaps but those named here:
 ///
 ///   Header                      what the file holds; enough for packed_contents()
 ///   SectionEntry[sections]      the table: where each section is, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
-/// ImagesRecord. All other sections are plain arrays of numbers (kind data), which the records name by their place in
+/// ImagesRecord; one of kind model, which nothing else stands beside, is a GraphRecord and its TensorRecords. All other
+/// sections are plain arrays of numbers (kind data), which the records name by their place in
 /// the table. So a plan can be read without touching the network beside it, and an array that has the same form in
 /// memory is read straight to its place. The header has checksums of itself and the table, the table has those of the
 /// sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
@@ -32,14 +34,15 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', 'N', '\r', '\n'};
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersionOfModels = 2;
 inline constexpr std::uint64_t kAlignment = 64;
 /// Stands for "no section" in a record.
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 /// In matrices of up to this many columns, each column number takes two bytes.
 inline constexpr std::uint64_t kNarrowColumns = 65536;
 
-enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4 };
-enum class Kind : std::uint32_t { data = 0, network = 1, images = 2, plan = 3, plan_in_order = 4 };
+enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4, kModel = 8 };
+enum class Kind : std::uint32_t { data = 0, network = 1, images = 2, plan = 3, plan_in_order = 4, model = 5 };
 
 struct Header {
   std::array<unsigned char, 8> magic = kMagic;
@@ -108,6 +111,21 @@ struct ImagesRecord {
   std::uint32_t reserved = 0;
 };
 
+/// A pruned CNN: its graph is the text of an architecture.json, its numbers are in tensors. TensorRecords follow.
+struct GraphRecord {
+  std::uint32_t architecture = kNone;  ///< UTF-8
+  std::uint32_t names = kNone;         ///< UTF-8: the names of the tensors, one after another without gaps
+  std::uint32_t tensors = 0;
+  std::uint32_t reserved = 0;
+};
+
+/// A tensor by name: its non-zeros as a matrix, whose rows are the first axis, or all its numbers.
+struct TensorRecord {
+  MatrixRecord matrix;
+  std::uint32_t numbers = kNone;  ///< f32, by rows; none: the tensor is `matrix`
+  std::uint32_t name_bytes = 0;
+};
+
 /// Bit k of ModelRecord::passes and ::requested is the k-th of these.
 inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
                                                          &Passes::saturated, &Passes::dead,   &Passes::identical};
@@ -127,6 +145,7 @@ inline Passes passes_of(std::uint16_t bits) {
 
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
 static_assert(sizeof(LayerRecord) == 64 && sizeof(ModelRecord) == 56 && sizeof(ImagesRecord) == 56);
+static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56);
 static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
 
 inline constexpr std::uint64_t aligned(std::uint64_t offset) {

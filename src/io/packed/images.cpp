@@ -57,11 +57,10 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
 }  // namespace
 
 ImageSet load_images(const PackedFile& file) {
-  const auto section = file.find(Kind::images);
-  if (!section) file.fail("holds no images");
+  const std::uint32_t section = file.require(Kind::images, "images");
   ModelReader reader(file, ModelReader::Repeats::refused);
-  if (file.entry(*section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
-  const auto bytes = reader.loader().now<std::byte>(*section, sizeof(packed::ImagesRecord));
+  if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
+  const auto bytes = reader.loader().now<std::byte>(section, sizeof(packed::ImagesRecord));
   packed::ImagesRecord record;
   std::memcpy(&record, bytes.data(), sizeof record);
   if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");

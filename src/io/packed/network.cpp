@@ -30,9 +30,8 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
 }  // namespace
 
 ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, const NetworkRequest& request) {
-  const auto section = file.find(Kind::network);
-  if (!section) file.fail("holds no network");
-  ModelReader::Model model = reader.records(*section);
+  const std::uint32_t section = file.require(Kind::network, "network");
+  ModelReader::Model model = reader.records(section);
   const std::size_t count = request.layers.value_or(model.record.layers);
   if (count > model.record.layers)
     file.fail(fmt::format("holds {} layers, expected at least {}", model.record.layers, count));

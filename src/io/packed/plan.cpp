@@ -165,10 +165,9 @@ void check_plan(const Plan& plan) {
 }
 
 Plan load_plan(const PackedFile& file) {
-  const auto section = file.find(Kind::plan);
-  if (!section) file.fail("holds no plan");
+  const std::uint32_t section = file.require(Kind::plan, "plan");
   ModelReader reader(file, ModelReader::Repeats::allowed);
-  Plan plan = plan_of(file, reader, *section);
+  Plan plan = plan_of(file, reader, section);
   std::shared_ptr<Plan> in_order;
   if (const auto other = file.find(Kind::plan_in_order)) {
     in_order = std::make_shared<Plan>(plan_of(file, reader, *other));

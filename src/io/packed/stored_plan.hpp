@@ -13,6 +13,7 @@ struct PackedContents {
   bool network = false;
   bool images = false;
   bool plan = false;
+  bool model = false;  ///< nothing else then
   Index layers = 0;
   Offset edges = 0;
   std::uint64_t network_digest = 0;

@@ -56,6 +56,29 @@ auto converting(std::span<const From> from, Convert convert) {
   };
 }
 
+/// Whether the numbers of a matrix, zeros included, take fewer bytes than its non-zeros with their columns.
+bool smaller_dense(const CsrMatrix& matrix, const ValueCoding& coding) {
+  const std::size_t width = matrix.cols > packed::kNarrowColumns ? sizeof(std::uint32_t) : sizeof(std::uint16_t);
+  const std::size_t offsets = regular_degree(matrix) == 0 ? matrix.offsets.bytes() : 0;
+  const std::size_t sparse =
+      offsets + matrix.entries() * (width + coding.bytes) + coding.palette.values().size() * sizeof(float);
+  return std::size_t{matrix.rows} * matrix.cols * sizeof(float) <= sparse;
+}
+
+/// A Fill that makes all numbers of a matrix, by rows.
+auto dense_numbers(const CsrMatrix& matrix) {
+  return [&matrix](std::uint64_t first_byte, std::span<std::byte> block) {
+    const std::uint64_t first = first_byte / sizeof(float);
+    const std::span<float> numbers(reinterpret_cast<float*>(block.data()), block.size() / sizeof(float));
+    std::fill(numbers.begin(), numbers.end(), 0.0F);
+    for (std::uint64_t row = first / matrix.cols; row * matrix.cols < first + numbers.size(); ++row)
+      for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k) {
+        const std::uint64_t place = row * matrix.cols + matrix.indices[k];
+        if (place >= first && place < first + numbers.size()) numbers[place - first] = matrix.entry_value(k);
+      }
+  };
+}
+
 }  // namespace
 
 std::uint32_t PackedWriter::add(Kind kind, std::uint64_t bytes, Fill fill) {
@@ -117,6 +140,45 @@ MatrixRecord PackedWriter::add_matrix(const CsrMatrix& matrix, const ValueCoding
   }
   add_values(record, matrix, coding);
   return record;
+}
+
+packed::TensorRecord PackedWriter::add_tensor(const StoredTensor& tensor) {
+  packed::TensorRecord record;
+  record.name_bytes = narrow<std::uint32_t>(tensor.name.size());
+  if (tensor.matrix == nullptr) {
+    record.numbers = add_array(tensor.values);
+    return record;
+  }
+  const CsrMatrix& matrix = *tensor.matrix;
+  const ValueCoding coding = choose_coding(matrix);
+  if (smaller_dense(matrix, coding))
+    record.numbers = add(Kind::data, std::size_t{matrix.rows} * matrix.cols * sizeof(float), dense_numbers(matrix));
+  else
+    record.matrix = add_matrix(matrix, coding);
+  return record;
+}
+
+void PackedWriter::add_graph(const std::string& architecture, std::span<const StoredTensor> tensors) {
+  const auto bytes_of = [](const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  packed::GraphRecord record;
+  record.architecture = add_records(Kind::data, bytes_of(architecture));
+  record.tensors = narrow<std::uint32_t>(tensors.size());
+  std::vector<std::byte> tensor_records;
+  std::string names;
+  for (const StoredTensor& tensor : tensors) {
+    append(tensor_records, add_tensor(tensor));
+    names += tensor.name;
+  }
+  record.names = add_records(Kind::data, bytes_of(names));
+  std::vector<std::byte> records;
+  append(records, record);
+  records.insert(records.end(), tensor_records.begin(), tensor_records.end());
+  add_records(Kind::model, std::move(records));
+  header_.version = packed::kVersionOfModels;
+  header_.contents = packed::kModel;
 }
 
 LayerRecord PackedWriter::add_layer(const Layer& layer, const ValueCoding& coding) {

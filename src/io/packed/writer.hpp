@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/value_coding.hpp"
+#include "io/stored_tensor.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/layer_stream.hpp"
 #include "spdnn/plan.hpp"
@@ -26,6 +28,8 @@ class PackedWriter {
   void add_network(const NetworkStream& network, const ProgressCallback& callback);
   void add_images(const ImageSet& images);
   void add_plan(const Plan& plan);
+  /// A model, which nothing else stands beside: the text of its architecture.json, and the tensors that it names.
+  void add_graph(const std::string& architecture, std::span<const StoredTensor> tensors);
   void write(const Path& path, const ProgressCallback& callback);
 
   const packed::Header& header() const { return header_; }
@@ -58,6 +62,7 @@ class PackedWriter {
   void add_plan_as(packed::Kind kind, const Plan& plan);
   packed::LayerRecord add_layer(const Layer& layer, const ValueCoding& coding);
   packed::MatrixRecord add_matrix(const CsrMatrix& matrix, const ValueCoding& coding);
+  packed::TensorRecord add_tensor(const StoredTensor& tensor);
   void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
   void lay_out();
   void make_blocks(std::span<Block> blocks, std::byte* buffer);

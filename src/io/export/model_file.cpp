@@ -1,0 +1,23 @@
+#include "io/export/model_file.hpp"
+
+#include "io/export/packed_model.hpp"
+#include "io/export/safetensors.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+bool is_model_form(const std::filesystem::path& path) {
+  return path.extension() == ".safetensors" || path.extension() == ".spdnn";
+}
+
+void write_model(const std::filesystem::path& path, const Model& model) {
+  if (path.extension() == ".spdnn") return write_packed_model(path, model);
+  write_safetensors(path, model);
+}
+
+std::vector<std::filesystem::path> files_beside(const std::filesystem::path& path) {
+  if (path.extension() != ".safetensors") return {};
+  return {architecture_beside(path)};
+}
+
+}  // namespace spdnn

@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# Files of models: spdnn convert between the forms, what is damaged or does not fit, writers that are stopped.
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  cd "$BATS_TEST_TMPDIR" || return 1
+  export PYTHONDONTWRITEBYTECODE=1
+  /usr/bin/python3 "$root/tests/support/toy_model.py" . 20
+}
+
+# logits MODEL: they go into MODEL.npy.
+logits() { "$SPDNN" infer --model "$1" --inputs images.npy --logits "$1.npy" --progress never >/dev/null; }
+
+# refused CODE PATTERN ARGUMENT...: exit code, one line that has the pattern, and nothing in the directory `none`.
+refused() {
+  mkdir -p none
+  run "$SPDNN" "${@:3}"
+  echo "$output"
+  [ "$status" -eq "$1" ]
+  [ "${#lines[@]}" -eq 1 ]
+  # shellcheck disable=SC2053
+  [[ "$output" == $2 ]]
+  [ "$(ls none)" = "" ]
+}
+
+@test "convert: a model through every form is the same model, with the same logits" {
+  mkdir out again
+  "$SPDNN" convert model.safetensors m.spdnn
+  "$SPDNN" convert m.spdnn n.spdnn
+  cmp m.spdnn n.spdnn
+  "$SPDNN" convert m.spdnn out/m.safetensors
+  "$SPDNN" convert out/m.safetensors again/m.safetensors
+  cmp out/m.safetensors again/m.safetensors
+  cmp out/architecture.json again/architecture.json
+  for model in model.safetensors m.spdnn out/m.safetensors; do
+    logits $model
+    cmp model.safetensors.npy $model.npy
+  done
+  run "$SPDNN" inspect m.spdnn --json -
+  [ "$status" -eq 0 ]
+  [ "$(jq -c .nodes <<<"${lines[-1]}")" = "$("$SPDNN" inspect model.safetensors --json - 2>/dev/null | jq -c .nodes)" ]
+  "$SPDNN" generate model --family lenet5 --out l.spdnn
+  "$SPDNN" generate model --family lenet5 --out again/m.safetensors
+  "$SPDNN" convert again/m.safetensors same.spdnn
+  cmp l.spdnn same.spdnn
+}
+
+@test "convert: what is no model's form, would overwrite, or does not go with a model is refused" {
+  mkdir out
+  "$SPDNN" convert model.safetensors out/m.safetensors
+  refused 2 "spdnn: OUT: *.tflite*" convert model.safetensors none/m.tflite
+  refused 2 "spdnn: OUT: *none/tsv*" convert model.safetensors none/tsv
+  refused 2 "spdnn: OUT *" convert model.safetensors model.safetensors
+  refused 2 "spdnn: *architecture*" convert model.safetensors ./other.safetensors
+  refused 2 "spdnn: --neurons*" convert model.safetensors none/m.spdnn --neurons 4
+  refused 2 "spdnn: OUT: *" convert images.npy none/m.safetensors
+  refused 3 "spdnn: absent.onnx: *" convert absent.onnx none/m.spdnn
+  refused 3 "spdnn: out/architecture.json: belongs to another model*" convert model.safetensors out/other.safetensors
+}
+
+@test "packed models and networks are told apart by every command" {
+  "$SPDNN" convert model.safetensors m.spdnn
+  "$SPDNN" generate network --family random --neurons 16 --layers 2 --degree 4 --bias 0 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 16 --images 5 --out i.spdnn
+  refused 3 "spdnn: m.spdnn: holds no network, but a model*" infer --network m.spdnn --inputs i.spdnn
+  refused 3 "spdnn: m.spdnn: holds no images, but a model*" infer --network n.spdnn --inputs m.spdnn
+  refused 3 "spdnn: m.spdnn: holds no network, but a model*" inspect --network m.spdnn
+  refused 3 "spdnn: n.spdnn: holds no model, but a network or images" infer --model n.spdnn --inputs images.npy
+  refused 3 "spdnn: i.spdnn: holds no model, but a network or images" infer --model i.spdnn --inputs images.npy
+  refused 2 "spdnn: OUT: *" convert n.spdnn none/m.safetensors
+  refused 2 "spdnn: --kind*" convert m.spdnn none/n --kind network
+}
+
+@test "a damaged packed model is refused by name" {
+  "$SPDNN" convert model.safetensors m.spdnn
+  local size
+  size=$(stat -c %s m.spdnn)
+  for length in 0 5 127 200 $((size / 2)) $((size - 1)); do
+    head -c $length m.spdnn >cut.spdnn
+    refused 3 "spdnn: cut.spdnn: is *" infer --model cut.spdnn --inputs images.npy
+    refused 3 "spdnn: cut.spdnn: is *" convert cut.spdnn none/m.spdnn
+  done
+  for place in 12 40 130 $((size / 2)) $((size - 3)); do
+    cp m.spdnn bad.spdnn
+    printf '\377' | dd of=bad.spdnn bs=1 seek="$place" conv=notrunc status=none
+    refused 3 "spdnn: bad.spdnn: *" infer --model bad.spdnn --inputs images.npy
+  done
+}
+
+@test "a packed model appears whole or not at all: a full disk, a writer that is killed" {
+  "$SPDNN" generate model --family lenet5 --out m.spdnn
+  cp m.spdnn before.spdnn
+  for trap in '' "trap '' XFSZ;"; do
+    run bash -c "$trap ulimit -f 100; '$SPDNN' generate model --family lenet5 --seed 2 --out m.spdnn"
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "$output" = "spdnn: m.spdnn: cannot write: File too large" ]
+    cmp m.spdnn before.spdnn
+  done
+  run "$SPDNN" convert m.spdnn /dev/full
+  [ "$status" -eq 2 ]
+  ln -s /dev/full full.spdnn
+  run "$SPDNN" convert m.spdnn full.spdnn
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: full.spdnn: cannot write: No space left on device" ]]
+  mkdir killed
+  "$SPDNN" generate model --family resnet50 --out killed/m.spdnn &
+  for _ in $(seq 500); do
+    [ -z "$(find killed -name '.spdnn*')" ] || break
+    sleep 0.01
+  done
+  kill -TERM $!
+  wait $! || status=$?
+  [ "$status" -eq 143 ]
+  [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
+}

@@ -1,0 +1,142 @@
+// Models written and read again: in every form they are the same, number by number.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "io/export/model_file.hpp"
+#include "spdnn/model_inference.hpp"
+#include "support/model_text.hpp"
+#include "support/models.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Dice;
+using testing::make_activation;
+using testing::make_clip;
+using testing::make_tensor;
+using testing::ModelBuilder;
+using testing::ModelText;
+
+class WrittenModel : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// What is read is the model, but for names.
+  void expect_kept(const Model& model) const {
+    const std::string path = directory_ / ("model." + GetParam());
+    write_model(path, model);
+    const Model once = read_model(path);
+    once.validate();
+    EXPECT_EQ(ModelText::of(once, false), ModelText::of(model, false));
+  }
+  /// A model of one operation on an input of that shape.
+  void expect_kept(Operation operation, const Shape& input) const {
+    ModelBuilder builder;
+    const ValueId x = builder.input(input);
+    expect_kept(builder.finish({builder.add(std::move(operation), {x})}));
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_P(WrittenModel, ConvolutionsAreKept) {
+  for (const testing::ModelCase& one : testing::convolution_battery()) {
+    SCOPED_TRACE(one.name);
+    expect_kept(one.model);
+  }
+}
+
+/// More numbers than writers make dense at a time.
+TEST_P(WrittenModel, LargeMatricesAreKept) {
+  Dice dice(5);
+  expect_kept(testing::random_linear(dice, 3000, 800, 0.002), {kBatchExtent, 3000});
+  expect_kept(testing::random_linear(dice, 401, 500, 0.9), {kBatchExtent, 401});
+}
+
+/// More numbers than the writers make dense at a time.
+TEST_P(WrittenModel, LargeMatricesAreKept) {
+  Dice dice(5);
+  expect_kept(testing::random_linear(dice, 3000, 800, 0.002), {kBatchExtent, 3000});
+}
+
+TEST_P(WrittenModel, NetworksAreKept) {
+  for (std::uint32_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_kept(testing::only_first_output(testing::small_network(seed, 0.3).model));
+    expect_kept(testing::only_first_output(testing::RandomModel(seed).make(20, 2).model));
+  }
+}
+
+TEST_P(WrittenModel, ActivationsAreKept) {
+  using Kind = Activation::Kind;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Shape shape{kBatchExtent, 3, 4, 5};
+  for (const Kind kind : {Kind::relu, Kind::sigmoid, Kind::tanh, Kind::hard_swish, Kind::identity})
+    expect_kept(make_activation(kind), shape);
+  expect_kept(make_activation(Kind::leaky_relu, 0.1F), shape);
+  expect_kept(make_activation(Kind::hard_sigmoid, 1.F / 6, 0.5F), shape);
+  expect_kept(make_clip(0, 6), shape);
+  expect_kept(make_clip(-0.1F, kInfinity), shape);
+  expect_kept(make_clip(-kInfinity, std::numeric_limits<float>::max()), shape);
+  Activation prelu = make_activation(Kind::prelu);
+  prelu.alphas = {0.1F, -0.0F, 1e-40F};
+  expect_kept(prelu, shape);
+}
+
+TEST_P(WrittenModel, OtherOperationsAreKept) {
+  Dice dice(3);
+  const Shape shape{kBatchExtent, 3, 6, 5};
+  Window window{.kernel = {3, 2}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {1, 0}, .pad_end = {0, 1}};
+  for (const bool flag : {false, true}) {
+    expect_kept(Pool{.kind = Pool::Kind::max, .window = window, .round_up = flag}, shape);
+    expect_kept(Pool{.kind = Pool::Kind::average, .window = window, .round_up = !flag, .count_padding = flag}, shape);
+  }
+  expect_kept(Pool{.window = {.kernel = {1, 2}, .stride = {1, 2}}}, {kBatchExtent, 3, 8});
+  expect_kept(GlobalPool{Pool::Kind::max}, shape);
+  expect_kept(GlobalPool{Pool::Kind::average}, shape);
+  expect_kept(testing::random_norm(dice, 3), shape);
+  expect_kept(testing::random_linear(dice, 5, 7, 0.4), shape);
+  expect_kept(Linear{testing::random_weights(dice, 7, 5, 0.4), {}}, {2, 5});
+  expect_kept(Softmax{3}, shape);
+  expect_kept(Reshape{{kBatchExtent, 90}}, shape);
+  expect_kept(Reshape{{kBatchExtent, 5, 18}}, shape);
+  expect_kept(Reshape{{kBatchExtent, 45}}, {2, 3, 6, 5});
+  expect_kept(Transpose{{0, 3, 1, 2}}, shape);
+  expect_kept(Pad{{0, 0, 1, 2}, {0, 1, 0, 3}, -0.3F}, shape);
+  expect_kept(Pad{{0, -1, 0, 2}, {0, 0, -2, -3}, -0.3F}, shape);
+  expect_kept(Resize{.kind = Resize::Kind::linear,
+                     .place = Resize::Place::half_pixel,
+                     .rounding = Resize::Rounding::half_down,
+                     .size = {12, 9},
+                     .scale = {2, 1.8F}},
+              shape);
+  expect_kept(Resize{.kind = Resize::Kind::nearest,
+                     .place = Resize::Place::align_corners,
+                     .rounding = Resize::Rounding::up,
+                     .size = {3, 5},
+                     .scale = {0.5F, 1}},
+              shape);
+}
+
+TEST_P(WrittenModel, ConstantsAndOperationsOfTwoAreKept) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2, 3, 3});
+  const ValueId by_channel = builder.constant(make_tensor({2, 1, 1}, {0.5F, -0.0F}));
+  const ValueId scalar = builder.constant(make_tensor({}, {3}));
+  using Kind = Elementwise::Kind;
+  const ValueId sum = builder.add(Elementwise{Kind::add}, {x, by_channel});
+  const ValueId difference = builder.add(Elementwise{Kind::subtract}, {by_channel, sum});
+  const ValueId product = builder.add(Elementwise{Kind::multiply}, {difference, x});
+  const ValueId quotient = builder.add(Elementwise{Kind::divide}, {product, scalar});
+  const ValueId joined = builder.add(Concat{2}, {quotient, x, sum});
+  const ValueId last = builder.add(Concat{1}, {joined, joined});
+  static_cast<void>(last);
+  expect_kept(builder.finish({joined}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, WrittenModel, ::testing::Values("safetensors", "spdnn"),
+                         [](const auto& form) { return form.param; });
+
+}  // namespace
+}  // namespace spdnn
