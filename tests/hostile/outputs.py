@@ -3,7 +3,7 @@
 
 After every trial the old or the new output must be there whole: a directory is read back by `spdnn convert`, files are
 compared byte for byte. A directory whose files have to be replaced one by one may also be refused by the reader, with
-the error that says so. After a kill the next writer must succeed and leave no temporary name behind. The counts are
+the error that says so, and so may a model in two files. After a kill the next writer must succeed and leave no temporary name behind. The counts are
 printed; any failure is printed too, and the exit status is 1.
 
     outputs.py SPDNN [--kills 500] [--pairs 200] [--readers 100] [--depths 40,40] [--seed 1]
@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 
+OTHER_WEIGHTS = "it was written with other weights"
 HALF_WAY = "its files were being replaced when the writer was stopped"
 BIAS = ["--bias", "-0.2"]
 
@@ -48,6 +49,7 @@ class Series:
         for name, images in (("A", 300), ("B", 400)):
             self.must(["generate", "inputs", "--family", "digits", "--neurons", 256, "--images", images, "--seed", 3,
                        "--out", place / f"images-{name}.spdnn"])
+            self.must(["generate", "model", "--family", "lenet5", "--seed", images, "--out", place / f"model-{name}.spdnn"])
 
     def start(self, arguments):
         return subprocess.Popen([self.program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -157,6 +159,28 @@ class File(Target):
     def seen(self):
         content = self.path.read_bytes()
         return next((letter for letter in "AB" if self.expected[letter] == content), None)
+
+
+class Model(Target):
+    """A model as safetensors, with its graph beside it: two files."""
+
+    def __init__(self, series, name):
+        super().__init__(series, name)
+        self.path = self.path.with_name("model.safetensors")
+        self.expected = {letter: (series.place / f"model-{letter}.spdnn").read_bytes() for letter in "AB"}
+        series.must(self.write("A"))
+
+    def write(self, letter):
+        return ["convert", self.series.place / f"model-{letter}.spdnn", self.path]
+
+    def seen(self):
+        back = self.path.parent / "back.spdnn"
+        code, errors = self.series.run(["convert", self.path, back])
+        found = [letter for letter, content in self.expected.items() if code == 0 and back.read_bytes() == content]
+        back.unlink(missing_ok=True)
+        if code == 3 and OTHER_WEIGHTS in errors:
+            return "refused"
+        return found[0] if found else None
 
 
 class Results(Target):
@@ -281,13 +305,14 @@ def main():
         directories = [Directory(series, "exchanged"), SharedDirectory(series, "shared")]
         new = NewDirectory(series, "new")
         files = [File(series, "packed", "network", ".spdnn"), File(series, "images", "images", ".tsv")]
+        models = [Model(series, "model")]
         for target in directories:
             target.prepare()
             series.must(target.write("A"))
         begin = time.monotonic()
-        kills(series, [*directories, new, *files, Results(series, "results")])
-        pairs(series, [*directories, new, *files])
-        readers(series, directories)
+        kills(series, [*directories, new, *files, *models, Results(series, "results")])
+        pairs(series, [*directories, new, *files, *models])
+        readers(series, [*directories, *models])
         for what, count in sorted(series.counts.items()):
             print(f"{count:6}  {what}")
         print(f"{time.monotonic() - begin:.0f} s, seed {options.seed}, {len(series.failures)} failures")

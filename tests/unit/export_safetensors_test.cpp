@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "core/json_text.hpp"
 #include "io/export/safetensors.hpp"
 #include "io/import/safetensors.hpp"
 #include "support/hostile_files.hpp"
@@ -74,16 +75,78 @@ TEST_F(WrittenSafetensors, AnotherModelsArchitectureIsNotReplaced) {
   EXPECT_EQ(file_size(beside), 9U);
 }
 
-TEST_F(WrittenSafetensors, OfTwoWritersAtOnceOneWins) {
+/// What a kill between the two renames leaves, and every other pair of files that were not written together.
+TEST_F(WrittenSafetensors, FilesOfTwoModelsAreNeverOne) {
+  Model one = testing::only_first_output(testing::small_network(1, 0.3).model);
+  Model other = one;  // every tensor has the same shape
+  std::get<BatchNorm>(other.nodes[1].operation).epsilon *= 2;
+  const auto a = directory_ / "a";
+  const auto b = directory_ / "b";
+  for (const auto& folder : {a, b}) create_directory(folder);
+  write_safetensors(a / "m.safetensors", one);
+  write_safetensors(b / "m.safetensors", other);
+  EXPECT_NO_THROW(read_safetensors(b / "m.safetensors"));
+  copy_file(a / "architecture.json", b / "architecture.json", std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NO_THROW(read_safetensors(b / "m.safetensors"));  // both have the same weights, and these are a's, then
+  std::get<BatchNorm>(other.nodes[1].operation).shift[0] += 1;
+  write_safetensors(b / "m.safetensors", other);
+  copy_file(a / "architecture.json", b / "architecture.json", std::filesystem::copy_options::overwrite_existing);
+  expect_refused(b / "architecture.json", "it was written with other weights than those in " + b.string(),
+                 [&] { read_safetensors(b / "m.safetensors"); });
+  write_safetensors(b / "m.safetensors", other);
+  EXPECT_EQ(ModelText::of(read_safetensors(b / "m.safetensors"), false), ModelText::of(other, false));
+}
+
+/// The first write is stopped between the two: the next one of the same name goes on, one of another name does not.
+TEST_F(WrittenSafetensors, AnArchitectureThatAwaitsItsWeightsIsReplaced) {
+  const Model model = testing::only_first_output(testing::small_network(1, 0.3).model);
+  write_safetensors(directory_ / "m.safetensors", model);
+  remove(directory_ / "m.safetensors");
+  expect_refused(directory_ / "m.safetensors", "No such file", [&] { read_safetensors(directory_ / "m.safetensors"); });
+  expect_refused(directory_ / "architecture.json", "belongs to another model",
+                 [&] { write_safetensors(directory_ / "n.safetensors", model); });
+  write_safetensors(directory_ / "m.safetensors", model);
+  EXPECT_EQ(ModelText::of(read_safetensors(directory_ / "m.safetensors"), false), ModelText::of(model, false));
+}
+
+TEST_F(WrittenSafetensors, WhatAnArchitectureSaysOfItsWeightsIsChecked) {
+  const Model model = testing::only_first_output(testing::small_network(1, 0.3).model);
+  const auto path = directory_ / "m.safetensors";
+  const auto beside = directory_ / "architecture.json";
+  write_safetensors(path, model);
+  OrderedJson json = parse_json(text_of_file(beside));
+  const auto read_with = [&](const OrderedJson& weights) {
+    json["weights"] = weights;
+    written(beside, json.dump());
+    read_safetensors(path);
+  };
+  const OrderedJson sound = json["weights"];
+  EXPECT_NO_THROW(read_with(sound));
+  const OrderedJson renamed{{"file", "before.safetensors"}, {"xxh3", sound["xxh3"]}};
+  EXPECT_NO_THROW(read_with(renamed));
+  for (const OrderedJson& odd : {OrderedJson(), OrderedJson("m"), OrderedJson{{"file", "m.safetensors"}},
+                                 OrderedJson{{"file", 1}, {"xxh3", sound["xxh3"]}}})
+    expect_refused(beside, "expected an object of file and xxh3", [&] { read_with(odd); });
+  expect_refused(beside, "other weights", [&] { read_with({{"file", "m.safetensors"}, {"xxh3", "0"}}); });
+  json.erase("weights");
+  written(beside, json.dump());
+  EXPECT_NO_THROW(read_safetensors(path));
+}
+
+TEST_F(WrittenSafetensors, OfTwoWritersAtOnceOneWinsAndReadersSeeOneOfTheTwo) {
   const std::vector<Model> models{testing::only_first_output(testing::small_network(1, 0.3).model),
                                   testing::only_first_output(testing::RandomModel(2).make(30, 2).model)};
   for (int round = 0; round < 6; ++round) {
     std::vector<std::thread> writers;
     for (const Model& model : models)
       writers.emplace_back([&] { write_safetensors(directory_ / "m.safetensors", model); });
+    const auto check = [&] {
+      const std::string found = ModelText::of(read_safetensors(directory_ / "m.safetensors"), false);
+      EXPECT_TRUE(found == ModelText::of(models[0], false) || found == ModelText::of(models[1], false));
+    };
+    for (int reader = 0; round > 0 && reader < 10; ++reader) check();
     for (std::thread& writer : writers) writer.join();
-    const std::string found = ModelText::of(read_safetensors(directory_ / "m.safetensors"), false);
-    EXPECT_TRUE(found == ModelText::of(models[0], false) || found == ModelText::of(models[1], false));
+    check();
   }
 }
 

@@ -1,20 +1,22 @@
 #include "io/export/safetensors.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
-#include "core/descriptor.hpp"
+#include "core/json_text.hpp"
+#include "core/message.hpp"
 #include "io/atomic_file.hpp"
+#include "io/directory_lock.hpp"
 #include "io/export/architecture.hpp"
+#include "io/file_digest.hpp"
+#include "io/import/architecture_names.hpp"
+#include "io/input_file.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
@@ -31,7 +33,23 @@ std::size_t count_of(const StoredTensor& tensor) {
   return tensor.matrix == nullptr ? tensor.values.size() : std::size_t{tensor.matrix->rows} * tensor.matrix->cols;
 }
 
-void write_header(AtomicFile& file, const std::vector<StoredTensor>& tensors) {
+/// A file, and the digest of what is in it.
+class WeightsFile {
+ public:
+  explicit WeightsFile(const std::filesystem::path& path) : file_(path) {}
+  void write(std::span<const std::byte> bytes) {
+    file_.write(bytes);
+    digest_.add(bytes);
+  }
+  std::string digest() const { return digest_.text(); }
+  AtomicFile& file() { return file_; }
+
+ private:
+  AtomicFile file_;
+  FileDigest digest_;
+};
+
+void write_header(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
   auto header = nlohmann::ordered_json::object();
   std::size_t end = 0;
   for (const StoredTensor& tensor : tensors) {
@@ -43,10 +61,10 @@ void write_header(AtomicFile& file, const std::vector<StoredTensor>& tensors) {
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   const std::uint64_t size = text.size();
   file.write(std::as_bytes(std::span(&size, 1)));
-  file.write(text);
+  file.write(std::as_bytes(std::span(text)));
 }
 
-void write_dense(AtomicFile& file, const CsrMatrix& matrix) {
+void write_dense(WeightsFile& file, const CsrMatrix& matrix) {
   const Index rows_at_once = std::max<Index>(1, static_cast<Index>(kPiece / std::max<Index>(1, matrix.cols)));
   for (Index first = 0; first < matrix.rows;) {
     const Index last = first + std::min(rows_at_once, matrix.rows - first);
@@ -56,7 +74,7 @@ void write_dense(AtomicFile& file, const CsrMatrix& matrix) {
   }
 }
 
-void write_numbers(AtomicFile& file, const std::vector<StoredTensor>& tensors) {
+void write_numbers(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
   for (const StoredTensor& tensor : tensors)
     if (tensor.matrix != nullptr)
       write_dense(file, *tensor.matrix);
@@ -64,19 +82,25 @@ void write_numbers(AtomicFile& file, const std::vector<StoredTensor>& tensors) {
       file.write(std::as_bytes(tensor.values));
 }
 
-void refuse_foreign(const std::filesystem::path& path, const std::filesystem::path& architecture) {
-  if (path_kind(path) == PathKind::missing && path_kind(architecture) != PathKind::missing)
-    throw DataError(
-        fmt::format("{}: belongs to another model, expected a directory without one", architecture.string()));
+/// Whether the architecture says that it belongs to that file: a writer was stopped before it had put the file in
+/// place.
+bool awaits(const std::filesystem::path& architecture, const std::string& file) {
+  try {
+    const OrderedJson json = parse_json(text_of_file(architecture));
+    return json.is_object() && json.contains(kWeightsField) && json[kWeightsField].is_object() &&
+           json[kWeightsField].value(kFileField, OrderedJson()) == file;
+  } catch (const JsonProblem&) {
+    return false;
+  }
 }
 
-/// The directory, locked against other writers; where it cannot be, it stays unlocked.
-Descriptor locked(const std::filesystem::path& directory) {
-  const std::filesystem::path name = directory.empty() ? "." : directory;
-  Descriptor opened(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  while (opened && ::flock(opened.get(), LOCK_EX) != 0)
-    if (errno != EINTR) break;
-  return opened;
+/// The file's name as an architecture states it, in UTF-8.
+std::string stated_name(const std::filesystem::path& path) { return escaped(path.filename().string()); }
+
+void refuse_foreign(const std::filesystem::path& path, const std::filesystem::path& architecture) {
+  if (path_kind(path) != PathKind::missing || path_kind(architecture) == PathKind::missing) return;
+  if (awaits(architecture, stated_name(path))) return;
+  throw DataError(fmt::format("{}: belongs to another model, expected a directory without one", architecture.string()));
 }
 
 }  // namespace
@@ -88,17 +112,20 @@ std::filesystem::path architecture_beside(const std::filesystem::path& path) {
 void write_safetensors(const std::filesystem::path& path, const Model& model) {
   const std::filesystem::path beside = architecture_beside(path);
   refuse_foreign(path, beside);
-  const Architecture architecture = architecture_of(model, path.string());
-  AtomicFile weights(path);
+  Architecture architecture = architecture_of(model, path.string());
+  WeightsFile weights(path);
   AtomicFile graph(beside);
-  graph.write(text_of(architecture.json));
   write_header(weights, architecture.tensors);
   write_numbers(weights, architecture.tensors);
-  weights.sync();
+  architecture.json[kWeightsField] = {{kFileField, stated_name(path)}, {kDigestField, weights.digest()}};
+  graph.write(text_of(architecture.json));
+  weights.file().sync();
   graph.sync();
-  const Descriptor directory = locked(path.parent_path());
+  const Descriptor directory = lock_directory(path.parent_path(), DirectoryLock::exclusive);
   refuse_foreign(path, beside);
-  AtomicFile::commit_together({&graph, &weights});
+  // In this order: the new graph refuses the old weights, but an old graph of another program's would take the new
+  // ones.
+  AtomicFile::commit_together({&graph, &weights.file()});
 }
 
 }  // namespace spdnn

@@ -17,6 +17,7 @@
 
 #include "core/json_text.hpp"
 #include "io/import/add_node.hpp"
+#include "io/import/architecture_names.hpp"
 #include "io/import/architecture_operation.hpp"
 #include "spdnn/error.hpp"
 
@@ -26,8 +27,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 8> kFields{"name",    "input",      "input_shape", "output",
-                                                  "classes", "bn_epsilon", "nodes",       "note"};
+constexpr std::array<std::string_view, 9> kFields{"name",       "input", "input_shape", "output",     "classes",
+                                                  "bn_epsilon", "nodes", "note",        kWeightsField};
 
 class ArchitectureReader {
  public:
@@ -38,6 +39,7 @@ class ArchitectureReader {
     for (const auto& [field, value] : json_.items())
       if (std::find(kFields.begin(), kFields.end(), field) == kFields.end())
         fail(fmt::format("field '{}' is not understood", field));
+    if (json_.contains(kWeightsField)) check_weights();
     model_.name = json_.contains("name") ? text("name") : std::string();
     epsilon_ = epsilon();
     const ValueId input = add_value("input", input_shape());
@@ -64,6 +66,20 @@ class ArchitectureReader {
     const Json& value = at(field);
     if (!value.is_string()) fail(fmt::format("{} {}, expected a text", field, shown(value)));
     return value.get<std::string>();
+  }
+
+  /// The weights must be those that the architecture was written with, where it says which these are.
+  void check_weights() const {
+    const Json& stated = json_[kWeightsField];
+    const auto is_text = [&](const char* field) { return stated.contains(field) && stated[field].is_string(); };
+    if (!stated.is_object() || stated.size() != 2 || !is_text(kFileField) || !is_text(kDigestField))
+      fail(fmt::format("{} {}, expected an object of {} and {}", kWeightsField, shown(stated), kFileField,
+                       kDigestField));
+    if (stated[kDigestField] != weights_.digest())
+      fail(
+          fmt::format("it was written with other weights than those in {}: one of the two was changed, or a writer "
+                      "was stopped between them; write the model again, or take out the field {}",
+                      weights_.name(), kWeightsField));
   }
 
   float epsilon() const {

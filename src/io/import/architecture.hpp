@@ -17,6 +17,10 @@ class StoredWeights {
   StoredWeights& operator=(const StoredWeights&) = delete;
   virtual ~StoredWeights() = default;
 
+  /// What the weights are called in messages.
+  virtual const std::string& name() const = 0;
+  /// The digest of the file where it is one by itself, or nothing.
+  virtual std::string digest() const { return {}; }
   /// The tensor, which the node needs in this shape. DataError, which names the node, where there is none of that name
   /// or shape; also where a number is not finite.
   virtual Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;

@@ -51,6 +51,7 @@ class PackedWeights final : public StoredWeights {
     reader.run({});
   }
 
+  const std::string& name() const override { return file_.name(); }
   const std::string& architecture() const { return architecture_; }
 
   Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "io/directory_lock.hpp"
+#include "io/file_digest.hpp"
 #include "io/import/architecture.hpp"
 #include "io/import/safetensors_file.hpp"
 #include "model/csr_of_dense.hpp"
@@ -17,9 +19,12 @@ class Weights final : public StoredWeights {
  public:
   explicit Weights(const InputFile& file) : file_(file) {}
 
+  const std::string& name() const override { return file_.file().name(); }
+  std::string digest() const override { return digest_text(file_.file()); }
+
   Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
     const auto found = file_.tensors().find(tensor);
-    if (found == file_.tensors().end()) node.fail(fmt::format("{} has no tensor '{}'", file_.file().name(), tensor));
+    if (found == file_.tensors().end()) node.fail(fmt::format("{} has no tensor '{}'", name(), tensor));
     if (found->second.shape != shape)
       node.fail(fmt::format("tensor '{}' of {} is {}, expected {}", tensor, file_.file().name(),
                             shape_text(found->second.shape), shape_text(shape)));
@@ -45,9 +50,12 @@ Model read_safetensors(const InputFile& file, const std::filesystem::path& place
 }
 
 Model read_safetensors(const std::filesystem::path& path) {
-  const InputFile file(path);
   const std::filesystem::path place = path.parent_path() / "architecture.json";
-  return read_safetensors(file, place, text_of_file(place));
+  Descriptor lock = lock_directory(path.parent_path(), DirectoryLock::shared);
+  const InputFile file(path);
+  const std::string architecture = text_of_file(place);
+  lock = {};
+  return read_safetensors(file, place, architecture);
 }
 
 }  // namespace spdnn
