@@ -21,7 +21,7 @@ LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
 ifeq ($(PORTABLE),1)
   LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
 endif
-# ONNX files are read by code that protoc makes of ONNX's own description, for protobuf's small runtime. That is linked
+# ONNX files are read and written by code that protoc makes of ONNX's own description, for protobuf's small runtime. That is linked
 # statically, so that no start gets slower; Debian's libonnx_proto, which needs all of protobuf, would add 1.5 ms.
 LDLIBS   += -l:libprotobuf-lite.a
 LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
@@ -65,7 +65,7 @@ SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 ONNX_CODE    := $(OUT)/generated/onnx.pb.cc
 ONNX_OBJECT  := $(ONNX_CODE:.cc=.o)
-ONNX_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*onnx*')
+ONNX_READERS := $(shell find src/io tests -name '*.cpp' -path '*onnx*')
 TFLITE_CODE    := $(OUT)/generated/tflite_generated.h
 TFLITE_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*tflite*')
 PROGRAM      := $(OUT)/spdnn

@@ -190,7 +190,7 @@ int generate_model(const Arguments& arguments) {
       "shape", text(), "C,H,W of the images (default: the family's)")("classes", text(),
                                                                       "outputs (default: the family's)")(
       "seed", text(), "whole number; the same seed gives the same weights (default 1)")(
-      "out", text(), "the file to write: .spdnn, or .safetensors, which architecture.json goes beside");
+      "out", text(), "the file to write: .onnx, .spdnn, or .safetensors, which architecture.json goes beside");
   po::variables_map values;
   if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
   const Path out = required(values, "out", kModelUsage);

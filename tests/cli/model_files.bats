@@ -32,7 +32,11 @@ refused() {
   "$SPDNN" convert out/m.safetensors again/m.safetensors
   cmp out/m.safetensors again/m.safetensors
   cmp out/architecture.json again/architecture.json
-  for model in model.safetensors m.spdnn out/m.safetensors; do
+  "$SPDNN" convert m.spdnn m.onnx
+  "$SPDNN" convert m.onnx n.onnx
+  cmp m.onnx n.onnx
+  "$SPDNN" convert m.onnx of_onnx.spdnn
+  for model in model.safetensors m.spdnn out/m.safetensors m.onnx of_onnx.spdnn; do
     logits $model
     cmp model.safetensors.npy $model.npy
   done
@@ -43,6 +47,30 @@ refused() {
   "$SPDNN" generate model --family lenet5 --out again/m.safetensors
   "$SPDNN" convert again/m.safetensors same.spdnn
   cmp l.spdnn same.spdnn
+}
+
+@test "convert: real networks, through every form, give the logits that they were exported with" {
+  cnn=$root/../shared/data/cnn
+  [ -f "$cnn/trained-1.tar.xz" ] || skip "needs ../shared/data/cnn"
+  tar xJf "$cnn/trained-1.tar.xz"
+  for network in */model.onnx; do
+    network=${network%/model.onnx}
+    [ -f "$network/table.npy" ] && continue  # of tokens, which the run below does not know
+    mkdir "$network/out"
+    "$SPDNN" convert "$network/model.onnx" a.spdnn
+    "$SPDNN" convert a.spdnn "$network/out/b.safetensors"
+    "$SPDNN" convert "$network/out/b.safetensors" c.onnx
+    "$SPDNN" generate tensors --shape "8,$("$SPDNN" inspect c.onnx --json - 2>/dev/null | jq -r '.inputs[0].shape[1:] | map(tostring) | join(",")')" \
+      --out i.npy
+    for model in "$network/model.onnx" a.spdnn "$network/out/b.safetensors" c.onnx; do
+      "$SPDNN" infer --model "$model" --inputs i.npy --variant conv_reference --logits "$(basename "$model").npy" --progress never >/dev/null
+    done
+    cmp model.onnx.npy a.spdnn.npy
+    cmp model.onnx.npy b.safetensors.npy
+    cmp model.onnx.npy c.onnx.npy
+    found=yes
+  done
+  [ "$found" = yes ]
 }
 
 @test "convert: what is no model's form, would overwrite, or does not go with a model is refused" {
@@ -87,7 +115,7 @@ refused() {
   done
 }
 
-@test "a packed model appears whole or not at all: a full disk, a writer that is killed" {
+@test "a written model appears whole or not at all: a full disk, a writer that is killed" {
   "$SPDNN" generate model --family lenet5 --out m.spdnn
   cp m.spdnn before.spdnn
   for trap in '' "trap '' XFSZ;"; do
@@ -103,14 +131,20 @@ refused() {
   run "$SPDNN" convert m.spdnn full.spdnn
   [ "$status" -eq 3 ]
   [[ "$output" == "spdnn: full.spdnn: cannot write: No space left on device" ]]
+  ln -s /dev/full full.onnx
+  run "$SPDNN" convert m.spdnn full.onnx
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: full.onnx: cannot write: No space left on device" ]]
   mkdir killed
-  "$SPDNN" generate model --family resnet50 --out killed/m.spdnn &
-  for _ in $(seq 500); do
-    [ -z "$(find killed -name '.spdnn*')" ] || break
-    sleep 0.01
+  for form in spdnn onnx; do
+    "$SPDNN" generate model --family resnet50 --out killed/m.$form &
+    for _ in $(seq 500); do
+      [ -z "$(find killed -name '.spdnn*')" ] || break
+      sleep 0.01
+    done
+    kill -TERM $!
+    wait $! || status=$?
+    [ "$status" -eq 143 ]
+    [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
   done
-  kill -TERM $!
-  wait $! || status=$?
-  [ "$status" -eq 143 ]
-  [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
 }

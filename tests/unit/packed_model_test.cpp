@@ -133,7 +133,9 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   EXPECT_EQ(with(tensor + offsetof(TensorRecord, matrix.rows), 0x7FFFFFFFU).find("f.spdnn: is corrupted: "), 0U);
   EXPECT_EQ(
       with(tensor + offsetof(TensorRecord, matrix.entries), std::uint64_t{1} << 60U).find("f.spdnn: is corrupted"), 0U);
-  EXPECT_EQ(with(tensor + offsetof(TensorRecord, matrix.cols), 26U).find("f.spdnn: node 1 'node0': tensor "), 0U);
+  EXPECT_EQ(
+      with(tensor + offsetof(TensorRecord, matrix.cols), 26U).find("f.spdnn: architecture: node 1 'node0': tensor "),
+      0U);
   EXPECT_EQ(
       with(tensor + offsetof(TensorRecord, numbers), at<TensorRecord>(bytes_, tensor).matrix.offsets).find("f.spdnn: "),
       0U);
@@ -167,11 +169,13 @@ TEST_F(PackedModel, TheArchitectureIsCheckedAsThatOfSafetensors) {
     packed::seal(bytes);
     return error_of(bytes);
   };
-  EXPECT_EQ(replaced("\"linear\"", "\"unread\"").find("f.spdnn: node 4 'node3': op 'unread', expected "), 0U);
-  EXPECT_EQ(replaced("\"nodes\"", "\"nodes ").find("f.spdnn:"), 0U);
+  EXPECT_EQ(replaced("\"linear\"", "\"unread\"").find("f.spdnn: architecture: node 4 'node3': op 'unread', expected "),
+            0U);
+  EXPECT_EQ(replaced("\"nodes\"", "\"nodes ").find("f.spdnn: architecture:"), 0U);
   EXPECT_EQ(replaced("\"cout\": 3", "\"cout\": 4"),
-            "f.spdnn: node 4 'node3': tensor 'node3.weight' is 720 numbers, expected 4 x 240");
-  EXPECT_EQ(replaced("node3.weight", "node4.weight"), "f.spdnn: node 4 'node3': there is no tensor 'node3.weight'");
+            "f.spdnn: architecture: node 4 'node3': tensor 'node3.weight' is 720 numbers, expected 4 x 240");
+  EXPECT_EQ(replaced("node3.weight", "node4.weight"),
+            "f.spdnn: architecture: node 4 'node3': there is no tensor 'node3.weight'");
   EXPECT_EQ(replaced("node3.bias", "node1.bias"), "f.spdnn: is corrupted: tensor 'node1.bias' is there twice");
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
 #include <utility>
 
+#include "io/export/unique_names.hpp"
 #include "io/import/architecture_names.hpp"
 #include "spdnn/error.hpp"
 
@@ -158,7 +158,7 @@ class ArchitectureWriter {
     check();
     json_["name"] = model_.name;
     json_["input_shape"] = extents_json(model_.values[model_.inputs[0]].shape);
-    names_[model_.inputs[0]] = kInput;
+    names_[model_.inputs[0]] = taken_.take(kInput);
     nodes_ = Json::array();
     for (const Node& node : model_.nodes) {
       add_constants(node.output);
@@ -195,14 +195,6 @@ class ArchitectureWriter {
       if (node.inputs.empty()) fail(fmt::format("node '{}' has no inputs", node.name));
   }
 
-  /// A name that no node has yet: the wanted one, if possible.
-  std::string unique(const std::string& wanted) {
-    std::string name = wanted;
-    for (std::size_t number = 2; name.empty() || !taken_.insert(name).second; ++number)
-      name = fmt::format("{}_{}", wanted, number);
-    return name;
-  }
-
   /// Those of numbers below `until`, so that values keep their order where the model has that of a file.
   void add_constants(ValueId until) {
     for (; next_ < until; ++next_) add_if_constant(next_);
@@ -211,14 +203,14 @@ class ArchitectureWriter {
   void add_if_constant(ValueId id) {
     const Value& value = model_.values[id];
     if (!value.constant || !names_[id].empty()) return;
-    names_[id] = unique(value.name);
+    names_[id] = taken_.take(value.name);
     const Shape& shape = value.constant->shape;
     nodes_.push_back({{"op", "constant"}, {"name", names_[id]}, {"inputs", Json::array()}, {"shape", shape}});
     made_.tensors.push_back({names_[id] + ".value", shape, nullptr, value.constant->values.span()});
   }
 
   void add_node(const Node& node) {
-    names_[node.output] = unique(node.name.empty() ? model_.values[node.output].name : node.name);
+    names_[node.output] = taken_.take(node.name.empty() ? model_.values[node.output].name : node.name);
     Json json{{"op", ""}, {"name", names_[node.output]}, {"inputs", Json::array()}};
     for (const ValueId input : node.inputs) json["inputs"].push_back(names_[input]);
     std::visit(NodeWriter(model_, node, json, made_.tensors), node.operation);
@@ -229,7 +221,7 @@ class ArchitectureWriter {
   std::string place_;
   std::vector<std::string> names_;  ///< of values
   ValueId next_ = 0;                ///< constants of numbers below are written
-  std::set<std::string> taken_{kInput};
+  UniqueNames taken_;
   Json json_;
   Json nodes_;
   Architecture made_;

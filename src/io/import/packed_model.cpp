@@ -131,7 +131,7 @@ class PackedWeights final : public StoredWeights {
 
 Model read_packed_model(const PackedFile& file) {
   const PackedWeights weights(file);
-  return read_architecture(weights, file.name(), weights.architecture());
+  return read_architecture(weights, file.name() + ": architecture", weights.architecture());
 }
 
 Model read_packed_model(const std::filesystem::path& path) {

@@ -1,0 +1,170 @@
+// What ONNX says in another way than Model does, and what the writer refuses.
+
+#include <gtest/gtest.h>
+
+#include "engines/reference/model.hpp"
+#include "io/export/onnx.hpp"
+#include "io/import/onnx.hpp"
+#include "io/import/onnx/proto.hpp"
+#include "io/input_file.hpp"
+#include "support/hostile_files.hpp"
+#include "support/model_text.hpp"
+#include "support/models.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::Dice;
+using testing::ModelBuilder;
+using testing::ModelText;
+
+class WrittenOnnx : public ::testing::Test {
+ protected:
+  Model again(const Model& model) const {
+    write_onnx(path_, model);
+    return read_onnx(path_);
+  }
+  onnx::ModelProto proto(const Model& model) const {
+    write_onnx(path_, model);
+    onnx::ModelProto found;
+    EXPECT_TRUE(found.ParseFromString(text_of_file(path_)));
+    return found;
+  }
+  /// The operators of a model of one operation.
+  std::string operators(Operation operation, const Shape& input) const {
+    ModelBuilder builder;
+    const ValueId x = builder.input(input);
+    const onnx::ModelProto found = proto(builder.finish({builder.add(std::move(operation), {x})}));
+    std::string names;
+    for (const onnx::NodeProto& node : found.graph().node()) names += (names.empty() ? "" : " ") + node.op_type();
+    return names;
+  }
+  static std::vector<std::vector<double>> outputs_of(const Model& model, const std::vector<Tensor>& inputs) {
+    std::vector<std::vector<double>> outputs;
+    for (const Bounded& output : evaluate(model, inputs)) outputs.push_back(output.values);
+    return outputs;
+  }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_ / "m.onnx";
+};
+
+/// Whole models, with all their outputs, come back as they were.
+TEST_F(WrittenOnnx, ModelsOfSeveralOutputsComeBack) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const testing::ModelCase random = testing::RandomModel(seed).make(25, 2);
+    EXPECT_EQ(outputs_of(again(random.model), random.inputs), outputs_of(random.model, random.inputs));
+    const testing::ModelCase small = testing::small_network(seed, 0.3);
+    EXPECT_EQ(ModelText::of(again(small.model), false), ModelText::of(small.model, false));
+  }
+}
+
+TEST_F(WrittenOnnx, WhatIsReadOfOnnxIsWrittenWithItsNames) {
+  Model model = testing::small_network(1, 0.3).model;
+  model.name = "net";
+  const Model once = again(model);
+  EXPECT_EQ(ModelText::of(once, true), ModelText::of(model, true));
+  EXPECT_EQ(once.name, "net");
+}
+
+TEST_F(WrittenOnnx, SeveralInputsAndOutputsThatNoNodeMakes) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.input({kBatchExtent, 2});
+  const ValueId c = builder.constant(testing::make_tensor({2}, {0.5F, -2}));
+  const ValueId sum = builder.add(Elementwise{}, {x, y});
+  const Model model = builder.finish({sum, x, sum, c});
+  Dice dice(3);
+  const std::vector<Tensor> inputs{testing::random_tensor(dice, {3, 2}), testing::random_tensor(dice, {3, 2})};
+  EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
+}
+
+TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
+  Dice dice(3);
+  const Linear linear = testing::random_linear(dice, 4, 3, 0.5);
+  EXPECT_EQ(operators(linear, {kBatchExtent, 4}), "Gemm");
+  EXPECT_EQ(operators(linear, {kBatchExtent, 5, 4}), "MatMul Add");
+  EXPECT_EQ(operators(Linear{linear.weights, {}}, {kBatchExtent, 5, 4}), "MatMul");
+  for (const Shape& shape : {Shape{kBatchExtent, 5, 4}, Shape{kBatchExtent, 2, 5, 4}}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input(shape);
+    const Model model = builder.finish({builder.add(linear, {x})});
+    const std::vector<Tensor> inputs{testing::random_tensor(dice, with_batch(shape, 3))};
+    EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
+  }
+  ModelBuilder flat;
+  const ValueId x = flat.input({4});
+  expect_refused(path_, "node 'node0' is linear on 4, expected two axes",
+                 [&, model = flat.finish({flat.add(linear, {x})})] { write_onnx(path_, model); });
+}
+
+/// Sizes that no factor gives stay sizes, whatever the number of images.
+TEST_F(WrittenOnnx, ResizesAreWrittenByFactorsOrBySizes) {
+  const Shape shape{kBatchExtent, 2, 7, 5};
+  Resize resize{.kind = Resize::Kind::nearest, .place = Resize::Place::half_pixel, .size = {14, 10}, .scale = {2, 2}};
+  EXPECT_EQ(operators(resize, shape), "Resize");
+  resize.size = {31, 10};
+  resize.scale = {31.F / 7, 2};  // in fp32, 7 times this is less than 31
+  EXPECT_EQ(operators(resize, shape), "Shape Concat Resize");
+  Dice dice(3);
+  for (const auto place : {Resize::Place::half_pixel, Resize::Place::align_corners, Resize::Place::asymmetric})
+    for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear}) {
+      resize.place = place;
+      resize.kind = kind;
+      ModelBuilder builder;
+      const ValueId x = builder.input(shape);
+      const Model model = builder.finish({builder.add(resize, {x})});
+      const Model read = again(model);
+      EXPECT_EQ(ModelText::of(read, false), ModelText::of(model, false));
+      const std::vector<Tensor> inputs{testing::random_tensor(dice, with_batch(shape, 2))};
+      EXPECT_EQ(outputs_of(read, inputs), outputs_of(model, inputs));
+    }
+  resize.scale = {1, 1};
+  expect_refused(path_, "node 'node0' resizes N x 2 x 7 x 5 to 31 x 10, but not by 1 x 1",
+                 [&] { operators(resize, shape); });
+}
+
+TEST_F(WrittenOnnx, MeansWithDilationNeedALaterSet) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2, 9, 9});
+  Pool pool{.kind = Pool::Kind::average, .window = {.kernel = {3, 3}, .dilation = {2, 1}}};
+  const Model dilated = builder.finish({builder.add(pool, {x})});
+  EXPECT_EQ(proto(dilated).opset_import(0).version(), 19);
+  EXPECT_EQ(proto(testing::small_network(1, 0.3).model).opset_import(0).version(), 17);
+  EXPECT_EQ(ModelText::of(again(dilated), false), ModelText::of(dilated, false));
+}
+
+TEST_F(WrittenOnnx, EveryNameIsThereOnceAndPlain) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  ValueId y = x;
+  for (int i = 0; i < 4; ++i) y = builder.add(Activation{}, {y});
+  Model model = builder.finish({y});
+  model.values[1].name = "caf\xe9\n";
+  model.values[2].name = "input0";
+  model.values[3].name = "";
+  std::vector<std::string> names;
+  const onnx::ModelProto found = proto(model);
+  for (const onnx::NodeProto& node : found.graph().node()) names.push_back(node.output(0));
+  EXPECT_EQ(names, (std::vector<std::string>{"caf\\xe9\\x0a", "input0_2", "_2", "value4"}));
+}
+
+TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 60000});
+  Linear linear{make_csr(60000, 60000, std::vector<Offset>(60001, 0), {}), {}};
+  const Model model = builder.finish({builder.add(linear, {x})});
+  expect_refused(path_, "14400000000 bytes are more than the 2 GiB of a protobuf file",
+                 [&] { write_onnx(path_, model); });
+  EXPECT_FALSE(exists(path_));
+}
+
+TEST_F(WrittenOnnx, AFullDiskIsNamed) {
+  const Model model = testing::small_network(1, 0.3).model;
+  expect_refused("/dev/full", "cannot write: No space left on device", [&] { write_onnx("/dev/full", model); });
+}
+
+}  // namespace
+}  // namespace spdnn
