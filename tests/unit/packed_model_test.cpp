@@ -149,6 +149,13 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
             "f.spdnn: is corrupted: its header and its sections differ");
 }
 
+TEST_F(PackedModel, ASectionThatNothingNamesIsRefused) {
+  const std::size_t bias = place_of(Kind::model) + sizeof(GraphRecord) + sizeof(TensorRecord);
+  const auto section = at<TensorRecord>(bytes_, bias).numbers;
+  EXPECT_EQ(with(bias + offsetof(TensorRecord, numbers), packed::kNone),
+            "f.spdnn: is corrupted: section " + std::to_string(section) + " is named by nothing");
+}
+
 /// Every number of every record, made to be each of a few.
 TEST_F(PackedModel, OddNumbersAreReadAsASoundModelOrRefused) {
   const std::size_t begin = place_of(Kind::model);

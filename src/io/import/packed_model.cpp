@@ -48,6 +48,7 @@ class PackedWeights final : public StoredWeights {
       at += record.name_bytes;
     }
     if (at != names.size()) file.fail("is corrupted: more names than tensors");
+    reader.loader().require_all_used();
     reader.run({});
   }
 

@@ -48,6 +48,12 @@ void SectionLoader::claim(std::uint32_t section, std::size_t count, std::size_t 
   file_.check_gap_before(section);
 }
 
+void SectionLoader::require_all_used() const {
+  const auto unused = std::find(used_.begin(), used_.end(), false);
+  if (unused != used_.end())
+    file_.fail(fmt::format("is corrupted: section {} is named by nothing", unused - used_.begin()));
+}
+
 void SectionLoader::check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const {
   if (packed::combine_hashes(hashes) != file_.entry(section).checksum)
     file_.fail(fmt::format("is corrupted: the checksum of section {} differs", section));

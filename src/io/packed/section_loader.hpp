@@ -81,6 +81,8 @@ class SectionLoader {
   }
 
   void run(const ProgressCallback& callback);
+  /// DataError where a section was not requested, so that no change of a file that is read as a whole goes unnoticed.
+  void require_all_used() const;
   /// Forgets what was requested, and gives later arrays memory of their own: any section may be requested again.
   void begin_again();
 
