@@ -31,7 +31,7 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
 # A false alarm of GCC 12 on lists of strings.
-LIST_FLAGS = $(if $(filter src/report/sections/% src/report/network/%,$1),-Wno-stringop-overread)
+LIST_FLAGS = $(if $(filter src/report/sections/% src/report/network/% src/report/model/%,$1),-Wno-stringop-overread)
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \

@@ -15,10 +15,14 @@
 #include "core/message.hpp"
 #include "core/share_of_zeros.hpp"
 #include "engines/devices.hpp"
+#include "inference/model_choice.hpp"
+#include "io/export/model_file.hpp"
 #include "io/outputs.hpp"
-#include "model/work.hpp"
 #include "report/json_line.hpp"
+#include "report/model/document.hpp"
 #include "report/phases.hpp"
+#include "report/render/html/html.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
@@ -36,45 +40,41 @@ po::options_description options() {
   options.add_options()                                                                                           //
       ("shape", po::value<std::string>(), "of the model's input, N,C,H,W: N is any number; default: the file's")  //
       ("batch", po::value<std::string>()->default_value("1"), "images at a time, for which variants are asked")   //
-      ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line");
+      ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line")                      //
+      ("html", po::value<std::string>(), "write the model as a page with charts (-: stdout)")                     //
+      ("node", po::value<std::string>(), "the node whose weights the page shows; default: that with the most");
   return options;
 }
 
-/// A variant, and what it says of the model in its own precision.
-struct Answer {
-  const ModelVariant* variant = nullptr;
-  Support support;
-};
-
-struct View {
-  std::string path;
-  const Model& model;
-  std::vector<NodeWork> work;
-  ModelWork total;
-  Index batch = 1;
-  std::vector<Answer> answers;
-};
-
-View view_of(const std::string& path, const Model& model, Index batch) {
-  View view{path, model, work_of(model), {}, batch, {}};
-  view.total = sum_of(view.work);
+/// The view, with what variants say of the model in their own precision, and which of them `infer` would choose.
+ModelView view_for(const std::string& path, const Model& model, Index batch) {
+  ModelView view = view_of(path, model);
+  view.batch = batch;
   for (const ModelVariant& variant : model_variants()) {
-    Answer answer{&variant, {}};
-    answer.support.why_not = why_unusable(variant.device);
-    if (answer.support.takes())
-      answer.support = support_of(variant, model, {.precision = variant.precisions.front(), .batch = batch});
-    view.answers.push_back(std::move(answer));
+    Support support;
+    support.why_not = why_unusable(variant.device);
+    if (support.takes())
+      support = support_of(variant, model, {.precision = variant.precisions.front(), .batch = batch});
+    view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
+                            support.working_bytes, support.remarks});
+  }
+  try {
+    const ModelEngineChoice choice = choose_model_engine({}, model, {.batch = batch});
+    view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
+    view.why = choice.why;
+  } catch (const UsageError& none) {
+    view.why = none.what();
   }
   return view;
 }
 
-void print_values(std::FILE* out, const char* what, const View& view, const std::vector<ValueId>& ids) {
+void print_values(std::FILE* out, const char* what, const ModelView& view, const std::vector<ValueId>& ids) {
   for (const ValueId id : ids)
     fmt::print(out, "{:<9} {}  {}\n", what, shape_text(view.model.values[id].shape),
                escaped(view.model.values[id].name));
 }
 
-void print_nodes(std::FILE* out, const View& view) {
+void print_nodes(std::FILE* out, const ModelView& view) {
   constexpr const char* kRow = "{:>5} {:<19} {:<20} {:>9} {:>9} {:>8} {:>17} {:>12} {:>12}  {}\n";
   fmt::print(out, fmt::runtime(kRow), "node", "operation", "output", "weights", "non-zero", "zeros", "of a row",
              "multiply-adds", "of these", "name");
@@ -99,25 +99,25 @@ void print_nodes(std::FILE* out, const View& view) {
 
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-void print_view(std::FILE* out, const View& view) {
-  fmt::print(out, "model     {}{}\n", escaped(view.path),
+void print_view(std::FILE* out, const ModelView& view) {
+  fmt::print(out, "model     {}{}\n", escaped(view.name),
              view.model.name.empty() ? "" : fmt::format("  \"{}\"", escaped(view.model.name)));
   print_values(out, "input", view, view.model.inputs);
   print_values(out, "output", view, view.model.outputs);
   fmt::print(out, "\n");
   print_nodes(out, view);
   fmt::print(out, "\nmemory    model {}\n", megabytes(bytes_of(view.model)));
-  for (const Answer& answer : view.answers) {
-    fmt::print(out, "variant   {:<16} {}\n", answer.variant->name,
-               answer.support.takes()
-                   ? fmt::format("takes it; {} for {} at a time", megabytes(answer.support.working_bytes),
-                                 counted(view.batch, "image", "images"))
-                   : "does not take it: " + answer.support.why_not);
-    for (const std::string& remark : answer.support.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
+  for (const VariantAnswer& answer : view.answers) {
+    fmt::print(out, "variant   {:<16} {}\n", answer.name,
+               answer.why_not.empty() ? fmt::format("takes it; {} for {} at a time", megabytes(answer.bytes),
+                                                    counted(view.batch, "image", "images"))
+                                      : "does not take it: " + answer.why_not);
+    for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
+  fmt::print(out, "would run {}\n", view.would_run.empty() ? view.why : view.would_run + ": " + view.why);
 }
 
-Json json_of(const View& view) {
+Json json_of(const ModelView& view) {
   const auto values = [&](const std::vector<ValueId>& ids) {
     Json json = Json::array();
     for (const ValueId id : ids)
@@ -137,12 +137,12 @@ Json json_of(const View& view) {
                      {"multiply_adds", {{"dense", work.dense()}, {"sparse", work.sparse()}}}});
   }
   Json variants = Json::array();
-  for (const Answer& answer : view.answers)
-    variants.push_back({{"name", answer.variant->name},
-                        {"why_not", answer.support.takes() ? Json(nullptr) : Json(answer.support.why_not)},
-                        {"bytes", answer.support.working_bytes},
-                        {"remarks", answer.support.remarks}});
-  return {{"model", view.path},
+  for (const VariantAnswer& answer : view.answers)
+    variants.push_back({{"name", answer.name},
+                        {"why_not", answer.why_not.empty() ? Json(nullptr) : Json(answer.why_not)},
+                        {"bytes", answer.bytes},
+                        {"remarks", answer.remarks}});
+  return {{"model", view.name},
           {"name", view.model.name},
           {"inputs", values(view.model.inputs)},
           {"outputs", values(view.model.outputs)},
@@ -152,7 +152,19 @@ Json json_of(const View& view) {
           {"multiply_adds", {{"dense", view.total.dense}, {"sparse", view.total.sparse}}},
           {"bytes", bytes_of(view.model)},
           {"batch", view.batch},
-          {"variants", variants}};
+          {"variants", variants},
+          {"would_run", view.would_run.empty() ? Json(nullptr) : Json(view.would_run)},
+          {"why", view.why}};
+}
+
+/// The page shows the weights of a node that has some.
+void check_shown(const ModelView& view, const std::optional<std::size_t>& shown) {
+  if (!shown) return;
+  if (*shown >= view.work.size())
+    throw UsageError(fmt::format("--node: {} is outside 1..{}", *shown + 1, view.work.size()));
+  if (matrix_or_null(view.model.nodes[*shown].operation) == nullptr)
+    throw UsageError(fmt::format("--node: node {} is {}, which has no weights", *shown + 1,
+                                 operation_name(view.model.nodes[*shown].operation)));
 }
 
 }  // namespace
@@ -162,13 +174,25 @@ int inspect_model(const Arguments& arguments) {
   if (!parse(arguments, kUsage, options(), {"MODEL"}, values)) return 0;
   const std::string path = values["model"].as<std::string>();
   const auto json = text_of(values, "json");
+  const auto html = text_of(values, "html");
+  if (json == "-" && html == "-") throw UsageError("--json and --html cannot both be -, which is stdout");
+  if (!html && values.count("node") != 0) throw UsageError("--node needs --html");
+  std::optional<std::size_t> shown;
+  if (const auto text = text_of(values, "node")) shown = parse_count("node", *text) - 1;
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
-  if (json) check_outputs({{"--json", output_path(*json)}}, {{"MODEL", path}});
+  std::vector<NamedOutput> outputs;
+  if (json) outputs.push_back({"--json", output_path(*json)});
+  if (html) outputs.push_back({"--html", output_path(*html)});
+  std::vector<NamedInput> inputs{{"MODEL", path}};
+  for (const Path& beside : files_beside(path)) inputs.push_back({"the graph beside MODEL", beside});
+  check_outputs(outputs, inputs);
   const Model model = read_model(path, shape);
-  const View view = view_of(path, model, parse_count("batch", values["batch"].as<std::string>()));
-  print_view(Printed(json).stream(), view);
+  const ModelView view = view_for(path, model, parse_count("batch", values["batch"].as<std::string>()));
+  check_shown(view, shown);
+  print_view(Printed(json == "-" ? json : html).stream(), view);
   if (json) write_text(output_path(*json), json_line(json_of(view)));
+  if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
   return 0;
 }
 

@@ -32,17 +32,19 @@ NodeWork work_of(const CsrMatrix& weights, const Shape& output) {
 
 }  // namespace
 
+const CsrMatrix* matrix_or_null(const Operation& operation) {
+  if (const auto* convolution = std::get_if<Convolution>(&operation)) return &convolution->weights;
+  if (const auto* linear = std::get_if<Linear>(&operation)) return &linear->weights;
+  return nullptr;
+}
+
 std::vector<NodeWork> work_of(const Model& model) {
   std::vector<NodeWork> work;
   work.reserve(model.nodes.size());
   for (const Node& node : model.nodes) {
     const Shape& output = model.values[node.output].shape;
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation))
-      work.push_back(work_of(convolution->weights, output));
-    else if (const auto* linear = std::get_if<Linear>(&node.operation))
-      work.push_back(work_of(linear->weights, output));
-    else
-      work.emplace_back();
+    const CsrMatrix* const weights = matrix_or_null(node.operation);
+    work.push_back(weights == nullptr ? NodeWork() : work_of(*weights, output));
   }
   return work;
 }

@@ -63,9 +63,10 @@ struct Series {
 /// Where the entries of a matrix are, counted in cells: row i of the matrix is in row i * rows / height of the cells,
 /// rounded down, and columns likewise.
 struct Grid {
-  std::uint64_t height = 0;  ///< rows of the matrix
-  std::uint64_t width = 0;   ///< its columns
-  std::uint64_t rows = 0;    ///< of cells, at most `height`
+  std::string entry = "edge";  ///< what an entry is; an s makes it several
+  std::uint64_t height = 0;    ///< rows of the matrix
+  std::uint64_t width = 0;     ///< its columns
+  std::uint64_t rows = 0;      ///< of cells, at most `height`
   std::uint64_t columns = 0;
   std::vector<std::uint64_t> counts = {};  ///< of entries, by cell, row after row
 

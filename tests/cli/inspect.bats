@@ -106,12 +106,46 @@ refused() {
   "$SPDNN" generate inputs --family digits --neurons 256 --images 500 --seed 1 --out images.spdnn
   "$SPDNN" infer --network net.spdnn --inputs images.spdnn --json run.jsonl --progress never >/dev/null
   "$SPDNN" inspect net.spdnn --html out.html --run run.jsonl >/dev/null
-  run /usr/bin/python3 "$root/tests/report/browser.py" out.html
-  echo "$output"
-  [ "$status" -eq 0 ]
+  "$SPDNN" generate model --family vgg8 --out model.spdnn
+  "$SPDNN" inspect model.spdnn --html model.html >/dev/null
+  for page in out.html model.html; do
+    run /usr/bin/python3 "$root/tests/report/browser.py" $page
+    echo "$output"
+    [ "$status" -eq 0 ]
+  done
   # The test can fail: a spy plot without its cells.
   sed 's/plugins: \[drawCells\]/plugins: []/; s/counts\.forEach/[].forEach/' out.html >broken.html
   run /usr/bin/python3 "$root/tests/report/browser.py" broken.html
   echo "$output"
   [ "$status" -ne 0 ]
+}
+
+@test "the page of a model: one file that asks for nothing, beside what is printed as ever" {
+  "$SPDNN" generate model --family lenet5 --out m.spdnn >/dev/null
+  "$SPDNN" inspect m.spdnn >printed
+  grep -q '^would run conv_' printed
+  "$SPDNN" inspect m.spdnn --html page.html --json model.json >again
+  cmp printed again
+  jq -e '.would_run != null and .why != ""' model.json
+  [ "$(tail -1 page.html)" = '</html>' ]
+  [ "$(grep -cE '(src|href)="?https?:' page.html)" -eq 0 ]
+  for id in nodes-table zeros rows skew spy work-by-node variants-table; do grep -q "id=\"$id\"" page.html; done
+  grep -q 'node 8 is looked at more closely' page.html
+  "$SPDNN" inspect m.spdnn --html - >stdout.html 2>report
+  cmp printed report
+  cmp page.html stdout.html
+  "$SPDNN" inspect m.spdnn --node 1 --html page.html >/dev/null
+  grep -q 'node 1 is looked at more closely' page.html
+  rm page.html
+  refused 2 'spdnn: --node: node 2 is relu, which has no weights' "$SPDNN" inspect m.spdnn --html out.html --node 2
+  refused 2 'spdnn: --node: 11 is outside 1..10' "$SPDNN" inspect m.spdnn --html out.html --node 11
+  refused 2 'spdnn: --node needs --html' "$SPDNN" inspect m.spdnn --node 1
+  refused 2 'spdnn: --json and --html cannot both be -*' "$SPDNN" inspect m.spdnn --html - --json -
+  refused 2 'spdnn: --html m.spdnn: would overwrite MODEL m.spdnn*' "$SPDNN" inspect m.spdnn --html m.spdnn
+  refused 3 'spdnn: missing/out.html: *' "$SPDNN" inspect m.spdnn --html missing/out.html
+  status=0
+  "$SPDNN" inspect m.spdnn --html /dev/full >again 2>stderr || status=$?
+  [ "$status" -eq 3 ]
+  cmp printed again
+  [[ "$(cat stderr)" == 'spdnn: /dev/full: '*'No space left on device'* ]]
 }

@@ -18,6 +18,7 @@ ROOMS = {
     "plan": ["plan/passes"],
     "report/network": ["report", "plan"],
     "model": ["core"],
+    "report/model": ["report/network", "model"],
     "io": ["core"],
     "io/text": ["io"],
     "io/packed": ["io/text", "plan/passes"],
@@ -45,7 +46,7 @@ ROOMS = {
     "engines": ["engines/cpu", "engines/cpu/conv", "engines/cuda", "model: by the oracle"],
     "cluster": ["core"],
     "inference": ["cluster", "engines", "io: any form", "io/export", "data/official", "report"],
-    "cli": ["inference", "report/network"],
+    "cli": ["inference", "report/model"],
     "main": ["cli"],
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.

@@ -210,7 +210,8 @@ Json to_json(const Chart& chart) {
                     {"width", chart.grid.width},
                     {"rows", chart.grid.rows},
                     {"columns", chart.grid.columns},
-                    {"counts", chart.grid.counts}};
+                    {"counts", chart.grid.counts},
+                    {"entry", chart.grid.entry}};
   return json;
 }
 

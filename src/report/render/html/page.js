@@ -162,7 +162,7 @@
   });
 
   function spy(chart) {
-    const {height, width, rows, columns, counts} = chart.grid;
+    const {entry, height, width, rows, columns, counts} = chart.grid;
     const first = (cell, cells, length) => Math.ceil(cell * length / cells);
     const range = (cell, cells, length) => {
       const [from, to] = [first(cell, cells, length) + 1, first(cell + 1, cells, length)];
@@ -202,7 +202,7 @@
           ctx.fillText(text, left, line);
           left += ctx.measureText(text).width + 8;
         };
-        write(rows < height || columns < width ? 'edges in a cell:' : 'edges:');
+        write(rows < height || columns < width ? `${entry}s in a cell:` : `${entry}s:`);
         write('1');
         const steps = most > 1 ? 80 : 14;
         for (let i = 0; i < steps; ++i) {
@@ -220,7 +220,7 @@
       plugins: [drawCells],
       tooltip: {
         label: ({raw}) => [`${chart.y.title} ${range(raw.row, rows, height)}, ${chart.x.title} ${range(raw.column, columns, width)}`,
-                           `${raw.count} ${raw.count === 1 ? 'edge' : 'edges'}`],
+                           `${raw.count} ${raw.count === 1 ? entry : `${entry}s`}`],
       },
       options: {
         scales: {x: {...entryAxis(chart.x.title, width), position: 'top'}, y: {...entryAxis(chart.y.title, height), reverse: true}},

@@ -1,0 +1,263 @@
+#include "report/model/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/bytes_text.hpp"
+#include "core/counted.hpp"
+#include "core/message.hpp"
+#include "core/share_of_zeros.hpp"
+#include "report/network/spy.hpp"
+#include "report/sections/cells.hpp"
+#include "report/significant.hpp"
+
+namespace spdnn {
+
+using sections::number;
+using sections::whole;
+
+namespace {
+
+double share(double part, double all) { return all == 0 ? 0 : part / all; }
+
+/// Weights of a row, zeros included.
+double row_weights(const NodeWork& work) { return share(static_cast<double>(work.weights), work.rows); }
+
+std::string title_of(const ModelView& view, std::size_t node) {
+  const std::string& name = view.model.nodes[node].name;
+  return name.empty() ? fmt::format("node {}", node + 1) : fmt::format("node {}, {}", node + 1, escaped(name));
+}
+
+Cell percent_cell(double part) { return {significant(100 * part, 4), 100 * part}; }
+
+Row row_of(const ModelView& view, std::size_t n) {
+  const Node& node = view.model.nodes[n];
+  const NodeWork& work = view.work[n];
+  Row row{{whole(n + 1), std::string(operation_name(node.operation)), escaped(node.name),
+           shape_text(view.model.values[node.output].shape)}};
+  if (work.rows == 0) {
+    row.cells.resize(row.cells.size() + 8);
+    return row;
+  }
+  for (Cell& cell : std::vector<Cell>{
+           whole(work.weights), whole(work.nonzeros), percent_cell(share_of_zeros(work.weights, work.nonzeros)),
+           whole(work.least), number(work.mean()), whole(work.most), number(work.dense()), number(work.sparse())})
+    row.cells.push_back(std::move(cell));
+  return row;
+}
+
+Section nodes_section(const ModelView& view) {
+  Table table{"nodes-table",
+              "Every node in the order in which they are computed. A row is the weights of one output channel.",
+              {{"node", "", true},
+               {"operation"},
+               {"name"},
+               {"output", "", false, "Shape of what the node makes; N is the number of images"},
+               {"weights", "", true, "Zeros included"},
+               {"non-zero", "", true, "Weights that are not zero"},
+               {"zeros", "%", true, "Share of the weights that are zero"},
+               {"min of a row", "", true, "Fewest non-zeros of an output channel"},
+               {"mean", "", true},
+               {"max", "", true},
+               {"multiply-adds", "", true, "For one image, of all weights"},
+               {"of non-zeros", "", true, "For one image, of the weights that are not zero"}},
+              {}};
+  for (std::size_t n = 0; n < view.work.size(); ++n) table.rows.push_back(row_of(view, n));
+  return {"nodes", "Nodes", {std::move(table)}};
+}
+
+/// A line through the nodes that have weights; `value` is of one of them.
+template <class Value>
+Series by_node(const ModelView& view, std::string name, Value value) {
+  Series series{std::move(name)};
+  for (std::size_t n = 0; n < view.work.size(); ++n)
+    if (view.work[n].rows > 0)
+      series.points.push_back({static_cast<double>(n + 1), value(view.work[n]), title_of(view, n)});
+  return series;
+}
+
+/// Non-zeros of rows, in quarters of their node's mean.
+constexpr std::array<const char*, 10> kRanges{
+    "none",     "up to 1/4",  "1/4 to 1/2", "1/2 to 3/4", "3/4 to 1",
+    "1 to 5/4", "5/4 to 3/2", "3/2 to 7/4", "7/4 to 2",   "more than twice the mean"};
+
+void count_rows(const CsrMatrix& weights, double mean, std::array<double, kRanges.size()>& counts) {
+  for (Index row = 0; row < weights.rows; ++row) {
+    const auto nonzeros = static_cast<double>(weights.degree(row));
+    const double quarters = mean == 0 ? 0 : 4 * nonzeros / mean;
+    std::size_t range = 0;
+    while (range + 1 < counts.size() && quarters > static_cast<double>(range)) ++range;
+    counts[range] += 1;
+  }
+}
+
+Chart skew_chart(const ModelView& view, std::size_t shown) {
+  Chart chart{.id = "skew",
+              .title = "Non-zeros of a row against the mean of its node",
+              .description = "How many of the rows have so many times the mean: rows of equal length stand together.",
+              .kind = Chart::Kind::bars,
+              .x = {"% of the rows"}};
+  chart.categories.assign(kRanges.begin(), kRanges.end());
+  const auto add = [&](const std::string& name, std::size_t first, std::size_t end) {
+    std::array<double, kRanges.size()> counts{};
+    double rows = 0;
+    for (std::size_t n = first; n < end; ++n)
+      if (const CsrMatrix* const weights = matrix_or_null(view.model.nodes[n].operation)) {
+        count_rows(*weights, view.work[n].mean(), counts);
+        rows += weights->rows;
+      }
+    Series series{name};
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      series.points.push_back({static_cast<double>(i), 100 * share(counts[i], rows)});
+    chart.series.push_back(std::move(series));
+  };
+  add("all nodes", 0, view.work.size());
+  add(title_of(view, shown), shown, shown + 1);
+  return chart;
+}
+
+Section sparsity_section(const ModelView& view, std::size_t shown) {
+  Section section{"sparsity", "Sparsity", {}};
+  section.blocks.emplace_back(
+      Paragraph{fmt::format("{} of {} weights are not zero: {} % are zero.", view.total.nonzeros, view.total.weights,
+                            significant(100 * share_of_zeros(view.total.weights, view.total.nonzeros), 4))});
+  Chart zeros_chart{.id = "zeros",
+                    .title = "Zeros by node",
+                    .description = "Share of each node's weights that are zero.",
+                    .kind = Chart::Kind::lines,
+                    .x = {"node"},
+                    .y = {"% of the weights"}};
+  zeros_chart.y.end = 100;
+  zeros_chart.series.push_back(
+      by_node(view, "zeros", [](const NodeWork& work) { return 100 * share_of_zeros(work.weights, work.nonzeros); }));
+  section.blocks.emplace_back(std::move(zeros_chart));
+  Chart rows_chart{.id = "rows",
+                   .title = "Non-zeros of a row, by node",
+                   .description =
+                       "The fewest, the mean and the most non-zeros of an output channel, in per cent of its "
+                       "weights.",
+                   .kind = Chart::Kind::lines,
+                   .x = {"node"},
+                   .y = {"% of a row's weights"}};
+  const auto of_row = [](double nonzeros, const NodeWork& work) { return 100 * share(nonzeros, row_weights(work)); };
+  rows_chart.series = {by_node(view, "most", [&](const NodeWork& work) { return of_row(work.most, work); }),
+                       by_node(view, "mean", [&](const NodeWork& work) { return of_row(work.mean(), work); }),
+                       by_node(view, "fewest", [&](const NodeWork& work) { return of_row(work.least, work); })};
+  section.blocks.emplace_back(std::move(rows_chart));
+  section.blocks.emplace_back(skew_chart(view, shown));
+  return section;
+}
+
+/// Where the non-zeros of one node's matrix lie.
+Section weights_section(const ModelView& view, std::size_t shown) {
+  const std::string title = title_of(view, shown);
+  Section section{"weights", "Where the non-zeros of " + title + " are", {}};
+  const CsrMatrix& weights = *matrix_or_null(view.model.nodes[shown].operation);
+  if (weights.rows == 0 || weights.cols == 0) {
+    section.blocks.emplace_back(Paragraph{"The node has no weights."});
+    return section;
+  }
+  Chart chart{.id = "spy", .title = title, .kind = Chart::Kind::spy, .x = {"weight of a row"}, .y = {"output channel"}};
+  chart.description = fmt::format(
+      "The {} non-zeros of {} output channels with {} weights each. Weights of a convolution are ordered by input "
+      "channel, then by row and column of the window.",
+      weights.entries(), weights.rows, weights.cols);
+  chart.grid = network_sections::spy(weights);
+  chart.grid.entry = "non-zero";
+  section.blocks.emplace_back(std::move(chart));
+  return section;
+}
+
+Section work_section(const ModelView& view) {
+  Section section{"work", "Multiply-adds", {}};
+  section.blocks.emplace_back(Paragraph{
+      fmt::format("An image takes {} multiply-adds of all weights, and {} of those that are not zero: {} times "
+                  "fewer.",
+                  significant(view.total.dense), significant(view.total.sparse),
+                  view.total.sparse > 0 ? significant(view.total.dense / view.total.sparse, 3) : "infinitely many")});
+  Chart chart{.id = "work-by-node",
+              .title = "Multiply-adds by node",
+              .description = "For one image: of all weights, which a dense engine computes, and of the non-zero ones.",
+              .kind = Chart::Kind::lines,
+              .x = {"node"},
+              .y = {"multiply-adds of an image", true}};
+  chart.series = {by_node(view, "all weights", [](const NodeWork& work) { return work.dense(); }),
+                  by_node(view, "non-zero", [](const NodeWork& work) { return work.sparse(); })};
+  for (Series& series : chart.series)  // the axis is logarithmic
+    std::erase_if(series.points, [](const Point& point) { return point.y <= 0; });
+  section.blocks.emplace_back(std::move(chart));
+  return section;
+}
+
+Section run_section(const ModelView& view) {
+  Section section{"run", "What would run", {}};
+  section.blocks.emplace_back(
+      Paragraph{view.would_run.empty()
+                    ? fmt::format("No variant takes the model: {}.", view.why)
+                    : fmt::format("`{}` would run it: {}. All this is of the model as given; `spdnn infer` rewrites it "
+                                  "first.",
+                                  view.would_run, view.why)});
+  section.blocks.emplace_back(Paragraph{fmt::format("The model takes {} in memory, and a variant what the table says.",
+                                                    bytes_text(bytes_of(view.model)))});
+  Table table{
+      "variants-table",
+      fmt::format("Every variant that this build has, for {} at a time.", counted(view.batch, "image", "images")),
+      {{"variant"},
+       {"memory", "MB", true, "That it would take for the model and the activations"},
+       {"what it is, or why it does not take the model"}},
+      {}};
+  for (const VariantAnswer& answer : view.answers) {
+    const bool takes = answer.why_not.empty();
+    std::string remarks;
+    for (const std::string& remark : answer.remarks) remarks += "; " + escaped(remark);
+    table.rows.push_back({{answer.name, takes ? number(static_cast<double>(answer.bytes) / 1e6) : Cell(),
+                           takes ? answer.description + remarks : "does not take it: " + escaped(answer.why_not)},
+                          !takes});
+  }
+  section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+std::string summary_of(const ModelView& view, std::optional<std::size_t> shown) {
+  const auto shapes = [&](const std::vector<ValueId>& ids) {
+    std::string text;
+    for (const ValueId id : ids) text += (text.empty() ? "" : ", ") + shape_text(view.model.values[id].shape);
+    return text;
+  };
+  return fmt::format("{}{} from {} to {}; {} of {} weights are not zero.{}",
+                     view.model.name.empty() ? "" : escaped(view.model.name) + ": ",
+                     counted(view.model.nodes.size(), "node", "nodes"), shapes(view.model.inputs),
+                     shapes(view.model.outputs), view.total.nonzeros, view.total.weights,
+                     shown ? fmt::format(" Nodes are numbered from 1; node {} is looked at more closely.", *shown + 1)
+                           : std::string(" No node has weights."));
+}
+
+}  // namespace
+
+ModelView view_of(std::string name, const Model& model) {
+  ModelView view{.name = std::move(name), .model = model, .work = work_of(model)};
+  view.total = sum_of(view.work);
+  return view;
+}
+
+std::optional<std::size_t> heaviest_node(const ModelView& view) {
+  std::optional<std::size_t> heaviest;
+  for (std::size_t n = 0; n < view.work.size(); ++n)
+    if (view.work[n].rows > 0 && (!heaviest || view.work[n].weights > view.work[*heaviest].weights)) heaviest = n;
+  return heaviest;
+}
+
+Document model_document(const ModelView& view, std::optional<std::size_t> shown) {
+  Document document{"Model " + escaped(view.name), summary_of(view, shown), {nodes_section(view)}};
+  if (shown) {
+    document.sections.push_back(sparsity_section(view, *shown));
+    document.sections.push_back(weights_section(view, *shown));
+    document.sections.push_back(work_section(view));
+  }
+  document.sections.push_back(run_section(view));
+  return document;
+}
+
+}  // namespace spdnn

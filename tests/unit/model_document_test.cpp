@@ -1,0 +1,143 @@
+// The page of a model: what its tables and charts say of nodes, rows and variants.
+
+#include <gtest/gtest.h>
+
+#include "report/model/document.hpp"
+#include "report/render/html/html.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_matrix;
+using testing::ModelBuilder;
+using testing::Rows;
+
+/// A convolution whose rows have 0, 1, 2 and 5 of 8 weights at 3 x 4 places, and a linear node of 2 x 48, one of them
+/// zero.
+Model small_model() {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2, 4, 5});
+  Convolution convolution;
+  Rows rows(4);
+  for (const auto& [row, count] : {std::pair(1U, 1U), std::pair(2U, 2U), std::pair(3U, 5U)})
+    for (Index column = 0; column < count; ++column) rows[row].emplace_back(column, 0.5F);
+  convolution.weights = make_matrix(8, rows);
+  convolution.window.kernel = {2, 2};
+  const ValueId y = builder.add(convolution, {x});
+  const ValueId flat = builder.add(Reshape{{kBatchExtent, 48}}, {y});
+  Rows dense(2);
+  for (Index column = 0; column < 48; ++column)
+    for (auto& row : dense)
+      if (&row != dense.data() || column > 0) row.emplace_back(column, 1.0F);
+  const ValueId z = builder.add(Linear{make_matrix(48, dense), {}}, {flat});
+  return builder.finish({z});
+}
+
+template <class Block>
+const Block& block_of(const Document& document, const std::string& id) {
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* found = std::get_if<Block>(&block); found != nullptr && found->id == id) return *found;
+  throw std::runtime_error("nothing is called " + id);
+}
+
+std::string text_of(const Row& row) {
+  std::string text;
+  for (const Cell& cell : row.cells) text += cell.text + "|";
+  return text;
+}
+
+std::vector<double> values_of(const Series& series) {
+  std::vector<double> values;
+  for (const Point& point : series.points) values.push_back(point.y);
+  return values;
+}
+
+class ModelDocument : public ::testing::Test {
+ protected:
+  ModelDocument() {
+    view_.answers = {{"dense", "all of it", "", 2'500'000}, {"odd", "none", "it takes no <models>", 0}};
+    view_.would_run = "dense fp32";
+    view_.why = "it is the first";
+  }
+  Document document(std::optional<std::size_t> shown) const { return model_document(view_, shown); }
+
+  Model model_ = small_model();
+  ModelView view_ = view_of("m.onnx", model_);
+};
+
+TEST_F(ModelDocument, NodesAreListedWithTheirWeightsAndWork) {
+  const Document page = document(0);
+  const Table& table = block_of<Table>(page, "nodes-table");
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(text_of(table.rows[0]), "1|convolution|node0|N x 4 x 3 x 4|32|8|75.00|0|2.000|5|384.0|96.00|");
+  EXPECT_EQ(text_of(table.rows[1]), "2|reshape|node1|N x 48|||||||||");
+  EXPECT_EQ(text_of(table.rows[2]), "3|linear|node2|N x 2|96|95|1.042|47|47.50|48|96.00|95.00|");
+  for (const Row& row : table.rows) EXPECT_EQ(row.cells.size(), table.columns.size());
+}
+
+TEST_F(ModelDocument, ChartsShowZerosRowsAndWorkOfNodesWithWeights) {
+  const Document page = document(0);
+  EXPECT_EQ(values_of(block_of<Chart>(page, "zeros").series[0]), (std::vector<double>{75, 100.0 * (1 - 95.0 / 96)}));
+  const Chart& rows = block_of<Chart>(page, "rows");
+  EXPECT_EQ(values_of(rows.series[0]), (std::vector<double>{62.5, 100}));
+  EXPECT_EQ(values_of(rows.series[1]), (std::vector<double>{25, 100 * (47.5 / 48)}));
+  EXPECT_EQ(values_of(rows.series[2]), (std::vector<double>{0, 100 * (47.0 / 48)}));
+  EXPECT_EQ(rows.series[0].points[1].x, 3);
+  EXPECT_EQ(rows.series[0].points[1].label, "node 3, node2");
+  const Chart& work = block_of<Chart>(page, "work-by-node");
+  EXPECT_EQ(values_of(work.series[0]), (std::vector<double>{384, 96}));
+  EXPECT_EQ(values_of(work.series[1]), (std::vector<double>{96, 95}));
+}
+
+/// Rows of 0, 1, 2 and 5 with a mean of 2; both rows of the linear node are near theirs.
+TEST_F(ModelDocument, RowsAreComparedWithTheMeanOfTheirNode) {
+  const Document page = document(0);
+  const Chart& skew = block_of<Chart>(page, "skew");
+  EXPECT_EQ(values_of(skew.series[1]), (std::vector<double>{25, 0, 25, 0, 25, 0, 0, 0, 0, 25}));
+  const std::vector<double> all = values_of(skew.series[0]);
+  EXPECT_NEAR(all[4], 100.0 * 2 / 6, 1e-9);  // 2 of 2, and 47 of 47.5
+  EXPECT_NEAR(all[5], 100.0 * 1 / 6, 1e-9);  // 48
+}
+
+TEST_F(ModelDocument, TheShownNodeIsTheOneThatIsNamed) {
+  EXPECT_EQ(heaviest_node(view_), 2U);
+  const Document page = document(0);
+  const Chart& convolution = block_of<Chart>(page, "spy");
+  EXPECT_EQ(convolution.grid.height, 4U);
+  EXPECT_EQ(convolution.grid.width, 8U);
+  EXPECT_EQ(convolution.grid.counts[8], 1U);
+  EXPECT_EQ(convolution.grid.entry, "non-zero");
+  const Document other = document(2);
+  EXPECT_EQ(block_of<Chart>(other, "spy").grid.width, 48U);
+  EXPECT_NE(other.summary.find("node 3 is looked at more closely"), std::string::npos);
+}
+
+TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
+  const Document page = document(0);
+  const Table& table = block_of<Table>(page, "variants-table");
+  EXPECT_EQ(text_of(table.rows[0]), "dense|2.500|all of it|");
+  EXPECT_EQ(text_of(table.rows[1]), "odd||does not take it: it takes no <models>|");
+  EXPECT_TRUE(table.rows[1].apart);
+  const std::string html = to_html(page);
+  EXPECT_NE(html.find("<code>dense fp32</code> would run it: it is the first."), std::string::npos);
+  EXPECT_NE(html.find("it takes no &lt;models&gt;"), std::string::npos);
+  view_.would_run.clear();
+  view_.why = "nothing computes it";
+  EXPECT_NE(to_html(document(0)).find("No variant takes the model: nothing computes it."), std::string::npos);
+}
+
+TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const Model plain = builder.finish({builder.add(Activation{}, {x})});
+  const ModelView view = view_of("p.onnx", plain);
+  EXPECT_EQ(heaviest_node(view), std::nullopt);
+  const Document page = model_document(view, heaviest_node(view));
+  ASSERT_EQ(page.sections.size(), 2U);
+  EXPECT_NE(page.summary.find("No node has weights."), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spdnn
