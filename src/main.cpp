@@ -20,7 +20,7 @@ std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"infer", "run a network or a model on images: result, verdict, rate", infer, true},
       Command{"generate", "make networks, inputs and models: official, synthetic", generate},
-      Command{"convert", "convert networks and images between their forms", convert},
+      Command{"convert", "convert networks, images and models between their forms", convert},
       Command{"inspect", "what a network or a model is made of and what would be run", inspect},
       Command{"bench", "time engines on single layers, official problems, several ranks", bench},
       Command{"report", "tables and charts of JSON lines: Markdown, CSV, LaTeX, HTML", report},

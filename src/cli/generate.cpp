@@ -33,8 +33,7 @@ constexpr const char* kNetworkUsage =
     "spdnn generate network --family official|radixnet|random --neurons N --layers L --out PATH [OPTIONS]";
 constexpr const char* kInputsUsage = "spdnn generate inputs --family official|digits --neurons N --out PATH [OPTIONS]";
 constexpr const char* kModelUsage =
-    "spdnn generate model --family vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random --out MODEL.safetensors "
-    "[OPTIONS]";
+    "spdnn generate model --family vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random --out MODEL [OPTIONS]";
 constexpr const char* kTensorsUsage = "spdnn generate tensors --shape N,C,H,W --out X.npy [--seed S]";
 
 std::string required(const po::variables_map& values, const char* option, const char* usage) {

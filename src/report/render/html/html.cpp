@@ -206,12 +206,8 @@ Json to_json(const Chart& chart) {
         {{"name", series.name}, {"line", series.line}, {"marks", series.marks}, {"points", std::move(points)}});
   }
   if (chart.kind == Chart::Kind::spy)
-    json["grid"] = {{"height", chart.grid.height},
-                    {"width", chart.grid.width},
-                    {"rows", chart.grid.rows},
-                    {"columns", chart.grid.columns},
-                    {"counts", chart.grid.counts},
-                    {"entry", chart.grid.entry}};
+    json["grid"] = {{"height", chart.grid.height},   {"width", chart.grid.width},   {"rows", chart.grid.rows},
+                    {"columns", chart.grid.columns}, {"counts", chart.grid.counts}, {"entry", chart.grid.entry}};
   return json;
 }
 
