@@ -25,6 +25,10 @@ namespace spdnn::cli {
 
 namespace {
 
+constexpr const char* kForms =
+    "networks: directories of TSV or Matrix Market layers, .spdnn; images: .tsv, .mtx, .spdnn\n"
+    "models: .onnx, .safetensors with architecture.json beside it, .spdnn; IN may be .tflite, too\n";
+
 enum class Kind { network, images, model };
 
 po::options_description convert_options() {
@@ -175,7 +179,7 @@ void convert_images(const Path& in, const Path& out, const po::variables_map& va
 
 int convert(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values)) return 0;
+  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values, kForms)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
   if (names_model(out) && !holds_model(in))

@@ -224,7 +224,7 @@ class NodeWriter {
   /// Sizes of all axes: those of N and C are the input's, as N may be any number.
   std::string add_sizes(const Numbers& sizes) {
     const std::string kept = graph_.new_name(name_ + ".kept");
-    const std::string all = graph_.new_name(name_ + ".sizes");
+    std::string all = graph_.new_name(name_ + ".sizes");
     set(graph_.add_node(name_ + ".kept", "Shape", {inputs_[0]}, kept), "end", std::int64_t{2});
     onnx::NodeProto& joined =
         graph_.add_node(name_ + ".sizes", "Concat", {kept, graph_.add_ints(name_ + ".size", sizes)}, all);
