@@ -139,6 +139,8 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   EXPECT_EQ(
       with(tensor + offsetof(TensorRecord, numbers), at<TensorRecord>(bytes_, tensor).matrix.offsets).find("f.spdnn: "),
       0U);
+  EXPECT_EQ(with(tensor + offsetof(TensorRecord, matrix.palette), 0U),
+            "f.spdnn: is corrupted: tensor 'node0.weight': it names a section that its values do not need");
   const std::size_t last = bytes_.size() - sizeof(TensorRecord);
   EXPECT_EQ(with(last + offsetof(TensorRecord, name_bytes), 3U), "f.spdnn: is corrupted: more names than tensors");
   const Header header = at<Header>(bytes_, 0);

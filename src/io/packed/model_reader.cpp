@@ -122,6 +122,9 @@ void ModelReader::begin_again() {
 void ModelReader::check_record(const MatrixRecord& record, const std::string& where) const {
   if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
   if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
+  const bool coded = record.value_bytes == 1 || record.value_bytes == 2;
+  if ((record.values != kNone && record.value_bytes == 0) || (record.palette != kNone && !coded))
+    refuse(where, "it names a section that its values do not need");
   if (record.offsets != kNone) return;
   // Such rows without entries need no form of their own, which would let a tiny file ask for huge memory.
   if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
