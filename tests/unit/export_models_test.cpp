@@ -77,12 +77,6 @@ TEST_P(WrittenModel, LargeMatricesAreKept) {
   expect_kept(testing::random_linear(dice, 401, 500, 0.9), {kBatchExtent, 401});
 }
 
-/// More numbers than the writers make dense at a time.
-TEST_P(WrittenModel, LargeMatricesAreKept) {
-  Dice dice(5);
-  expect_kept(testing::random_linear(dice, 3000, 800, 0.002), {kBatchExtent, 3000});
-}
-
 TEST_P(WrittenModel, NetworksAreKept) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
