@@ -90,7 +90,8 @@ refused() {
   [ "$status" -eq 0 ]
   [[ "$output" == *"UNVERIFIED"*"says little"*"within the tolerance of "*"0.01 % of the largest logit"* ]]
   jq -e '.expected.beyond == 0 and .expected.largest_deviation < .expected.tolerance' run.json
-  # The sign of the largest weight of a convolution.
+  # The sign of the largest weight of a convolution. The architecture names the digest of the weights as they were.
+  jq 'del(.weights)' vgg/architecture.json >new.json && mv new.json vgg/architecture.json
   /usr/bin/python3 -c "
 import json, numpy, struct
 data = bytearray(open('vgg/model.safetensors', 'rb').read())
