@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,13 +52,15 @@ struct LogitCheck {
   double largest_deviation = 0;    ///< |found - expected|, in units of the logits
   double largest_bound = 0;        ///< likewise; infinite where a logit may be anything as far as the theorem tells
   double largest_expected = 0;     ///< |expected|, likewise
+  double whole = 0;                ///< 1 where outputs are shares of 1 (of a softmax or a sigmoid), otherwise 0
   Index outside = 0;               ///< images with a logit outside its bound
   Index beyond = 0;                ///< other images, with a logit that is off by more than the tolerance
   std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of both
   Index differing = 0;             ///< images of another prediction
   std::vector<NearTie> near_ties{};
 
-  double tolerance() const { return kTolerance * largest_expected; }
+  /// Shares of 1 may all be tiny, though what they are shares of is not.
+  double tolerance() const { return kTolerance * std::max(largest_expected, whole); }
   bool right() const { return outside == 0 && beyond == 0; }
   /// Whether being within the bounds says that the logits are right: none is above a hundredth of the largest logit. In
   /// deep models bounds grow beyond that.

@@ -291,5 +291,21 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
   EXPECT_EQ(wrong.first_ids, (std::vector<Index>{1, 2, 3}));
 }
 
+/// Shares of 1 may all be tiny: what is off by 1e-7 of 1 is not wrong because the largest is 5e-4.
+TEST(LogitChecks, TheToleranceOfSharesIsOfOne) {
+  using Kind = Activation::Kind;
+  for (const Kind kind : {Kind::sigmoid, Kind::tanh}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    Activation last;
+    last.kind = kind;
+    const Model model = builder.finish({builder.add(last, {x})});
+    const Tensor images = make_tensor({1, 2}, {-8, -9});
+    const Tensor expected = make_tensor({1, 2}, {3.4e-4F, 1.2e-4F});
+    const LogitCheck check = *check_logits(model, images, expected, 2, {&expected, "given", 0}, {}, {}).expected;
+    EXPECT_DOUBLE_EQ(check.tolerance(), kind == Kind::sigmoid ? 1e-4 : 1e-4 * 3.4e-4F);
+  }
+}
+
 }  // namespace
 }  // namespace spdnn
