@@ -1,5 +1,5 @@
 """A pruned convolutional network from Python: what it holds, a run on NumPy's images, the verdict, and the same from a
-tensor of another library. usage: example_model.py MODEL.onnx|.tflite|.safetensors"""
+tensor of another library. usage: example_model.py MODEL.onnx|.tflite|.safetensors|.spdnn"""
 
 # %% A model of a file.
 import sys

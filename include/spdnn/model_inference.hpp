@@ -45,7 +45,7 @@ struct ModelTruth {
 
 /// What is to be run, and how. Every field has the default of the command line.
 struct ModelSpec {
-  std::string path;            ///< .onnx or .safetensors (with architecture.json beside it)
+  std::string path;            ///< as read_model() takes it; of a model in memory, its name in messages
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
   ModelTruth truth;

@@ -90,9 +90,10 @@ class Model:
             Contiguous float32 is not copied; other types are converted where no number changes, and refused otherwise.
         labels: the class of each image, from 0, or a file of them.
         min_accuracy: 0 to 1, of the labels: PASSED from here on.
-        expected: logits of the first images, or of all, that are to be met within the bound; or a file of them.
+        expected: logits of the first images, or of all, that are to be met within bound and tolerance; or a file
+            of them.
         verify: so many images, or "all" (or True), are recomputed by the fp64 reference and compared.
-        variant: an engine by name ("conv_dense", "conv_reference").
+        variant: an engine by name ("sparse_linear", "conv_dense", "conv_reference"), or "auto".
         precision: without it, the engine's first.
         batch: images at a time; None: as many as the memory takes, at most 64.
         threads: on the host; None: all processors that the process may use.
@@ -140,8 +141,8 @@ class ModelOutcome:
     """What Model.infer() found.
 
     logits: the first output, float32 of the model's output_shape with the number of images on axis 0.
-    predictions: the class of the largest logit of each image, from 0; int64 of shape (images,). None where the output is
-        no list of classes.
+    predictions: the class of the largest logit of each image, from 0; int64 of shape (images,). None where the output
+        is no list of classes.
     report: the JSON line of the command line (results/README.md), as a dict; times in seconds. Images (`first_ids`,
         `near_ties`) count from 1 in it.
     text: the report for people, which counts from 1, too.
@@ -154,7 +155,7 @@ class ModelOutcome:
 
     @property
     def verdict(self) -> str:
-        """PASSED, FAILED, or UNVERIFIED where nothing was compared that tells."""
+        """PASSED, FAILED, or UNVERIFIED where nothing was compared, or nothing that tells."""
         return str(self.report["verdict"]["status"])
 
     def __str__(self) -> str:
@@ -162,7 +163,8 @@ class ModelOutcome:
 
 
 def load_model(path: Path, shape: Sequence[int | None] | None = None) -> Model:
-    """Reads an ONNX (.onnx) or TensorFlow Lite (.tflite) file, or .safetensors with architecture.json beside it.
+    """Reads an ONNX (.onnx), TensorFlow Lite (.tflite) or packed (.spdnn) file, or .safetensors with architecture.json
+    beside it.
 
     shape: of the input, where the file leaves it open or says another; None on axis 0 is any number of images.
     """
