@@ -1,6 +1,7 @@
 #pragma once
 
-// The kernels of spmm_rows and spmm_merge, on activations in tiles of 128 images, each tile neuron by neuron.
+// The kernels of spmm_rows, spmm_merge and spmm_shared, on activations in tiles of 128 images, each tile neuron by
+// neuron.
 //
 // Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
 // term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read at once, one
@@ -8,7 +9,7 @@
 // copied itself: that keeps more of them in flight than registers could. Blocks of one tile run together, so that its
 // activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of
 // that for index and weight. Bound: L2 bandwidth and the latency of gathers from it; results/h200/structure_free.md has
-// measurements.
+// measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of which each gather is read once.
 //
 // Bias, cap and the images' flags are applied before the sums are written. Retired images are dropped at a growing
 // distance of layers, as the phases of `resident` do: only there the host waits, for one number.
