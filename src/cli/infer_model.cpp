@@ -129,13 +129,13 @@ po::options_description model_options() {
       ("mean", text(), "of pixels from 0 to 1: bytes are divided by 255, and this is subtracted; likewise")  //
       ("std", text(), "the same divided by; likewise");
   po::options_description results("Results", 120, 60);
-  results.add_options()                                                                              //
-      ("labels", text(), "the classes: IDX[.gz], .npy or .txt")                                      //
-      ("min-accuracy", text(), "0 to 1: with --labels, PASSED from here on")                         //
-      ("expected", text(), "logits (.npy) of the first images or all, to be met within the bound")   //
-      ("verify", text(), "recompute K images (or all) in fp64 and compare logits within the bound")  //
-      ("logits", text(), "write the first output here (-: stdout) as .npy")                          //
-      ("predictions", text(), "write the classes here (-: stdout) as .npy")                          //
+  results.add_options()                                                                                        //
+      ("labels", text(), "the classes: IDX[.gz], .npy or .txt")                                                //
+      ("min-accuracy", text(), "0 to 1: with --labels, PASSED from here on")                                   //
+      ("expected", text(), "logits (.npy) of the first images or all, to be met within bound and tolerance")   //
+      ("verify", text(), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")  //
+      ("logits", text(), "write the first output here (-: stdout) as .npy")                                    //
+      ("predictions", text(), "write the classes here (-: stdout) as .npy")                                    //
       ("json", text(), "write the report here (-: stdout) as one JSON line");
   po::options_description run("What is run", 120, 60);
   run.add_options()                                                                             //

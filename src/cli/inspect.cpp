@@ -137,7 +137,7 @@ int inspect(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments,
              "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.tflite|.safetensors|.spdnn) [options]",
-             inspect_options(), {"[NETWORK]"}, values))
+             inspect_options(), {"[NETWORK]"}, values, "models: spdnn inspect MODEL --help lists their options\n"))
     return 0;
   InferenceSpec spec;
   spec.network = network_spec(values);

@@ -114,7 +114,8 @@ void print_view(std::FILE* out, const ModelView& view) {
                                       : "does not take it: " + answer.why_not);
     for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
-  fmt::print(out, "would run {}\n", view.would_run.empty() ? view.why : view.would_run + ": " + view.why);
+  const std::string at_a_time = fmt::format(" for {} at a time: ", counted(view.batch, "image", "images"));
+  fmt::print(out, "would run {}\n", view.would_run.empty() ? view.why : view.would_run + at_a_time + view.why);
 }
 
 Json json_of(const ModelView& view) {

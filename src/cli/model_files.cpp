@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/result_files.hpp"
+#include "io/export/model_file.hpp"
 #include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "spdnn/error.hpp"
@@ -46,8 +47,8 @@ ModelFiles::ModelFiles(const po::variables_map& values)
   for (const char* const option : {"model", "inputs", "labels", "expected", "table"})
     if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});
   const std::filesystem::path model = values["model"].as<std::string>();
-  if (model.extension() == ".safetensors")
-    inputs.push_back({"the architecture beside --model", model.parent_path() / "architecture.json"});
+  for (const std::filesystem::path& beside : files_beside(model))
+    inputs.push_back({"the graph beside --model", beside});
   check_outputs(outputs, inputs);
 }
 

@@ -123,7 +123,8 @@ refused() {
 @test "the page of a model: one file that asks for nothing, beside what is printed as ever" {
   "$SPDNN" generate model --family lenet5 --out m.spdnn >/dev/null
   "$SPDNN" inspect m.spdnn >printed
-  grep -q '^would run conv_' printed
+  grep -qE '^would run conv_[a-z]+ fp[0-9]+ for 1 image at a time: ' printed
+  "$SPDNN" inspect m.spdnn --batch 2 | grep -q '^would run conv_.* for 2 images at a time: '
   "$SPDNN" inspect m.spdnn --html page.html --json model.json >again
   cmp printed again
   jq -e '.would_run != null and .why != ""' model.json

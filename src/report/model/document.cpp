@@ -193,12 +193,12 @@ Section work_section(const ModelView& view) {
 
 Section run_section(const ModelView& view) {
   Section section{"run", "What would run", {}};
-  section.blocks.emplace_back(
-      Paragraph{view.would_run.empty()
-                    ? fmt::format("No variant takes the model: {}.", view.why)
-                    : fmt::format("`{}` would run it: {}. All this is of the model as given; `spdnn infer` rewrites it "
-                                  "first.",
-                                  view.would_run, view.why)});
+  section.blocks.emplace_back(Paragraph{
+      view.would_run.empty()
+          ? fmt::format("No variant takes the model: {}.", view.why)
+          : fmt::format("`{}` would run it: {}. All this is of the model as given and {} at a time; `spdnn infer` "
+                        "rewrites it first, and takes up to 64.",
+                        view.would_run, view.why, counted(view.batch, "image", "images"))});
   section.blocks.emplace_back(Paragraph{fmt::format("The model takes {} in memory, and a variant what the table says.",
                                                     bytes_text(bytes_of(view.model)))});
   Table table{
