@@ -3,6 +3,7 @@
 #include "io/export/onnx.hpp"
 #include "io/export/packed_model.hpp"
 #include "io/export/safetensors.hpp"
+#include "io/import/safetensors.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

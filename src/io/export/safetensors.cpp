@@ -16,6 +16,7 @@
 #include "io/export/architecture.hpp"
 #include "io/file_digest.hpp"
 #include "io/import/architecture_names.hpp"
+#include "io/import/safetensors.hpp"
 #include "io/input_file.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
@@ -104,10 +105,6 @@ void refuse_foreign(const std::filesystem::path& path, const std::filesystem::pa
 }
 
 }  // namespace
-
-std::filesystem::path architecture_beside(const std::filesystem::path& path) {
-  return path.parent_path() / "architecture.json";
-}
 
 void write_safetensors(const std::filesystem::path& path, const Model& model) {
   const std::filesystem::path beside = architecture_beside(path);

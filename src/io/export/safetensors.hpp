@@ -6,9 +6,6 @@
 
 namespace spdnn {
 
-/// Where the graph of a model in a .safetensors file is: `architecture.json` in the same directory.
-std::filesystem::path architecture_beside(const std::filesystem::path& path);
-
 /// Writes a model, whose shapes are known, as read_safetensors() reads it: `path` and architecture_beside(path), which
 /// are put in place together. Writers and readers of one directory wait for one another, so that the two always fit,
 /// and the last writer wins. The architecture names the digest of the weights: where a writer is stopped between the

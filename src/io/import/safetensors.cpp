@@ -43,6 +43,10 @@ class Weights final : public StoredWeights {
 
 }  // namespace
 
+std::filesystem::path architecture_beside(const std::filesystem::path& path) {
+  return path.parent_path() / "architecture.json";
+}
+
 Model read_safetensors(const InputFile& file, const std::filesystem::path& place, std::string_view architecture) {
   Model model = read_architecture(Weights(file), place.string(), architecture);
   file.check_unchanged();
@@ -50,7 +54,7 @@ Model read_safetensors(const InputFile& file, const std::filesystem::path& place
 }
 
 Model read_safetensors(const std::filesystem::path& path) {
-  const std::filesystem::path place = path.parent_path() / "architecture.json";
+  const std::filesystem::path place = architecture_beside(path);
   Descriptor lock = lock_directory(path.parent_path(), DirectoryLock::shared);
   const InputFile file(path);
   const std::string architecture = text_of_file(place);

@@ -8,7 +8,10 @@
 
 namespace spdnn {
 
-/// The model of a .safetensors file and of `architecture.json` in the same directory, which docs/files.md describes;
+/// Where the graph of a model in a .safetensors file is: `architecture.json` in the same directory.
+std::filesystem::path architecture_beside(const std::filesystem::path& path);
+
+/// The model of a .safetensors file and of architecture_beside(path), which docs/files.md describes;
 /// all shapes are inferred. DataError, naming file and node, where the files are not sound or do not fit together, or
 /// where something is not supported.
 Model read_safetensors(const std::filesystem::path& path);
