@@ -9,6 +9,7 @@
 
 #include "core/counted.hpp"
 #include "core/message.hpp"
+#include "core/shape_json.hpp"
 #include "core/share_of_zeros.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"

@@ -24,13 +24,6 @@ nlohmann::ordered_json spread_json(const Spread& spread) {
   return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}, {"sum", spread.sum}};
 }
 
-nlohmann::ordered_json shape_json(const Shape& shape) {
-  auto json = nlohmann::ordered_json::array();
-  for (const Extent extent : shape)
-    json.push_back(extent == kBatchExtent ? nlohmann::ordered_json("N") : nlohmann::ordered_json(extent));
-  return json;
-}
-
 nlohmann::ordered_json build_json() {
   const BuildInfo& build = build_info();
   return {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};

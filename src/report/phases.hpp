@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "spdnn/report.hpp"
-#include "spdnn/tensor.hpp"
 
 namespace spdnn {
 
@@ -20,8 +19,6 @@ std::string infer_line(const Spread& infer, int trials);
 
 /// Minimum, median, maximum and sum.
 nlohmann::ordered_json spread_json(const Spread& spread);
-/// "N" stands for kBatchExtent.
-nlohmann::ordered_json shape_json(const Shape& shape);
 /// Version, commit, dirty.
 nlohmann::ordered_json build_json();
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/shape_json.hpp"
 #include "io/export/unique_names.hpp"
 #include "io/import/architecture_names.hpp"
 #include "spdnn/error.hpp"
@@ -16,12 +17,6 @@ namespace {
 using Json = OrderedJson;
 
 constexpr const char* kInput = "input";
-
-Json extents_json(const Shape& shape) {
-  auto json = Json::array();
-  for (const Extent extent : shape) json.push_back(extent == kBatchExtent ? Json("N") : Json(extent));
-  return json;
-}
 
 /// Sets the fields of one node and collects its tensors.
 class NodeWriter {
@@ -100,7 +95,7 @@ class NodeWriter {
       return;
     }
     json_["op"] = "reshape";
-    json_["shape"] = extents_json(reshape.shape);
+    json_["shape"] = shape_json(reshape.shape);
   }
   void operator()(const Transpose& transpose) {
     json_["op"] = "transpose";
@@ -157,7 +152,7 @@ class ArchitectureWriter {
   Architecture write() {
     check();
     json_["name"] = model_.name;
-    json_["input_shape"] = extents_json(model_.values[model_.inputs[0]].shape);
+    json_["input_shape"] = shape_json(model_.values[model_.inputs[0]].shape);
     names_[model_.inputs[0]] = taken_.take(kInput);
     nodes_ = Json::array();
     for (const Node& node : model_.nodes) {
