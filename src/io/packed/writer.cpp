@@ -69,13 +69,10 @@ bool smaller_dense(const CsrMatrix& matrix, const ValueCoding& coding) {
 auto dense_numbers(const CsrMatrix& matrix) {
   return [&matrix](std::uint64_t first_byte, std::span<std::byte> block) {
     const std::uint64_t first = first_byte / sizeof(float);
-    const std::span<float> numbers(reinterpret_cast<float*>(block.data()), block.size() / sizeof(float));
-    std::fill(numbers.begin(), numbers.end(), 0.0F);
-    for (std::uint64_t row = first / matrix.cols; row * matrix.cols < first + numbers.size(); ++row)
-      for (Offset k = matrix.offsets[row]; k < matrix.offsets[row + 1]; ++k) {
-        const std::uint64_t place = row * matrix.cols + matrix.indices[k];
-        if (place >= first && place < first + numbers.size()) numbers[place - first] = matrix.entry_value(k);
-      }
+    const std::uint64_t end = first + block.size() / sizeof(float);
+    const auto row = static_cast<Index>(first / matrix.cols);
+    const std::vector<float> dense = dense_rows(matrix, row, static_cast<Index>((end + matrix.cols - 1) / matrix.cols));
+    std::memcpy(block.data(), dense.data() + (first - std::uint64_t{row} * matrix.cols), block.size());
   };
 }
 

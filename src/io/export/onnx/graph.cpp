@@ -105,16 +105,9 @@ std::string GraphWriter::add_ints(const std::string& wanted, const std::vector<s
 std::string GraphWriter::add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix,
                                     bool by_columns) {
   onnx::TensorProto& tensor = add_tensor(wanted, shape, onnx::TensorProto::FLOAT);
-  std::string& bytes = *tensor.mutable_raw_data();
-  bytes.resize(std::size_t{matrix.rows} * matrix.cols * sizeof(float));
-  const std::size_t of_row = by_columns ? 1 : matrix.cols;
-  const std::size_t of_column = by_columns ? matrix.rows : 1;
-  for (Index row = 0; row < matrix.rows; ++row)
-    for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k) {
-      const float value = matrix.entry_value(k);
-      const std::size_t place = row * of_row + matrix.indices[k] * of_column;
-      std::copy_n(reinterpret_cast<const char*>(&value), sizeof value, bytes.data() + place * sizeof value);
-    }
+  const std::vector<float> dense =
+      by_columns ? dense_rows(transpose(matrix), 0, matrix.cols) : dense_rows(matrix, 0, matrix.rows);
+  tensor.set_raw_data(dense.data(), dense.size() * sizeof(float));
   return tensor.name();
 }
 
