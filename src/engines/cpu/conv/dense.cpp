@@ -41,7 +41,7 @@ Opened open() {
   }
   if (opened.why_not.empty())
     opened.why_not = fmt::format(
-        "; there is no {} beside the program or the Python module: it is built where libdnnl-dev is installed", kName);
+        "; there is no {} beside the program or the Python module: make builds it, unless with ONEDNN=0", kName);
   return opened;
 }
 
