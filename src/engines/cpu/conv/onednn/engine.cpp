@@ -196,7 +196,7 @@ class Engine final : public ModelEngine {
   static constexpr std::size_t kMostPrograms = 4;
 
   void require_loaded() const {
-    if (bound_ == nullptr) throw std::logic_error("conv_dense: no images are loaded");
+    if (bound_ == nullptr) throw std::logic_error("no images are loaded");
   }
 
   BoundProgram& bind(Index images) {
