@@ -304,6 +304,12 @@ TEST(LogitChecks, TheToleranceOfSharesIsOfOne) {
     const Tensor expected = make_tensor({1, 2}, {3.4e-4F, 1.2e-4F});
     const LogitCheck check = *check_logits(model, images, expected, 2, {&expected, "given", 0}, {}, {}).expected;
     EXPECT_DOUBLE_EQ(check.tolerance(), kind == Kind::sigmoid ? 1e-4 : 1e-4 * 3.4e-4F);
+    ModelReport report;
+    report.expected = check;
+    report.expected->outside = 0;
+    report.expected->beyond = 1;
+    EXPECT_NE(verdict_of(report).against.find(kind == Kind::sigmoid ? "0.01 % of 1" : "0.01 % of the largest logit"),
+              std::string::npos);
   }
 }
 
