@@ -13,7 +13,8 @@ namespace spdnn {
 
 struct ModelEngineOptions {
   Precision precision = Precision::fp32;
-  Index batch = 1;              ///< images loaded at a time, at most: what memory is told for, and kernels chosen for
+  Index batch = 1;              ///< images loaded at a time, at most: what memory is told for
+  Index kernels_for = 0;        ///< images at a time that kernels are chosen for; 0: `batch`
   int threads = 0;              ///< host threads; 0: as many as the process may use
   int device = 0;               ///< which of the visible CUDA devices
   std::size_t host_memory = 0;  ///< bytes an engine on the CPU may take; 0: nine tenths of what is available
@@ -21,6 +22,8 @@ struct ModelEngineOptions {
   /// Whether the run is to end before its time. Engines ask before each node, on the thread that calls, and advance()
   /// ends with Cancelled once the answer is yes. Empty: never.
   std::function<bool()> cancelled = {};
+
+  Index images_for_kernels() const { return kernels_for == 0 ? batch : kernels_for; }
 };
 
 /// One model resident on one device, as Engine is for a plan. Use: make, then per batch load(), then per trial reset(),

@@ -242,6 +242,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
                       const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress) {
   constexpr Index kKeptAtOnce = 4;  ///< of these images all values are held in fp32, and of one node in fp64
   const Index step = fixed_batch(model).value_or(std::min(kKeptAtOnce, count));
+  options.kernels_for = options.images_for_kernels();  // those of the run
   options.batch = step;
   options.profile = false;
   const std::shared_ptr<const Model> open = opened(model);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "engines/reference/model.hpp"
+#include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
 
@@ -88,6 +92,33 @@ TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
     EXPECT_NE(notes.find("(linear) runs sparse, as "), std::string::npos) << notes;
     EXPECT_NE(notes.find("(linear) runs dense, as it has 2560 weights"), std::string::npos) << notes;
   }
+}
+
+/// Nodes are verified on few images by the kernels that ran on many.
+TEST(SparseLinear, IsChosenForTheImagesNamed) {
+  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
+  testing::Dice dice(46);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 512});
+  const Model model = builder.finish({builder.add(testing::random_linear(dice, 512, 256, 0.1), {x})});
+  const auto remark = [&](Index batch, Index kernels_for) {
+    return support_of(find_model_variant("sparse_linear"), model, {.batch = batch, .kernels_for = kernels_for})
+        .remarks.front();
+  };
+  EXPECT_NE(remark(64, 0).find("runs sparse"), std::string::npos);
+  EXPECT_NE(remark(4, 0).find("runs dense"), std::string::npos);
+  EXPECT_NE(remark(4, 64).find("runs sparse"), std::string::npos);
+  const Tensor images = testing::random_tensor(dice, {4, 512});
+  const auto logits = [&](Index batch, Index kernels_for, const char* variant) {
+    const auto engine = make_engine(find_model_variant(variant), std::make_shared<Model>(model),
+                                    {.batch = batch, .kernels_for = kernels_for});
+    engine->load(images);
+    for (Index node = 0; node < 1;) node = engine->advance(node, 1);
+    return engine->output().values;
+  };
+  EXPECT_TRUE(std::ranges::equal(logits(4, 64, "sparse_linear").span(), logits(64, 0, "sparse_linear").span()));
+  EXPECT_TRUE(std::ranges::equal(logits(4, 0, "sparse_linear").span(), logits(4, 0, "conv_dense").span()));
+  EXPECT_FALSE(std::ranges::equal(logits(4, 64, "sparse_linear").span(), logits(4, 0, "conv_dense").span()));
 }
 
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {

@@ -94,7 +94,7 @@ Support support_sparse_linear(const Model& model, const ModelEngineOptions& opti
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
     const auto* const linear = std::get_if<Linear>(&model.nodes[n].operation);
     if (linear == nullptr || !found.takes()) continue;
-    const Extent rows = rows_of(model.values[model.nodes[n].output].shape, options.batch);
+    const Extent rows = rows_of(model.values[model.nodes[n].output].shape, options.images_for_kernels());
     if (sparse_linear_pays(linear->weights, rows)) found.preference = Preference::preferred;
     found.remarks.push_back(fmt::format("{} runs {}", node_text(model, n), sparse_linear_text(linear->weights, rows)));
   }

@@ -31,17 +31,17 @@ dnnl::primitive_attr with_user_scratchpad() {
 }
 
 Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                bool sparse_linear) {
-  return Compiler(model, images, type, engine, sparse_linear).compile();
+                Index sparse_for) {
+  return Compiler(model, images, type, engine, sparse_for).compile();
 }
 
 Compiler::Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                   bool sparse_linear)
+                   Index sparse_for)
     : model_(model),
       images_(images),
       type_(type),
       engine_(engine),
-      sparse_linear_(sparse_linear && type == dnnl::memory::data_type::f32),
+      sparse_for_(type == dnnl::memory::data_type::f32 ? sparse_for : 0),
       forms_(model.values.size()) {}
 
 Program Compiler::compile() {

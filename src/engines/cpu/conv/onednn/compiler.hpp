@@ -37,7 +37,7 @@ struct EltwiseFunction {
 class Compiler {
  public:
   Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-           bool sparse_linear);
+           Index sparse_for);
   Program compile();
 
  private:
@@ -99,7 +99,7 @@ class Compiler {
   Extent images_;
   dnnl::memory::data_type type_;
   dnnl::engine engine_;
-  bool sparse_linear_;
+  Index sparse_for_;
   Program program_;
   std::vector<std::vector<Operand>> forms_;  ///< by value
   const Step* step_ = nullptr;               ///< the one that is being compiled

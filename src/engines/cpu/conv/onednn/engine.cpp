@@ -128,12 +128,18 @@ class BoundProgram {
   std::vector<dnnl::memory> outputs_;
 };
 
+/// 1 where the model's number of images is fixed: then each node's rows are of all of them.
+Index images_for_kernels(const Model& model, const ModelEngineOptions& options) {
+  const Shape& input = model.values[model.inputs.front()].shape;
+  return !input.empty() && input.front() == kBatchExtent ? options.images_for_kernels() : 1;
+}
+
 class Engine final : public ModelEngine {
  public:
   Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, bool sparse_linear)
       : model_(std::move(model)),
         options_(options),
-        sparse_linear_(sparse_linear),
+        sparse_for_(sparse_linear ? images_for_kernels(*model_, options) : 0),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
     const Shape& input = model_->values[model_->inputs.front()].shape;
@@ -200,7 +206,7 @@ class Engine final : public ModelEngine {
   }
 
   BoundProgram& bind(Index images) {
-    const Program program = compile(*model_, images, type_of(options_.precision), engine_, sparse_linear_);
+    const Program program = compile(*model_, images, type_of(options_.precision), engine_, sparse_for_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
       programs_.clear();
@@ -213,7 +219,7 @@ class Engine final : public ModelEngine {
 
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
-  bool sparse_linear_;
+  Index sparse_for_;
   dnnl::engine engine_ = cpu();
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
@@ -238,8 +244,8 @@ Support support(const Model& model, const ModelEngineOptions& options, bool spar
   return with_onednn_errors([&]() -> Support {
     const Shape& input = model.values[model.inputs.front()].shape;
     const bool dynamic = !input.empty() && input.front() == kBatchExtent;
-    const Program program =
-        compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu(), sparse_linear);
+    const Program program = compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu(),
+                                    sparse_linear ? images_for_kernels(model, options) : 0);
     const std::size_t bytes = program.arena.bytes + program.constant_bytes;
     if (options.host_memory != 0 && bytes > options.host_memory)
       return {.why_not = fmt::format("needs {} bytes for weights and activations, and may take {}", bytes,

@@ -64,9 +64,9 @@ struct Program {
 };
 
 /// What oneDNN does how, on as many threads as OpenMP has at the time. `type`: of activations between nodes, fp32 or
-/// bf16. `sparse_linear`: linear nodes in fp32 leave zeros out where that is faster. The model must outlive the
-/// program.
+/// bf16. `sparse_for`: linear nodes in fp32 leave zeros out where that is faster for so many images; 0: never. The
+/// model must outlive the program.
 Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                bool sparse_linear);
+                Index sparse_for);
 
 }  // namespace spdnn::onednn

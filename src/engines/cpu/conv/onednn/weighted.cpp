@@ -69,7 +69,8 @@ void Compiler::run(const Node& node, const Convolution& convolution) {
 
 void Compiler::run(const Node& node, const Linear& linear) {
   const Dims source = as_rows(shape(node.inputs[0]));
-  if (sparse_linear_ && sparse_linear_pays(linear.weights, source[0])) return run_sparse(node, linear, source[0]);
+  if (sparse_for_ > 0 && sparse_linear_pays(linear.weights, source[0] / images_ * sparse_for_))
+    return run_sparse(node, linear, source[0]);
   const Dims weights{linear.weights.rows, linear.weights.cols};
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type_),
                                                any(weights, type_), bias_desc(linear.bias),
