@@ -68,6 +68,13 @@ T choose(const char* option, const std::string& text, std::initializer_list<std:
   throw UsageError(fmt::format("--{}: '{}' is none of {}", option, text, names));
 }
 
+/// A missing or damaged IN is named as that, and not as what it does not hold.
+void require_readable(const Path& in) {
+  const PathKind kind = path_kind(in);
+  if (kind == PathKind::missing) throw_system_failure(in, "cannot read", ENOENT);
+  if (kind != PathKind::directory && in.extension() == ".spdnn") packed_contents(in);
+}
+
 Kind kind_of(const Path& in, const po::variables_map& values) {
   if (holds_model(in)) return Kind::model;
   if (const auto given = text_of(values, "kind"))
@@ -182,8 +189,10 @@ int convert(const Arguments& arguments) {
   if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values, kForms)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
-  if (names_model(out) && !holds_model(in))
+  if (names_model(out) && !holds_model(in)) {
+    require_readable(in);
     throw UsageError(fmt::format("OUT: '{}' is a model, and IN is none", out.string()));
+  }
   const Kind kind = kind_of(in, values);
   if (kind == Kind::model) {
     convert_model(in, out, values);

@@ -83,6 +83,7 @@ refused() {
   refused 2 "spdnn: --neurons*" convert model.safetensors none/m.spdnn --neurons 4
   refused 2 "spdnn: OUT: *" convert images.npy none/m.safetensors
   refused 3 "spdnn: absent.onnx: *" convert absent.onnx none/m.spdnn
+  refused 3 "spdnn: absent.spdnn: *" convert absent.spdnn none/m.onnx
   refused 3 "spdnn: out/architecture.json: belongs to another model*" convert model.safetensors out/other.safetensors
 }
 
@@ -107,6 +108,7 @@ refused() {
     head -c $length m.spdnn >cut.spdnn
     refused 3 "spdnn: cut.spdnn: is *" infer --model cut.spdnn --inputs images.npy
     refused 3 "spdnn: cut.spdnn: is *" convert cut.spdnn none/m.spdnn
+    refused 3 "spdnn: cut.spdnn: is *" convert cut.spdnn none/m.onnx
   done
   for place in 12 40 130 $((size / 2)) $((size - 3)); do
     cp m.spdnn bad.spdnn
