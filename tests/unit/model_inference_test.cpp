@@ -86,6 +86,25 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
   EXPECT_THROW(odd.run(), UsageError);
 }
 
+TEST(ModelInference, RefusesAnOutputThatDoesNotHaveTheImagesOnAxis0) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({4, 3});
+  const Model turned = builder.finish({builder.add(Transpose{{1, 0}}, {x})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(turned, testing::random_tensor(dice, {4, 3})), DataError);
+}
+
+TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
+  ModelBuilder builder;
+  builder.input({1, 3});
+  const ValueId constant = builder.constant(make_tensor({1, 2}, {-1, 2}));
+  const Model model = builder.finish({builder.add(Activation{}, {constant})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {3, 3})), DataError);
+}
+
 TEST(ModelInference, EndsWhenItIsCancelled) {
   const ModelCase network = testing::small_network(3, 0.3, 2);
   ModelSpec spec;
