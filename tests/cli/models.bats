@@ -241,7 +241,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
     and .multiply_adds.sparse < .multiply_adds.dense and .nodes[0].row_nonzeros.max <= 9 and .variants[0].why_not == null' model.json
   run "$SPDNN" inspect model.safetensors --shape N,1,8,8
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: "*"flat"* ]]
+  [[ "$output" == "spdnn: --shape: "*"flat"* ]]
   run "$SPDNN" inspect absent.onnx
   [ "$status" -eq 3 ]
   ocr=$root/../shared/data/cnn/ch_ppocr_mobile_v2.0_cls_infer.onnx
