@@ -115,6 +115,19 @@ TEST(ModelInference, EndsWhenItIsCancelled) {
   EXPECT_THROW(inference.run(), Cancelled);
 }
 
+TEST(ModelInference, TheReferenceAsAnEngineAsksBeforeEachNodeWhetherToEnd) {
+  const ModelCase network = testing::small_network(3, 0.3, 2);
+  std::size_t asked = 0;
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  spec.cancelled = [&] { return ++asked == 0; };
+  ModelInference inference(spec);
+  inference.load(network.model, network.inputs[0]);
+  inference.plan();
+  inference.run();
+  EXPECT_GT(asked, inference.report().nodes_run);
+}
+
 /// y = 1 x0 + 2 x1, and y = 1 x0 + (2 + 2^-20) x1.
 Model two_sums() {
   ModelBuilder builder;

@@ -30,7 +30,7 @@ class ReferenceModelEngine final : public ModelEngine {
     if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
     if (until < model_->nodes.size()) return until;
     outputs_.clear();
-    for (const Bounded& value : evaluate(*model_, {images_})) {
+    for (const Bounded& value : evaluate(*model_, {images_}, options_.cancelled)) {
       const auto rounded = allocate<float>(value.values.size());
       std::transform(value.values.begin(), value.values.end(), rounded.get(),
                      [](double x) { return static_cast<float>(x); });
