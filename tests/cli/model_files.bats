@@ -100,6 +100,19 @@ refused() {
   refused 2 "spdnn: --kind*" convert m.spdnn none/n --kind network
 }
 
+@test "a link to weights in another directory is not written through: their model would be lost" {
+  "$SPDNN" convert model.safetensors m.spdnn
+  mkdir u v
+  "$SPDNN" convert m.spdnn u/real.safetensors
+  cp -r u before
+  ln -s ../u/real.safetensors v/m.safetensors
+  refused 3 "*v/m.safetensors*is a link to *u/real.safetensors*" convert m.spdnn v/m.safetensors
+  diff -r u before
+  [ "$(ls v)" = m.safetensors ]
+  ln -s real.safetensors u/other.safetensors
+  "$SPDNN" convert m.spdnn u/real.safetensors
+}
+
 @test "a damaged packed model is refused by name" {
   "$SPDNN" convert model.safetensors m.spdnn
   local size

@@ -104,10 +104,20 @@ void refuse_foreign(const std::filesystem::path& path, const std::filesystem::pa
   throw DataError(fmt::format("{}: belongs to another model, expected a directory without one", architecture.string()));
 }
 
+/// The weights would take the place of those in the other directory, and the graph there would be left without its own.
+void refuse_link(const std::filesystem::path& path) {
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path);
+  if (target.parent_path() == std::filesystem::weakly_canonical(path.has_parent_path() ? path.parent_path() : "."))
+    return;
+  throw DataError(fmt::format("{}: is a link to '{}', where the graph would not be beside the weights", path.string(),
+                              escaped(target.string())));
+}
+
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, const Model& model) {
   const std::filesystem::path beside = architecture_beside(path);
+  refuse_link(path);
   refuse_foreign(path, beside);
   Architecture architecture = architecture_of(model, path.string());
   WeightsFile weights(path);
