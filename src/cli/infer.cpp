@@ -1,23 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
-#include "cli/ending.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/infer_model.hpp"
+#include "cli/on_ranks.hpp"
 #include "cli/result_files.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
-#include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
-#include "cluster/together.hpp"
-#include "core/deadline.hpp"
 #include "core/message.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
@@ -113,14 +108,6 @@ std::exception_ptr verify(Inference& inference, Report& report) {
   return error;
 }
 
-/// The other ranks, once all of them are there; the program ends where they are not in time.
-std::unique_ptr<Communicator> join_within(int seconds) {
-  if (!this_launch().maybe_several()) return alone();
-  const auto held = hold_signals();
-  const Deadline deadline(std::chrono::seconds(seconds), [seconds] { end_without_others(seconds); });
-  return join();
-}
-
 /// From the specification to the report, on all ranks, each of which returns its own; the first writes the categories.
 Report run(Inference& inference, ResultFiles* files) {
   inference.load();
@@ -213,14 +200,7 @@ int infer(const Arguments& arguments) {
   times.join = ranks->is_alone() ? 0 : joining.seconds();
   std::optional<ResultFiles> files;
   if (ranks->is_root()) files.emplace(values);
-  try {
-    return run_on(*ranks, spec, files, times);
-  } catch (const RanksFailed& failed) {
-    ranks->barrier();  // until the first rank has written what it knows
-    if (failed.own) std::rethrow_exception(failed.own);
-    std::this_thread::sleep_for(std::chrono::seconds(5));  // the rank whose work failed ends the job
-    throw;
-  }
+  return end_together(*ranks, [&] { return run_on(*ranks, spec, files, times); });
 }
 
 }  // namespace spdnn::cli

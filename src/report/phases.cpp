@@ -20,6 +20,27 @@ std::string infer_line(const Spread& infer, int trials) {
                                 infer.max, infer.sum));
 }
 
+std::string ranks_text(const RankSpreads& r) {
+  const auto by_rank = [](const Spread& s) {
+    return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
+  };
+  return fmt::format("{} on {} host{}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks, r.hosts,
+                     r.hosts == 1 ? "" : "s", r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer));
+}
+
+nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
+  if (!s) return nullptr;
+  return {{"min", s->min}, {"median", s->median}, {"max", s->max}};
+}
+
+nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
+  if (!r) return nullptr;
+  return {{"hosts", r->hosts},
+          {"images", min_median_max_json(r->images)},
+          {"upload", min_median_max_json(r->upload)},
+          {"infer", min_median_max_json(r->infer)}};
+}
+
 nlohmann::ordered_json spread_json(const Spread& spread) {
   return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}, {"sum", spread.sum}};
 }

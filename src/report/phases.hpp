@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ std::string phase_line(std::string_view key, double seconds, const std::string& 
 /// The line of infer.
 std::string infer_line(const Spread& infer, int trials);
 
+/// Of a run on several ranks.
+std::string ranks_text(const RankSpreads& ranks);
+/// null where there are none.
+nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& ranks);
+nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& spread);
 /// Minimum, median, maximum and sum.
 nlohmann::ordered_json spread_json(const Spread& spread);
 /// Version, commit, dirty.

@@ -90,14 +90,6 @@ nlohmann::ordered_json optional_json(const auto& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::string ranks_text(const RankSpreads& r) {
-  const auto by_rank = [](const Spread& s) {
-    return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
-  };
-  return fmt::format("{} on {} host{}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks, r.hosts,
-                     r.hosts == 1 ? "" : "s", r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer));
-}
-
 std::string device_state_text(const DeviceState& state) {
   const auto of = [](const char* what, const std::optional<Spread>& s, const char* unit) {
     return s ? fmt::format("{} {:.0f} {} ({:.0f} to {:.0f})", what, s->median, unit, s->min, s->max)
@@ -110,11 +102,6 @@ std::string device_state_text(const DeviceState& state) {
                      of("power", state.power_w, "W"), energy);
 }
 
-nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
-  if (!s) return nullptr;
-  return {{"min", s->min}, {"median", s->median}, {"max", s->max}};
-}
-
 nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state) {
   if (!state) return nullptr;
   return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},
@@ -122,14 +109,6 @@ nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state
           {"temperature_c", min_median_max_json(state->temperature_c)},
           {"power_w", min_median_max_json(state->power_w)},
           {"joules_per_trial", optional_json(state->joules_per_trial)}};
-}
-
-nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
-  if (!r) return nullptr;
-  return {{"hosts", r->hosts},
-          {"images", min_median_max_json(r->images)},
-          {"upload", min_median_max_json(r->upload)},
-          {"infer", min_median_max_json(r->infer)}};
 }
 
 nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
