@@ -103,8 +103,11 @@ class ModelInference {
 
   const ModelReport& report() const;
 
- private:
+ protected:
   class Steps;
+  explicit ModelInference(std::unique_ptr<Steps> steps);
+
+ private:
   std::unique_ptr<Steps> steps_;
 };
 

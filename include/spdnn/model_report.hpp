@@ -126,10 +126,11 @@ struct ModelReport {
   int trials = 1;
   int warm_up = 0;
   std::vector<std::string> notes;
-  PhaseSeconds seconds;  ///< docs/models.md says what each is; join, start, share and upload_images stay 0
-  std::vector<NodeSeconds> profile;
-  Tensor logits;                   ///< the first output, images first
-  std::vector<Index> predictions;  ///< the class of the largest logit of each image; empty where there are no classes
+  PhaseSeconds seconds;              ///< docs/models.md says what each is; start and upload_images stay 0
+  std::optional<RankSpreads> ranks;  ///< of a run on several
+  std::vector<NodeSeconds> profile;  ///< of several ranks, of each node the longest
+  Tensor logits;                     ///< the first output, images first
+  std::vector<Index> predictions;    ///< the class of the largest logit of each image; empty where there are no classes
   std::optional<Accuracy> accuracy;
   std::optional<LogitCheck> expected;      ///< against the logits of a file
   std::optional<LogitCheck> recomputed;    ///< against the reference

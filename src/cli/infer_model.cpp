@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/exit_code.hpp"
 #include "cli/model_files.hpp"
+#include "cli/on_ranks.hpp"
 #include "cli/specification.hpp"
-#include "cluster/launch.hpp"
+#include "cluster/rank_name.hpp"
 #include "core/comma_list.hpp"
 #include "core/stopwatch.hpp"
+#include "inference/model_inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 
@@ -106,6 +110,36 @@ std::exception_ptr verify(ModelInference& inference, ModelReport& report) {
   return error;
 }
 
+/// Seconds before the steps of the inference.
+struct Beginning {
+  Stopwatch process;
+  double load = 0;
+  double join = 0;
+};
+
+/// All steps, on all ranks, the first of which writes.
+int run_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
+           const Beginning& beginning) {
+  inference.load();
+  if (files) files->check_against(inference.report());
+  inference.plan();
+  inference.run();
+  const Stopwatch writing;
+  if (files) files->write(inference.report());
+  ModelReport report = inference.report();
+  report.seconds.write = writing.seconds();
+  report.seconds.load = beginning.load;
+  report.seconds.join = beginning.join;
+  report.seconds.total = beginning.load + beginning.process.seconds();
+
+  const std::exception_ptr error = verify(inference, report);
+  if (files) files->finish(report);
+  if (error) std::rethrow_exception(error);
+  ranks.barrier();
+  const bool failed = report.verdict.status == Verdict::Status::failed;
+  return static_cast<int>(failed ? ExitCode::wrong_results : ExitCode::done);
+}
+
 }  // namespace
 
 Shape parse_shape(const std::string& text) {
@@ -149,6 +183,7 @@ po::options_description model_options() {
       ("trials", text("1"), "how often the inference is repeated")                              //
       ("warm-up", text("0"), "trials before these, which are not counted")                      //
       ("profile", "time each node")                                                             //
+      ("join-timeout", text("600"), "seconds in which all ranks must have started")             //
       ("progress", text("auto"), "auto (on a terminal) or never");
   po::options_description all("Options", 120, 60);
   all.add(model).add(results).add(run);
@@ -159,26 +194,16 @@ int infer_model(const Arguments& arguments, double load_seconds) {
   const Stopwatch process;
   po::variables_map values;
   if (!parse(arguments, kUsage, model_options(), {}, values, kExamples)) return 0;
-  if (this_launch().maybe_several())
-    throw UsageError("--model: models run in one process, but a launcher started several");
-  ModelInference inference(spec_of(values));
-  ModelFiles files(values);
-  inference.load();
-  files.check_against(inference.report());
-  inference.plan();
-  inference.run();
-  const Stopwatch writing;
-  files.write(inference.report());
-  ModelReport report = inference.report();
-  report.seconds.write = writing.seconds();
-  report.seconds.load = load_seconds;
-  report.seconds.total = load_seconds + process.seconds();
-
-  const std::exception_ptr error = verify(inference, report);
-  files.finish(report);
-  if (error) std::rethrow_exception(error);
-  const bool failed = report.verdict.status == Verdict::Status::failed;
-  return static_cast<int>(failed ? ExitCode::wrong_results : ExitCode::done);
+  const ModelSpec spec = spec_of(values);
+  const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));
+  const Stopwatch joining;
+  const std::unique_ptr<Communicator> ranks = join_within(join_timeout);
+  Beginning beginning{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
+  ModelInferenceOnRanks inference(spec, *ranks);
+  std::optional<ModelFiles> files;
+  if (ranks->is_root()) files.emplace(values);
+  speak_for_itself();
+  return end_together(*ranks, [&] { return run_on(*ranks, inference, files, beginning); });
 }
 
 }  // namespace spdnn::cli

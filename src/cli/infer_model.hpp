@@ -11,7 +11,7 @@ namespace spdnn::cli {
 Shape parse_shape(const std::string& text);
 /// The options of `infer --model`.
 po::options_description model_options();
-/// `infer` where a model is given: no several ranks, no checkpoints.
+/// `infer` where a model is given: no checkpoints.
 int infer_model(const Arguments& arguments, double load_seconds);
 
 }  // namespace spdnn::cli

@@ -66,6 +66,10 @@ class Packer {
     else
       for (const T& value : values) put(value);
   }
+  template <class T, std::size_t N>
+  void put(const std::array<T, N>& values) {
+    for (const T& value : values) put(value);
+  }
   template <class T>
   void put(const std::optional<T>& value) {
     put(value.has_value());
@@ -130,6 +134,10 @@ class Unpacker {
       get_bytes(values.data(), values.size() * sizeof(T));
     else
       for (T& value : values) get(value);
+  }
+  template <class T, std::size_t N>
+  void get(std::array<T, N>& values) {
+    for (T& value : values) get(value);
   }
   template <class T>
   void get(std::optional<T>& value) {

@@ -12,9 +12,12 @@
 #include "core/counted.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
 #include "inference/machine.hpp"
 #include "inference/model_choice.hpp"
+#include "inference/model_inference_on_ranks.hpp"
 #include "inference/model_load.hpp"
+#include "inference/model_on_ranks.hpp"
 #include "inference/model_run.hpp"
 #include "inference/model_verify.hpp"
 #include "io/import/image_tensor.hpp"
@@ -78,10 +81,14 @@ MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.
 
 class ModelInference::Steps {
  public:
-  explicit Steps(ModelSpec spec) : spec_(checked(std::move(spec))) {}
+  Steps(ModelSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+      : own_(std::move(own)), ranks_(ranks != nullptr ? *ranks : *own_), spec_(checked(std::move(spec))) {
+    if (!ranks_.is_root()) spec_.progress = {};
+  }
 
   void load() {
     require(stage_ == Stage::begun, "load() is called once");
+    if (!ranks_.is_root()) return void(stage_ = Stage::loaded);
     const Stopwatch watch;
     Model model = read_model(spec_.path, spec_.shape);
     check_runnable(spec_.path, model);
@@ -105,6 +112,7 @@ class ModelInference::Steps {
   void plan() {
     if (stage_ >= Stage::planned) return;
     require(stage_ == Stage::loaded, "plan() comes after load()");
+    if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
     if (spec_.rewrite) rewrite(model);
@@ -117,7 +125,31 @@ class ModelInference::Steps {
 
   void run() {
     require(stage_ >= Stage::planned, "run() comes after plan()");
-    ModelEngineOptions options = engine_options();
+    if (ranks_.is_root()) prepare();
+    const Stopwatch watch;
+    order_ = share_order(ranks_, order_);
+    run_ = share_model(ranks_, run_);
+    mine_ = scatter_images(ranks_, images_, fixed_batch(*run_).value_or(1));
+    if (!ranks_.is_alone()) report_.seconds.share = watch.seconds();
+    RankedModelResult result = run_on_ranks(order_);
+    if (ranks_.is_root()) conclude(std::move(result));
+    stage_ = Stage::run;
+  }
+
+  void verify() {
+    require(stage_ == Stage::run, "verify() comes after run()");
+    if (ranks_.is_root()) judge();
+    if (below_fp32(order_.precision)) compare_with_fp32();
+  }
+
+  const ModelReport& report() const { return report_; }
+
+ private:
+  enum class Stage { begun, loaded, planned, run };
+
+  /// What all ranks are to do, and what the report says of it.
+  void prepare() {
+    ModelEngineOptions options = options_to_choose();
     options.batch = wanted_batch(spec_, *run_, report_.images);
     const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
     options.precision = choice.precision;
@@ -125,15 +157,28 @@ class ModelInference::Steps {
       throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
                                                 "labels alone, and is compared with one in fp32",
                                                 to_string(choice.precision)));
-    options.batch = model_batch(spec_, *choice.variant, *run_, report_.images, options);
+    options.batch = batch_of_rank(spec_, *choice.variant, options);
     describe(choice, options);
-    ModelRunOptions how{options, spec_.trials, spec_.warm_up, spec_.progress};
-    conclude(run_model(*choice.variant, run_, images_, how));
-    stage_ = Stage::run;
+    order_ = {std::string(choice.variant->name),
+              choice.precision,
+              report_.images,
+              options.batch,
+              spec_.trials,
+              spec_.warm_up,
+              spec_.profile};
   }
 
-  void verify() {
-    require(stage_ == Stage::run, "verify() comes after run()");
+  /// No more than the rank with the most images has.
+  Index batch_of_rank(const ModelSpec& spec, const ModelVariant& variant, const ModelEngineOptions& options) const {
+    const Index batch = model_batch(spec, variant, *run_, report_.images, options);
+    return std::min(batch, most_images(report_.images, fixed_batch(*run_).value_or(1), ranks_.place().ranks));
+  }
+
+  RankedModelResult run_on_ranks(const ModelOrder& order) {
+    return run_model_on_ranks(ranks_, order, run_, mine_, engine_options(), spec_.progress);
+  }
+
+  void judge() {
     if (!labels_.empty()) {
       report_.accuracy = accuracy_of(report_.logits, labels_);
       report_.accuracy->at_least = spec_.truth.min_accuracy;
@@ -154,13 +199,7 @@ class ModelInference::Steps {
                                           report_.logits, options, spec_.progress);
     }
     report_.verdict = verdict_of(report_);
-    if (below_fp32(report_.precision)) compare_with_fp32();
   }
-
-  const ModelReport& report() const { return report_; }
-
- private:
-  enum class Stage { begun, loaded, planned, run };
 
   void take(Model model, Tensor images, Index available) {
     given_ = std::make_shared<const Model>(std::move(model));
@@ -222,13 +261,21 @@ class ModelInference::Steps {
     return options;
   }
 
+  /// To choose variant and batch by: ranks of one node share what it has left.
+  ModelEngineOptions options_to_choose() const {
+    ModelEngineOptions options = engine_options();
+    if (!ranks_.is_alone())
+      options.host_memory =
+          memory_budget(Device::cpu, {.host_memory = spec_.host_memory, .sharers = ranks_.place().node_ranks});
+    return options;
+  }
+
   void describe(const ModelEngineChoice& choice, const ModelEngineOptions& options) {
     report_.variant = choice.variant->name;
     report_.why = choice.why;
     report_.device = choice.variant->device;
     report_.machine = this_machine(report_.device);
     report_.precision = choice.precision;
-    report_.threads = host_threads(spec_.threads);
     report_.batch = options.batch;
     report_.trials = spec_.trials;
     report_.warm_up = spec_.warm_up;
@@ -236,7 +283,10 @@ class ModelInference::Steps {
       report_.notes.push_back(std::move(remark));
   }
 
-  void conclude(ModelRunResult result) {
+  void conclude(RankedModelResult all) {
+    if (!all.ranks.empty()) report_.ranks = spreads_of(all.ranks);
+    report_.threads = all.threads;
+    ModelRunResult& result = all.result;
     report_.seconds.upload = result.upload_seconds;
     report_.seconds.warm_up = result.warm_up_seconds;
     report_.seconds.gather = result.gather_seconds;
@@ -259,18 +309,29 @@ class ModelInference::Steps {
     report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
   }
 
-  /// By the same variant where it computes in fp32, too.
+  /// On all ranks, by the same variant where it computes in fp32, too.
   void compare_with_fp32() {
+    ModelOrder order;
+    if (ranks_.is_root()) order = order_in_fp32();
+    order = share_order(ranks_, order);
+    const Tensor logits = run_on_ranks(order).result.output;
+    if (ranks_.is_root()) compare_with_fp32(order.variant, logits);
+  }
+
+  ModelOrder order_in_fp32() const {
     ModelSpec second = spec_;
     second.precision = Precision::fp32;
     const auto& known = find_model_variant(report_.variant).precisions;
     if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
-    ModelEngineOptions options = engine_options();
+    ModelEngineOptions options = options_to_choose();
     options.profile = false;
     const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
-    options.batch = model_batch(second, *choice.variant, *run_, report_.images, options);
-    const Tensor logits = run_model(*choice.variant, run_, images_, {options, 1, 0, spec_.progress}).output;
-    AgainstFp32 against{std::string(choice.variant->name), 0, 0};
+    const Index batch = batch_of_rank(second, *choice.variant, options);
+    return {std::string(choice.variant->name), choice.precision, report_.images, batch};
+  }
+
+  void compare_with_fp32(const std::string& variant, const Tensor& logits) {
+    AgainstFp32 against{variant, 0, 0};
     for (std::size_t i = 0; i < logits.values.size(); ++i) {
       const double difference = std::abs(double{logits.values[i]} - report_.logits.values[i]);
       against.largest_difference = std::max(against.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
@@ -283,18 +344,24 @@ class ModelInference::Steps {
     report_.against_fp32 = std::move(against);
   }
 
+  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  Communicator& ranks_;
   Stopwatch since_start_;
   ModelSpec spec_;
   Stage stage_ = Stage::begun;
+  std::shared_ptr<const Model> run_;  ///< what the engine runs; the root's until it is shared
+  ModelOrder order_;
+  Tensor mine_;  ///< this rank's images
+  // On the root only:
   std::shared_ptr<const Model> given_;  ///< what the reference runs
-  std::shared_ptr<const Model> run_;    ///< what the engine runs
   Tensor images_;
   std::vector<Index> labels_;
   std::optional<Tensor> expected_;
   ModelReport report_;
 };
 
-ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(std::move(spec))) {}
+ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+ModelInference::ModelInference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 ModelInference::~ModelInference() = default;
 
 void ModelInference::load() { steps_->load(); }
@@ -303,5 +370,8 @@ void ModelInference::plan() { steps_->plan(); }
 void ModelInference::run() { steps_->run(); }
 void ModelInference::verify() { steps_->verify(); }
 const ModelReport& ModelInference::report() const { return steps_->report(); }
+
+ModelInferenceOnRanks::ModelInferenceOnRanks(ModelSpec spec, Communicator& ranks)
+    : ModelInference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
 
 }  // namespace spdnn

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cluster/exchange.hpp"
-#include "cluster/fields.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
 #include "core/host_name.hpp"
@@ -19,10 +18,6 @@ namespace spdnn {
 
 void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
   archive(order.layer, order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
-}
-
-void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
-  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
 }
 
 void fields(auto& archive, MaybeConst<Unfinished> auto& unfinished) {
@@ -98,13 +93,12 @@ int sharers_of_device(Communicator& ranks, Device device, int ordinal) {
   return device == Device::cpu ? ranks.place().node_ranks : sharers_of(ranks, device_names(device, ordinal).id);
 }
 
-/// Where threads are not given, ranks that may use the same processors share them.
+}  // namespace
+
 int threads_of(Communicator& ranks, int asked) {
   const int sharers = sharers_of(ranks, processor_set());
   return asked != 0 ? asked : std::max(1, host_threads() / sharers);
 }
-
-}  // namespace
 
 RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
 

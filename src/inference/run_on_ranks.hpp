@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cluster/communicator.hpp"
+#include "cluster/fields.hpp"
 #include "inference/run.hpp"
 #include "inference/work.hpp"
 #include "spdnn/images.hpp"
@@ -38,6 +39,9 @@ struct RankTimes {
   double upload_seconds = 0;
   double infer_seconds = 0;  ///< the median of its trials
 };
+void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
+  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
+}
 /// min, median and max over the ranks.
 RankSpreads spreads_of(const std::vector<RankTimes>& times);
 
@@ -54,6 +58,9 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
 
 /// Adds the times of another piece of the same work, and what is noted of it; outcome and plan stay as they are.
 void add_times(RankedResult& all, const RankedResult& piece);
+
+/// The host threads of this rank: where none are asked for, ranks that may use the same processors share them.
+int threads_of(Communicator& ranks, int asked);
 
 /// Which of the devices that this rank sees is its own, where the ranks of a node use one after another.
 int device_of_rank(const RankPlace& place);

@@ -93,11 +93,15 @@ std::string against_fp32_text(const ModelReport& r) {
 
 void add_phases(const ModelReport& r, std::string& text) {
   const PhaseSeconds& s = r.seconds;
-  text += phase_line("load", s.load) + phase_line("read", s.read) + phase_line("plan", s.plan, "  exact rewrites") +
-          phase_line("upload", s.upload);
+  text += phase_line("load", s.load);
+  if (r.ranks) text += phase_line("join", s.join, "  MPI's start-up");
+  text += phase_line("read", s.read) + phase_line("plan", s.plan, "  exact rewrites");
+  if (r.ranks) text += phase_line("share", s.share, "  model and images to the other ranks");
+  text += phase_line("upload", s.upload);
   if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
   text += infer_line(s.infer, r.trials) + phase_line("gather", s.gather) + phase_line("write", s.write) +
           phase_line("other", s.other()) + phase_line("total", s.total);
+  if (r.ranks) text += report_line("ranks", ranks_text(*r.ranks));
 }
 
 void add_profile(const ModelReport& r, std::string& text) {
@@ -168,10 +172,9 @@ Json profile_json(const ModelReport& r) {
 }
 
 Json seconds_json(const PhaseSeconds& s) {
-  return {{"load", s.load},     {"read", s.read},       {"plan", s.plan},
-          {"upload", s.upload}, {"warm_up", s.warm_up}, {"infer", spread_json(s.infer)},
-          {"gather", s.gather}, {"write", s.write},     {"other", s.other()},
-          {"total", s.total}};
+  return {{"load", s.load},     {"join", s.join},     {"read", s.read},       {"plan", s.plan},
+          {"share", s.share},   {"upload", s.upload}, {"warm_up", s.warm_up}, {"infer", spread_json(s.infer)},
+          {"gather", s.gather}, {"write", s.write},   {"other", s.other()},   {"total", s.total}};
 }
 
 }  // namespace
@@ -208,6 +211,7 @@ std::string to_text(const ModelReport& r) {
 std::string to_json(const ModelReport& r) {
   Json machine = machine_json(r.machine);
   machine["threads"] = r.threads;
+  machine["ranks"] = r.ranks ? r.ranks->ranks : 1;
   const Json json = {{"schema", "spdnn-model-1"},
                      {"model",
                       {{"file", r.model},
@@ -231,6 +235,7 @@ std::string to_json(const ModelReport& r) {
                      {"warm_up", r.warm_up},
                      {"batch", r.batch},
                      {"seconds", seconds_json(r.seconds)},
+                     {"ranks", ranks_json(r.ranks)},
                      {"images_per_second", r.images_per_second()},
                      {"flops",
                       {{"dense", r.operations_per_second(r.multiply_adds.dense)},

@@ -371,10 +371,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   [ "$(find . -name '.*.npy*' -o -name '*.tmp*' | wc -l)" -eq 0 ]
 }
 
-@test "what the machine does not give is refused: memory, a GPU, ranks" {
+@test "what the machine does not give is refused: memory, a GPU" {
   refused 4 "spdnn: --host-memory: *" "${infer[@]}" --host-memory 100
-  export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0
-  refused 2 "spdnn: *--model: models run in one process, but a launcher started several" "${infer[@]}"
-  unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK
   if ! "$SPDNN" --version | grep -q 'CUDA: *[0-9]'; then refused 2 "spdnn: --device: *CUDA*" "${infer[@]}" --device cuda; fi
 }

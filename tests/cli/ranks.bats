@@ -145,9 +145,6 @@ says_once() {
   ends 2 ranks 2 generate inputs --family digits --neurons 64 --images 50 --out j.spdnn
   says_once "spdnn: rank 0 of 2 on *: 'generate' is for one process, but a launcher started several"
   [ ! -e j.spdnn ]
-  ends 2 ranks 2 infer --model m.onnx --inputs i.npy --logits l.npy
-  says_once 'spdnn: rank 0 of 2 on *: --model: models run in one process, but a launcher started several'
-  [ ! -e l.npy ]
   ends 0 ranks 1 variants
 }
 

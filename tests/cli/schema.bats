@@ -65,12 +65,18 @@ fits() {
   [[ "$output" == "6 lines, "* ]]
 }
 
-@test "lines of infer --model fit the schema: unverified, verified, profiled" {
+@test "lines of infer --model fit the schema: unverified, verified, profiled, of several ranks" {
   make_model
   "$SPDNN" "${model[@]}" --json plain.json >out
   "$SPDNN" "${model[@]}" --labels labels.npy --min-accuracy 0.5 --expected logits.npy --verify 3 --profile --trials 2 --json all.json >out
-  fits plain.json all.json
-  [[ "$output" == "2 lines, "* ]]
+  lines_of=(plain.json all.json)
+  if use_mpi; then
+    ranks 2 "${model[@]}" --json ranks.json
+    jq -e '.ranks' ranks.json
+    lines_of+=(ranks.json)
+  fi
+  fits "${lines_of[@]}"
+  [[ "$output" == "${#lines_of[@]} lines, "* ]]
 }
 
 @test "lines of several ranks and of bench scaling and bench suite fit the schema" {
@@ -102,7 +108,8 @@ fits() {
   make_model
   "$SPDNN" "${model[@]}" --labels labels.npy --min-accuracy 0.5 --expected logits.npy --verify all --profile --json model.json
   jq -c '.against_fp32 = {variant: "conv_dense", differing: 1, largest_difference: 0.5}
-    | .reference.near_ties = [{image: 1, found: 2, expected: 3}]' model.json >>run.jsonl
+    | .reference.near_ties = [{image: 1, found: 2, expected: 3}]
+    | {min: 1, median: 2.5, max: 4} as $s | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s}' model.json >>run.jsonl
   fits run.jsonl
   [[ "$output" == "5 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.

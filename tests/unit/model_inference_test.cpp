@@ -55,7 +55,7 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
 
 TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   const ModelCase network = testing::small_network(2, 0.3, 2);
-  ModelInference inference({});
+  ModelInference inference(ModelSpec{});
   EXPECT_THROW(inference.plan(), std::logic_error);
   inference.load(network.model, network.inputs[0]);
   EXPECT_THROW(inference.load(network.model, network.inputs[0]), std::logic_error);
@@ -142,7 +142,7 @@ std::string refusal(const Tensor& images) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1, 2, 2});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
-  ModelInference inference({});
+  ModelInference inference(ModelSpec{});
   try {
     inference.load(model, images);
   } catch (const DataError& error) {

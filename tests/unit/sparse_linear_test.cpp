@@ -124,7 +124,7 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {
   if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const testing::ModelCase small = testing::small_network(1, 0.3, 2);
-  ModelInference inference({});
+  ModelInference inference(ModelSpec{});
   inference.load(small.model, small.inputs[0]);
   inference.plan();
   inference.run();

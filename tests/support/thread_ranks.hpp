@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+
+namespace spdnn::testing {
+
+/// What threads that take themselves for the ranks of one node have sent one another and not yet received.
+class Mail {
+ public:
+  void put(int from, int to, std::span<const std::byte> bytes) {
+    const std::scoped_lock lock(mutex_);
+    waiting_[{from, to}].emplace_back(bytes.begin(), bytes.end());
+    arrived_.notify_all();
+  }
+  void take(int from, int to, std::span<std::byte> bytes) {
+    std::unique_lock lock(mutex_);
+    auto& queue = waiting_[{from, to}];
+    arrived_.wait(lock, [&] { return !queue.empty(); });
+    std::copy(queue.front().begin(), queue.front().end(), bytes.begin());
+    queue.pop_front();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> waiting_;
+};
+
+class ThreadRank : public Communicator {
+ public:
+  ThreadRank(Mail& mail, int rank, int ranks) : Communicator({rank, ranks, rank, ranks}), mail_(mail) {}
+
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    if (group == Group::leaders) return;
+    if (!is_root()) return receive(bytes, 0);
+    for (int to = 1; to < place().ranks; ++to) send(bytes, to);
+  }
+  bool all(bool mine, Group group) override {
+    if (group == Group::leaders) return mine;
+    std::byte flag{mine ? std::uint8_t{1} : std::uint8_t{0}};
+    if (!is_root()) send({&flag, 1}, 0);
+    for (int from = 1; is_root() && from < place().ranks; ++from) {
+      std::byte theirs{};
+      receive({&theirs, 1}, from);
+      flag &= theirs;
+    }
+    broadcast({&flag, 1}, group);
+    return flag != std::byte{0};
+  }
+  void send(std::span<const std::byte> bytes, int to) override { mail_.put(place().rank, to, bytes); }
+  void receive(std::span<std::byte> bytes, int from) override { mail_.take(from, place().rank, bytes); }
+
+ private:
+  Mail& mail_;
+};
+
+/// Does `work` on so many ranks, each a thread of its own, and returns by rank what it threw, or null. Work that one
+/// rank leaves while the others wait for it never ends.
+inline std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
+  Mail mail;
+  std::vector<std::exception_ptr> thrown(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadRank own(mail, rank, ranks);
+      try {
+        work(own);
+      } catch (...) {
+        thrown[rank] = std::current_exception();
+      }
+    });
+  threads.clear();
+  return thrown;
+}
+
+}  // namespace spdnn::testing

@@ -1,0 +1,173 @@
+// A model on several ranks, which are threads here: the bits of one rank, one report, and what becomes of failures.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "cluster/model_fields.hpp"
+#include "cluster/parcel.hpp"
+#include "cluster/together.hpp"
+#include "inference/model_inference_on_ranks.hpp"
+#include "inference/model_on_ranks.hpp"
+#include "spdnn/error.hpp"
+#include "support/models.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+/// The root's report; where a rank throws, the test fails.
+ModelReport report_on(int ranks, const ModelSpec& spec, const Model& model, const Tensor& images) {
+  ModelReport report;
+  const auto work = [&](Communicator& rank) {
+    ModelInferenceOnRanks inference(spec, rank);
+    if (rank.is_root())
+      inference.load(model, images);
+    else
+      inference.load();
+    inference.plan();
+    inference.run();
+    inference.verify();
+    if (rank.is_root()) report = inference.report();
+  };
+  for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
+  return report;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape == b.shape && a.values.size() == b.values.size() &&
+         std::memcmp(a.values.data(), b.values.data(), a.values.bytes()) == 0;
+}
+
+ModelSpec reference() {
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  spec.threads = 1;
+  spec.truth.everything = true;
+  return spec;
+}
+
+TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
+  const ModelCase network = testing::small_network(3, 0.3, 5);
+  ModelSpec spec = reference();
+  spec.trials = 2;
+  spec.profile = true;
+  const ModelReport alone = report_on(1, spec, network.model, network.inputs[0]);
+  EXPECT_FALSE(alone.ranks.has_value());
+  for (const int ranks : {2, 3, 7}) {
+    const ModelReport report = report_on(ranks, spec, network.model, network.inputs[0]);
+    EXPECT_TRUE(same_bits(report.logits, alone.logits)) << ranks;
+    EXPECT_EQ(report.predictions, alone.predictions);
+    EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+    EXPECT_EQ(report.recomputed->images, 5U);
+    ASSERT_TRUE(report.ranks.has_value());
+    EXPECT_EQ(report.ranks->ranks, ranks);
+    EXPECT_EQ(report.ranks->images.min, 5 / ranks);
+    EXPECT_EQ(report.ranks->images.max, (5 + ranks - 1) / ranks);
+    EXPECT_EQ(report.batch, static_cast<Index>((5 + ranks - 1) / ranks));
+    EXPECT_EQ(report.seconds.upload, report.ranks->upload.max);
+    EXPECT_GE(report.seconds.infer.max, report.ranks->infer.max);
+    EXPECT_EQ(report.profile.size(), alone.profile.size());
+    EXPECT_GT(report.seconds.share, 0);
+  }
+}
+
+TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({2, 3});
+  const Model model = builder.finish({builder.add(Softmax{1}, {x})});
+  testing::Dice dice(5);
+  const Tensor images = testing::random_tensor(dice, {10, 3});
+  const ModelReport alone = report_on(1, reference(), model, images);
+  for (const int ranks : {2, 3, 6}) {
+    const ModelReport report = report_on(ranks, reference(), model, images);
+    EXPECT_TRUE(same_bits(report.logits, alone.logits)) << ranks;
+    EXPECT_EQ(report.batch, 2U);
+    EXPECT_EQ(static_cast<int>(report.ranks->images.max) % 2, 0);
+    EXPECT_EQ(static_cast<int>(report.ranks->images.min), 5 / ranks * 2);
+  }
+}
+
+TEST(ModelOnRanks, AFailureOfOneIsThatOfAll) {
+  const ModelCase network = testing::small_network(4, 0.3, 6);
+  const auto thrown = testing::on_ranks(3, [&](Communicator& rank) {
+    ModelSpec spec = reference();
+    if (rank.place().rank == 1) spec.cancelled = [] { return true; };
+    ModelInferenceOnRanks inference(spec, rank);
+    if (rank.is_root())
+      inference.load(network.model, network.inputs[0]);
+    else
+      inference.load();
+    inference.plan();
+    inference.run();
+  });
+  for (std::size_t rank = 0; rank < thrown.size(); ++rank) {
+    ASSERT_NE(thrown[rank], nullptr) << rank;
+    try {
+      std::rethrow_exception(thrown[rank]);
+    } catch (const RanksFailed& failed) {
+      EXPECT_EQ(failed.own != nullptr, rank == 1) << rank;
+    }
+  }
+}
+
+TEST(ModelOnRanks, EveryOperationArrivesAsItWasSent) {
+  Model model;
+  model.name = "sent";
+  Convolution convolution;
+  convolution.weights = {1,
+                         2,
+                         Array<Offset>(std::vector<Offset>{0, 2}),
+                         Array<Index>(std::vector<Index>{0, 1}),
+                         Array<float>(std::vector<float>{1, 2}),
+                         0};
+  convolution.bias = {3};
+  convolution.groups = 2;
+  convolution.window = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};
+  BatchNorm norm{{1}, {2}, {3}, {4}, 5};
+  const Pool pool{Pool::Kind::average, {{2, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, true, true};
+  const Activation activation{Activation::Kind::prelu, 1, 2, 3, 4, {5, 6}};
+  const Resize resize{Resize::Kind::linear, Resize::Place::align_corners, Resize::Rounding::up, {3, 4}, {0.5F, 2}};
+  const std::vector<Operation> operations{convolution,
+                                          Linear{convolution.weights, {7}},
+                                          norm,
+                                          pool,
+                                          GlobalPool{Pool::Kind::max},
+                                          activation,
+                                          Elementwise{Elementwise::Kind::divide},
+                                          Concat{2},
+                                          Softmax{3},
+                                          Reshape{{kBatchExtent, 4}},
+                                          Transpose{{1, 0}},
+                                          Pad{{1}, {-2}, 0.5F},
+                                          resize};
+  for (const Operation& operation : operations) model.nodes.push_back({"n", operation, {0, 1}, 2});
+  model.values = {{"x", {kBatchExtent, 2}, {}}, {"c", {2}, testing::make_tensor({2}, {8, 9})}};
+  model.inputs = {0};
+  model.outputs = {2};
+  std::shared_ptr<const Model> received;
+  testing::on_ranks(2, [&](Communicator& rank) {
+    const auto shared = share_model(rank, rank.is_root() ? std::make_shared<const Model>(model) : nullptr);
+    if (!rank.is_root()) received = shared;
+  });
+  ASSERT_NE(received, nullptr);
+  // The same parts taken apart again: the description has all but the arrays, which are compared beside it.
+  const Parcel before = pack(model);
+  const Parcel after = pack(*received);
+  EXPECT_EQ(after.description, before.description);
+  ASSERT_EQ(after.arrays.size(), before.arrays.size());
+  for (std::size_t i = 0; i < before.arrays.size(); ++i)
+    EXPECT_TRUE(std::equal(before.arrays[i].begin(), before.arrays[i].end(), after.arrays[i].begin()));
+  const auto& sent = std::get<Resize>(received->nodes.back().operation);
+  EXPECT_EQ(sent.size, resize.size);
+  EXPECT_EQ(sent.rounding, resize.rounding);
+  EXPECT_EQ(std::get<Convolution>(received->nodes.front().operation).window.pad_end, convolution.window.pad_end);
+  EXPECT_EQ(std::get<Activation>(received->nodes[5].operation).alphas, activation.alphas);
+  EXPECT_EQ(std::get<Pad>(received->nodes[11].operation).end, std::vector<Extent>{-2});
+}
+
+}  // namespace
+}  // namespace spdnn
