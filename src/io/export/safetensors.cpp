@@ -106,9 +106,9 @@ void refuse_foreign(const std::filesystem::path& path, const std::filesystem::pa
 
 /// The weights would take the place of those in the other directory, and the graph there would be left without its own.
 void refuse_link(const std::filesystem::path& path) {
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path);
-  if (target.parent_path() == std::filesystem::weakly_canonical(path.has_parent_path() ? path.parent_path() : "."))
-    return;
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  const std::filesystem::path target = std::filesystem::weakly_canonical(whole);
+  if (target.parent_path() == std::filesystem::weakly_canonical(whole.parent_path())) return;
   throw DataError(fmt::format("{}: is a link to '{}', where the graph would not be beside the weights", path.string(),
                               escaped(target.string())));
 }
