@@ -1,4 +1,6 @@
-// The engine of spmm_rows, spmm_merge and spmm_shared; its kernels, their mapping and their cost are in kernels.cuh.
+// The engine of spmm_rows, spmm_merge and spmm_shared; its products, their mapping and their cost are in kernels.cuh.
+// Retired images are dropped at a growing distance of layers, as the phases of `resident` do: only there the host
+// waits, for one number.
 
 #include <algorithm>
 #include <array>
@@ -13,6 +15,7 @@
 #include "engines/cuda/runtime/launch.hpp"
 #include "engines/cuda/spmm/device_work.cuh"
 #include "engines/cuda/spmm/engine.hpp"
+#include "engines/cuda/spmm/images.cuh"
 #include "engines/cuda/spmm/kernels.cuh"
 
 namespace spdnn::cuda {

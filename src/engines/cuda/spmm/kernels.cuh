@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of spmm_rows, spmm_merge and spmm_shared, on activations in tiles of 128 images, each tile neuron by
+// The products of spmm_rows, spmm_merge and spmm_shared, on activations in tiles of 128 images, each tile neuron by
 // neuron.
 //
 // Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
@@ -11,36 +11,19 @@
 // that for index and weight. Bound: L2 bandwidth and the latency of gathers from it; results/h200/structure_free.md has
 // measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of which each gather is read once.
 //
-// Bias, cap and the images' flags are applied before the sums are written. Retired images are dropped at a growing
-// distance of layers, as the phases of `resident` do: only there the host waits, for one number.
+// Bias, cap and the images' flags are applied before the sums are written.
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 
-#include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_steps.cuh"
-#include "engines/cuda/runtime/block.cuh"
 #include "engines/cuda/runtime/launch.hpp"
+#include "engines/cuda/spmm/gathers.cuh"
+#include "engines/cuda/spmm/tiles.cuh"
 #include "engines/cuda/spmm/work_items.hpp"
 
 namespace spdnn::cuda::spmm {
-
-struct Config {
-  static constexpr Index kTile = 128;        ///< images
-  static constexpr unsigned kThreads = 256;  ///< per block, for 8 items
-  static constexpr Index kGroup = 4;         ///< gathers that a thread issues and waits for together
-  static constexpr Index kGroups = 3;        ///< of these, in flight or being added
-  static constexpr Index kStages = kGroup * kGroups;
-  static constexpr Index kMostRows = 8;  ///< that a warp takes one after another, where there are warps enough
-  /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
-  static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
-
-  static_assert(kTile == 4 * kWarp, "four images per thread");
-  static_assert(kWarp % kGroup == 0 && kGroups - 1 <= kWarp / kGroup && kThreads % kWarp == 0);
-  static_assert(sizeof(float4) * kThreads * kStages <= 48 << 10U, "shared memory of a block");
-};
 
 /// One layer's work on the device.
 struct Work {
@@ -53,82 +36,12 @@ struct Work {
   const SharedRows* shared = nullptr;  ///< where given, item_count of these are all of the work
 };
 
-/// Tiles of activations. Element (image, neuron) of a layer of `width` neurons.
-SPDNN_HOST_DEVICE inline std::size_t place(std::size_t image, Index neuron, Index width) {
-  return (image / Config::kTile * width + neuron) * Config::kTile + image % Config::kTile;
-}
-
-inline Index tiles_for(std::size_t images) { return narrow<Index>((images + Config::kTile - 1) / Config::kTile); }
-
 __device__ inline void add(float4& sum, float4 y, float w) {
   sum.x = fmaf(y.x, w, sum.x);
   sum.y = fmaf(y.y, w, sum.y);
   sum.z = fmaf(y.z, w, sum.z);
   sum.w = fmaf(y.w, w, sum.w);
 }
-
-/// Where this thread's gathers arrive: kStages places, one per warp and term. No other thread reads them.
-__device__ inline float4* gather_places() {
-  __shared__ float4 places[Config::kThreads * Config::kStages];
-  return places + threadIdx.x / kWarp * (kWarp * Config::kStages) + threadIdx.x % kWarp;
-}
-
-/// The activations that the terms from `begin` on read, on their way to this thread, in groups of kGroup terms. Each
-/// group is started kAhead groups before it is taken.
-class Gathers {
- public:
-  static constexpr Index kGroup = Config::kGroup;
-  static constexpr Index kAhead = Config::kGroups - 1;
-  static constexpr Index kReads = kWarp / kGroup;  ///< groups whose inputs and weights are read at once
-
-  __device__ Gathers(const DeviceLayer& layer, const float4* y, Offset begin, Index terms, float4* places)
-      : layer_(layer), y_(y), begin_(begin), terms_(terms), places_(places) {}
-
-  __device__ Index groups() const { return (terms_ + kGroup - 1) / kGroup; }
-
-  /// Starts group `group`, the one after that started last, if there is one. read(term) is called where the inputs of
-  /// 32 terms are read, for this thread's of them, so that it can read their weights.
-  template <class Read>
-  __device__ void start(Index group, Read read) {
-    if (group < groups()) {
-      if (group % kReads == 0) {
-        const Index mine = group * kGroup + threadIdx.x % kWarp;
-        inputs_ = mine < terms_ ? layer_.index(begin_ + mine) : 0;
-        read(mine);
-      }
-#pragma unroll
-      for (Index k = 0; k < kGroup; ++k) {
-        const Index input = __shfl_sync(0xffffffffU, inputs_, group % kReads * kGroup + k);
-        if (group * kGroup + k < terms_)
-          async_copy<16>(places_ + (started_ + k) * kWarp,
-                         y_ + std::size_t{input} * (Config::kTile / 4) + threadIdx.x % kWarp);
-      }
-      started_ = after(started_);
-    }
-    async_copy_commit();
-  }
-
-  /// Waits for the next group. take(k, y) is called for its terms, in order, with four images' activations.
-  template <class Take>
-  __device__ void take(Take take) {
-    async_copy_wait<kAhead>();
-#pragma unroll
-    for (Index k = 0; k < kGroup; ++k) take(k, places_[(taken_ + k) * kWarp]);
-    taken_ = after(taken_);
-  }
-
- private:
-  __device__ static Index after(Index place) { return place + kGroup == Config::kStages ? 0 : place + kGroup; }
-
-  const DeviceLayer& layer_;
-  const float4* y_;
-  Offset begin_;
-  Index terms_;
-  float4* places_;
-  Index inputs_ = 0;
-  Index started_ = 0;  ///< where the next group arrives
-  Index taken_ = 0;
-};
 
 /// Adds up the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this
 /// thread's four images and in order; done(row, sum) takes each row's sum. Gathers run ahead of the adding, from one
@@ -335,68 +248,6 @@ __global__ void __launch_bounds__(Config::kThreads)
   std::uint32_t bits[4] = {};
   finish(step, cut.row, sum, tile, to, bits);
   raise(flags + tile * Config::kTile + 4 * (threadIdx.x % kWarp), bits);
-}
-
-/// Expands bits into tiles: one thread per word of an image. Images that do not exist become zeros.
-__global__ void expand_bits_kernel(const std::uint64_t* words, std::size_t words_per_row, Index images, Index neurons,
-                                   float* to) {
-  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  for (std::size_t word = blockIdx.y; word < words_per_row; word += gridDim.y) {
-    const std::uint64_t bits = image < images ? words[image * words_per_row + word] : 0;
-    const Index end = static_cast<Index>(min(std::size_t{neurons}, (word + 1) * 64));
-    for (Index neuron = static_cast<Index>(word * 64); neuron < end; ++neuron)
-      to[place(image, neuron, neurons)] = (bits >> (neuron % 64) & 1U) != 0 ? 1.0F : 0.0F;
-  }
-}
-
-/// Adds CSR entries to tiles of zeros: one warp per image, whose neurons may repeat.
-__global__ void expand_sparse_kernel(const Offset* offsets, const Index* indices, const float* values, float value,
-                                     Index images, Index neurons, float* to) {
-  const std::size_t image = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
-  if (image >= images) return;
-  for (Offset k = offsets[image] + threadIdx.x % kWarp; k < offsets[image + 1]; k += kWarp)
-    atomicAdd(to + place(image, indices[k], neurons), values != nullptr ? values[k] : value);
-}
-
-/// Flags of the inputs: one thread per image and share of the neurons.
-__global__ void flag_kernel(const float* y, Index images, Index neurons, float cap, std::uint32_t* flags) {
-  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (image >= images) return;
-  const Inspect inspect{cap};
-  std::uint32_t bits = 0;
-  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y) {
-    float value = y[place(image, neuron, neurons)];
-    bits |= inspect(value, neuron);
-  }
-  atomicOr(flags + image, bits);
-}
-
-/// hashes(i) += those of a share of image i's neurons: one thread per image and share.
-__global__ void hash_kernel(const float* y, Index images, Index neurons, unsigned long long* hashes) {
-  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (image >= images) return;
-  std::uint64_t mine = 0;
-  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    mine += hash_share(neuron, y[place(image, neuron, neurons)]);
-  atomicAdd(hashes + image, static_cast<unsigned long long>(mine));
-}
-
-/// heads(i) = i where image i differs from image heads(i), which several threads may find.
-__global__ void compare_kernel(const float* y, Index images, Index neurons, Index* heads) {
-  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (image >= images) return;
-  const std::size_t head = heads[image];
-  if (head == image) return;
-  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    if (y[place(image, neuron, neurons)] != y[place(head, neuron, neurons)]) heads[image] = static_cast<Index>(image);
-}
-
-/// to(i) = from(kept[i]), and zeros up to the end of the last tile.
-__global__ void gather_kernel(const float* from, const Index* kept, Index count, Index neurons, float* to) {
-  const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::size_t source = image < count ? kept[image] : 0;
-  for (Index neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    to[place(image, neuron, neurons)] = image < count ? from[place(source, neuron, neurons)] : 0.0F;
 }
 
 }  // namespace spdnn::cuda::spmm
