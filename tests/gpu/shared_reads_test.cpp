@@ -31,18 +31,17 @@ Layer block_layer(Dice& dice, Index neurons, bool different) {
 }
 
 TEST_F(SharedReadsTest, EveryActivationIsThatOfSpmmRows) {
+  constexpr Index kNeurons = 977;  // a prime above 820, the neurons of blocks of 1 to 40
   Dice dice(23);
   for (const bool different : {false, true}) {
-    for (const Index neurons : {61U * 16 + 1, 2003U}) {
-      Network network;
-      for (int k = 0; k < 5; ++k) network.layers.push_back(block_layer(dice, neurons, different));
-      for (const Index images : {1U, 127U, 300U}) {
-        SCOPED_TRACE(std::to_string(neurons) + " neurons, " + std::to_string(images) + " images");
-        const ImageSet inputs = testing::bit_images(dice, images, neurons, 0.3);
-        const Plan plan = make_plan(network, parse_passes("dead"));
-        testing::expect_same_bits(*testing::engine_for(find_variant("spmm_shared"), plan, inputs),
-                                  *testing::engine_for(find_variant("spmm_rows"), plan, inputs), inputs, plan.depth());
-      }
+    Network network;
+    for (int k = 0; k < 3; ++k) network.layers.push_back(block_layer(dice, kNeurons, different));
+    for (const Index images : {1U, 130U}) {
+      SCOPED_TRACE(std::to_string(images) + " images");
+      const ImageSet inputs = testing::bit_images(dice, images, kNeurons, 0.3);
+      const Plan plan = make_plan(network, parse_passes("dead"));
+      testing::expect_same_bits(*testing::engine_for(find_variant("spmm_shared"), plan, inputs),
+                                *testing::engine_for(find_variant("spmm_rows"), plan, inputs), inputs, plan.depth());
     }
   }
 }
