@@ -17,7 +17,7 @@ status=0
 # their kernels, and in what they share. ErrorsTest is left out, as it provokes errors.
 sanitize_filter='LayerSourceTest.*:StagingTest.LayersOfAllSizesArrive:DeviceTwinsTest.*:DeviceImagesTest.*'
 sanitize_filter+=':RowKernelsTest.*:RowFlagsTest.*:ActiveRowsTest.*:*Battery*/resident_*:*Battery*/spmm_rows_*'
-sanitize_filter+=':*Battery*/spmm_merge_*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
+sanitize_filter+=':*Battery*/spmm_merge_*:*Battery*/spmm_shared_*:SharedReadsTest.*:*CascadeShapes*narrow:*CascadeShapes*biases:*CascadeShapes*deep*'
 sanitize_filter+=':*CascadeShapes*full_tables:*CascadeShapes*two_columns:CascadeTest.*:*ResidentShapes*/60:*ResidentShapes*/250:ResidentFp16Test.AgreesWith*'
 sanitize_filter+=':StreamingTest.WorkItems*:StreamingTest.LayersThat*:StreamingTest.ALayer*'
 sanitize_filter+=':IdenticalTest.FewImages/cascade*:IdenticalTest.FewImages/resident*:IdenticalTest.FewImages/spmm*'
