@@ -30,6 +30,15 @@ die() {
   exit "$1"
 }
 
+# of_model INFER_OPTION...: whether these run a model, which has no checkpoint, and no engine on a GPU.
+of_model() {
+  local option
+  for option; do
+    case $option in --model | --model=*) return 0 ;; esac
+  done
+  return 1
+}
+
 load_modules() {
   [ ${#SPDNN_MODULES[@]} -gt 0 ] || return 0
   command -v module >/dev/null || die 4 "jobs/site.sh names modules to load, but there is no command 'module' here"

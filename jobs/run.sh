@@ -4,10 +4,19 @@
 # What Slurm tells whom, as seen with 22.05: --signal=B:USR1@S signals this script only, S seconds before the time limit;
 # scancel --signal=USR1 JOB, and SIGTERM at the beginning of a preemption's grace time, reach the ranks only; scancel JOB,
 # scontrol requeue JOB and the time limit send SIGTERM to both, and the job is then no longer in the state RUNNING.
-# A rank that is told to stop leaves with exit code 5, the checkpoint being written.
+# A rank that is told to stop leaves with exit code 5, the checkpoint being written; one without a checkpoint dies of the
+# signal.
 
 stopping=''
 trap 'stopping=yes' USR1 TERM
+checkpoint=yes again='a new job continues'
+
+# What is to be run has no checkpoint. Where the time limit is near it goes on: it may still end in time, and would not get
+# further in another job. A trap that does nothing, other than an ignored signal, is not passed on to commands.
+without_checkpoint() {
+  checkpoint='' again='a new job begins again'
+  trap : USR1
+}
 
 # Runs a command, such as srun, which hands on what signals it gets, and returns its exit code. A request to stop is repeated
 # until the command has ended, because an srun that is just starting its step loses signals.
@@ -76,20 +85,23 @@ trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exi
 # requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. NAME.requeues holds
 # a checksum of the images and layers that the checkpoint had left at the last stop, and how often in a row that was the same.
 requeue() {
-  local sum last='' times=0 notes=$SPDNN_RESULTS/$1.requeues
+  local state sum last='' times=0 notes=$SPDNN_RESULTS/$1.requeues
   trap '' USR1 TERM
-  if [ "$(squeue --noheader --jobs="$this_job" --format=%T)" != RUNNING ]; then
-    fail "$1" 5 "stopped from outside; a new job continues"
-  fi
+  state=$(squeue --noheader --jobs="$this_job" --format='%T %r') || true
+  case $state in
+    RUNNING*) ;;
+    *TimeLimit*) rm -f "$notes" && fail "$1" 5 "stopped at the time limit; $again" ;;
+    *) rm -f "$notes" && fail "$1" 5 "stopped from outside; $again" ;;
+  esac
   sum=$(sed -nE 's/.*"left":(.*),"activations":.*/\1/p' "$SPDNN_RESULTS/$1.checkpoint" 2>/dev/null | cksum) || sum='no checkpoint'
   if [ -r "$notes" ]; then { read -r last && read -r times; } <"$notes"; fi
   if [ "$sum" = "$last" ]; then times=$((times + 1)); else times=0; fi
   [ "$times" -le "$SPDNN_FRUITLESS_REQUEUES" ] ||
     { rm -f "$notes" && fail "$1" 5 "stopped $((times + 1)) times without getting further"; }
   printf '%s\n%s\n' "$sum" "$times" >"$notes"
-  echo "jobs: stopped at a checkpoint, queued again"
+  echo "jobs: stopped${checkpoint:+ at a checkpoint}, queued again"
   ended=yes
-  scontrol requeue "$this_job" || fail "$1" 5 "stopped at a checkpoint, and Slurm did not queue the job again; a new job continues"
+  scontrol requeue "$this_job" || fail "$1" 5 "stopped, and Slurm did not queue the job again; $again"
   exit 5
 }
 
@@ -106,22 +118,22 @@ end_element() {
   [ "$code" -ne 0 ] || return 0
   first=$(log_of_start | sed -nE 's/^srun: error: [^ ]+ tasks? [^ ]+: +//p' | head -n 1)
   if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
-  # Ranks that had not begun to look for signals died of them.
-  if [ -n "$stopping" ] && [ "$code" -gt 128 ]; then code=5; fi
+  # Ranks without a checkpoint, and those that had not begun to look for signals, died of them.
+  if [ "$code" -gt 128 ] && [[ -n $stopping || $first =~ ^(Terminated|User defined signal 1) ]]; then code=5; fi
   [ "$code" -ne 5 ] || requeue "$name"
   rm -f "$SPDNN_RESULTS/$name.requeues"
-  why=$(log_of_start | grep -a '^spdnn: ' | head -n 1) || true
+  why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1) || true
   fail "$name" "$code" "exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
 }
 
 # infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
 infer() {
-  local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK")
+  local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK") keep=()
   shift
+  [ -z "$checkpoint" ] || keep=(--checkpoint "$SPDNN_RESULTS/$name.checkpoint")
   [[ " $* " != *" --threads"* ]] || threads=()
   run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "$SPDNN_PROGRAM" infer \
-    "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" --checkpoint "$SPDNN_RESULTS/$name.checkpoint" ||
-    code=$?
+    "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" "${keep[@]}" || code=$?
   end_element "$name" "$code"
   rm -f "$SPDNN_RESULTS/$name".{failed,requeues}
 }

@@ -8,7 +8,7 @@ jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<END
-usage: jobs/submit.sh infer [OPTIONS] -- INFER_OPTION...   one problem, on all nodes asked for
+usage: jobs/submit.sh infer [OPTIONS] -- INFER_OPTION...   one problem or model, on all nodes asked for
        jobs/submit.sh sweep [OPTIONS] [-- INFER_OPTION...] configurations x variants, one array element each
        jobs/submit.sh table [--wait]                       what the results hold, and what failed or is missing
 options:
@@ -21,7 +21,8 @@ options:
   --at-once K          sweep: so many elements run at one time
   --dry-run            shows the sbatch command and submits nothing
   --wait               table: only when none of these jobs is in the queue any more
-INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds. An element of a sweep that
+INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds; of --model, which has no
+checkpoints, --json alone. An element of a sweep that
 the results hold, of the same commit and configuration, is not run again; it runs from its checkpoint if it has one.
 Results, checkpoints and logs are in $SPDNN_RESULTS
 Exit codes: 0; 1 the table lists something that failed or is missing; 2 usage; 3 data; 4 Slurm refused.
@@ -60,6 +61,7 @@ read_options() {
   local option
   for option in "${infer_options[@]}"; do
     case $option in
+      --model | --model=*) [ "$command" = infer ] || die 2 "${option%%=*} belongs to infer; a sweep is one of official networks" ;;
       --json | --json=* | --checkpoint | --checkpoint=*) die 2 "${option%%=*} is the job's own; the result is in $SPDNN_RESULTS" ;;
     esac
   done
@@ -104,6 +106,7 @@ submit() {
 submit_infer() {
   read_options infer "$@"
   [ ${#infer_options[@]} -gt 0 ] || die 2 "infer needs the problem after --; see --help"
+  if of_model "${infer_options[@]}"; then SPDNN_GPUS=0; fi
   submit infer %j -- "$name" "${infer_options[@]}"
 }
 
@@ -175,7 +178,10 @@ print_table() {
   [ -d "$SPDNN_RESULTS" ] || die 3 "there are no results yet at $SPDNN_RESULTS"
   shopt -s nullglob
   local files=("$SPDNN_RESULTS"/*.json)
-  [ ${#files[@]} -eq 0 ] || awk -f "$jobs/table.awk" "${files[@]}" | LC_ALL=C sort -s -k 1n,1 -k 2n,2 -k 3,5
+  if [ ${#files[@]} -gt 0 ]; then
+    awk -v schema=spdnn-run-1 -f "$jobs/table.awk" "${files[@]}" | LC_ALL=C sort -s -k 1n,1 -k 2n,2 -k 3,5
+    awk -v schema=spdnn-model-1 -f "$jobs/table.awk" "${files[@]}"
+  fi
   states=$(queued)
   declare -A index_of=()
   while IFS=$'\t' read -r name _; do

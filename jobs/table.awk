@@ -1,4 +1,5 @@
-# Makes an aligned table of the JSON lines that spdnn infer --json writes, one file each.
+# Makes an aligned table of the JSON lines that spdnn infer --json writes, one file each: of those with this `schema`,
+# spdnn-run-1 for networks or spdnn-model-1 for models; nothing where there are none.
 
 # The value of the first "key": after `from` in the line; quotes are taken off.
 function value(key, from,    rest) {
@@ -11,12 +12,10 @@ function value(key, from,    rest) {
 function add(text) { cells[rows, ++column] = text; if (length(text) > width[column]) width[column] = length(text) }
 function head(text,    names, i) {
   ++rows
+  column = 0
   for (i = 1; i <= split(text, names, " "); ++i) add(names[i])
 }
-BEGIN { head("neurons layers variant passes ranks images infer_s TE/s with_setup end_to_end verdict commit host") }
-/^{"schema":"spdnn-run-1"/ {
-  ++rows
-  column = 0
+function add_network() {
   add(value("neurons", "\"problem\""))
   add(value("layers", "\"problem\""))
   add(value("variant", "\"variant\""))
@@ -27,6 +26,35 @@ BEGIN { head("neurons layers variant passes ranks images infer_s TE/s with_setup
   add(sprintf("%.4g", value("rate", "\"rate\"") / 1e12))
   add(sprintf("%.4g", value("rate_with_setup", "\"rate_with_setup\"") / 1e12))
   add(sprintf("%.4g", value("rate_end_to_end", "\"rate_end_to_end\"") / 1e12))
+}
+# A model is named by its result: two runs of one model differ in their images.
+function add_model(    name) {
+  name = FILENAME
+  gsub(/^.*\/|\.json$/, "", name)
+  add(name)
+  add(value("variant", "\"variant\""))
+  add(value("precision", "\"precision\""))
+  add(value("nodes", "\"model\""))
+  add(value("ranks", "\"machine\""))
+  add(value("images", "\"images\""))
+  add(sprintf("%.6f", value("median", "\"infer\"")))
+  add(sprintf("%.6g", value("images_per_second", "\"images_per_second\"")))
+  add(sprintf("%.4g", value("dense", "\"flops\"") / 1e9))
+  add(sprintf("%.4g", value("sparse", "\"flops\"") / 1e9))
+}
+BEGIN {
+  of_models = schema == "spdnn-model-1"
+  # Text stands on the left.
+  split(of_models ? "1 2 3 11 12 13" : "3 4 11 12 13", columns, " ")
+  for (i in columns) is_text[columns[i]] = 1
+}
+index($0, "{\"schema\":\"" schema "\"") == 1 {
+  if (!rows && of_models) head("model variant precision nodes ranks images infer_s images/s dense sparse verdict commit host")
+  if (!rows && !of_models) head("neurons layers variant passes ranks images infer_s TE/s with_setup end_to_end verdict commit host")
+  ++rows
+  column = 0
+  if (of_models) add_model()
+  else add_network()
   add(value("status", "\"verdict\""))
   add(value("commit", "\"build\"") (value("dirty", "\"build\"") == "true" ? "+" : ""))
   add(value("host", "\"machine\""))
@@ -34,8 +62,7 @@ BEGIN { head("neurons layers variant passes ranks images infer_s TE/s with_setup
 END {
   for (r = 1; r <= rows; ++r) {
     line = ""
-    for (c = 1; c <= column; ++c)
-      line = line sprintf(c > 1 ? "  %" (c == 3 || c == 4 || c > 10 ? "-" : "") width[c] "s" : "%" width[c] "s", cells[r, c])
+    for (c = 1; c <= column; ++c) line = line sprintf((c > 1 ? "  " : "") "%" (c in is_text ? "-" : "") width[c] "s", cells[r, c])
     sub(/ +$/, "", line)
     print line
   }
