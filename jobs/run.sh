@@ -122,7 +122,7 @@ end_element() {
   if [ "$code" -gt 128 ] && [[ -n $stopping || $first =~ ^(Terminated|User defined signal 1) ]]; then code=5; fi
   [ "$code" -ne 5 ] || requeue "$name"
   rm -f "$SPDNN_RESULTS/$name.requeues"
-  why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1) || true
+  why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1 | tr -s ' ') || true
   fail "$name" "$code" "exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # support.bash sets them
-# The `bash` blocks of the README, a user's first run on a cluster, work as written: the site is edited, nothing else.
+# The `bash` blocks of the README, a user's first run on a cluster, and of docs/clusters.md, that of a model, work as
+# written: the site is edited, nothing else.
 
 setup() {
   load support
@@ -12,10 +13,14 @@ setup() {
   cp -r "$root/jobs" .
   mkdir build
   ln -s "$SPDNN" build/spdnn
+  PATH=$PWD/build:$PATH
 }
 
+# commands_of PAGE: its `bash` blocks go to the file `commands`.
+commands_of() { awk '/^```bash$/ { code = 1; next } /^```$/ { code = 0 } code' "$root/$1" >commands; }
+
 @test "a user's first run on a cluster works as the README has it" {
-  awk '/^```bash$/ { code = 1; next } /^```$/ { code = 0 } code' "$root/README.md" >commands
+  commands_of README.md
   [ "$(grep -c '^jobs/submit.sh ' commands)" -eq 4 ]
   if [ -r "$mnist" ]; then
     cp "$mnist" train-images-idx3-ubyte.gz
@@ -33,4 +38,16 @@ setup() {
   table=$(tail -n 3 <<<"$output")
   [ "$(awk '{ print $1, $2, $5 }' <<<"$table" | sort | xargs)" = "1024 120 1 1024 120 2 1024 480 1" ]
   [ ! -r "$mnist" ] || [ "$(grep -c ' PASSED ' <<<"$table")" -eq 3 ]
+}
+
+@test "a model's first run on a cluster works as docs/clusters.md has it" {
+  commands_of docs/clusters.md
+  [ "$(grep -c '^jobs/submit.sh ' commands)" -eq 2 ]
+  sed -i 's|^SPDNN_CPUS_PER_TASK=.*|SPDNN_CPUS_PER_TASK=1|' jobs/site.sh
+  run timeout 120 bash -euo pipefail commands
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(tail -n 1 <<<"$output" | awk '{ print $1, $5, $6, $11 }')" = "lenet5 2 1000 PASSED" ]
+  [ -s logits.npy ]
+  grep -q lenet5.onnx lenet5.html
 }
