@@ -141,6 +141,47 @@ nothing_shared_is_left() {
   done
 }
 
+# From here on `endless` is the run of a model, whose ranks have taken their engine from oneDNN when they work.
+of_model() {
+  "$SPDNN" generate model --family lenet5 --sparsity 0.9 --out m.onnx
+  "$SPDNN" generate tensors --shape 300,1,28,28 --out t.npy
+  endless=(infer --model m.onnx --inputs t.npy --progress never --trials 1000000 --logits c.tsv --json j.json)
+  works_by=libdnnl
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+}
+
+@test "models: kill -9 of the process in which a rank works, and of all: exit code 4, as for networks" {
+  of_model
+  for library in openmpi mpich; do
+    use_mpi $library
+    for rank in 0 2; do
+      # shellcheck disable=SC2016
+      ends_after 'kill -9 "${working[$rank]}"' 4
+      [ "$(said stderr | wc -l)" -eq 1 ]
+      [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
+      nothing_shared_is_left
+    done
+    # shellcheck disable=SC2016
+    ends_after 'kill -9 "${working[@]}"' 4
+    said stderr | grep ' ended by signal: Killed'
+    nothing_shared_is_left
+  done
+}
+
+@test "models: SIGTERM and SIGUSR1 to one rank, and SIGTERM to mpirun, end the job as for networks" {
+  of_model
+  for case in openmpi:1:143:138 'mpich:0|9|15|255:15:10|11'; do
+    IFS=: read -r name of_mpirun of_rank of_usr1 <<<"$case"
+    use_mpi "$name"
+    # shellcheck disable=SC2016
+    for action in 'kill "$(launcher_process)"':"$of_mpirun" 'kill "${known[1]}"':"$of_rank" 'kill -USR1 "${known[1]}"':"$of_usr1"; do
+      ends_after "${action%:*}" "${action##*:}"
+      nothing_shared_is_left
+      [ -z "$(said stderr)" ]
+    done
+  done
+}
+
 # mixed CODE FIRST -- SECOND: a job of two ranks with a command line each ends with this code within seconds.
 mixed() {
   local code=$1 first=()

@@ -46,12 +46,13 @@ job_processes() {
 # launcher_process: that of mpirun itself.
 launcher_process() { job_processes | awk '$2 ~ /^(mpirun|mpiexec|orterun|prterun)/ { print $1; exit }'; }
 
-# working_processes: of each rank the process that does its work and has the plan in memory already; it is a child of the
-# process that the launcher knows.
+# working_processes: of each rank the process that does its work and has in memory already what tells that it does, the
+# plan, or what `works_by` names; it is a child of the process that the launcher knows.
+works_by=memfd:spdnn
 working_processes() {
   local process
   for process in $(job_processes | awk '$2 == "spdnn" { print $1 }'); do
-    grep -qs memfd:spdnn "/proc/$process/maps" && echo "$process"
+    grep -qs "$works_by" "/proc/$process/maps" && echo "$process"
   done
   return 0
 }
@@ -65,7 +66,7 @@ known_to_launcher() {
   for process; do awk '{ print $4 }' "/proc/$process/stat"; done
 }
 
-# wait_until_working N: until N ranks have the plan; `working` are their processes by rank. Fails where the job ends
+# wait_until_working N: until N ranks work; `working` are their processes by rank. Fails where the job ends
 # before.
 wait_until_working() {
   local found=() process
