@@ -12,6 +12,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/load.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -90,6 +91,16 @@ Tensor gather_output(Communicator& ranks, const Shape& shape, const std::vector<
   return {shape, Array<float>(storage, size)};
 }
 
+/// The run of this rank's images. This machine may lack what the first rank's has, such as oneDNN's library or bf16.
+ModelRunResult run_mine(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& mine,
+                        const ModelRunOptions& options) {
+  try {
+    return run_model(variant, model, mine, options);
+  } catch (const UsageError& error) {
+    throw DeviceError(error.what());
+  }
+}
+
 }  // namespace
 
 ModelOrder share_order(Communicator& ranks, const ModelOrder& order) { return broadcast(ranks, order); }
@@ -134,7 +145,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   ranks.barrier();
   const auto images = static_cast<Index>(mine.shape[0]);
   together(ranks, [&] {
-    if (images > 0) return void(all.result = run_model(variant, model, mine, own));
+    if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
     all.result.output.shape = output_of(*model, 0);
     all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
   });

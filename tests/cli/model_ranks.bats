@@ -126,3 +126,55 @@ pathlib.Path('logits.npy').write_bytes(data)"
   ends 1 ranks 2 "${infer[@]}" --expected logits.npy --json run.json
   jq -e '.verdict.status == "FAILED" and .expected.first_ids == [20]' run.json
 }
+
+# on_host NAME FOLDER: sets `on`, what makes a command one on a host of this name that sees the files of FOLDER.
+# shellcheck disable=SC2016  # the inner shell's
+on_host() { on=(unshare --uts bash -c 'hostname "$0" && cd "$1" && shift && exec "$@"' "$1" "$2"); }
+
+@test "hosts are counted and named, and the first alone needs the files" {
+  unshare --uts true 2>/dev/null || skip "needs the right to give a process a host name of its own"
+  mkdir there
+  infer+=(--variant conv_reference)
+  "$SPDNN" "${infer[@]}" --predictions labels.npy --logits alone.npy
+  infer+=(--labels labels.npy --expected alone.npy --verify 2)
+  on_host first .
+  first=("${on[@]}" "$SPDNN" "${infer[@]}")
+  on_host second there
+  second=("${on[@]}" "$SPDNN" "${infer[@]}")
+  for library in "${libraries[@]}"; do
+    use_mpi "$library"
+    ends 0 under_mpi -n 1 "${first[@]}" --logits ranks.npy --json run.json : -n 2 "${second[@]}" --logits ranks.npy --json run.json
+    cmp alone.npy ranks.npy
+    jq -e '.machine.host == "first" and .machine.ranks == 3 and .ranks.hosts == 2 and .machine.threads >= 1' run.json
+    grep -q '^ranks  *3 on 2 hosts; 6 to 7 images each; ' stdout
+    [ -z "$(ls there)" ]
+    rm ranks.npy run.json
+    ends 3 under_mpi -n 1 "${second[@]}" --logits ranks.npy : -n 1 "${first[@]}" --logits ranks.npy
+    says_once 'spdnn: rank 0 of 2 on second: model.safetensors: cannot read: No such file or directory'
+    [ ! -e ranks.npy ]
+  done
+}
+
+@test "a rank whose machine lacks oneDNN's library is named with its host and the cause" {
+  use_mpi "${libraries[0]}"
+  infer+=(--variant conv_dense --logits ranks.npy)
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+  mkdir bare
+  cp -L "$SPDNN" bare/spdnn
+  cp "$(dirname "$(realpath "$SPDNN")")/spdnn-$library.so" bare
+  ends 4 under_mpi -n 1 "$SPDNN" "${infer[@]}" : -n 1 bare/spdnn "${infer[@]}"
+  says_once "spdnn: rank 1 of 2 on $(hostname): conv_dense: oneDNN cannot be used; *"
+  [ ! -e ranks.npy ]
+}
+
+@test "a rank without memory is named with its host and the cause" {
+  use_mpi "${libraries[0]}"
+  "$SPDNN" generate model --family lenet5 --sparsity 0.9 --out lenet5.onnx
+  "$SPDNN" generate tensors --shape 16000,1,28,28 --out many.npy
+  arguments=(infer --model lenet5.onnx --inputs many.npy --batch 8000 --progress never --logits ranks.npy)
+  # shellcheck disable=SC2016
+  ends 4 under_mpi -n 1 "$SPDNN" "${arguments[@]}" : \
+    -n 1 bash -c 'ulimit -v 400000; exec "$@"' bash "$SPDNN" "${arguments[@]}"
+  says_once "spdnn: rank 1 of 2 on $(hostname): *out of host memory"
+  [ ! -e ranks.npy ]
+}
