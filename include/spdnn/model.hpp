@@ -141,6 +141,8 @@ using Operation = std::variant<Convolution, Linear, BatchNorm, Pool, GlobalPool,
 
 /// The operation's name as messages show it: "convolution", "linear", ...
 std::string_view operation_name(const Operation& operation);
+/// The weights of a convolution or of a linear node; nullptr of others.
+const CsrMatrix* matrix_or_null(const Operation& operation);
 
 struct Node {
   std::string name;  ///< as the file has it, for messages; need not be unique

@@ -32,12 +32,6 @@ NodeWork work_of(const CsrMatrix& weights, const Shape& output) {
 
 }  // namespace
 
-const CsrMatrix* matrix_or_null(const Operation& operation) {
-  if (const auto* convolution = std::get_if<Convolution>(&operation)) return &convolution->weights;
-  if (const auto* linear = std::get_if<Linear>(&operation)) return &linear->weights;
-  return nullptr;
-}
-
 std::vector<NodeWork> work_of(const Model& model) {
   std::vector<NodeWork> work;
   work.reserve(model.nodes.size());

@@ -7,9 +7,6 @@
 
 namespace spdnn {
 
-/// The weights of a convolution or of a linear node; nullptr of others.
-const CsrMatrix* matrix_or_null(const Operation& operation);
-
 /// What the weights of a node amount to. Nodes without weights have nothing but zeros here.
 struct NodeWork {
   Offset weights = 0;                                                     ///< zeros included
