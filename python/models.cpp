@@ -4,7 +4,6 @@
 
 #include <spdnn/model_inference.hpp>
 #include <string>
-#include <variant>
 
 #include "arrays.hpp"
 #include "call.hpp"
@@ -18,12 +17,6 @@ struct NamedModel {
   std::string path;
   Model model;
 };
-
-const CsrMatrix* weights_of(const Operation& operation) {
-  if (const auto* const convolution = std::get_if<Convolution>(&operation)) return &convolution->weights;
-  if (const auto* const linear = std::get_if<Linear>(&operation)) return &linear->weights;
-  return nullptr;
-}
 
 /// A length that is any number of images is None.
 py::tuple extents_of(const Shape& shape) {
@@ -47,7 +40,7 @@ py::list values_of(const NamedModel& named, const std::vector<ValueId>& ids) {
 py::list nodes_of(const NamedModel& named) {
   py::list nodes;
   for (const Node& node : named.model.nodes) {
-    const CsrMatrix* const weights = weights_of(node.operation);
+    const CsrMatrix* const weights = matrix_or_null(node.operation);
     const Offset all = weights == nullptr ? 0 : Offset{weights->rows} * weights->cols;
     nodes.append(py::make_tuple(text_of(node.name), text_of(operation_name(node.operation)),
                                 extents_of(named.model.values[node.output].shape), all,
@@ -58,7 +51,7 @@ py::list nodes_of(const NamedModel& named) {
 
 /// SciPy's arrays and the shape of a node's weights, or None.
 py::object matrix_of(const NamedModel& named, std::size_t node) {
-  const CsrMatrix* const weights = weights_of(named.model.nodes.at(node).operation);
+  const CsrMatrix* const weights = matrix_or_null(named.model.nodes.at(node).operation);
   if (weights == nullptr) return py::none();
   return py::make_tuple(arrays_of(*weights), py::make_tuple(weights->rows, weights->cols));
 }

@@ -124,10 +124,7 @@ SumsView sums_of(Operation& operation) {
   return {&linear.weights, &linear.bias};
 }
 
-const CsrMatrix& weights_of(const Operation& operation) {
-  if (const auto* const convolution = std::get_if<Convolution>(&operation)) return convolution->weights;
-  return std::get<Linear>(operation).weights;
-}
+const CsrMatrix& weights_of(const Operation& operation) { return *matrix_or_null(operation); }
 
 const std::vector<float>& bias_of(const Operation& operation) {
   if (const auto* const convolution = std::get_if<Convolution>(&operation)) return convolution->bias;

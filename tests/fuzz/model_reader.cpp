@@ -20,10 +20,8 @@ void require_sound(const Model& model) {
   } catch (const std::invalid_argument& error) {
     require(false, std::string("what is read is a sound model: ") + error.what());
   }
-  for (const Node& node : model.nodes) {
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation)) require_pruned(convolution->weights);
-    if (const auto* linear = std::get_if<Linear>(&node.operation)) require_pruned(linear->weights);
-  }
+  for (const Node& node : model.nodes)
+    if (const CsrMatrix* const weights = matrix_or_null(node.operation)) require_pruned(*weights);
 }
 
 /// Inputs of ones for a model that is so small that it can be evaluated; nothing for others.
@@ -36,8 +34,7 @@ std::optional<std::vector<Tensor>> inputs_for(const Model& model) {
   }
   for (const Node& node : model.nodes) {
     Offset weights = 1;
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation)) weights = convolution->weights.entries();
-    if (const auto* linear = std::get_if<Linear>(&node.operation)) weights = linear->weights.entries();
+    if (const CsrMatrix* const matrix = matrix_or_null(node.operation)) weights = matrix->entries();
     if (const auto* pool = std::get_if<Pool>(&node.operation))
       weights = Offset{pool->window.kernel[0]} * pool->window.kernel[1];
     if (weights > kLittleWork) return std::nullopt;

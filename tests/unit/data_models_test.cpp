@@ -23,10 +23,8 @@ std::string text_of(const ModelFamilyOptions& options) { return ModelText::of(ge
 /// The weights of all layers that have some.
 std::vector<CsrMatrix> layers_of(const Model& model) {
   std::vector<CsrMatrix> layers;
-  for (const Node& node : model.nodes) {
-    if (const auto* convolution = std::get_if<Convolution>(&node.operation)) layers.push_back(convolution->weights);
-    if (const auto* linear = std::get_if<Linear>(&node.operation)) layers.push_back(linear->weights);
-  }
+  for (const Node& node : model.nodes)
+    if (const CsrMatrix* const weights = matrix_or_null(node.operation)) layers.push_back(*weights);
   return layers;
 }
 

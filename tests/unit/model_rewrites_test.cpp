@@ -123,9 +123,7 @@ struct Chain {
 const Pool kHalving{.window = {.kernel = {2, 2}, .stride = {2, 2}}};
 
 const CsrMatrix& weights_at(const Model& model, std::size_t node) {
-  const Operation& operation = model.nodes[node].operation;
-  if (const auto* const linear = std::get_if<Linear>(&operation)) return linear->weights;
-  return std::get<Convolution>(operation).weights;
+  return *matrix_or_null(model.nodes[node].operation);
 }
 
 TEST(DropDeadChannels, NothingIsDroppedWithoutReason) {
