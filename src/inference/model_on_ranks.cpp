@@ -1,6 +1,5 @@
 #include "inference/model_on_ranks.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -8,10 +7,10 @@
 #include "cluster/model_fields.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
-#include "core/host_name.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/load.hpp"
+#include "inference/rank_report.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -24,40 +23,22 @@ namespace {
 
 /// What a rank tells the root of its run, beside its part of the output.
 struct ModelRankReport {
-  RankTimes times;
-  std::vector<double> infer_seconds;
-  double warm_up_seconds = 0;
-  double gather_seconds = 0;
+  RankReport common;
   int differing_trials = 0;
   std::vector<double> node_seconds;
 };
 
 void fields(auto& archive, MaybeConst<ModelRankReport> auto& report) {
-  archive(report.times, report.infer_seconds, report.warm_up_seconds, report.gather_seconds, report.differing_trials,
-          report.node_seconds);
+  archive(report.common, report.differing_trials, report.node_seconds);
 }
 
 ModelRankReport report_of(const ModelRunResult& result, Index images) {
-  return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
-          result.infer_seconds,
-          result.warm_up_seconds,
-          result.gather_seconds,
-          result.differing_trials,
-          result.node_seconds};
-}
-
-/// Of each trial, or each node, the longest.
-void take_longest(std::vector<double>& all, const std::vector<double>& one) {
-  if (all.size() < one.size()) all.resize(one.size());
-  for (std::size_t i = 0; i < one.size(); ++i) all[i] = std::max(all[i], one[i]);
+  return {rank_report_of(result, images), result.differing_trials, result.node_seconds};
 }
 
 void add(ModelRunResult& all, const ModelRankReport& one) {
-  take_longest(all.infer_seconds, one.infer_seconds);
+  take_longest(all, one.common);
   take_longest(all.node_seconds, one.node_seconds);
-  all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
-  all.warm_up_seconds = std::max(all.warm_up_seconds, one.warm_up_seconds);
-  all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
   all.differing_trials += one.differing_trials;
 }
 
@@ -83,7 +64,7 @@ Tensor gather_output(Communicator& ranks, const Shape& shape, const std::vector<
   const auto storage = allocate<float>(size);
   float* to = storage.get();
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    if (reports[rank].times.images == 0) continue;
+    if (reports[rank].common.times.images == 0) continue;
     const Tensor part = rank == 0 ? mine : receive<Tensor>(ranks, static_cast<int>(rank));
     std::memcpy(to, part.values.data(), part.values.bytes());
     to += part.values.size();
@@ -153,7 +134,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   const std::vector<ModelRankReport> reports = gather(ranks, report_of(all.result, images));
   for (const ModelRankReport& report : reports) {
     add(all.result, report);
-    all.ranks.push_back(report.times);
+    all.ranks.push_back(report.common.times);
   }
   all.result.output = gather_output(ranks, shape, reports, all.result.output);
   all.result.gather_seconds += watch.seconds();

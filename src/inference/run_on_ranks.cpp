@@ -13,6 +13,7 @@
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "inference/outcomes.hpp"
+#include "inference/rank_report.hpp"
 
 namespace spdnn {
 
@@ -26,48 +27,33 @@ void fields(auto& archive, MaybeConst<Unfinished> auto& unfinished) {
 
 namespace {
 
-/// What a rank tells the root of its run.
-struct RankReport {
-  RankTimes times;
-  std::vector<double> infer_seconds;
+/// What a rank tells the root of its run of a network.
+struct NetworkRankReport {
+  RankReport common;
   double load_seconds = 0;
-  double warm_up_seconds = 0;
-  double gather_seconds = 0;
   Index batch = 0;
   Outcome outcome;
   std::optional<Unfinished> unfinished;
 };
 
-void fields(auto& archive, MaybeConst<RankReport> auto& report) {
-  archive(report.times, report.infer_seconds, report.load_seconds, report.warm_up_seconds, report.gather_seconds,
-          report.batch, report.outcome, report.unfinished);
+void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
+  archive(report.common, report.load_seconds, report.batch, report.outcome, report.unfinished);
 }
 
-RankReport report_of(const RunResult& result, Index images) {
-  return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
-          result.infer_seconds,
-          result.load_seconds,
-          result.warm_up_seconds,
-          result.gather_seconds,
-          result.batch,
-          result.outcome,
-          result.unfinished};
+NetworkRankReport report_of(const RunResult& result, Index images) {
+  return {rank_report_of(result, images), result.load_seconds, result.batch, result.outcome, result.unfinished};
 }
 
 /// Puts the other ranks' results after the root's.
-void add(RunResult& all, const RankReport& one, Index first) {
-  for (std::size_t trial = 0; trial < all.infer_seconds.size(); ++trial)
-    all.infer_seconds[trial] = std::max(all.infer_seconds[trial], one.infer_seconds[trial]);
-  all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
+void add(RunResult& all, const NetworkRankReport& one, Index first) {
+  take_longest(all, one.common);
   all.load_seconds = std::max(all.load_seconds, one.load_seconds);
-  all.warm_up_seconds = std::max(all.warm_up_seconds, one.warm_up_seconds);
-  all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
   all.batch = std::max(all.batch, one.batch);
   append_outcome(all.outcome, one.outcome, first);
 }
 
 /// What a rank has left of its images, the first of which is `first` among those of all ranks.
-void add_left(const RankReport& report, Index first, Index layer, std::vector<Work>& left) {
+void add_left(const NetworkRankReport& report, Index first, Index layer, std::vector<Work>& left) {
   if (!report.unfinished) return;
   const Unfinished& unfinished = *report.unfinished;
   const auto ids = [&](Index begin, Index end) {
@@ -78,7 +64,8 @@ void add_left(const RankReport& report, Index first, Index layer, std::vector<Wo
   const Index begun_end = unfinished.first + unfinished.begun.images();
   if (begun_end > unfinished.first)
     left.push_back({layer + unfinished.layer, ids(unfinished.first, begun_end), unfinished.begun});
-  if (report.times.images > begun_end) left.push_back({layer, ids(begun_end, report.times.images), {}});
+  const Index images = report.common.times.images;
+  if (images > begun_end) left.push_back({layer, ids(begun_end, images), {}});
 }
 
 /// Ranks on this rank's host that have the same as this one, and so share it.
@@ -151,13 +138,13 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
   RankedResult all;
   together(ranks, [&] { all.result = run(variant, chosen, mine, own); });
   const Stopwatch watch;
-  const std::vector<RankReport> reports = gather(ranks, report_of(all.result, mine.images()));
+  const std::vector<NetworkRankReport> reports = gather(ranks, report_of(all.result, mine.images()));
   Index first = 0;
-  for (const RankReport& report : reports) {
+  for (const NetworkRankReport& report : reports) {
     if (!all.ranks.empty()) add(all.result, report, first);
-    all.ranks.push_back(report.times);
+    all.ranks.push_back(report.common.times);
     add_left(report, first, order.layer, all.left);
-    first += report.times.images;
+    first += report.common.times.images;
   }
   all.result.gather_seconds += watch.seconds();
   return all;

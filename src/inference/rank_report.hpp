@@ -1,0 +1,48 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "core/host_name.hpp"
+#include "inference/run_on_ranks.hpp"
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+/// What a rank tells the root of its run, of a network as of a model.
+struct RankReport {
+  RankTimes times;
+  std::vector<double> infer_seconds;  ///< by trial
+  double warm_up_seconds = 0;
+  double gather_seconds = 0;
+};
+void fields(auto& archive, MaybeConst<RankReport> auto& report) {
+  archive(report.times, report.infer_seconds, report.warm_up_seconds, report.gather_seconds);
+}
+
+/// `result` is a RunResult or a ModelRunResult, of so many images.
+template <class Result>
+RankReport rank_report_of(const Result& result, Index images) {
+  return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
+          result.infer_seconds,
+          result.warm_up_seconds,
+          result.gather_seconds};
+}
+
+/// Of each trial, or each node, the longest.
+inline void take_longest(std::vector<double>& all, const std::vector<double>& one) {
+  if (all.size() < one.size()) all.resize(one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) all[i] = std::max(all[i], one[i]);
+}
+
+/// Of each time, the longest.
+template <class Result>
+void take_longest(Result& all, const RankReport& one) {
+  take_longest(all.infer_seconds, one.infer_seconds);
+  all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
+  all.warm_up_seconds = std::max(all.warm_up_seconds, one.warm_up_seconds);
+  all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
+}
+
+}  // namespace spdnn
