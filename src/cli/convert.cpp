@@ -122,8 +122,8 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   refuse(values, {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "images", "form", "plan", "plan-device"},
          "a model");
   if (!is_model_form(out))
-    throw UsageError(
-        fmt::format("OUT: '{}' does not end in {}, the forms that models are written in", out.string(), kModelForms));
+    throw UsageError(fmt::format("OUT: '{}' does not end in {}, the forms that models are written in", out.string(),
+                                 kWrittenModelForms));
   std::vector<NamedInput> inputs{{"IN", in}};
   for (const Path& beside : files_beside(in)) inputs.push_back({"the graph beside IN", beside});
   std::vector<NamedOutput> outputs{{"OUT", out}};

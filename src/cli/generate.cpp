@@ -18,6 +18,7 @@
 #include "data/official/problems.hpp"
 #include "inference/streaming.hpp"
 #include "io/export/model_file.hpp"
+#include "io/import/model_form.hpp"
 #include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
@@ -193,7 +194,8 @@ int generate_model(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
   const Path out = required(values, "out", kModelUsage);
-  if (!is_model_form(out)) throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), kModelForms));
+  if (!is_model_form(out))
+    throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), kWrittenModelForms));
   std::vector<NamedOutput> outputs{{"--out", out}};
   for (const Path& beside : files_beside(out)) outputs.push_back({"the graph beside --out", beside});
   check_outputs(outputs, {});

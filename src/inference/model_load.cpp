@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/shape.hpp"
 #include "inference/load.hpp"
 #include "io/import/image_tensor.hpp"
+#include "io/import/model_form.hpp"
 #include "io/import/npz.hpp"
 #include "io/import/onnx.hpp"
 #include "io/import/packed_model.hpp"
@@ -43,12 +43,11 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
 }  // namespace
 
 Model read_model(const std::string& path, const std::optional<Shape>& shape) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".onnx") return read_onnx(path, shape);
-  if (ending == ".tflite") return read_tflite(path, shape);
-  if (ending != ".safetensors" && ending != ".spdnn")
-    throw DataError(path + ": expected a model, .onnx, .tflite, .safetensors or .spdnn");
-  Model model = ending == ".spdnn" ? read_packed_model(path) : read_safetensors(path);
+  const auto form = model_form_of(path);
+  if (!form) throw DataError(fmt::format("{}: expected a model, {}", path, kReadModelForms));
+  if (*form == ModelForm::onnx) return read_onnx(path, shape);
+  if (*form == ModelForm::tflite) return read_tflite(path, shape);
+  Model model = *form == ModelForm::packed ? read_packed_model(path) : read_safetensors(path);
   return shape ? reshaped(std::move(model), *shape) : model;
 }
 

@@ -7,8 +7,6 @@
 
 namespace spdnn {
 
-/// The endings of the names that models are written to, as messages list them.
-inline constexpr const char* kModelForms = ".onnx, .safetensors or .spdnn";
 /// Whether a model can be written to a file of this name.
 bool is_model_form(const std::filesystem::path& path);
 /// Writes a model, whose shapes are known, in the form that the name tells. DataError where the form cannot hold it.

@@ -5,13 +5,22 @@
 
 namespace spdnn {
 
-bool names_model(const std::filesystem::path& path) {
+std::optional<ModelForm> model_form_of(const std::filesystem::path& path) {
   const auto ending = path.extension();
-  return ending == ".onnx" || ending == ".tflite" || ending == ".safetensors";
+  if (ending == ".onnx") return ModelForm::onnx;
+  if (ending == ".tflite") return ModelForm::tflite;
+  if (ending == ".safetensors") return ModelForm::safetensors;
+  if (ending == ".spdnn") return ModelForm::packed;
+  return std::nullopt;
+}
+
+bool names_model(const std::filesystem::path& path) {
+  const auto form = model_form_of(path);
+  return form && *form != ModelForm::packed;
 }
 
 bool holds_model(const std::filesystem::path& path) {
-  if (path.extension() != ".spdnn") return names_model(path);
+  if (model_form_of(path) != ModelForm::packed) return names_model(path);
   try {
     return packed_contents(path).model;
   } catch (const Error&) {
