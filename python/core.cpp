@@ -193,16 +193,11 @@ void register_errors() {
   });
 }
 
-}  // namespace
-
-// NOLINTNEXTLINE: what the macro makes
-PYBIND11_MODULE(_core, module) {
-  register_errors();
-  module.attr("version") = SPDNN_PYTHON_VERSION;
-  module.attr("takes_numpy_2") = PYBIND11_VERSION_HEX >= 0x020C0000;
-
+void define_matrices(py::module_& module) {
   py::class_<CsrMatrix>(module, "Matrix").def(py::init(&make_matrix)).def_property_readonly("ascends", &ascends);
+}
 
+void define_networks(py::module_& module) {
   py::class_<Network>(module, "Network")
       .def(py::init(&make_network))
       .def_static("load",
@@ -234,7 +229,9 @@ PYBIND11_MODULE(_core, module) {
       .def_property_readonly("bias_rule", [](const Network& network) {
         return network.bias_rule == BiasRule::everywhere ? "everywhere" : "non-zeros";
       });
+}
 
+void define_plans(py::module_& module) {
   py::class_<PlannedNetwork>(module, "Plan")
       .def(py::init(&plan))
       .def_property_readonly("network", &PlannedNetwork::network, py::return_value_policy::copy)
@@ -248,7 +245,9 @@ PYBIND11_MODULE(_core, module) {
         for (const LayerDescription& layer : planned.describe()) layers.append(describe(layer));
         return layers;
       });
+}
 
+void define_images(py::module_& module) {
   py::class_<ImageSet>(module, "Images")
       .def(py::init([](const CsrMatrix& rows) { return make_image_set(rows); }))
       .def(py::init(&make_bits))
@@ -270,7 +269,20 @@ PYBIND11_MODULE(_core, module) {
                              [](const ImageSet& images) { return std::pair(images.images(), images.neurons()); })
       .def_property_readonly("bytes", &ImageSet::bytes)
       .def_property_readonly("is_bits", &ImageSet::is_bits);
+}
 
+}  // namespace
+
+// NOLINTNEXTLINE: what the macro makes
+PYBIND11_MODULE(_core, module) {
+  register_errors();
+  module.attr("version") = SPDNN_PYTHON_VERSION;
+  module.attr("takes_numpy_2") = PYBIND11_VERSION_HEX >= 0x020C0000;
+
+  define_matrices(module);
+  define_networks(module);
+  define_plans(module);
+  define_images(module);
   module.def("infer", &infer<Network>);
   module.def("infer", &infer<PlannedNetwork>);
   define_models(module);
