@@ -22,12 +22,7 @@
 #include "inference/model_verify.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/labels.hpp"
-#include "model/drop_dead_channels.hpp"
-#include "model/fold_affine.hpp"
-#include "model/fold_constants.hpp"
-#include "model/fuse_hard_swish.hpp"
-#include "model/remove_unread.hpp"
-#include "model/share_twin_filters.hpp"
+#include "model/rewrite.hpp"
 #include "model/work.hpp"
 #include "spdnn/error.hpp"
 
@@ -115,7 +110,8 @@ class ModelInference::Steps {
     if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
-    if (spec_.rewrite) rewrite(model);
+    if (spec_.rewrite)
+      for (std::string& note : rewrite(model)) report_.notes.push_back(std::move(note));
     report_.nodes_run = model.nodes.size();
     report_.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
     run_ = std::make_shared<const Model>(std::move(model));
@@ -233,19 +229,6 @@ class ModelInference::Steps {
       labels_.resize(report_.images);
     }
     if (truth.has_expected()) expected_ = load_expected(truth, *given_, report_.images);
-  }
-
-  void rewrite(Model& model) {
-    const auto note = [&](Index count, const char* one, const char* several, const char* what) {
-      if (count > 0) report_.notes.push_back(fmt::format("{} {}", counted(count, one, several), what));
-    };
-    note(fold_constants(model), "node of constants is", "nodes of constants are", "computed beforehand");
-    note(fuse_hard_swish(model), "hard swish is", "hard swishes are", "computed at once");
-    note(fold_affine(model), "batch norm, sum or product is", "batch norms, sums and products are",
-         "part of the weights before");
-    note(drop_dead_channels(model), "channel is", "channels are", "left out, as nothing comes of them");
-    note(share_twin_filters(model), "channel is", "channels are", "computed once for several equal ones");
-    note(remove_unread(model), "node is", "nodes are", "left out, as no output depends on it");
   }
 
   Index recomputed() const {

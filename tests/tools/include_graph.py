@@ -54,7 +54,7 @@ PARTS = {
     "io: any form": ["io/files", "io/outputs", "io/image_digest"],
     "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
                         "engines/variant_lines", "engines/model_variant_lines"],
-    "model: by the oracle": ["model/fold_constants", "model/drop_dead_channels"],
+    "model: by the oracle": ["model/fold_constants", "model/drop_dead_channels", "model/rewrite"],
     "main": ["main.cpp"],
 }
 # Headers of others that one room alone may include: beginnings of their names.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+/// All exact rewrites, one after another, as each may leave something to the next. The bounds of the given model hold
+/// for the rewritten one. Returns notes on what those did that found something to do. The shapes must be known.
+std::vector<std::string> rewrite(Model& model);
+
+}  // namespace spdnn
