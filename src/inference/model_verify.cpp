@@ -13,6 +13,7 @@
 #include "core/progress.hpp"
 #include "engines/devices.hpp"
 #include "engines/reference/model.hpp"
+#include "inference/model_accuracy.hpp"
 #include "inference/model_run.hpp"
 #include "model/node_text.hpp"
 #include "spdnn/error.hpp"
@@ -23,11 +24,6 @@ namespace {
 
 constexpr std::size_t kShownIds = 10;
 constexpr Index kMostAtOnce = 16;  ///< images that the reference takes at a time: progress is told after each time
-
-template <class T>
-Index largest_of(std::span<const T> logits) {
-  return static_cast<Index>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
 
 /// The images that the reference takes at a time.
 Index images_at_once(const Model& model, std::size_t host_memory) {
@@ -145,57 +141,7 @@ void compare_nodes(const Model& model, const Tensor& images, const std::vector<T
   }
 }
 
-std::string nodes_text(const NodeCheck& check) {
-  return fmt::format("node by node: largest deviation {:.3g} of the bound, at {}", check.largest_ratio, check.worst);
-}
-
-std::string tolerance_text(const LogitCheck& check) {
-  return fmt::format("the tolerance of {:.3g}, {:.2g} % of {}", check.tolerance(), 100 * LogitCheck::kTolerance,
-                     check.whole > check.largest_expected ? "1" : "the largest logit");
-}
-
-std::string check_text(const LogitCheck& check) {
-  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
-  if (check.beyond > 0)
-    text += fmt::format(", but {:.3g} is beyond {}", check.largest_deviation, tolerance_text(check));
-  return text;
-}
-
-/// Of logits within bounds that say little.
-std::string little_text(const LogitCheck& check) {
-  return fmt::format(
-      "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within {}, which proves nothing",
-      check_text(check), check.largest_bound, check.largest_expected, tolerance_text(check));
-}
-
 }  // namespace
-
-std::vector<Index> predictions_of(const Tensor& logits) {
-  const auto images = static_cast<std::size_t>(logits.shape[0]);
-  const std::size_t classes = logits.values.size() / images;
-  std::vector<Index> predictions(images);
-  for (std::size_t i = 0; i < images; ++i)
-    predictions[i] = largest_of(logits.values.span().subspan(i * classes, classes));
-  return predictions;
-}
-
-Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
-  constexpr std::size_t kAmong = 5;
-  const std::size_t classes = logits.values.size() / labels.size();
-  Accuracy accuracy;
-  accuracy.images = static_cast<Index>(labels.size());
-  accuracy.classes = classes > kAmong ? kAmong : 1;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::span<const float> one = logits.values.span().subspan(i * classes, classes);
-    const Index label = labels[i];
-    Index before = 0;  // classes of larger logits; where a logit is no number, nothing is known
-    for (Index k = 0; k < classes; ++k)
-      before += !(one[k] < one[label]) && k != label && (one[k] != one[label] || k < label) ? 1 : 0;
-    accuracy.correct += before == 0 ? 1 : 0;
-    accuracy.among += before < accuracy.classes ? 1 : 0;
-  }
-  return accuracy;
-}
 
 LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
                          const LogitTruth& truth, const ProgressCallback& progress,
@@ -273,38 +219,6 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     told.update(std::min(first + step, count));
   }
   return check;
-}
-
-ModelVerdict verdict_of(const ModelReport& report) {
-  using Status = Verdict::Status;
-  std::string wrong;
-  std::string right;
-  const auto add = [&](bool good, const std::string& text) {
-    std::string& list = good ? right : wrong;
-    list += (list.empty() ? "" : "; ") + text;
-  };
-  if (report.accuracy && report.accuracy->at_least)
-    add(report.accuracy->top_1() >= *report.accuracy->at_least,
-        fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
-                    counted(report.accuracy->images, "image", "images"), report.accuracy->top_1(),
-                    *report.accuracy->at_least));
-  // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
-  std::string says_little;
-  for (const auto* check : {&report.expected, &report.recomputed}) {
-    if (!*check) continue;
-    const bool by_nodes = check == &report.recomputed && report.nodes_checked;
-    const bool little = (*check)->right() && !(*check)->tells() && !by_nodes;
-    if (little)
-      says_little += (says_little.empty() ? "" : "; ") + little_text(**check);
-    else
-      add((*check)->right(), check_text(**check));
-  }
-  if (report.nodes_checked) add(report.nodes_checked->right(), nodes_text(*report.nodes_checked));
-  if (wrong.empty() && right.empty() && !says_little.empty())
-    return {Status::unverified, says_little + "; --verify K compares node by node"};
-  if (wrong.empty() && right.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
-  if (wrong.empty()) return {Status::passed, right + (says_little.empty() ? "" : "; " + says_little)};
-  return {Status::failed, wrong + (right.empty() ? "" : ", though not against " + right)};
 }
 
 }  // namespace spdnn

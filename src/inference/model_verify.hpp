@@ -12,13 +12,6 @@
 
 namespace spdnn {
 
-/// The class of the largest logit of each image; of equal ones the first.
-std::vector<Index> predictions_of(const Tensor& logits);
-
-/// How often the largest logit is the label's, and among the k largest. Of equal logits those of lower classes count as
-/// larger.
-Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
-
 /// What logits are compared with, image by image, as the reference gets there.
 struct LogitTruth {
   const Tensor* expected = nullptr;  ///< of the first images; null: none
@@ -44,8 +37,5 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
 /// those of the run that is reported, tell whether that changed a bit of the result.
 NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
                       const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress);
-
-/// The verdict by all comparisons: failed where one failed, else passed where one passed.
-ModelVerdict verdict_of(const ModelReport& report);
 
 }  // namespace spdnn

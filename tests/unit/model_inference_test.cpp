@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "engines/reference/model.hpp"
+#include "inference/model_accuracy.hpp"
+#include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
