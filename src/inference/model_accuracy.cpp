@@ -1,5 +1,7 @@
 #include "inference/model_accuracy.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -30,6 +32,20 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
     accuracy.among += before < accuracy.classes ? 1 : 0;
   }
   return accuracy;
+}
+
+AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits) {
+  AgainstFp32 against{variant, 0, 0};
+  for (std::size_t i = 0; i < logits.values.size(); ++i) {
+    const double difference = std::abs(double{logits.values[i]} - report.logits.values[i]);
+    against.largest_difference = std::max(against.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
+  }
+  if (report.classes > 0) {
+    const std::vector<Index> predictions = predictions_of(logits);
+    for (std::size_t i = 0; i < predictions.size(); ++i)
+      against.differing += predictions[i] != report.predictions[i] ? 1 : 0;
+  }
+  return against;
 }
 
 }  // namespace spdnn

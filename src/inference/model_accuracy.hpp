@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "spdnn/model_report.hpp"
@@ -21,5 +22,8 @@ std::vector<Index> predictions_of(const Tensor& logits);
 /// How often the largest logit is the label's, and among the k largest. Of equal logits those of lower classes count as
 /// larger.
 Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
+
+/// How far the report's logits and predictions are from `logits`, those of the same run by `variant` in fp32.
+AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits);
 
 }  // namespace spdnn

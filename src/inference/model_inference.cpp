@@ -5,27 +5,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
-#include "core/counted.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
-#include "inference/machine.hpp"
 #include "inference/model_accuracy.hpp"
 #include "inference/model_choice.hpp"
 #include "inference/model_inference_on_ranks.hpp"
 #include "inference/model_load.hpp"
 #include "inference/model_on_ranks.hpp"
 #include "inference/model_run.hpp"
+#include "inference/model_run_report.hpp"
 #include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/labels.hpp"
 #include "model/rewrite.hpp"
-#include "model/work.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -72,8 +69,6 @@ void check_runnable(const std::string& path, const Model& model) {
     throw DataError(fmt::format("{}: the output \"{}\" does not depend on the images", path, output.name));
 }
 
-MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.sparse}; }
-
 }  // namespace
 
 class ModelInference::Steps {
@@ -114,8 +109,7 @@ class ModelInference::Steps {
     Model model = *given_;
     if (spec_.rewrite)
       for (std::string& note : rewrite(model)) report_.notes.push_back(std::move(note));
-    report_.nodes_run = model.nodes.size();
-    report_.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
+    describe_run(model, report_);
     run_ = std::make_shared<const Model>(std::move(model));
     report_.seconds.plan = watch.seconds();
     stage_ = Stage::planned;
@@ -156,7 +150,7 @@ class ModelInference::Steps {
                                                 "labels alone, and is compared with one in fp32",
                                                 to_string(choice.precision)));
     options.batch = batch_of_rank(spec_, *choice.variant, options);
-    describe(choice, options);
+    describe_engine(choice, *run_, options, spec_, report_);
     order_ = {std::string(choice.variant->name),
               choice.precision,
               report_.images,
@@ -203,18 +197,9 @@ class ModelInference::Steps {
     given_ = std::make_shared<const Model>(std::move(model));
     images_ = std::move(images);
     report_.model = spec_.path;
-    report_.name = given_->name;
-    report_.input = given_->values[given_->inputs.front()].shape;
-    report_.output = given_->values[given_->outputs.front()].shape;
-    report_.outputs = given_->outputs.size();
-    report_.nodes = given_->nodes.size();
     report_.images = static_cast<Index>(images_.shape[0]);
     report_.available = available;
-    report_.classes = classes_of(*given_);
-    const ModelWork work = sum_of(work_of(*given_));
-    report_.weights = work.weights;
-    report_.nonzeros = work.nonzeros;
-    report_.multiply_adds = multiply_adds_of(work);
+    describe_given(*given_, report_);
     read_truth();
     stage_ = Stage::loaded;
   }
@@ -255,41 +240,8 @@ class ModelInference::Steps {
     return options;
   }
 
-  void describe(const ModelEngineChoice& choice, const ModelEngineOptions& options) {
-    report_.variant = choice.variant->name;
-    report_.why = choice.why;
-    report_.device = choice.variant->device;
-    report_.machine = this_machine(report_.device);
-    report_.precision = choice.precision;
-    report_.batch = options.batch;
-    report_.trials = spec_.trials;
-    report_.warm_up = spec_.warm_up;
-    for (std::string& remark : support_of(*choice.variant, *run_, options).remarks)
-      report_.notes.push_back(std::move(remark));
-  }
-
   void conclude(RankedModelResult all) {
-    if (!all.ranks.empty()) report_.ranks = spreads_of(all.ranks);
-    report_.threads = all.threads;
-    ModelRunResult& result = all.result;
-    report_.seconds.upload = result.upload_seconds;
-    report_.seconds.warm_up = result.warm_up_seconds;
-    report_.seconds.gather = result.gather_seconds;
-    report_.seconds.infer = spread(std::move(result.infer_seconds));
-    if (result.differing_trials > 0)
-      report_.notes.push_back(fmt::format(
-          "{} other bits than the first",
-          counted(static_cast<Index>(result.differing_trials), "batch of a trial gave", "batches of trials gave")));
-    for (std::size_t node = 0; node < result.node_seconds.size(); ++node)
-      report_.profile.push_back({run_->nodes[node].name, std::string(operation_name(run_->nodes[node].operation)),
-                                 result.node_seconds[node]});
-    if (spec_.profile && report_.profile.empty())
-      report_.notes.push_back(report_.variant + " cannot time single nodes");
-    report_.logits = std::move(result.output);
-    if (report_.classes > 0) report_.predictions = predictions_of(report_.logits);
-    const auto values = report_.logits.values.span();
-    if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
-      report_.notes.emplace_back("some logits are infinite or no numbers");
+    take_over(std::move(all), *run_, spec_, report_);
     report_.seconds.total = since_start_.seconds();
     report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
   }
@@ -300,7 +252,7 @@ class ModelInference::Steps {
     if (ranks_.is_root()) order = order_in_fp32();
     order = share_order(ranks_, order);
     const Tensor logits = run_on_ranks(order).result.output;
-    if (ranks_.is_root()) compare_with_fp32(order.variant, logits);
+    if (ranks_.is_root()) report_.against_fp32 = against_fp32(report_, order.variant, logits);
   }
 
   ModelOrder order_in_fp32() const {
@@ -313,20 +265,6 @@ class ModelInference::Steps {
     const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
     const Index batch = batch_of_rank(second, *choice.variant, options);
     return {std::string(choice.variant->name), choice.precision, report_.images, batch};
-  }
-
-  void compare_with_fp32(const std::string& variant, const Tensor& logits) {
-    AgainstFp32 against{variant, 0, 0};
-    for (std::size_t i = 0; i < logits.values.size(); ++i) {
-      const double difference = std::abs(double{logits.values[i]} - report_.logits.values[i]);
-      against.largest_difference = std::max(against.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
-    }
-    if (report_.classes > 0) {
-      const std::vector<Index> predictions = predictions_of(logits);
-      for (std::size_t i = 0; i < predictions.size(); ++i)
-        against.differing += predictions[i] != report_.predictions[i] ? 1 : 0;
-    }
-    report_.against_fp32 = std::move(against);
   }
 
   const std::unique_ptr<Communicator> own_;  ///< of a process by itself

@@ -1,0 +1,78 @@
+#include "inference/model_run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/counted.hpp"
+#include "inference/machine.hpp"
+#include "inference/model_accuracy.hpp"
+#include "inference/model_load.hpp"
+#include "model/work.hpp"
+
+namespace spdnn {
+
+namespace {
+
+MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.sparse}; }
+
+}  // namespace
+
+void describe_given(const Model& model, ModelReport& report) {
+  report.name = model.name;
+  report.input = model.values[model.inputs.front()].shape;
+  report.output = model.values[model.outputs.front()].shape;
+  report.outputs = model.outputs.size();
+  report.nodes = model.nodes.size();
+  report.classes = classes_of(model);
+  const ModelWork work = sum_of(work_of(model));
+  report.weights = work.weights;
+  report.nonzeros = work.nonzeros;
+  report.multiply_adds = multiply_adds_of(work);
+}
+
+void describe_run(const Model& model, ModelReport& report) {
+  report.nodes_run = model.nodes.size();
+  report.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
+}
+
+void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,
+                     const ModelSpec& spec, ModelReport& report) {
+  report.variant = choice.variant->name;
+  report.why = choice.why;
+  report.device = choice.variant->device;
+  report.machine = this_machine(report.device);
+  report.precision = choice.precision;
+  report.batch = options.batch;
+  report.trials = spec.trials;
+  report.warm_up = spec.warm_up;
+  for (std::string& remark : support_of(*choice.variant, model, options).remarks)
+    report.notes.push_back(std::move(remark));
+}
+
+void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
+  if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
+  report.threads = all.threads;
+  ModelRunResult& result = all.result;
+  report.seconds.upload = result.upload_seconds;
+  report.seconds.warm_up = result.warm_up_seconds;
+  report.seconds.gather = result.gather_seconds;
+  report.seconds.infer = spread(std::move(result.infer_seconds));
+  if (result.differing_trials > 0)
+    report.notes.push_back(fmt::format(
+        "{} other bits than the first",
+        counted(static_cast<Index>(result.differing_trials), "batch of a trial gave", "batches of trials gave")));
+  for (std::size_t node = 0; node < result.node_seconds.size(); ++node)
+    report.profile.push_back(
+        {model.nodes[node].name, std::string(operation_name(model.nodes[node].operation)), result.node_seconds[node]});
+  if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
+  report.logits = std::move(result.output);
+  if (report.classes > 0) report.predictions = predictions_of(report.logits);
+  const auto values = report.logits.values.span();
+  if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+    report.notes.emplace_back("some logits are infinite or no numbers");
+}
+
+}  // namespace spdnn
