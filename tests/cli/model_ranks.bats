@@ -17,22 +17,6 @@ setup() {
   infer=(infer --model model.safetensors --inputs images.npy --progress never)
 }
 
-# ends CODE COMMAND...: the command ends with this code; what it says is in the files stdout and stderr.
-ends() {
-  local code=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  printf '%s: %s\n' "$status" "$*" && cat stderr
-  [ "$status" -eq "$code" ]
-}
-
-# says_once PATTERN: of what spdnn said, one line, it matches the pattern.
-says_once() {
-  [ "$(said stderr | wc -l)" -eq 1 ]
-  # shellcheck disable=SC2053
-  [[ $(said stderr) == $1 ]]
-}
-
 @test "logits and predictions of several ranks are those of one, bit by bit with the reference" {
   infer+=(--variant conv_reference)
   "$SPDNN" "${infer[@]}" --logits alone.npy --predictions labels.npy

@@ -12,22 +12,6 @@ setup() {
   infer=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never)
 }
 
-# ends CODE COMMAND...: the command ends with this code; what it says is in the files stdout and stderr.
-ends() {
-  local code=$1 status=0
-  shift
-  "$@" >stdout 2>stderr || status=$?
-  printf '%s: %s\n' "$status" "$*" && cat stderr
-  [ "$status" -eq "$code" ]
-}
-
-# says_once PATTERN: of what spdnn said, one line, it matches the pattern.
-says_once() {
-  [ "$(said stderr | wc -l)" -eq 1 ]
-  # shellcheck disable=SC2053
-  [[ $(said stderr) == $1 ]]
-}
-
 @test "two and three ranks find the categories that one finds, planned and unplanned" {
   for reduce in all none; do
     "$SPDNN" "${infer[@]}" --reduce $reduce --categories alone.tsv

@@ -26,6 +26,22 @@ ranks() { under_mpi -n "$1" "$SPDNN" "${@:2}"; }
 # said FILE: the lines in it that are spdnn's own and not the launcher's.
 said() { grep '^spdnn: ' "$1"; }
 
+# ends CODE COMMAND...: the command ends with this code; what it says is in the files stdout and stderr.
+ends() {
+  local code=$1 status=0
+  shift
+  "$@" >stdout 2>stderr || status=$?
+  printf '%s: %s\n' "$status" "$*" && cat stderr
+  [ "$status" -eq "$code" ]
+}
+
+# says_once PATTERN: of what spdnn said, one line, it matches the pattern; after ends().
+says_once() {
+  [ "$(said stderr | wc -l)" -eq 1 ]
+  # shellcheck disable=SC2053
+  [[ $(said stderr) == $1 ]]
+}
+
 # start_job N ARGUMENTS...: the same in the background; `job` is then the process to wait for. What it says is in the file
 # `stderr`. All of its processes bear a mark in their environment.
 start_job() {
