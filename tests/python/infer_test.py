@@ -1,7 +1,6 @@
 """Plans, inferences and their outcomes; Python threads, progress and Ctrl-C meanwhile."""
 
 import functools
-import gc
 import os
 import pathlib
 import signal
@@ -11,7 +10,7 @@ import threading
 import unittest
 
 import numpy as np
-from support import MNIST, categories_of, interrupt, random_images, random_weights, small_network
+from support import MNIST, categories_of, interrupt, random_images, random_weights, resident_bytes, small_network
 
 import spdnn
 
@@ -112,11 +111,6 @@ class Outcomes(unittest.TestCase):
             spdnn.plan(None)
 
     def test_nothing_is_left_behind_by_a_thousand_calls(self):
-        def resident():
-            gc.collect()
-            with open("/proc/self/statm", encoding="ascii") as status:
-                return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
         def calls(count):
             for _ in range(count):
                 network = spdnn.Network(weights, -0.1)
@@ -128,9 +122,9 @@ class Outcomes(unittest.TestCase):
 
         weights, wrong = random_weights(), spdnn.Images.from_dense(np.ones((3, 5)))
         calls(100)
-        before = resident()
+        before = resident_bytes()
         calls(1000)
-        self.assertLess(resident() - before, 2e6, "of a network of 30 KB, a thousand of which take 30 MB")
+        self.assertLess(resident_bytes() - before, 2e6, "of a network of 30 KB, a thousand of which take 30 MB")
 
 
 class Official(unittest.TestCase):

@@ -14,7 +14,7 @@ import threading
 import unittest
 
 import numpy as np
-from support import REPOSITORY, interrupt
+from support import REPOSITORY, interrupt, resident_bytes
 
 import spdnn
 
@@ -385,11 +385,6 @@ class Meanwhile(WithToy):
         np.testing.assert_array_equal(self.logits_of(self.images), self.logits, "the next run is a usual one")
 
     def test_nothing_is_left_behind_by_a_thousand_calls(self):
-        def resident():
-            gc.collect()
-            with open("/proc/self/statm", encoding="ascii") as status:
-                return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
         def calls(count):
             for _ in range(count):
                 model = spdnn.load_model("model.safetensors")
@@ -402,9 +397,9 @@ class Meanwhile(WithToy):
         images = np.tile(self.images[:, 0], (20, 1, 1))
         logits = self.model.infer(images).logits
         calls(100)
-        before = resident()
+        before = resident_bytes()
         calls(1000)
-        self.assertLess(resident() - before, 4e6, "of images of 58 KB and logits of 11 KB")
+        self.assertLess(resident_bytes() - before, 4e6, "of images of 58 KB and logits of 11 KB")
 
 
 if __name__ == "__main__":

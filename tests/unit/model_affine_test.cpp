@@ -80,25 +80,39 @@ TEST(FoldAffine, StandsAside) {
   }
 }
 
+/// A model that begins with a sum of many terms of weight 1.
+struct LongSum {
+  static constexpr Index kTerms = 400;
+  ModelBuilder builder;
+  ValueId sum = 0;
+
+  LongSum() {
+    testing::Rows rows(1);
+    for (Index column = 0; column < kTerms; ++column) rows[0].emplace_back(column, 1.F);
+    sum = builder.add(Linear{testing::make_matrix(kTerms, rows), {}}, {builder.input({kN, kTerms})});
+  }
+
+  /// Folds what follows the sum up to `output`, and adds an image of equal terms up in fp32, beginning with the bias:
+  /// the total is within the bound of the given model.
+  void expect_folded_total(ValueId output, Index changes, float term, float total) {
+    const Model given = builder.finish({output});
+    Model folded = given;
+    ASSERT_EQ(fold_affine(folded), changes);
+    const auto& linear = std::get<Linear>(folded.nodes[0].operation);
+    float found = linear.bias[0];
+    for (Index k = 0; k < kTerms; ++k) found += linear.weights.entry_value(k) * term;
+    EXPECT_EQ(found, total);
+    const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, term));
+    EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{found}), 1);
+  }
+};
+
 /// A sum that begins with a large bias loses each of its small terms. The bound of the given model, where the large
 /// mean is subtracted from the finished sum, must allow for that.
 TEST(FoldAffine, Fp32SumsOfTheFoldedModelAreWithinTheGivenBound) {
-  constexpr Index kTerms = 400;
-  testing::Rows rows(1);
-  for (Index column = 0; column < kTerms; ++column) rows[0].emplace_back(column, 1.F);
-  ModelBuilder builder;
-  const ValueId x = builder.input({kN, kTerms});
-  const ValueId sum = builder.add(Linear{testing::make_matrix(kTerms, rows), {}}, {x});
-  const ValueId y = builder.add(BatchNorm{{1}, {0}, {3000}, {1}, 0}, {sum});
-  const Model given = builder.finish({y});
-  Model folded = given;
-  ASSERT_EQ(fold_affine(folded), 1U);
-  const auto& linear = std::get<Linear>(folded.nodes[0].operation);
-  const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, 1e-4F));
-  float total = linear.bias[0];
-  for (Index k = 0; k < kTerms; ++k) total += linear.weights.entry_value(k) * image.values[k];
-  EXPECT_EQ(total, -3000.F);
-  EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{total}), 1);
+  LongSum of;
+  const ValueId y = of.builder.add(BatchNorm{{1}, {0}, {3000}, {1}, 0}, {of.sum});
+  of.expect_folded_total(y, 1, 1e-4F, -3000.F);
 }
 
 TEST(FoldAffine, ConstantsOfOneNumberOrOnePerChannelGo) {
@@ -181,25 +195,13 @@ TEST(FoldAffine, MapsAfterMovesOfChannelsGo) {
 
 /// A large addend after a product becomes the bias of the sum, whose small terms it swallows.
 TEST(FoldAffine, Fp32SumsWithAFoldedAddendAreWithinTheGivenBound) {
-  constexpr Index kTerms = 400;
-  testing::Rows rows(1);
-  for (Index column = 0; column < kTerms; ++column) rows[0].emplace_back(column, 1.F);
-  ModelBuilder builder;
-  const ValueId x = builder.input({kN, kTerms});
-  ValueId y = builder.add(Linear{testing::make_matrix(kTerms, rows), {}}, {x});
-  y = builder.add(Reshape{{kN, 1, 1, 1}}, {y});
+  LongSum of;
+  ModelBuilder& builder = of.builder;
+  ValueId y = builder.add(Reshape{{kN, 1, 1, 1}}, {of.sum});
   y = builder.add(Transpose{{0, 1, 3, 2}}, {y});
   y = builder.add(Elementwise{Both::multiply}, {y, builder.constant(make_tensor({}, {0.5F}))});
   y = builder.add(Elementwise{}, {y, builder.constant(make_tensor({}, {3000}))});
-  const Model given = builder.finish({y});
-  Model folded = given;
-  ASSERT_EQ(fold_affine(folded), 2U);
-  const auto& linear = std::get<Linear>(folded.nodes[0].operation);
-  const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, 2e-4F));
-  float total = linear.bias[0];
-  for (Index k = 0; k < kTerms; ++k) total += linear.weights.entry_value(k) * image.values[k];
-  EXPECT_EQ(total, 3000.F);
-  EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{total}), 1);
+  of.expect_folded_total(y, 2, 2e-4F, 3000.F);
 }
 
 // ---- Hard swish ----
