@@ -151,15 +151,16 @@ refused() {
   run "$SPDNN" convert m.spdnn full.onnx
   [ "$status" -eq 3 ]
   [[ "$output" == "spdnn: full.onnx: cannot write: No space left on device" ]]
-  mkdir killed
-  for form in spdnn onnx; do
-    "$SPDNN" generate model --family resnet50 --out killed/m.$form &
-    for _ in $(seq 500); do
-      [ -z "$(find killed -name '.spdnn*')" ] || break
-      sleep 0.01
+  for form in spdnn onnx safetensors; do
+    for _ in {1..20}; do  # until the signal comes before the file is whole
+      rm -rf killed && mkdir killed
+      "$SPDNN" generate model --family resnet50 --out killed/m.$form &
+      while kill -0 $! && [ -z "$(find killed -name '.spdnn*')" ]; do sleep 0.01; done
+      kill -TERM $! || true
+      status=0
+      wait $! || status=$?
+      [ "$status" -eq 0 ] || break
     done
-    kill -TERM $!
-    wait $! || status=$?
     [ "$status" -eq 143 ]
     [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
   done

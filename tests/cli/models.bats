@@ -335,7 +335,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   usage_error models --family lenet5
 }
 
-@test "generate model: a disk that is full, and a run that is killed, leave what was there" {
+@test "generate model: a disk that is full leaves what was there" {
   mkdir full
   "$SPDNN" generate model --family lenet5 --out full/m.safetensors
   cp -r full before
@@ -345,16 +345,6 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
     [ "$status" -ne 0 ]
     diff -r full before
   done
-  mkdir killed
-  "$SPDNN" generate model --family resnet50 --out killed/m.safetensors &
-  for _ in $(seq 500); do
-    [ -z "$(find killed -name '.spdnn*')" ] || break
-    sleep 0.01
-  done
-  kill -TERM $!
-  wait $! || status=$?
-  [ "$status" -eq 143 ]
-  [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
 }
 
 @test "a run that is killed leaves no output, and what was there before" {
