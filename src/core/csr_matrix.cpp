@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/all_finite.hpp"
 #include "core/parallel.hpp"
 
 namespace spdnn {
@@ -21,8 +22,7 @@ void CsrMatrix::validate() const {
   parallel_ranges(indices.size(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
     if (std::any_of(indices.begin() + begin, indices.begin() + end, [&](Index column) { return column >= cols; }))
       throw std::invalid_argument("a column is outside the matrix");
-    if (!values.empty() &&
-        !std::all_of(values.begin() + begin, values.begin() + end, [](float v) { return std::isfinite(v); }))
+    if (!values.empty() && !all_finite(values.span().subspan(begin, end - begin)))
       throw std::invalid_argument("a value is not finite");
   });
 }

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "core/all_finite.hpp"
 #include "core/counted.hpp"
 #include "inference/machine.hpp"
 #include "inference/model_accuracy.hpp"
@@ -70,9 +69,7 @@ void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec,
   if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
   report.logits = std::move(result.output);
   if (report.classes > 0) report.predictions = predictions_of(report.logits);
-  const auto values = report.logits.values.span();
-  if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
-    report.notes.emplace_back("some logits are infinite or no numbers");
+  if (!all_finite(report.logits.values)) report.notes.emplace_back("some logits are infinite or no numbers");
 }
 
 }  // namespace spdnn

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/all_finite.hpp"
 #include "engines/reference/model.hpp"
 #include "model/channels.hpp"
 
@@ -121,7 +122,7 @@ Index drop_in(Model& model, std::size_t node) {
   for (const ChannelPath::Reader& reader : path->readers) {
     const Node& read = model.nodes[reader.node];
     biases.push_back(bias_with(read, reader.columns, constants.at(read.inputs[0]), dropped));
-    if (!std::all_of(biases.back().begin(), biases.back().end(), [](float b) { return std::isfinite(b); })) return 0;
+    if (!all_finite(biases.back())) return 0;
   }
   if (!renumber_channels(model, *path, target, count)) return 0;
   for (std::size_t i = 0; i < biases.size(); ++i)

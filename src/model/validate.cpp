@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/all_finite.hpp"
 #include "model/node_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
@@ -15,8 +16,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& problem) { throw std::invalid_argument(problem); }
 
 void require_finite(const std::vector<float>& values, const char* what) {
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-    refuse(std::string(what) + " is not finite");
+  if (!all_finite(values)) refuse(std::string(what) + " is not finite");
 }
 
 /// Columns of a row ascend and no stored value is zero, so that entries are the filter's non-zeros.
@@ -118,9 +118,7 @@ void require_constants(const Model& model) {
     if (elements(value.constant->shape) != value.constant->values.size())
       refuse("constant \"" + value.name + "\" has " + std::to_string(value.constant->values.size()) +
              " values for its shape " + shape_text(value.constant->shape));
-    const auto& values = value.constant->values;
-    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
-      refuse("constant \"" + value.name + "\" has a value that is not finite");
+    if (!all_finite(value.constant->values)) refuse("constant \"" + value.name + "\" has a value that is not finite");
   }
 }
 

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/all_finite.hpp"
 #include "core/out_of_memory.hpp"
 #include "io/import/architecture.hpp"
 #include "io/packed/model_reader.hpp"
@@ -23,10 +22,6 @@ using packed::kNone;
 using packed::TensorRecord;
 
 namespace {
-
-bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
 
 std::string text_of(SectionLoader& loader, const PackedFile& file, std::uint32_t section) {
   const std::vector<char> text = loader.now<char>(section, file.entry(section).bytes);

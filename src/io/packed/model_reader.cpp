@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/all_finite.hpp"
 #include "io/row_order.hpp"
 
 namespace spdnn {
@@ -17,14 +18,6 @@ using packed::MatrixRecord;
 using packed::ModelRecord;
 
 namespace {
-
-bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
-}
-
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
 
 struct Widened {
   std::uint16_t largest = 0;
