@@ -36,6 +36,7 @@ ModelRankReport report_of(const ModelRunResult& result, Index images) {
   return {rank_report_of(result, images), result.differing_trials, result.node_seconds};
 }
 
+/// Puts another rank's results to the root's.
 void add(ModelRunResult& all, const ModelRankReport& one) {
   take_longest(all, one.common);
   take_longest(all.node_seconds, one.node_seconds);
@@ -133,7 +134,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   const Stopwatch watch;
   const std::vector<ModelRankReport> reports = gather(ranks, report_of(all.result, images));
   for (const ModelRankReport& report : reports) {
-    add(all.result, report);
+    if (!all.ranks.empty()) add(all.result, report);
     all.ranks.push_back(report.common.times);
   }
   all.result.output = gather_output(ranks, shape, reports, all.result.output);

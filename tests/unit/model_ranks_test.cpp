@@ -91,6 +91,27 @@ TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   }
 }
 
+/// The images of the first rank are others in its second trial.
+TEST(ModelOnRanks, TrialsThatDifferAreCountedOnce) {
+  const ModelCase network = testing::small_network(3, 0.3, 4);
+  const auto model = std::make_shared<const Model>(network.model);
+  int differing = 0;
+  const auto work = [&](Communicator& rank) {
+    Tensor mine = images_from(network.inputs[0], 2 * static_cast<Index>(rank.place().rank), 2);
+    const std::shared_ptr<float[]> values = allocate<float>(mine.values.size());
+    std::copy(mine.values.begin(), mine.values.end(), values.get());
+    mine.values = {values, mine.values.size()};
+    const auto progress = [&](const ProgressUpdate& update) {
+      if (rank.is_root() && update.done == model->nodes.size()) values[0] += 100;
+    };
+    const ModelOrder order{"conv_reference", Precision::fp64, 4, 2, 2};
+    const RankedModelResult all = run_model_on_ranks(rank, order, model, mine, {.threads = 1}, progress);
+    if (rank.is_root()) differing = all.result.differing_trials;
+  };
+  for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(differing, 1);
+}
+
 TEST(ModelOnRanks, AFailureOfOneIsThatOfAll) {
   const ModelCase network = testing::small_network(4, 0.3, 6);
   const auto thrown = testing::on_ranks(3, [&](Communicator& rank) {
