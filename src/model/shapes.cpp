@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
 #include "model/geometry.hpp"
 #include "model/node_text.hpp"
 #include "spdnn/error.hpp"
@@ -217,8 +218,7 @@ class ShapeMaker {
  private:
   void require_inputs(std::size_t count) const {
     if (inputs_.size() != count)
-      refuse("takes " + std::to_string(count) + " input" + (count == 1 ? "" : "s") + ", not " +
-             std::to_string(inputs_.size()));
+      refuse("takes " + counted(count, "input", "inputs") + ", not " + std::to_string(inputs_.size()));
   }
   const Shape& only() const {
     require_inputs(1);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/build_info.hpp"
+#include "core/counted.hpp"
 
 namespace spdnn {
 
@@ -24,8 +25,9 @@ std::string ranks_text(const RankSpreads& r) {
   const auto by_rank = [](const Spread& s) {
     return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
   };
-  return fmt::format("{} on {} host{}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks, r.hosts,
-                     r.hosts == 1 ? "" : "s", r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer));
+  return fmt::format("{} on {}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks,
+                     counted(r.hosts, "host", "hosts"), r.images.min, r.images.max, by_rank(r.upload),
+                     by_rank(r.infer));
 }
 
 nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/bytes_text.hpp"
+#include "core/counted.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"
@@ -82,8 +83,9 @@ nlohmann::ordered_json active_json(const std::vector<std::int64_t>& active) {
 }
 
 std::string difference_text(Precision precision, const Verdict& verdict) {
-  return fmt::format("{} against fp32: {} categories differ: {} missing, {} extra", to_string(precision),
-                     *verdict.missing + *verdict.extra, *verdict.missing, *verdict.extra);
+  return fmt::format("{} against fp32: {}: {} missing, {} extra", to_string(precision),
+                     counted(*verdict.missing + *verdict.extra, "category differs", "categories differ"),
+                     *verdict.missing, *verdict.extra);
 }
 
 nlohmann::ordered_json optional_json(const auto& value) {

@@ -181,6 +181,8 @@ TEST(Report, SaysHowFp16DiffersFromFp32) {
   EXPECT_NE(to_text(report).find("fp16 against fp32: 3 categories differ: 1 missing, 2 extra"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"against_fp32\":{\"differ\":3,\"missing\":1,\"extra\":2,\"first_ids\":[8,9,10]}"),
             std::string::npos);
+  report.against_fp32 = judge({1, 4}, {1, 4, 7}, "fp32");
+  EXPECT_NE(to_text(report).find("fp16 against fp32: 1 category differs: 1 missing, 0 extra"), std::string::npos);
 }
 
 TEST(Verdict, WhatPassedInSpiteOfOverflowIsUnverified) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/counted.hpp"
 #include "core/message.hpp"
 
 namespace spdnn {
@@ -61,8 +62,8 @@ void LineFields::skip_separators() {
 
 std::string_view LineFields::next() {
   if (at_end())
-    throw LineProblem{line_.size() + 1, fmt::format("the line ends after {} column{}, expected {}", fields_,
-                                                    fields_ == 1 ? "" : "s", expected_)};
+    throw LineProblem{line_.size() + 1, fmt::format("the line ends after {}, expected {}",
+                                                    counted(fields_, "column", "columns"), expected_)};
   const std::size_t begin = position_;
   while (position_ < line_.size() && !is_separator(line_[position_])) ++position_;
   const std::string_view field = line_.substr(begin, position_ - begin);
