@@ -212,8 +212,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     const std::vector<Tensor> outputs = engine->outputs();
     compare_nodes(model, batch, outputs, cancellation, check);
     check.images += some;
-    if (result == outputs.size()) continue;
-    for (std::size_t i = 0; i < some * each; ++i)
+    for (std::size_t i = 0; result < outputs.size() && i < some * each; ++i)
       check.largest_difference = std::max(
           check.largest_difference, double{std::abs(outputs[result].values[i] - logits.values[first * each + i])});
     told.update(std::min(first + step, count));

@@ -211,6 +211,23 @@ TEST(ModelVerify, TheReferenceAsksBeforeEachNodeWhetherToEnd) {
   EXPECT_THROW(check(), Cancelled);
 }
 
+/// Also where no node makes the first output, so that there is nothing to compare it with.
+TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.add(Activation{}, {x});
+  const Model model = builder.finish({x, y});
+  testing::Dice dice(4);
+  const Tensor images = testing::random_tensor(dice, {6, 2});
+  std::vector<std::uint64_t> done;
+  const auto told = [&](const ProgressUpdate& update) {
+    if (!update.over) done.push_back(update.done);
+  };
+  ModelEngineOptions options{.precision = Precision::fp64};
+  check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, told);
+  EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 4, 6}));
+}
+
 LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
   return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), logits, 2, truth, {}, {});
 }
