@@ -57,14 +57,6 @@ bool pipe_signal_was_default = false;
   end_process(ExitCode::data);
 }
 
-/// Options bear the names of the fields that they fill: an error about `bias_rule` is one about --bias-rule.
-std::string text_of(const Error& error) {
-  if (error.field().empty()) return error.what();
-  std::string option = "--" + error.field();
-  std::replace(option.begin(), option.end(), '_', '-');
-  return option + std::string(error.what()).substr(error.field().size());
-}
-
 /// For a call of the system that failed with this errno.
 ExitCode code_for(int error) { return is_exhaustion(error) ? ExitCode::device : ExitCode::data; }
 
@@ -87,6 +79,13 @@ void end_for_a_library() {
 }
 
 }  // namespace
+
+std::string message_of(const Error& error) {
+  if (error.field().empty()) return error.what();
+  std::string option = "--" + error.field();
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option + std::string(error.what()).substr(error.field().size());
+}
 
 void guard_every_end() {
   open_standard_descriptors();
@@ -115,16 +114,16 @@ void end_by_exception() noexcept {
   try {
     throw;
   } catch (const Unsupported& error) {
-    fail(ExitCode::usage, {text_of(error), ": make GPU=1"});
+    fail(ExitCode::usage, {message_of(error), ": make GPU=1"});
   } catch (const UsageError& error) {
     // As a rule every rank has the same command line: the first tells, and its end is that of the others, unless theirs
     // are others after all.
     if (!tells_usage_errors()) std::this_thread::sleep_for(std::chrono::seconds(2));
-    fail(ExitCode::usage, {text_of(error)});
+    fail(ExitCode::usage, {message_of(error)});
   } catch (const DataError& error) {
-    fail(ExitCode::data, {text_of(error)});
+    fail(ExitCode::data, {message_of(error)});
   } catch (const Error& error) {
-    fail(ExitCode::device, {text_of(error)});
+    fail(ExitCode::device, {message_of(error)});
   } catch (const std::bad_alloc&) {
     fail(ExitCode::device, {"out of host memory"});
   } catch (const std::length_error&) {  // of a container: more elements than addresses

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+
+#include "spdnn/error.hpp"
+
 namespace spdnn::cli {
 
 /// To be called first. However the program ends from then on, it does so by one of its exit codes and, unless all is
@@ -23,5 +27,9 @@ int end(int code);
 /// once, without destroying what is static: a device that is just starting up is not waited for. That only saves time;
 /// whatever the library began, its destructors would wait for.
 [[noreturn]] void end_by_exception() noexcept;
+
+/// What that one line says. Options bear the names of the fields that they fill: an error about `bias_rule` is one
+/// about --bias-rule.
+std::string message_of(const Error& error);
 
 }  // namespace spdnn::cli

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/ending.hpp"
 #include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"
 #include "core/counted.hpp"
@@ -17,6 +18,8 @@
 #include "core/share_of_zeros.hpp"
 #include "engines/devices.hpp"
 #include "inference/model_choice.hpp"
+#include "inference/model_run.hpp"
+#include "inference/model_runnable.hpp"
 #include "io/export/model_file.hpp"
 #include "io/outputs.hpp"
 #include "report/json_line.hpp"
@@ -39,31 +42,51 @@ po::options_description options() {
   po::options_description options("Options", 120, 60);
   options.add_options()                                                                                           //
       ("shape", po::value<std::string>(), "of the model's input, N,C,H,W: N is any number; default: the file's")  //
-      ("batch", po::value<std::string>()->default_value("1"), "images at a time, for which variants are asked")   //
+      ("batch", po::value<std::string>(), "images at a time, for which variants are asked; default: 1")           //
       ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line")                      //
       ("html", po::value<std::string>(), "write the model as a page with charts (-: stdout)")                     //
       ("node", po::value<std::string>(), "the node whose weights the page shows; default: that with the most");
   return options;
 }
 
+/// What `infer` would run the model by, that many images at a time, or why it would refuse it. UsageError where the
+/// model takes another number of images at a time than is asked for.
+void foretell(ModelView& view, std::optional<Index> asked) {
+  view.why = why_not_runnable(view.model);
+  if (!view.why.empty()) return;
+  ModelSpec spec;
+  spec.batch = asked.value_or(0);
+  const ModelEngineOptions options{.batch = view.batch};
+  ModelEngineChoice choice;
+  try {
+    choice = choose_model_engine(spec, view.model, options);
+  } catch (const UsageError& none) {
+    view.why = message_of(none);
+    return;
+  }
+  try {
+    model_batch(spec, *choice.variant, view.model, view.batch, options);
+  } catch (const DeviceError& too_large) {
+    view.why = message_of(too_large);
+    return;
+  }
+  view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
+  view.why = choice.why;
+}
+
 /// The view, with what variants say of the model in their own precision, and which of them `infer` would choose.
-ModelView view_for(const std::string& path, const Model& model, Index batch) {
+ModelView view_for(const std::string& path, const Model& model, std::optional<Index> asked) {
   ModelView view = view_of(path, model);
-  view.batch = batch;
+  const std::optional<Index> fixed = model.inputs.empty() ? std::nullopt : fixed_batch(model);
+  view.batch = asked.value_or(fixed.value_or(1));
+  foretell(view, asked);
   for (const ModelVariant& variant : model_variants()) {
     Support support;
     support.why_not = why_unusable(variant.device);
     if (support.takes())
-      support = support_of(variant, model, {.precision = variant.precisions.front(), .batch = batch});
+      support = support_of(variant, model, {.precision = variant.precisions.front(), .batch = view.batch});
     view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
                             support.working_bytes, support.remarks});
-  }
-  try {
-    const ModelEngineChoice choice = choose_model_engine({}, model, {.batch = batch});
-    view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
-    view.why = choice.why;
-  } catch (const UsageError& none) {
-    view.why = none.what();
   }
   return view;
 }
@@ -115,7 +138,8 @@ void print_view(std::FILE* out, const ModelView& view) {
     for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
   const std::string at_a_time = fmt::format(" for {} at a time: ", counted(view.batch, "image", "images"));
-  fmt::print(out, "would run {}\n", view.would_run.empty() ? view.why : view.would_run + at_a_time + view.why);
+  fmt::print(out, "would run {}{}\n", view.would_run.empty() ? "nothing: " : view.would_run + at_a_time,
+             escaped(view.why));
 }
 
 Json json_of(const ModelView& view) {
@@ -182,6 +206,8 @@ int inspect_model(const Arguments& arguments) {
   if (const auto text = text_of(values, "node")) shown = parse_count("node", *text) - 1;
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
+  std::optional<Index> batch;
+  if (const auto text = text_of(values, "batch")) batch = parse_count("batch", *text);
   std::vector<NamedOutput> outputs;
   if (json) outputs.push_back({"--json", output_path(*json)});
   if (html) outputs.push_back({"--html", output_path(*html)});
@@ -189,7 +215,7 @@ int inspect_model(const Arguments& arguments) {
   for (const Path& beside : files_beside(path)) inputs.push_back({"the graph beside MODEL", beside});
   check_outputs(outputs, inputs);
   const Model model = read_model(path, shape);
-  const ModelView view = view_for(path, model, parse_count("batch", values["batch"].as<std::string>()));
+  const ModelView view = view_for(path, model, batch);
   check_shown(view, shown);
   print_view(Printed(json == "-" ? json : html).stream(), view);
   if (json) write_text(output_path(*json), json_line(json_of(view)));

@@ -18,6 +18,7 @@
 #include "inference/model_on_ranks.hpp"
 #include "inference/model_run.hpp"
 #include "inference/model_run_report.hpp"
+#include "inference/model_runnable.hpp"
 #include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
 #include "io/import/image_tensor.hpp"
@@ -44,29 +45,8 @@ void require(bool before, const char* what) {
   if (!before) throw std::logic_error(fmt::format("ModelInference: {}", what));
 }
 
-/// Whether the value is made of the model's input, and is not the same for all images.
-bool made_of_input(const Model& model, ValueId value) {
-  std::vector<bool> made(model.values.size());
-  made[model.inputs.front()] = true;
-  for (const Node& node : model.nodes)
-    made[node.output] = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return made[id]; });
-  return made[value];
-}
-
 void check_runnable(const std::string& path, const Model& model) {
-  if (model.inputs.size() != 1)
-    throw DataError(fmt::format("{}: the model has {} inputs, expected one", path, model.inputs.size()));
-  if (model.outputs.empty()) throw DataError(path + ": the model has no output");
-  for (const ValueId id : {model.inputs.front(), model.outputs.front()})
-    if (model.values[id].shape.empty())
-      throw DataError(fmt::format("{}: \"{}\" has no axes, expected images on axis 0", path, model.values[id].name));
-  const Value& input = model.values[model.inputs.front()];
-  const Value& output = model.values[model.outputs.front()];
-  if (input.shape[0] != output.shape[0])
-    throw DataError(fmt::format("{}: the output \"{}\" is {} for images of {}, expected as many of them on axis 0",
-                                path, output.name, shape_text(output.shape), shape_text(input.shape)));
-  if (!made_of_input(model, model.outputs.front()))
-    throw DataError(fmt::format("{}: the output \"{}\" does not depend on the images", path, output.name));
+  if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw DataError(path + ": " + why_not);
 }
 
 }  // namespace

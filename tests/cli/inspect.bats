@@ -150,3 +150,47 @@ refused() {
   cmp printed again
   [[ "$(cat stderr)" == 'spdnn: /dev/full: '*'No space left on device'* ]]
 }
+
+# model_of DIRECTORY SHAPE NODES: a model without weights.
+model_of() {
+  mkdir "$1"
+  printf '\x02\0\0\0\0\0\0\0{}' >"$1/m.safetensors"
+  echo "{\"input_shape\": $2, \"nodes\": [$3]}" >"$1/architecture.json"
+}
+
+@test "inspect says of a model that infer refuses why it does, in the same words" {
+  # would_refuse DIRECTORY CODE PATTERN [BEFORE]: both; infer says BEFORE in front of it.
+  would_refuse() {
+    run "$SPDNN" inspect "$1/m.safetensors" --json inspected.json --html page.html
+    echo "$output"
+    [ "$status" -eq 0 ]
+    why=$(jq -r .why inspected.json)
+    # shellcheck disable=SC2053
+    [[ "$why" == $3 ]]
+    [[ "${lines[-1]}" == "would run nothing: $why" ]]
+    jq -e '.would_run == null' inspected.json
+    grep -q 'would not run the model' page.html
+    run "$SPDNN" infer --model "$1/m.safetensors" --inputs four.npy --progress never
+    echo "$output"
+    [ "$status" -eq "$2" ]
+    # How much memory is left changes from one moment to the next.
+    [ "$(sed -E 's/the [0-9.]+ [kMGT]?B that//' <<<"${output#spdnn: "$4"}")" = "$(sed -E 's/the [0-9.]+ [kMGT]?B that//' <<<"$why")" ]
+  }
+  "$SPDNN" generate tensors --shape 4,3 --out four.npy >/dev/null
+  model_of turned '[4, 3]' '{"op": "transpose", "name": "t", "inputs": ["input"], "order": [1, 0]}'
+  would_refuse turned 3 'the output "t" is 3 x 4 for images of 4 x 3, expected as many of them on axis 0' 'turned/m.safetensors: '
+  model_of joined '["N", 3]' '{"op": "reshape", "name": "r", "inputs": ["input"], "shape": ["N", 3, 1]},
+    {"op": "pad", "name": "p", "inputs": ["r"], "begin": [0, 0, 0], "end": [0, 1000000000, 1000000]}'
+  would_refuse joined 4 '--host-memory: conv_* needs more for 1 image at a time than the * that may be taken'
+  # A fixed batch is what infer takes, too.
+  model_of fixed '[4, 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
+  "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run conv_.* for 4 images at a time: '
+  jq -e '.batch == 4' inspected.json
+  for command in "inspect fixed/m.safetensors" "infer --model fixed/m.safetensors --inputs four.npy"; do
+    # shellcheck disable=SC2086
+    run "$SPDNN" $command --batch 2
+    echo "$output"
+    [ "$status" -eq 2 ]
+    [[ "$output" == "spdnn: --batch: the model takes 4 images at a time; "* ]]
+  done
+}

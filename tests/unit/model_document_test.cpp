@@ -126,7 +126,8 @@ TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
   EXPECT_NE(html.find("it takes no &lt;models&gt;"), std::string::npos);
   view_.would_run.clear();
   view_.why = "nothing computes it";
-  EXPECT_NE(to_html(document(0)).find("No variant takes the model: nothing computes it."), std::string::npos);
+  EXPECT_NE(to_html(document(0)).find("<code>spdnn infer</code> would not run the model: nothing computes it."),
+            std::string::npos);
 }
 
 TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {

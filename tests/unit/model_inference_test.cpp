@@ -97,6 +97,15 @@ TEST(ModelInference, RefusesAnOutputThatDoesNotHaveTheImagesOnAxis0) {
   EXPECT_THROW(inference.load(turned, testing::random_tensor(dice, {4, 3})), DataError);
 }
 
+TEST(ModelInference, RefusesAModelOfNoImagesAtATime) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({0, 3});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {4, 3})), DataError);
+}
+
 TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
   ModelBuilder builder;
   builder.input({1, 3});

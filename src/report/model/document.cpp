@@ -195,7 +195,7 @@ Section run_section(const ModelView& view) {
   Section section{"run", "What would run", {}};
   section.blocks.emplace_back(Paragraph{
       view.would_run.empty()
-          ? fmt::format("No variant takes the model: {}.", view.why)
+          ? fmt::format("`spdnn infer` would not run the model: {}.", escaped(view.why))
           : fmt::format("`{}` would run it: {}. All this is of the model as given and {} at a time; `spdnn infer` "
                         "rewrites it first, and takes up to 64.",
                         view.would_run, view.why, counted(view.batch, "image", "images"))});

@@ -29,8 +29,8 @@ struct ModelView {
   ModelWork total{};
   Index batch = 1;  ///< images at a time, for which the variants were asked
   std::vector<VariantAnswer> answers{};
-  std::string would_run{};  ///< the variant that `infer` chooses, and its precision; empty where none takes the model
-  std::string why{};        ///< it does, or none takes the model
+  std::string would_run{};  ///< the variant that `infer` chooses, and its precision; empty where it refuses the model
+  std::string why{};        ///< it chooses so, or refuses the model
 };
 
 /// The view but for what variants say.
