@@ -37,15 +37,30 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostAtOnce));
 }
 
-/// Whether the first output is made of numbers from 0 to 1, as a softmax or a sigmoid gives.
-bool gives_shares(const Model& model) {
+/// Whether the operation makes numbers from 0 to 1 of any.
+bool makes_shares(const Operation& operation) {
   using Kind = Activation::Kind;
-  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node& node) {
-    if (node.output != model.outputs.front()) return false;
-    const auto* activation = std::get_if<Activation>(&node.operation);
-    return std::holds_alternative<Softmax>(node.operation) ||
-           (activation != nullptr && (activation->kind == Kind::sigmoid || activation->kind == Kind::hard_sigmoid));
-  });
+  const auto* activation = std::get_if<Activation>(&operation);
+  return std::holds_alternative<Softmax>(operation) ||
+         (activation != nullptr && (activation->kind == Kind::sigmoid || activation->kind == Kind::hard_sigmoid));
+}
+
+/// Whether what the operation makes are numbers of its inputs, at other places.
+bool only_moves(const Operation& operation) {
+  const auto* activation = std::get_if<Activation>(&operation);
+  return std::holds_alternative<Reshape>(operation) || std::holds_alternative<Transpose>(operation) ||
+         std::holds_alternative<Concat>(operation) ||
+         (activation != nullptr && activation->kind == Activation::Kind::identity);
+}
+
+/// Whether the first output is made of numbers from 0 to 1, as a softmax or a sigmoid gives, wherever these were moved.
+bool gives_shares(const Model& model) {
+  std::vector<bool> shares(model.values.size());
+  for (const Node& node : model.nodes)
+    shares[node.output] = makes_shares(node.operation) ||
+                          (only_moves(node.operation) && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                                                     [&](ValueId input) { return shares[input]; }));
+  return shares[model.outputs.front()];
 }
 
 /// One comparison of several, as images come.

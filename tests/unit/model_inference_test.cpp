@@ -373,5 +373,26 @@ TEST(LogitChecks, TheToleranceOfSharesIsOfOne) {
   }
 }
 
+/// What flattens, turns or joins shares leaves them shares; what joins them with other numbers or adds to them does
+/// not.
+TEST(LogitChecks, TheToleranceOfSharesIsOfOneWhereverTheyAreMoved) {
+  const Activation identity = testing::make_activation(Activation::Kind::identity);
+  const auto whole = [](const std::vector<Operation>& after, bool joined_with_input) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2, 1});
+    ValueId y = builder.add(Softmax{1}, {x});
+    y = builder.add(Concat{1}, {y, joined_with_input ? x : y});
+    for (const Operation& operation : after) y = builder.add(operation, {y});
+    const Model model = builder.finish({y});
+    const Tensor expected = make_tensor({1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F});
+    const Tensor images = make_tensor({1, 2, 1}, {1, 2});
+    return check_logits(model, images, expected, 4, {&expected, "given", 0}, {}, {}).expected->whole;
+  };
+  EXPECT_EQ(whole({}, false), 1);
+  EXPECT_EQ(whole({Transpose{{0, 2, 1}}, identity, Reshape{{kBatchExtent, 4}}}, false), 1);
+  EXPECT_EQ(whole({}, true), 0);
+  EXPECT_EQ(whole({identity, testing::make_activation(Activation::Kind::tanh)}, false), 0);
+}
+
 }  // namespace
 }  // namespace spdnn
