@@ -137,6 +137,21 @@ TEST(Onnx, WeightsAreTransposedCutAndJoinedWhenRead) {
             (std::vector<float>{1, 3, 2, 4, 1, 2}));
 }
 
+TEST(Onnx, AConstantIsOneUnderAllItsNamesAndAnotherInEachShape) {
+  File file;
+  file.input("x", {-1, 2, 2}).floats("c", {2}, {1, 2}).integers("shape", {2, 1}).output("y");
+  file.node("Identity", {"c"}, "same");
+  file.node("Reshape", {"c", "shape"}, "column");
+  file.node("Add", {"x", "c"}, "once");
+  file.node("Add", {"once", "same"}, "twice");
+  file.node("Add", {"twice", "column"}, "y");
+  std::vector<std::string> constants;
+  const Model model = file.read();
+  for (const Value& value : model.values)
+    if (value.constant) constants.push_back(value.name + " " + shape_text(value.shape));
+  EXPECT_EQ(constants, (std::vector<std::string>{"c 2", "column 2 x 1"}));
+}
+
 TEST(Onnx, ASquareMatrixOfAGemmIsTransposedAsTheNodeSays) {
   for (const std::int64_t transposed : {0, 1}) {
     File file;

@@ -25,7 +25,11 @@ void GraphWriter::require_room(std::size_t bytes) const {
 
 void GraphWriter::write() {
   graph_.set_name(model_.name.empty() ? "model" : escaped(model_.name));
-  for (const Value& value : model_.values) names_.push_back(new_name(value.name));
+  // Where others have the same name, inputs and outputs keep theirs, which users of the file know.
+  names_.resize(model_.values.size());
+  for (const std::vector<ValueId>* ids : {&model_.inputs, &model_.outputs})
+    for (const ValueId id : *ids) name_value(id);
+  for (ValueId id = 0; id < names_.size(); ++id) name_value(id);
   for (const ValueId input : model_.inputs) describe(*graph_.add_input(), names_[input], shape(input));
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& constant = model_.values[id].constant;
@@ -37,6 +41,10 @@ void GraphWriter::write() {
   }
   for (const Node& node : model_.nodes) write_node(*this, node);
   add_outputs();
+}
+
+void GraphWriter::name_value(ValueId id) {
+  if (names_[id].empty()) names_[id] = new_name(model_.values[id].name);
 }
 
 /// Outputs are of nodes, and each is there once.

@@ -43,6 +43,7 @@ class GraphWriter {
  private:
   onnx::TensorProto& add_tensor(const std::string& wanted, const Shape& shape, int type);
   void describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const;
+  void name_value(ValueId id);
   void add_outputs();
 
   const Model& model_;

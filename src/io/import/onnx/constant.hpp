@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <variant>
 
 #include "spdnn/array.hpp"
@@ -22,6 +23,7 @@ inline constexpr std::size_t kMostAxes = 8;
 struct Constant {
   Shape shape;  ///< without kBatchExtent
   std::variant<Array<float>, Array<std::int64_t>> values;
+  std::string name{};  ///< that it first has in the file
 
   bool integers() const { return values.index() == 1; }
   std::span<const float> floats() const { return std::get<0>(values); }

@@ -18,12 +18,18 @@ ValueId Graph::add_input(const std::string& name, Shape shape) {
   return id;
 }
 
-ValueId Graph::add_constant(const std::string& name, const Constant& constant) {
-  if (const auto known = constants_.find(name); known != constants_.end()) return known->second;
-  const auto id = narrow<ValueId>(model_.values.size());
-  model_.values.push_back({name, constant.shape, Tensor{constant.shape, std::get<0>(constant.values)}});
-  if (!name.empty()) constants_.emplace(name, id);
-  return id;
+void Graph::set(const std::string& name, Symbol symbol) {
+  if (auto* const constant = std::get_if<Constant>(&symbol); constant != nullptr && constant->name.empty())
+    constant->name = name;
+  symbols_.insert_or_assign(name, std::move(symbol));
+}
+
+ValueId Graph::add_constant(const Constant& constant) {
+  const auto next = narrow<ValueId>(model_.values.size());
+  const auto [place, added] = constants_.try_emplace({constant.floats().data(), constant.shape}, next);
+  if (added)
+    model_.values.push_back({constant.name, constant.shape, Tensor{constant.shape, std::get<0>(constant.values)}});
+  return place->second;
 }
 
 void Graph::add_output(const std::string& name) {
@@ -32,7 +38,7 @@ void Graph::add_output(const std::string& name) {
   if (const Constant* constant = std::get_if<Constant>(&found->second)) {
     if (constant->integers()) fail(fmt::format("output '{}' is of integers; outputs are of FLOAT", name));
     require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
-    found->second = add_constant(name, *constant);
+    found->second = add_constant(*constant);
   }
   ValueId value = std::get<ValueId>(found->second);
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };

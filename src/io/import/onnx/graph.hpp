@@ -28,14 +28,14 @@ class Graph {
   Budget& budget() { return budget_; }
   [[noreturn]] void fail(const std::string& problem) const { throw DataError(file_ + ": " + problem); }
 
-  void set(const std::string& name, Symbol symbol) { symbols_.insert_or_assign(name, std::move(symbol)); }
+  void set(const std::string& name, Symbol symbol);
   const Symbol& symbol(const std::string& name) const { return symbols_.at(name); }
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
 
   /// Adds an input of the model.
   ValueId add_input(const std::string& name, Shape shape);
-  /// Adds a constant to the values, once for each name that it has. It must be of finite fp32 numbers.
-  ValueId add_constant(const std::string& name, const Constant& constant);
+  /// Adds a constant to the values, once for all names that it has. It must be of finite fp32 numbers.
+  ValueId add_constant(const Constant& constant);
   /// Makes the symbol of that name an output of the model. Each output is the value of a node, and of no other output.
   void add_output(const std::string& name);
 
@@ -51,7 +51,8 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<std::string, Symbol> symbols_;
-  std::map<std::string, ValueId> constants_;
+  /// By numbers and shape. What the numbers lie in is kept by the value, so no other numbers come to lie there.
+  std::map<std::pair<const float*, Shape>, ValueId> constants_;
   std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
 };
 

@@ -131,7 +131,7 @@ ValueId NodeReader::value(std::size_t i) {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return *known;
   floats(i);
-  return graph_.add_constant(input_name(i), constant(i));
+  return graph_.add_constant(constant(i));
 }
 
 const Shape& NodeReader::shape(std::size_t i) const {
@@ -153,7 +153,7 @@ ValueId NodeReader::add(Operation operation, std::vector<ValueId> inputs) {
   return add_node(graph_.model(), where_, name_, output, std::move(operation), std::move(inputs));
 }
 
-ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_constant("", constant); }
+ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_constant(constant); }
 
 void NodeReader::set_output(Symbol symbol) {
   const Constant* constant = std::get_if<Constant>(&symbol);
