@@ -56,7 +56,7 @@ void foretell(ModelView& view, std::optional<Index> asked) {
   if (!view.why.empty()) return;
   ModelSpec spec;
   spec.batch = asked.value_or(0);
-  const ModelEngineOptions options{.batch = view.batch};
+  ModelEngineOptions options{.batch = view.batch};
   ModelEngineChoice choice;
   try {
     choice = choose_model_engine(spec, view.model, options);
@@ -64,6 +64,7 @@ void foretell(ModelView& view, std::optional<Index> asked) {
     view.why = message_of(none);
     return;
   }
+  options.precision = choice.precision;
   try {
     model_batch(spec, *choice.variant, view.model, view.batch, options);
   } catch (const DeviceError& too_large) {
@@ -167,7 +168,8 @@ Json json_of(const ModelView& view) {
                         {"why_not", answer.why_not.empty() ? Json(nullptr) : Json(answer.why_not)},
                         {"bytes", answer.bytes},
                         {"remarks", answer.remarks}});
-  return {{"model", view.name},
+  return {{"schema", "spdnn-inspect-1"},
+          {"model", view.name},
           {"name", view.model.name},
           {"inputs", values(view.model.inputs)},
           {"outputs", values(view.model.outputs)},

@@ -79,6 +79,23 @@ fits() {
   [[ "$output" == "${#lines_of[@]} lines, "* ]]
 }
 
+@test "lines of inspect MODEL fit the schema: with weights and without, of one that would run and of one that infer refuses" {
+  make_model
+  "$SPDNN" inspect model.safetensors --json toy.json >out
+  "$SPDNN" generate model --family random --out random.onnx
+  "$SPDNN" inspect random.onnx --batch 3 --json random.json >out
+  mkdir turned
+  printf '\x02\0\0\0\0\0\0\0{}' >turned/m.safetensors
+  echo '{"input_shape": [4, 3], "nodes": [{"op": "transpose", "name": "t", "inputs": ["input"], "order": [1, 0]}]}' >turned/architecture.json
+  "$SPDNN" inspect turned/m.safetensors --json turned.json >out
+  jq -se '.[0].would_run and .[1].batch == 3 and .[2].would_run == null' toy.json random.json turned.json
+  fits toy.json random.json turned.json
+  # A report has nothing to show of it.
+  run "$SPDNN" report toy.json
+  echo "$output"
+  [ "$status" -eq 3 ]
+}
+
 @test "lines of several ranks and of bench scaling and bench suite fit the schema" {
   make_problem 4
   if use_mpi; then
@@ -110,8 +127,10 @@ fits() {
   jq -c '.against_fp32 = {variant: "conv_dense", differing: 1, largest_difference: 0.5}
     | .reference.near_ties = [{image: 1, found: 2, expected: 3}]
     | {min: 1, median: 2.5, max: 4} as $s | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s}' model.json >>run.jsonl
+  "$SPDNN" inspect model.safetensors --json inspected.json >out
+  cat inspected.json >>run.jsonl
   fits run.jsonl
-  [[ "$output" == "5 lines, "* ]]
+  [[ "$output" == "6 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
   run python3 - run.jsonl broken.jsonl <<'END'
 import copy, json, sys
