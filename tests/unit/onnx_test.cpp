@@ -190,6 +190,63 @@ TEST(Onnx, BeforeSet13SoftmaxIsOfAllAxesFromOneOn) {
   EXPECT_EQ(axes_of(13), Shape());
 }
 
+/// As exporters write where a framework pads by -inf: `pads` before and after, then a MaxPool.
+File surrounded_file(int opset, const std::vector<std::int64_t>& pads, const std::vector<std::int64_t>& shape) {
+  constexpr float kLow = -std::numeric_limits<float>::infinity();
+  File file(opset);
+  file.input("x", shape).output("y");
+  if (opset < 11) {
+    onnx::NodeProto& pad = file.node("Pad", {"x"}, "p");
+    set(pad, "pads", pads);
+    set(pad, "value", kLow);
+  } else {
+    file.integers("pads", pads).floats("low", {}, {kLow}).node("Pad", {"x", "pads", "low"}, "p");
+  }
+  set(file.node("MaxPool", {"p"}, "y"), "kernel_shape", std::vector<std::int64_t>(shape.size() - 2, 3));
+  return file;
+}
+
+TEST(Onnx, InfinityBelowAroundImagesIsPaddingOfTheMaxPoolThatReadsIt) {
+  for (const int opset : {10, 17}) {
+    File file = surrounded_file(opset, {0, 0, 1, 0, 0, 0, 2, 1}, {-1, 2, 4, 5});
+    set(*file.graph().mutable_node(1), "pads", std::vector<std::int64_t>{0, 1, 0, 0});
+    const Pool& pool = only<Pool>(file.read());
+    EXPECT_EQ(pool.window.pad_begin, (std::array<Index, 2>{1, 1}));
+    EXPECT_EQ(pool.window.pad_end, (std::array<Index, 2>{2, 1}));
+    EXPECT_EQ(output_shape_of(file.read()), (Shape{kBatchExtent, 2, 5, 5}));
+  }
+  // Padding to the same size is that of the images with what is around them: 4 + 1 + 1 become 3.
+  File same = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
+  set(*same.graph().mutable_node(1), "auto_pad", "SAME_UPPER");
+  set(*same.graph().mutable_node(1), "strides", std::vector<std::int64_t>{2});
+  EXPECT_EQ(only<Pool>(same.read()).window.pad_begin, (std::array<Index, 2>{0, 1}));
+  EXPECT_EQ(only<Pool>(same.read()).window.pad_end, (std::array<Index, 2>{0, 2}));
+  EXPECT_EQ(output_shape_of(same.read()), (Shape{kBatchExtent, 2, 3}));
+  // Where nothing is added, nothing is infinite.
+  EXPECT_EQ(surrounded_file(17, {0, 0, 0, 0, 0, -1}, {-1, 2, 4}).read().nodes.size(), 2U);
+}
+
+TEST(Onnx, InfinityAnywhereElseIsRefused) {
+  const std::string pool = "net.onnx: node 'y' (MaxPool): ";
+  const std::string pad = "net.onnx: node 'p' (Pad): ";
+  File up = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
+  set(*up.graph().mutable_node(1), "ceil_mode", std::int64_t{1});
+  EXPECT_EQ(refusal(up), pool + "attribute ceil_mode: 1 is not supported where the input is padded by -inf");
+  File mean = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
+  mean.graph().mutable_node(1)->set_op_type("AveragePool");
+  EXPECT_EQ(refusal(mean),
+            "net.onnx: node 'y' (AveragePool): input 1 'p': it is padded by -inf, which only MaxPool takes");
+  EXPECT_EQ(refusal(surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4}).output("p")),
+            "net.onnx: output 'p' is padded by -inf, which only MaxPool takes");
+  EXPECT_EQ(refusal(surrounded_file(17, {0, 1, 0, 0, 0, 0}, {-1, 2, 4})),
+            pad +
+                "pads: -inf before and after axis 1 of N x 2 x 4 is not supported: in front of a MaxPool, what is "
+                "added to one or two spatial axes is");
+  File wrong = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
+  wrong.graph().mutable_initializer(1)->set_raw_data(std::string("\0\0\x80\x7f", 4));
+  EXPECT_EQ(refusal(wrong), pad + "input 3 'low': inf is not finite, and -inf is supported alone");
+}
+
 TEST(Onnx, BoundsOfAClipThatCrossAreTheUpperOne) {
   File file;
   file.input("x", {-1, 2})

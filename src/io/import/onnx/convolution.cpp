@@ -38,12 +38,23 @@ Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::
   return window;
 }
 
+/// What is around the input becomes padding of the window. Rounding up, windows could begin in it.
+void take_in(const NodeReader& node, Pool& pool, const Surrounded& input) {
+  if (pool.round_up) node.fail_attribute("ceil_mode", "1 is not supported where the input is padded by -inf");
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    pool.window.pad_begin[axis] += input.begin[axis];
+    pool.window.pad_end[axis] += input.end[axis];
+  }
+}
+
 void read_pool(NodeReader& node, Pool pool) {
   pool.window = read_window(node, spatial_axes(node), std::nullopt);
   const std::int64_t round_up = node.integer("ceil_mode", 0);
   if (round_up != 0 && round_up != 1) node.fail_attribute("ceil_mode", fmt::format("{} is neither 0 nor 1", round_up));
   pool.round_up = round_up == 1 && node.text("auto_pad", "NOTSET") == "NOTSET";
-  node.set_output(pool, {node.value(0)});
+  const Surrounded* const surrounded = pool.kind == Pool::Kind::max ? node.surrounded_or_null(0) : nullptr;
+  if (surrounded != nullptr) take_in(node, pool, *surrounded);
+  node.set_output(pool, {surrounded != nullptr ? surrounded->value : node.value(0)});
 }
 
 void read_global_pool(NodeReader& node, Pool::Kind kind) {

@@ -40,6 +40,8 @@ void Graph::add_output(const std::string& name) {
     require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
     found->second = add_constant(*constant);
   }
+  if (std::holds_alternative<Surrounded>(found->second))
+    fail(fmt::format("output '{}' is padded by -inf, which only MaxPool takes", name));
   ValueId value = std::get<ValueId>(found->second);
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
   if (among(model_.inputs) || among(model_.outputs) || model_.values[value].constant) {

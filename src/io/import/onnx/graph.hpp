@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,8 +14,17 @@
 
 namespace spdnn::onnx_reader {
 
+/// A value with -inf around its images, as exporters put in front of a MaxPool: padding takes no part in a maximum
+/// either, so it becomes that of the pool. Nothing else takes it, as no value of a model is infinite.
+struct Surrounded {
+  ValueId value = 0;
+  Shape shape;                       ///< with what is around
+  std::array<Index, 2> begin{0, 0};  ///< as Window::pad_begin
+  std::array<Index, 2> end{0, 0};
+};
+
 /// What a name of the file stands for: a value of the model, or a constant.
-using Symbol = std::variant<ValueId, Constant>;
+using Symbol = std::variant<ValueId, Constant, Surrounded>;
 
 /// The model as far as it is built, and what the names of the file mean in it.
 class Graph {

@@ -51,11 +51,15 @@ std::int64_t NodeReader::integer(const std::string& name, std::int64_t otherwise
   return found == nullptr ? otherwise : found->i();
 }
 
-float NodeReader::real(const std::string& name, float otherwise) {
+float NodeReader::any_real(const std::string& name, float otherwise) {
   const AttributeProto* found = attribute(name, AttributeProto::FLOAT);
-  if (found == nullptr) return otherwise;
-  if (!std::isfinite(found->f())) fail_attribute(name, fmt::format("{} is not finite", found->f()));
-  return found->f();
+  return found == nullptr ? otherwise : found->f();
+}
+
+float NodeReader::real(const std::string& name, float otherwise) {
+  const float number = any_real(name, otherwise);
+  if (!std::isfinite(number)) fail_attribute(name, fmt::format("{} is not finite", number));
+  return number;
 }
 
 std::string NodeReader::text(const std::string& name, const std::string& otherwise) {
@@ -99,6 +103,10 @@ const Constant* NodeReader::constant_or_null(std::size_t i) const {
   return has_input(i) ? std::get_if<Constant>(&graph_.symbol(input_name(i))) : nullptr;
 }
 
+const Surrounded* NodeReader::surrounded_or_null(std::size_t i) const {
+  return has_input(i) ? std::get_if<Surrounded>(&graph_.symbol(input_name(i))) : nullptr;
+}
+
 const Constant& NodeReader::constant(std::size_t i) const {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   const Constant* found = constant_or_null(i);
@@ -130,6 +138,7 @@ float NodeReader::scalar(std::size_t i) const {
 ValueId NodeReader::value(std::size_t i) {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return *known;
+  if (surrounded_or_null(i) != nullptr) fail_input(i, "it is padded by -inf, which only MaxPool takes");
   floats(i);
   return graph_.add_constant(constant(i));
 }
@@ -137,6 +146,7 @@ ValueId NodeReader::value(std::size_t i) {
 const Shape& NodeReader::shape(std::size_t i) const {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return graph_.shape(*known);
+  if (const Surrounded* known = surrounded_or_null(i)) return known->shape;
   if (constant(i).integers()) fail_input(i, "it is of integers, expected floating point");
   return constant(i).shape;
 }

@@ -28,6 +28,8 @@ class NodeReader {
   bool has(const std::string& name) { return attribute(name) != nullptr; }
   std::int64_t integer(const std::string& name, std::int64_t otherwise);
   float real(const std::string& name, float otherwise);
+  /// The same, which need not be finite.
+  float any_real(const std::string& name, float otherwise);
   std::string text(const std::string& name, const std::string& otherwise);
   std::optional<std::vector<std::int64_t>> integers(const std::string& name);
   std::optional<std::vector<float>> reals(const std::string& name);
@@ -51,6 +53,8 @@ class NodeReader {
   std::span<const std::int64_t> ints(std::size_t i) const;
   /// One number that is constant: of any shape that has one element. It need not be finite.
   float scalar(std::size_t i) const;
+  /// The input where it is a value with -inf around, or nullptr.
+  const Surrounded* surrounded_or_null(std::size_t i) const;
   /// The input as a value of the model; a constant becomes one.
   ValueId value(std::size_t i);
   /// The shape of an input that is of floating point, constant or not.

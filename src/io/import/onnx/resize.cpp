@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "io/import/onnx/operators.hpp"
 
@@ -102,6 +103,25 @@ void read_place(NodeReader& node, Resize& resize) {
   }
 }
 
+/// The value with -inf around it.
+Surrounded surrounded(NodeReader& node, const Pad& pad) {
+  Surrounded made{node.value(0), node.shape(0)};
+  const std::size_t rank = made.shape.size();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (pad.begin[axis] == 0 && pad.end[axis] == 0) continue;
+    if (rank < 3 || rank > 4 || axis < 2 || pad.begin[axis] < 0 || pad.end[axis] < 0)
+      node.fail(
+          fmt::format("pads: -inf before and after axis {} of {} is not supported: in front of a MaxPool, what is "
+                      "added to one or two spatial axes is",
+                      axis, shape_text(made.shape)));
+    const std::size_t place = axis + 2 - rank;  // among H and W
+    made.begin[place] = static_cast<Index>(pad.begin[axis]);
+    made.end[place] = static_cast<Index>(pad.end[axis]);
+    made.shape[axis] += pad.begin[axis] + pad.end[axis];
+  }
+  return made;
+}
+
 /// How Upsample and the first Resize place outputs.
 Resize of_old(NodeReader& node) {
   Resize resize;
@@ -123,12 +143,11 @@ void read_pad(NodeReader& node) {
     const auto given = node.integers("pads");
     if (!given) node.fail("attribute pads is missing");
     pads = *given;
-    pad.value = node.real("value", 0);
+    pad.value = node.any_real("value", 0);
   } else {
     const std::span<const std::int64_t> given = node.ints(1);
     pads.assign(given.begin(), given.end());
     if (node.has_input(2)) pad.value = node.scalar(2);
-    if (!std::isfinite(pad.value)) node.fail_input(2, fmt::format("{} is not finite", pad.value));
     if (node.has_input(3)) node.fail_input(3, "axes are not supported: give the padding of all axes");
   }
   if (pads.size() != 2 * shape.size())
@@ -139,6 +158,12 @@ void read_pad(NodeReader& node) {
     if (pads[i] != 0 && shape[i % shape.size()] == kBatchExtent)
       node.fail("pads: the axis of the batch cannot be padded; give the batch a length");
     (i < shape.size() ? pad.begin : pad.end).push_back(pads[i]);
+  }
+  if (std::none_of(pads.begin(), pads.end(), [](std::int64_t count) { return count > 0; })) pad.value = 0;
+  if (pad.value == -std::numeric_limits<float>::infinity()) return node.set_output(surrounded(node, pad));
+  if (!std::isfinite(pad.value)) {
+    const std::string problem = fmt::format("{} is not finite, and -inf is supported alone", pad.value);
+    node.opset() < 11 ? node.fail_attribute("value", problem) : node.fail_input(2, problem);
   }
   node.set_output(std::move(pad), {node.value(0)});
 }
