@@ -44,7 +44,7 @@ running_commands() { grep -lszxF "$mark" /proc/[0-9]*/environ | grep -vxF "/proc
   printf '#!/bin/sh\nshift\nexec sleep 600\n' >launch
   for signal in TERM HUP KILL; do
     mark="SPDNN_TEST_JOB=$$-$signal"
-    env "$mark" "${scaling[@]}" --ranks 1 3>&- &
+    env --default-signal=TERM,HUP "$mark" "${scaling[@]}" --ranks 1 3>&- &  # also where the suite itself ignores them
     benchmark=$!
     for _ in {1..200}; do [ -z "$(running_commands $benchmark)" ] || break && sleep 0.05; done
     [ -n "$(running_commands $benchmark)" ]
