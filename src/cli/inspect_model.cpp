@@ -22,6 +22,7 @@
 #include "inference/model_runnable.hpp"
 #include "io/export/model_file.hpp"
 #include "io/outputs.hpp"
+#include "model/rewrite.hpp"
 #include "report/json_line.hpp"
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
@@ -49,24 +50,22 @@ po::options_description options() {
   return options;
 }
 
-/// What `infer` would run the model by, that many images at a time, or why it would refuse it. UsageError where the
-/// model takes another number of images at a time than is asked for.
-void foretell(ModelView& view, std::optional<Index> asked) {
-  view.why = why_not_runnable(view.model);
-  if (!view.why.empty()) return;
+/// What `infer` would run the model by, once it is rewritten, that many images at a time, or why it would refuse it.
+/// UsageError where the model takes another number of images at a time than is asked for.
+void foretell(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
   ModelSpec spec;
   spec.batch = asked.value_or(0);
   ModelEngineOptions options{.batch = view.batch};
   ModelEngineChoice choice;
   try {
-    choice = choose_model_engine(spec, view.model, options);
+    choice = choose_model_engine(spec, rewritten, options);
   } catch (const UsageError& none) {
     view.why = message_of(none);
     return;
   }
   options.precision = choice.precision;
   try {
-    model_batch(spec, *choice.variant, view.model, view.batch, options);
+    model_batch(spec, *choice.variant, rewritten, view.batch, options);
   } catch (const DeviceError& too_large) {
     view.why = message_of(too_large);
     return;
@@ -78,14 +77,19 @@ void foretell(ModelView& view, std::optional<Index> asked) {
 /// The view, with what variants say of the model in their own precision, and which of them `infer` would choose.
 ModelView view_for(const std::string& path, const Model& model, std::optional<Index> asked) {
   ModelView view = view_of(path, model);
-  const std::optional<Index> fixed = model.inputs.empty() ? std::nullopt : fixed_batch(model);
-  view.batch = asked.value_or(fixed.value_or(1));
-  foretell(view, asked);
+  view.why = why_not_runnable(model);
+  view.batch = asked.value_or(1);
+  Model rewritten = model;
+  if (view.why.empty()) {
+    view.batch = asked.value_or(fixed_batch(model).value_or(1));
+    rewrite(rewritten);
+    foretell(view, rewritten, asked);
+  }
   for (const ModelVariant& variant : model_variants()) {
     Support support;
     support.why_not = why_unusable(variant.device);
     if (support.takes())
-      support = support_of(variant, model, {.precision = variant.precisions.front(), .batch = view.batch});
+      support = support_of(variant, rewritten, {.precision = variant.precisions.front(), .batch = view.batch});
     view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
                             support.working_bytes, support.remarks});
   }

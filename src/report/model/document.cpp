@@ -196,9 +196,11 @@ Section run_section(const ModelView& view) {
   section.blocks.emplace_back(Paragraph{
       view.would_run.empty()
           ? fmt::format("`spdnn infer` would not run the model: {}.", escaped(view.why))
-          : fmt::format("`{}` would run it: {}. All this is of the model as given and {} at a time; `spdnn infer` "
-                        "rewrites it first, and takes up to 64.",
-                        view.would_run, view.why, counted(view.batch, "image", "images"))});
+          : fmt::format(
+                "`{}` would run it: {}. This is of the model as `spdnn infer` rewrites it, whose nodes may have "
+                "other numbers, and {} at a time; `infer` takes up to 64. All figures above are of the model as "
+                "given.",
+                view.would_run, view.why, counted(view.batch, "image", "images"))});
   section.blocks.emplace_back(Paragraph{fmt::format("The model takes {} in memory, and a variant what the table says.",
                                                     bytes_text(bytes_of(view.model)))});
   Table table{
