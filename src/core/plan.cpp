@@ -1,51 +1,28 @@
 #include "spdnn/plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "core/comma_list.hpp"
-#include "spdnn/error.hpp"
+#include "core/flag_names.hpp"
 
 namespace spdnn {
 
 namespace {
 
-using Flag = std::pair<std::string_view, bool Passes::*>;
-constexpr std::array<Flag, 6> kFlags{{{"twins", &Passes::twins},
-                                      {"unused", &Passes::unused},
-                                      {"merge", &Passes::merge},
-                                      {"saturated", &Passes::saturated},
-                                      {"dead", &Passes::dead},
-                                      {"identical", &Passes::identical}}};
+constexpr FlagNames<Passes, 6> kNames{{{"twins", &Passes::twins},
+                                       {"unused", &Passes::unused},
+                                       {"merge", &Passes::merge},
+                                       {"saturated", &Passes::saturated},
+                                       {"dead", &Passes::dead},
+                                       {"identical", &Passes::identical}}};
 
 }  // namespace
 
 Passes parse_passes(std::string_view text, std::string_view field) {
-  if (text == "none") return {};
-  if (text == "all") return kExactPasses;
-  Passes passes;
-  for (const std::string_view name : split_at_commas(text)) {
-    const auto flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.first == name; });
-    if (flag == kFlags.end())
-      throw UsageError(
-          std::string(field),
-          "'" + std::string(name) +
-              "' is no pass; expected all, none, or a list of twins, unused, merge, saturated, dead, identical");
-    passes.*(flag->second) = true;
-  }
-  return passes;
+  return parse_flags(kNames, text, kExactPasses, field, "pass");
 }
 
-std::string to_string(const Passes& passes) {
-  std::string text;
-  for (const auto& [name, flag] : kFlags) {
-    if (!(passes.*flag)) continue;
-    if (!text.empty()) text += ',';
-    text += name;
-  }
-  return text.empty() ? "none" : text;
-}
+std::string to_string(const Passes& passes) { return flags_text(kNames, passes); }
 
 std::pair<double, double> LayerChain::bias_range(Index k) const {
   if (streamed) return {streamed->bounds[k].least_bias, streamed->bounds[k].most_bias};
