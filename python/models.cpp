@@ -75,7 +75,7 @@ ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
   ModelSpec spec;
   spec.path = named.path;
   spec.truth = model_truth(given);
-  spec.rewrite = given["rewrite"].cast<bool>();
+  spec.rewrites = parse_rewrites(given["rewrite"].cast<std::string>());
   spec.variant = given["variant"].cast<std::string>();
   if (spec.variant == "auto") spec.variant.clear();
   spec.device = parse_device(given["device"].cast<std::string>());

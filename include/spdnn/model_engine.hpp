@@ -18,6 +18,7 @@ struct ModelEngineOptions {
   int threads = 0;              ///< host threads; 0: as many as the process may use
   int device = 0;               ///< which of the visible CUDA devices
   std::size_t host_memory = 0;  ///< bytes an engine on the CPU may take; 0: nine tenths of what is available
+  bool epilogues = true;        ///< see Rewrites: nodes may be computed with the one before them
   bool profile = false;         ///< node_seconds() is asked for; costs two looks at the clock per node
   /// Whether the run is to end before its time. Engines ask before each node, on the thread that calls, and advance()
   /// ends with Cancelled once the answer is yes. Empty: never.

@@ -11,6 +11,7 @@
 #include "spdnn/model.hpp"
 #include "spdnn/model_report.hpp"
 #include "spdnn/progress.hpp"
+#include "spdnn/rewrites.hpp"
 
 namespace spdnn {
 
@@ -49,8 +50,8 @@ struct ModelSpec {
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
   ModelTruth truth;
-  bool rewrite = true;  ///< apply the exact rewrites (src/model) before running; the reference runs the model as given
-  std::string variant;  ///< an engine by name; empty: the fastest known one that takes the model
+  Rewrites rewrites = kAllRewrites;    ///< made before running; the reference runs the model as given
+  std::string variant;                 ///< an engine by name; empty: the fastest known one that takes the model
   std::optional<Device> device;        ///< where the engine must run; empty: anywhere
   std::optional<Precision> precision;  ///< empty: the engine's own
   std::size_t host_memory = 0;         ///< bytes that an engine on the CPU may take; 0: nine tenths of what is left

@@ -7,6 +7,7 @@
 
 #include "spdnn/outcome.hpp"
 #include "spdnn/report.hpp"
+#include "spdnn/rewrites.hpp"
 #include "spdnn/tensor.hpp"
 #include "spdnn/types.hpp"
 #include "spdnn/verdict.hpp"
@@ -108,6 +109,7 @@ struct ModelReport {
   Shape output;       ///< of its first output
   std::size_t outputs = 0;
   std::size_t nodes = 0;           ///< as given
+  Rewrites rewrites;               ///< in force
   std::size_t nodes_run = 0;       ///< after the rewrites
   Offset weights = 0;              ///< of convolutions and linear nodes, zeros included
   Offset nonzeros = 0;             ///< of these

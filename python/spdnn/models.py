@@ -81,7 +81,7 @@ class Model:
               expected: Path | Any | None = None, verify: Literal["all"] | bool | int | None = None,
               variant: str = "auto", device: Device = "auto", precision: Precision | None = None,
               batch: int | None = None, threads: int | None = None, trials: int = 1, warm_up: int = 0,
-              rewrite: bool = True, profile: bool = False, host_memory: int = 0,
+              rewrite: str = "all", profile: bool = False, host_memory: int = 0,
               progress: Progress | None = None) -> ModelOutcome:
         """Runs the model on images.
 
@@ -98,7 +98,8 @@ class Model:
         batch: images at a time; None: as many as the memory takes, at most 64.
         threads: on the host; None: all processors that the process may use.
         trials, warm_up: how often the inference is repeated, and how often before that without being counted.
-        rewrite: applies the exact rewrites first. Reference and bound are always of the model as given.
+        rewrite: the exact rewrites: "all", "none", or names joined by commas. Reference and bound are always of the model
+            as given.
         profile: times each node.
         host_memory: bytes that an engine on the CPU may take; 0: what is free.
         progress: see Progress; it is told of the run after each node.
@@ -122,7 +123,7 @@ class Model:
             "batch": 0 if batch is None else _arguments.count("batch", batch),
             "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
             "trials": _arguments.count("trials", trials), "warm_up": _arguments.count("warm_up", warm_up, 0),
-            "rewrite": _arguments.flag("rewrite", rewrite), "profile": _arguments.flag("profile", profile),
+            "rewrite": _arguments.text("rewrite", rewrite), "profile": _arguments.flag("profile", profile),
             "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1)}, _arguments.listener(progress))
         return ModelOutcome(found["logits"], found["predictions"], json.loads(found["json"]), found["text"])
 

@@ -79,10 +79,7 @@ ModelSpec spec_of(const po::variables_map& values) {
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
   spec.inputs = inputs_of(values);
   spec.truth = truth_of(values);
-  const std::string rewrite = value("rewrite");
-  if (rewrite != "all" && rewrite != "none")
-    throw UsageError(fmt::format("--rewrite: '{}' is neither all nor none", rewrite));
-  spec.rewrite = rewrite == "all";
+  spec.rewrites = parse_rewrites(value("rewrite"));
   if (value("variant") != "auto") spec.variant = value("variant");
   spec.device = device_of(values, "device");
   if (const auto precision = text_of(values, "precision")) spec.precision = parse_precision(*precision);
@@ -176,7 +173,7 @@ po::options_description model_options() {
       ("variant", text("auto"), "engine; see spdnn variants --models")                          //
       ("device", text("auto"), "auto, cpu or cuda")                                             //
       ("precision", text(), "fp32, fp64 or bf16 (against fp32); default: the variant's first")  //
-      ("rewrite", text("all"), "exact rewrites of the model: all or none")                      //
+      ("rewrite", text("all"), "exact rewrites of the model: all, none or a list")              //
       ("batch", text("auto"), "images at a time; auto: as many as fit in memory, at most 64")   //
       ("threads", text(), "host threads; default: all")                                         //
       ("host-memory", text("auto"), "what the engine may take: 500M, 4G")                       //

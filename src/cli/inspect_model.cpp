@@ -82,7 +82,7 @@ ModelView view_for(const std::string& path, const Model& model, std::optional<In
   Model rewritten = model;
   if (view.why.empty()) {
     view.batch = asked.value_or(fixed_batch(model).value_or(1));
-    rewrite(rewritten);
+    rewrite(rewritten, kAllRewrites);
     foretell(view, rewritten, asked);
   }
   for (const ModelVariant& variant : model_variants()) {

@@ -87,8 +87,8 @@ class ModelInference::Steps {
     if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
-    if (spec_.rewrite)
-      for (std::string& note : rewrite(model)) report_.notes.push_back(std::move(note));
+    for (std::string& note : rewrite(model, spec_.rewrites)) report_.notes.push_back(std::move(note));
+    report_.rewrites = spec_.rewrites;
     describe_run(model, report_);
     run_ = std::make_shared<const Model>(std::move(model));
     report_.seconds.plan = watch.seconds();
@@ -206,6 +206,7 @@ class ModelInference::Steps {
     ModelEngineOptions options;
     options.threads = spec_.threads;
     options.host_memory = spec_.host_memory;
+    options.epilogues = spec_.rewrites.epilogues;
     options.profile = spec_.profile;
     options.cancelled = spec_.cancelled;
     return options;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/counted.hpp"
+#include "core/flag_names.hpp"
 #include "model/drop_dead_channels.hpp"
 #include "model/fold_affine.hpp"
 #include "model/fold_constants.hpp"
@@ -12,18 +13,38 @@
 
 namespace spdnn {
 
-std::vector<std::string> rewrite(Model& model) {
+namespace {
+
+constexpr FlagNames<Rewrites, 7> kNames{{{"constants", &Rewrites::constants},
+                                         {"hard_swish", &Rewrites::hard_swish},
+                                         {"affine", &Rewrites::affine},
+                                         {"dead_channels", &Rewrites::dead_channels},
+                                         {"twin_filters", &Rewrites::twin_filters},
+                                         {"unread", &Rewrites::unread},
+                                         {"epilogues", &Rewrites::epilogues}}};
+
+}  // namespace
+
+Rewrites parse_rewrites(std::string_view text, std::string_view field) {
+  return parse_flags(kNames, text, kAllRewrites, field, "rewrite");
+}
+
+std::string to_string(const Rewrites& rewrites) { return flags_text(kNames, rewrites); }
+
+std::vector<std::string> rewrite(Model& model, const Rewrites& rewrites) {
   std::vector<std::string> notes;
-  const auto note = [&](Index count, const char* one, const char* several, const char* what) {
-    if (count > 0) notes.push_back(fmt::format("{} {}", counted(count, one, several), what));
+  const auto make = [&](bool chosen, Index (*step)(Model&), const char* one, const char* several, const char* what) {
+    if (!chosen) return;
+    if (const Index count = step(model); count > 0)
+      notes.push_back(fmt::format("{} {}", counted(count, one, several), what));
   };
-  note(fold_constants(model), "node of constants is", "nodes of constants are", "computed beforehand");
-  note(fuse_hard_swish(model), "hard swish is", "hard swishes are", "computed at once");
-  note(fold_affine(model), "batch norm, sum or product is", "batch norms, sums and products are",
+  make(rewrites.constants, fold_constants, "node of constants is", "nodes of constants are", "computed beforehand");
+  make(rewrites.hard_swish, fuse_hard_swish, "hard swish is", "hard swishes are", "computed at once");
+  make(rewrites.affine, fold_affine, "batch norm, sum or product is", "batch norms, sums and products are",
        "part of the weights before");
-  note(drop_dead_channels(model), "channel is", "channels are", "left out, as nothing comes of them");
-  note(share_twin_filters(model), "channel is", "channels are", "computed once for several equal ones");
-  note(remove_unread(model), "node is", "nodes are", "left out, as no output depends on it");
+  make(rewrites.dead_channels, drop_dead_channels, "channel is", "channels are", "left out, as nothing comes of them");
+  make(rewrites.twin_filters, share_twin_filters, "channel is", "channels are", "computed once for several equal ones");
+  make(rewrites.unread, remove_unread, "node is", "nodes are", "left out, as no output depends on it");
   return notes;
 }
 

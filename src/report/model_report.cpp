@@ -95,7 +95,7 @@ void add_phases(const ModelReport& r, std::string& text) {
   const PhaseSeconds& s = r.seconds;
   text += phase_line("load", s.load);
   if (r.ranks) text += phase_line("join", s.join, "  MPI's start-up");
-  text += phase_line("read", s.read) + phase_line("plan", s.plan, "  exact rewrites");
+  text += phase_line("read", s.read) + phase_line("plan", s.plan, "  the rewrites");
   if (r.ranks) text += phase_line("share", s.share, "  model and images to the other ranks");
   text += phase_line("upload", s.upload);
   if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
@@ -189,6 +189,7 @@ std::string to_text(const ModelReport& r) {
   line("model", model_text(r));
   line("images", images_text(r));
   line("variant", variant_text(r));
+  line("rewrites", to_string(r.rewrites));
   for (const std::string& note : r.notes) line("", escaped(note));
   add_phases(r, text);
   add_profile(r, text);
@@ -229,6 +230,7 @@ std::string to_json(const ModelReport& r) {
                      {"available", r.available},
                      {"classes", r.classes},
                      {"variant", r.variant},
+                     {"rewrites", to_string(r.rewrites)},
                      {"notes", r.notes},
                      {"precision", to_string(r.precision)},
                      {"trials", r.trials},

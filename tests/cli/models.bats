@@ -55,7 +55,7 @@ refused() {
 
 @test "variants, batches, trials and rewrites give the same predictions, and their logits are written" {
   "${infer[@]}" --variant conv_reference --predictions expected.npy --logits logits.npy
-  for options in "--batch 1" "--batch 7 --trials 3 --warm-up 1" "--rewrite none" "--threads 1" "--profile" "--precision fp64"; do
+  for options in "--batch 1" "--batch 7 --trials 3 --warm-up 1" "--rewrite none" "--rewrite affine,epilogues" "--threads 1" "--profile" "--precision fp64"; do
     # shellcheck disable=SC2086
     run "${infer[@]}" $options --expected logits.npy --predictions found.npy
     echo "$output"
@@ -63,6 +63,20 @@ refused() {
     [[ "$output" == *PASSED* ]]
     cmp expected.npy found.npy
   done
+}
+
+@test "rewrites are made as chosen, and the report names them" {
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+  for rewrite in all none constants,hard_swish,affine,dead_channels,twin_filters,unread; do
+    "${infer[@]}" --variant conv_dense --rewrite $rewrite --profile --json $rewrite.json
+  done
+  jq -e '.rewrites == "constants,hard_swish,affine,dead_channels,twin_filters,unread,epilogues" and .model.nodes_run < .model.nodes
+    and ([.profile[] | select(.operation == "relu") | .seconds] | max == 0)' all.json
+  jq -e '.rewrites == "none" and .notes == [] and .model.nodes_run == .model.nodes' none.json
+  jq -e '[.profile[] | select(.operation == "relu") | .seconds] | min > 0' constants,*.json
+  run "${infer[@]}" --rewrite affine,batch_norms
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --rewrite: 'batch_norms' is no rewrite; expected all, none, or a list of constants, hard_swish, affine, dead_channels, twin_filters, unread, epilogues" ]
 }
 
 @test "expected logits: wrong ones fail, fewer rows are said to be fewer, and near ties do not fail" {

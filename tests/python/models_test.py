@@ -274,7 +274,7 @@ class Verdicts(WithToy):
         for options, expected in (
                 ({}, "UNVERIFIED"), ({"verify": False}, "UNVERIFIED"), ({"verify": True}, "PASSED"),
                 ({"verify": "all", "variant": "conv_reference"}, "PASSED"), ({"verify": 3, "batch": 7}, "PASSED"),
-                ({"verify": 1, "rewrite": False}, "PASSED"), ({"labels": classes}, "UNVERIFIED"),
+                ({"verify": 1, "rewrite": "none"}, "PASSED"), ({"labels": classes}, "UNVERIFIED"),
                 ({"labels": classes, "min_accuracy": 1}, "PASSED"),
                 ({"labels": "labels.npy", "min_accuracy": 1.0}, "PASSED"),
                 ({"labels": classes[:, np.newaxis].astype(np.uint8), "min_accuracy": np.float32(0.5)}, "PASSED"),
@@ -288,7 +288,7 @@ class Verdicts(WithToy):
         self.assertEqual(self.model.infer(self.images, expected=self.logits[:3]).report["expected"]["images"], 3)
 
     def test_what_was_asked_for_is_done(self):
-        outcome = self.model.infer(self.images, trials=3, warm_up=1, batch=8, threads=1, rewrite=False, profile=True)
+        outcome = self.model.infer(self.images, trials=3, warm_up=1, batch=8, threads=1, rewrite="none", profile=True)
         report = outcome.report
         self.assertEqual((report["trials"], report["warm_up"], report["batch"], report["machine"]["threads"]), (3, 1, 8, 1))
         self.assertEqual((report["model"]["nodes_run"], len(report["profile"])), (6, 6))
@@ -300,7 +300,7 @@ class Verdicts(WithToy):
             TypeError: {"labels": (3.5, [0.5] * 20, [[1, 2]] * 20, [None]), "expected": ({}, self.logits * 1j),
                         "min_accuracy": ("1", [1]), "verify": ([1], "some", 1.5), "variant": (None, 3), "device": (None,),
                         "precision": (32,), "batch": ("a", 7.0), "threads": (1.5,), "trials": (None, 1.5),
-                        "warm_up": (None,), "rewrite": ("all", None, 1), "profile": (1,), "host_memory": ("1G",),
+                        "warm_up": (None,), "rewrite": (True, None, 1), "profile": (1,), "host_memory": ("1G",),
                         "progress": (3,)},
             spdnn.UsageError: {"min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
                                "batch": (0,), "threads": (0, 2000), "trials": (0,), "warm_up": (-1,),

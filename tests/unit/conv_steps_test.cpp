@@ -43,9 +43,9 @@ TEST(Arena, AChainTakesTheTwoLargestNeighboursAndNoMore) {
 }
 
 /// Steps as text: nodes of a step joined by +.
-std::string text(const Model& model) {
+std::string text(const Model& model, bool epilogues = true) {
   std::string all;
-  for (const Step& step : steps_of(model)) {
+  for (const Step& step : steps_of(model, epilogues)) {
     all += (all.empty() ? "" : " ") + std::to_string(step.node);
     for (const Index fused : step.fused) all += "+" + std::to_string(fused);
   }
@@ -67,7 +67,9 @@ class Steps : public ::testing::Test {
 
 TEST_F(Steps, ChainsAreFused) {
   const ValueId y = relu(convolved(relu(convolved(x_))));
-  EXPECT_EQ(text(builder_.finish({y})), "0+1 2+3");
+  const Model model = builder_.finish({y});
+  EXPECT_EQ(text(model), "0+1 2+3");
+  EXPECT_EQ(text(model, false), "0 1 2 3");
 }
 
 TEST_F(Steps, TheLaterOfTwoConvolutionsTakesTheirAddition) {

@@ -38,10 +38,10 @@ ModelSpec verified_by(const char* variant) {
 TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
   if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const ModelCase network = testing::small_network(1, 0.3, 5);
-  for (const bool rewrite : {true, false}) {
+  for (const Rewrites& rewrites : {kAllRewrites, Rewrites{}}) {
     for (const Index batch : {0U, 2U}) {
       ModelSpec spec = verified_by("conv_dense");
-      spec.rewrite = rewrite;
+      spec.rewrites = rewrites;
       spec.batch = batch;
       const ModelReport report = report_of(spec, network.model, network.inputs[0]);
       EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;

@@ -9,7 +9,9 @@
 #include "model/fold_affine.hpp"
 #include "model/fold_constants.hpp"
 #include "model/remove_unread.hpp"
+#include "model/rewrite.hpp"
 #include "model/share_twin_filters.hpp"
+#include "spdnn/error.hpp"
 #include "support/rewritten.hpp"
 
 namespace spdnn {
@@ -321,6 +323,56 @@ TEST(ShareTwinFilters, WeightsThatWouldOverflowStay) {
   Model model = chain.model().model;
   EXPECT_EQ(share_twin_filters(model), 0U);
   EXPECT_EQ(weights_at(model, 0).rows, 6U);
+}
+
+/// A model in which each rewrite finds something.
+ModelCase model_for_all() {
+  Chain chain;
+  chain.change_first([](auto& rows) { rows[4] = rows[1]; });
+  chain.first.bias.clear();
+  chain.unread(2);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 3, 8, 10});
+  const auto number = [&](float value) { return builder.constant(make_tensor({1}, {value})); };
+  const auto combined = [&](Elementwise::Kind kind, ValueId a, ValueId b) {
+    return builder.add(Elementwise{kind}, {a, b});
+  };
+  const ValueId first = builder.add(kHalving, {builder.add(chain.first, {x})});
+  const ValueId second = builder.add(chain.second, {first});
+  const ValueId normed = builder.add(testing::random_norm(chain.dice, 5), {second});
+  const ValueId clipped = builder.add(testing::make_clip(0, 6), {combined(Elementwise::Kind::add, normed, number(3))});
+  const ValueId product = combined(Elementwise::Kind::multiply, normed, clipped);
+  const ValueId swished = combined(Elementwise::Kind::divide, product, number(6));
+  const ValueId logits = builder.add(chain.last, {builder.add(Reshape{{kN, 5 * 3 * 4}}, {swished})});
+  const ValueId turned = builder.add(Transpose{{1, 0}}, {builder.constant(make_tensor({4, 1}, {1, 2, 3, 4}))});
+  const ValueId y = builder.add(Softmax{}, {combined(Elementwise::Kind::multiply, logits, turned)});
+  builder.add(Activation{}, {x});
+  return {"", builder.finish({y}), {testing::random_tensor(chain.dice, {2, 3, 8, 10})}};
+}
+
+TEST(Rewrites, AreMadeAsChosen) {
+  const ModelCase c = model_for_all();
+  const auto notes = [&](const std::string& names) {
+    Model model = c.model;
+    return rewrite(model, parse_rewrites(names));
+  };
+  EXPECT_EQ(to_string(kAllRewrites), "constants,hard_swish,affine,dead_channels,twin_filters,unread,epilogues");
+  EXPECT_EQ(parse_rewrites(to_string(kAllRewrites)), kAllRewrites);
+  EXPECT_EQ(to_string(parse_rewrites("twin_filters,affine")), "affine,twin_filters");
+  EXPECT_EQ(to_string(Rewrites{}), "none");
+  EXPECT_THROW(parse_rewrites("affine,batch_norms"), UsageError);
+  EXPECT_TRUE(notes("none").empty());
+  EXPECT_TRUE(notes("epilogues").empty());
+  const Names each{"constants", "hard_swish", "affine", "dead_channels", "twin_filters", "unread"};
+  for (const std::string& chosen : each) {
+    const Names made = notes(chosen);
+    ASSERT_EQ(made.size(), 1U) << chosen;
+    std::string others;
+    for (const std::string& other : each)
+      if (other != chosen) others += (others.empty() ? "" : ",") + other;
+    const std::string what = made[0].substr(made[0].rfind(' '));
+    for (const std::string& note : notes(others)) EXPECT_NE(note.substr(note.rfind(' ')), what) << note;
+  }
 }
 
 TEST(ChannelRewrites, AllRewritesTogetherStayWithinTheBounds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "model/uses.hpp"
 
@@ -54,9 +55,7 @@ class Fuser {
  public:
   explicit Fuser(const Model& model) : model_(model), uses_(uses_of(model)), taken_(model.nodes.size()) {}
 
-  std::vector<Step> steps() {
-    std::vector<Step> steps;
-    for (Index i = 0; i < model_.nodes.size(); ++i) steps.push_back({i, {}});
+  std::vector<Step> fused(std::vector<Step> steps) {
     // From the end, so that of two convolutions that are added the later one takes the addition: the earlier one's
     // result is there by then.
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
@@ -103,7 +102,11 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Step> steps_of(const Model& model) { return Fuser(model).steps(); }
+std::vector<Step> steps_of(const Model& model, bool epilogues) {
+  std::vector<Step> steps;
+  for (Index i = 0; i < model.nodes.size(); ++i) steps.push_back({i, {}});
+  return epilogues ? Fuser(model).fused(std::move(steps)) : steps;
+}
 
 std::optional<Line> line_of(const Model& model, const Node& node) {
   const auto* const both = std::get_if<Elementwise>(&node.operation);

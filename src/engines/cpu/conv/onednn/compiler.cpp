@@ -30,25 +30,24 @@ dnnl::primitive_attr with_user_scratchpad() {
   return attributes;
 }
 
-Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                Index sparse_for) {
-  return Compiler(model, images, type, engine, sparse_for).compile();
+Program compile(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine) {
+  return Compiler(model, images, options, engine).compile();
 }
 
-Compiler::Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                   Index sparse_for)
+Compiler::Compiler(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine)
     : model_(model),
       images_(images),
-      type_(type),
+      type_(options.type),
       engine_(engine),
-      sparse_for_(type == dnnl::memory::data_type::f32 ? sparse_for : 0),
+      sparse_for_(options.type == dnnl::memory::data_type::f32 ? options.sparse_for : 0),
+      epilogues_(options.epilogues),
       forms_(model.values.size()) {}
 
 Program Compiler::compile() {
   const ValueId input = model_.inputs.front();
   made(input, new_operand(plain_desc(dims(input))));
   program_.buffers.back().kind = Buffer::Kind::input;
-  for (const Step& step : steps_of(model_)) run(step);
+  for (const Step& step : steps_of(model_, epilogues_)) run(step);
   for (const ValueId output : model_.outputs) program_.outputs.push_back(plain(output));
   for (const Operand& output : program_.outputs)
     program_.buffers[output.buffer].lifetime.last = program_.actions.size();

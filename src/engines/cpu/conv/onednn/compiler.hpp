@@ -36,8 +36,7 @@ struct EltwiseFunction {
 /// Turns steps into actions, one after another, and knows in which forms each value is there.
 class Compiler {
  public:
-  Compiler(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-           Index sparse_for);
+  Compiler(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine);
   Program compile();
 
  private:
@@ -100,6 +99,7 @@ class Compiler {
   dnnl::memory::data_type type_;
   dnnl::engine engine_;
   Index sparse_for_;
+  bool epilogues_;
   Program program_;
   std::vector<std::vector<Operand>> forms_;  ///< by value
   const Step* step_ = nullptr;               ///< the one that is being compiled

@@ -128,10 +128,15 @@ class BoundProgram {
   std::vector<dnnl::memory> outputs_;
 };
 
-/// 1 where the model's number of images is fixed: then each node's rows are of all of them.
-Index images_for_kernels(const Model& model, const ModelEngineOptions& options) {
+bool takes_any_batch(const Model& model) {
   const Shape& input = model.values[model.inputs.front()].shape;
-  return !input.empty() && input.front() == kBatchExtent ? options.images_for_kernels() : 1;
+  return !input.empty() && input.front() == kBatchExtent;
+}
+
+CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, bool sparse_linear) {
+  // Where the model's number of images is fixed, each node's rows are of all of them.
+  const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
+  return {type_of(options.precision), sparse_linear ? images : 0, options.epilogues};
 }
 
 class Engine final : public ModelEngine {
@@ -139,12 +144,10 @@ class Engine final : public ModelEngine {
   Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, bool sparse_linear)
       : model_(std::move(model)),
         options_(options),
-        sparse_for_(sparse_linear ? images_for_kernels(*model_, options) : 0),
+        compile_options_(compile_options(*model_, options, sparse_linear)),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
-    const Shape& input = model_->values[model_->inputs.front()].shape;
-    const bool dynamic = !input.empty() && input.front() == kBatchExtent;
-    bind(dynamic ? options_.batch : 1);
+    bind(takes_any_batch(*model_) ? options_.batch : 1);
   }
 
   void load(const Tensor& images) override {
@@ -206,7 +209,7 @@ class Engine final : public ModelEngine {
   }
 
   BoundProgram& bind(Index images) {
-    const Program program = compile(*model_, images, type_of(options_.precision), engine_, sparse_for_);
+    const Program program = compile(*model_, images, compile_options_, engine_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
       programs_.clear();
@@ -219,7 +222,7 @@ class Engine final : public ModelEngine {
 
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
-  Index sparse_for_;
+  CompileOptions compile_options_;
   dnnl::engine engine_ = cpu();
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
@@ -242,10 +245,8 @@ Support support(const Model& model, const ModelEngineOptions& options, bool spar
   }
   const Threads threads(options.threads);
   return with_onednn_errors([&]() -> Support {
-    const Shape& input = model.values[model.inputs.front()].shape;
-    const bool dynamic = !input.empty() && input.front() == kBatchExtent;
-    const Program program = compile(model, dynamic ? options.batch : 1, type_of(options.precision), cpu(),
-                                    sparse_linear ? images_for_kernels(model, options) : 0);
+    const Program program = compile(model, takes_any_batch(model) ? options.batch : 1,
+                                    compile_options(model, options, sparse_linear), cpu());
     const std::size_t bytes = program.arena.bytes + program.constant_bytes;
     if (options.host_memory != 0 && bytes > options.host_memory)
       return {.why_not = fmt::format("needs {} bytes for weights and activations, and may take {}", bytes,

@@ -63,10 +63,13 @@ struct Program {
   std::size_t constant_bytes = 0;
 };
 
-/// What oneDNN does how, on as many threads as OpenMP has at the time. `type`: of activations between nodes, fp32 or
-/// bf16. `sparse_for`: linear nodes in fp32 leave zeros out where that is faster for so many images; 0: never. The
-/// model must outlive the program.
-Program compile(const Model& model, Extent images, dnnl::memory::data_type type, const dnnl::engine& engine,
-                Index sparse_for);
+struct CompileOptions {
+  dnnl::memory::data_type type;  ///< of activations between nodes, fp32 or bf16
+  Index sparse_for = 0;   ///< linear nodes in fp32 leave zeros out where that is faster for so many images; 0: never
+  bool epilogues = true;  ///< nodes may be computed with the one before them
+};
+
+/// What oneDNN does how, on as many threads as OpenMP has at the time. The model must outlive the program.
+Program compile(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine);
 
 }  // namespace spdnn::onednn
