@@ -49,6 +49,18 @@ END
   grep -qx -- --time=5 arguments
 }
 
+@test "no GPU is asked for where a model is run, whatever the site has" {
+  make_sbatch
+  for model in '--model m.onnx' --model=m.onnx; do
+    # shellcheck disable=SC2086
+    jobs/submit.sh infer -- $model --inputs i.npy
+    run grep -iE 'gpu|gres' arguments
+    [ "$status" -eq 1 ]
+    jobs/submit.sh infer -- --network n.spdnn --inputs i.spdnn
+    grep -q '^--gpus-per-task=1$' arguments
+  done
+}
+
 @test "a dry run prints a command that a shell reads as the same arguments, and submits nothing" {
   make_sbatch
   run jobs/submit.sh infer --dry-run -- --network 'my net.spdnn' --inputs 'a*b'
@@ -98,6 +110,7 @@ END
   refuse 2 infer --configs 1024x120 -- --network n
   refuse 2 infer --name a/b -- --network n
   refuse 2 infer -- --network n --json here
+  refuse 2 sweep -- --model m.onnx
   refuse 2 infer -- --network n --checkpoint=here
   refuse 2 sweep --configs 1024
   refuse 2 sweep --variants 'a b/c'

@@ -182,7 +182,7 @@ of_model() {
   done
 }
 
-# mixed CODE FIRST -- SECOND: a job of two ranks with a command line each ends with this code within seconds.
+# mixed CODE[|CODE] FIRST -- SECOND: a job of two ranks with a command line each ends with such a code within seconds.
 mixed() {
   local code=$1 first=()
   shift
@@ -191,7 +191,7 @@ mixed() {
   status=0
   under_mpi -n 1 "$SPDNN" "${first[@]}" : -n 1 "$SPDNN" "$@" >stdout 2>stderr || status=$?
   echo "$library: ${first[*]} : $*: $status" && cat stderr
-  [ "$status" -eq "$code" ]
+  [[ $status =~ ^($code)$ ]]
   [ "$(said stderr | wc -l)" -eq 1 ]
   [ ! -e none.tsv ]
 }
@@ -211,9 +211,9 @@ mixed() {
 
 @test "a rank that never joins is not waited for longer than --join-timeout" {
   good=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv --join-timeout 2)
-  for library in openmpi mpich; do
-    use_mpi $library
-    mixed 4 "${good[@]}" -- --version
+  for case in 'openmpi:1|4' mpich:4; do # OpenMPI's launcher may decide by the rank that never joined
+    use_mpi "${case%:*}"
+    mixed "${case#*:}" "${good[@]}" -- --version
     [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks have started within 2 s, "* ]]
   done
 }
