@@ -192,6 +192,17 @@ TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
   }
 }
 
+TEST_F(NetworkDirectoryTest, AnEqualNetworkInItsPlaceIsAnotherState) {
+  for (const bool beside : {true, false}) {
+    write(network_of(2, 1));
+    if (!beside) put(net_ / "notes", "so that files are replaced one by one");
+    const NetworkState before(net_);
+    EXPECT_EQ(NetworkState(net_), before);
+    write(network_of(2, 1));
+    EXPECT_NE(NetworkState(net_), before);
+  }
+}
+
 TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {
   for (const bool beside : {true, false}) {
     write(network_of(6, 1));

@@ -1,8 +1,6 @@
 #include "io/directory/manifest.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/parallel.hpp"
+#include "io/directory_lock.hpp"
 #include "io/input_file.hpp"
 #include "io/packed/network_digest.hpp"
 #include "spdnn/error.hpp"
@@ -157,10 +156,16 @@ NetworkState::NetworkState(const Path& directory) {
   if (::stat(directory.c_str(), &status) != 0) return;
   device_ = status.st_dev;
   inode_ = status.st_ino;
-  manifest_ = read_manifest(directory);
+  const auto read = [&] {
+    struct stat file {};
+    if (::stat((directory / kManifestName).c_str(), &file) == 0)
+      manifest_file_ = {static_cast<std::intmax_t>(file.st_ino), file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
+    manifest_ = read_manifest(directory);
+  };
+  read();
   if (is_complete(manifest_)) return;
-  const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened && ::flock(opened.get(), LOCK_SH) == 0) manifest_ = read_manifest(directory);
+  const Descriptor locked = lock_directory(directory, DirectoryLock::shared);
+  read();
   if (!is_complete(manifest_))
     throw DataError(directory.string() +
                     ": its files were being replaced when the writer was stopped; write the network again");

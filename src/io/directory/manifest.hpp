@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,7 +43,8 @@ void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, co
 /// What is to be checked besides the layers: that the last one of `layers` is the network's last.
 void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent);
 
-/// What shows whether a directory, or the network in it, was replaced: the identity of the directory, and its manifest.
+/// What shows whether a directory, or the network in it, was replaced, be it by an equal one: the identity of the
+/// directory and of its manifest, and what that says.
 /// Waits for a writer that is replacing files; DataError where such a writer was stopped before it was done.
 class NetworkState {
  public:
@@ -53,6 +55,7 @@ class NetworkState {
  private:
   std::uintmax_t device_ = 0;
   std::uintmax_t inode_ = 0;
+  std::array<std::intmax_t, 3> manifest_file_{};  ///< inode, seconds and nanoseconds of its last change
   std::optional<NetworkManifest> manifest_;
 };
 

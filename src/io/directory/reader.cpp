@@ -11,12 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
 #include "io/claimed_size.hpp"
 #include "io/directory/layer_names.hpp"
 #include "io/directory/manifest.hpp"
+#include "io/directory_lock.hpp"
 #include "io/text/matrix_market.hpp"
 #include "io/text/source.hpp"
 #include "io/text/tsv_entries.hpp"
@@ -266,18 +268,20 @@ std::optional<LayerFilesStream> open_layer_files(const Path& path, const Network
   return stream;
 }
 
-/// A network that is replaced while it is read is read again, so that the result never has layers of both.
+/// A network that is replaced while it is read is read again, so that the result never has layers of both; the last
+/// time, writers wait.
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
   constexpr int kAttempts = 5;
   const Path directory = is_directory(path) ? path : path.has_parent_path() ? path.parent_path() : Path(".");
   for (int attempt = 1;; ++attempt) {
+    const Descriptor locked = attempt == kAttempts ? lock_directory(directory, DirectoryLock::shared) : Descriptor();
     const NetworkState before(directory);
     try {
       NetworkFile file = read_once(path, request, before.manifest());
       // Layers that agree with a manifest belong to its network, whatever has happened since.
       if (before.manifest() || before == NetworkState(directory)) return file;
     } catch (const DataError&) {
-      if (attempt == kAttempts || before == NetworkState(directory)) throw;
+      if (before == NetworkState(directory)) throw;
     }
     if (attempt == kAttempts)
       throw DataError(path.string() + ": was replaced again and again while it was read, expected a network at rest");

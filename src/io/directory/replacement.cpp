@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "io/atomic_file.hpp"
+#include "io/directory_lock.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
@@ -25,11 +25,9 @@ bool rename_with(const Path& from, const Path& to, unsigned flags) {
   return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
 }
 
-bool same_place(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
-
 bool is_current_directory(const struct stat& directory) {
   struct stat current {};
-  return ::stat(".", &current) == 0 && same_place(current, directory);
+  return ::stat(".", &current) == 0 && current.st_dev == directory.st_dev && current.st_ino == directory.st_ino;
 }
 
 bool is_mount_point(const Path& directory, const struct stat& status) {
@@ -149,26 +147,11 @@ bool NetworkDirectory::move_into_gap() {
 }
 
 void NetworkDirectory::replace(const NetworkManifest& manifest) {
-  const Descriptor locked = lock();
+  const Descriptor locked = lock_directory(target_.path, DirectoryLock::exclusive);
   const Contents contents = survey();
   keep_attributes();
   if (is_beside() && !contents.others && !contents.old_files.empty() && exchange(contents)) return;
   replace_inside(contents, manifest);
-}
-
-/// Opens the target and locks it against other writers, who may put another directory in its place while this one
-/// waits. A target that cannot be opened or locked stays unlocked.
-Descriptor NetworkDirectory::lock() const {
-  for (;;) {
-    Descriptor directory(::open(target_.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    while (directory && ::flock(directory.get(), LOCK_EX) != 0)
-      if (errno != EINTR) return directory;
-    if (!directory) return directory;
-    struct stat open {};
-    struct stat named {};
-    if (::fstat(directory.get(), &open) != 0 || ::stat(target_.path.c_str(), &named) != 0) fail();
-    if (same_place(open, named)) return directory;
-  }
 }
 
 /// Gives the new files the owner, group and mode of the old files of the same names.

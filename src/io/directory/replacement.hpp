@@ -48,7 +48,6 @@ class NetworkDirectory {
   void replace_inside(const Contents& contents, const NetworkManifest& manifest);
   void write_manifest(const Path& directory, const NetworkManifest& manifest) const;
   void keep_attributes() const;
-  Descriptor lock() const;
   [[noreturn]] void fail() const;
 
   Path directory_;  ///< as the caller named it, for messages
