@@ -195,6 +195,15 @@ model_of() {
   done
 }
 
+@test "inspect tells of the variant that would run in the precision that it has" {
+  model_of plain '["N", 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
+  mkdir bare
+  cp -L "$SPDNN" bare/spdnn # without oneDNN's library beside it
+  bare/spdnn inspect plain/m.safetensors --json inspected.json >out
+  cat out
+  jq -e '.would_run == "conv_reference fp64"' inspected.json
+}
+
 @test "inspect chooses for the model that infer runs, of which rewrites leave less" {
   # Half of the first node's outputs are zero for every image: of the weights of the others, too many are not zero to leave zeros
   # out.

@@ -254,6 +254,7 @@ TEST_F(ImageTensors, PngFormsAndDamage) {
   const std::string whole = png(2, 3, 8, 0, rows);
   refused(whole.substr(0, 20), "damaged: it is cut off");
   refused(whole.substr(0, whole.size() - 14), "damaged: it is cut off");
+  refused(whole.substr(0, whole.size() - 12), "damaged: it is cut off");  // after all rows
   std::string changed = whole;
   changed[whole.find("IDAT") + 8] ^= 1;
   refused(changed, "damaged: ");
