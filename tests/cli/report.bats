@@ -58,7 +58,7 @@ squeezed() { tr -s ' ' <"$1"; }
   "$root/tests/report/forms_agree.py" report
   make_reports "$root/results/h200" --baseline cusparse_spmm
   "$root/tests/report/forms_agree.py" report
-  sed -i '0,/0\.09400/s//0.09401/' report.md
+  sed -i -E '/^\|.* [0-9]+\.[0-9]+ /{s/ [0-9]+\.[0-9]+ / 12.345 /;:rest;n;brest}' report.md # the first number of a row
   run "$root/tests/report/forms_agree.py" report
   [ "$status" -eq 1 ]
 }
