@@ -109,7 +109,7 @@ struct ModelReport {
   Shape output;       ///< of its first output
   std::size_t outputs = 0;
   std::size_t nodes = 0;           ///< as given
-  Rewrites rewrites;               ///< in force
+  Rewrites rewrites;               ///< as chosen
   std::size_t nodes_run = 0;       ///< after the rewrites
   Offset weights = 0;              ///< of convolutions and linear nodes, zeros included
   Offset nonzeros = 0;             ///< of these

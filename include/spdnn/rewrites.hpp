@@ -14,7 +14,8 @@ struct Rewrites {
   bool twin_filters = false;   ///< equal filters are computed once
   bool unread = false;         ///< nodes that no output depends on are left out; the first three do so, too, once they
                                ///< have changed something
-  bool epilogues = false;      ///< engines compute activations and sums with the node before, before it is stored
+  bool epilogues = false;      ///< engines that can compute activations and sums with the node before them, before
+                               ///< its output is stored
 
   bool operator==(const Rewrites&) const = default;
 };
