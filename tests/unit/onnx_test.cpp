@@ -240,11 +240,13 @@ TEST(Onnx, InfinityAnywhereElseIsRefused) {
             "net.onnx: output 'p' is padded by -inf, which only MaxPool takes");
   EXPECT_EQ(refusal(surrounded_file(17, {0, 1, 0, 0, 0, 0}, {-1, 2, 4})),
             pad +
-                "pads: -inf before and after axis 1 of N x 2 x 4 is not supported: in front of a MaxPool, what is "
-                "added to one or two spatial axes is");
+                "pads: -inf around axis 1 of N x 2 x 4 is not supported; in front of a MaxPool it may be added to one "
+                "or two spatial axes");
   File wrong = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
   wrong.graph().mutable_initializer(1)->set_raw_data(std::string("\0\0\x80\x7f", 4));
-  EXPECT_EQ(refusal(wrong), pad + "input 3 'low': inf is not finite, and -inf is supported alone");
+  EXPECT_EQ(refusal(wrong), pad + "input 3 'low': inf is neither finite nor -inf");
+  File wide = surrounded_file(17, {0, 0, 3, 0, 0, 0}, {-1, 2, 4});
+  EXPECT_EQ(refusal(wide), pool + "a window of the pool lies in the padding alone");
 }
 
 TEST(Onnx, BoundsOfAClipThatCrossAreTheUpperOne) {

@@ -38,7 +38,8 @@ Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::
   return window;
 }
 
-/// What is around the input becomes padding of the window. Rounding up, windows could begin in it.
+/// What is around the input becomes padding of the window. With ceil_mode that is not the same: the last window is left
+/// out where it begins in the pool's padding, and not where it begins in what Pad has added.
 void take_in(const NodeReader& node, Pool& pool, const Surrounded& input) {
   if (pool.round_up) node.fail_attribute("ceil_mode", "1 is not supported where the input is padded by -inf");
   for (std::size_t axis = 0; axis < 2; ++axis) {

@@ -111,8 +111,8 @@ Surrounded surrounded(NodeReader& node, const Pad& pad) {
     if (pad.begin[axis] == 0 && pad.end[axis] == 0) continue;
     if (rank < 3 || rank > 4 || axis < 2 || pad.begin[axis] < 0 || pad.end[axis] < 0)
       node.fail(
-          fmt::format("pads: -inf before and after axis {} of {} is not supported: in front of a MaxPool, what is "
-                      "added to one or two spatial axes is",
+          fmt::format("pads: -inf around axis {} of {} is not supported; in front of a MaxPool it may be added to one "
+                      "or two spatial axes",
                       axis, shape_text(made.shape)));
     const std::size_t place = axis + 2 - rank;  // among H and W
     made.begin[place] = static_cast<Index>(pad.begin[axis]);
@@ -162,7 +162,7 @@ void read_pad(NodeReader& node) {
   if (std::none_of(pads.begin(), pads.end(), [](std::int64_t count) { return count > 0; })) pad.value = 0;
   if (pad.value == -std::numeric_limits<float>::infinity()) return node.set_output(surrounded(node, pad));
   if (!std::isfinite(pad.value)) {
-    const std::string problem = fmt::format("{} is not finite, and -inf is supported alone", pad.value);
+    const std::string problem = fmt::format("{} is neither finite nor -inf", pad.value);
     node.opset() < 11 ? node.fail_attribute("value", problem) : node.fail_input(2, problem);
   }
   node.set_output(std::move(pad), {node.value(0)});
