@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -9,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "io/directory/replacement.hpp"
+#include "io/directory_lock.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "temporary_directory.hpp"
@@ -201,6 +204,38 @@ TEST_F(NetworkDirectoryTest, AnEqualNetworkInItsPlaceIsAnotherState) {
     write(network_of(2, 1));
     EXPECT_NE(NetworkState(net_), before);
   }
+}
+
+ino_t inode_of(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+/// Whether somebody waits for a lock of what has this inode.
+bool is_waited_for(ino_t inode) {
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);)
+    if (line.find("-> FLOCK") != std::string::npos && line.find(":" + std::to_string(inode) + " ") != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen) {
+  write(network_of(1, 1));
+  const fs::path old = net_.string() + ".old";
+  const ino_t before = inode_of(net_);
+  Descriptor writer = lock_directory(net_, DirectoryLock::exclusive);
+  Descriptor reader;
+  std::thread reading([&] { reader = lock_directory(net_, DirectoryLock::shared); });
+  for (int i = 0; i < 1000 && !is_waited_for(before); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  fs::rename(net_, old);
+  fs::create_directory(net_);
+  writer = Descriptor();
+  reading.join();
+  struct stat locked {};
+  ASSERT_EQ(::fstat(reader.get(), &locked), 0);
+  EXPECT_EQ(locked.st_ino, inode_of(net_));
+  EXPECT_NE(locked.st_ino, before);
 }
 
 TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {

@@ -43,8 +43,8 @@ void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, co
 /// What is to be checked besides the layers: that the last one of `layers` is the network's last.
 void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent);
 
-/// What shows whether a directory, or the network in it, was replaced, be it by an equal one: the identity of the
-/// directory and of its manifest, and what that says.
+/// What shows whether a directory, or the network in it, was replaced: the identity of the directory, its manifest, and
+/// the identity of that file, so that an equal network in its place shows, too.
 /// Waits for a writer that is replacing files; DataError where such a writer was stopped before it was done.
 class NetworkState {
  public:
