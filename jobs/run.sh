@@ -9,12 +9,12 @@
 
 stopping=''
 trap 'stopping=yes' USR1 TERM
-checkpoint=yes again='a new job continues'
+checkpoint=yes again='submitted again, it continues'
 
 # What is to be run has no checkpoint. Where the time limit is near it goes on: it may still end in time, and would not get
 # further in another job. A trap that does nothing, other than an ignored signal, is not passed on to commands.
 without_checkpoint() {
-  checkpoint='' again='a new job begins again'
+  checkpoint='' again='submitted again, it begins anew'
   trap : USR1
 }
 

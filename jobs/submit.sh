@@ -21,9 +21,9 @@ options:
   --at-once K          sweep: so many elements run at one time
   --dry-run            shows the sbatch command and submits nothing
   --wait               table: only when none of these jobs is in the queue any more
-INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds; of --model, which has no
-checkpoints, --json alone. An element of a sweep that
-the results hold, of the same commit and configuration, is not run again; it runs from its checkpoint if it has one.
+INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds; with --model it adds --json
+alone, as models have no checkpoints. An element of a sweep that the results hold, of the same commit and configuration,
+is not run again; it runs from its checkpoint if it has one.
 Results, checkpoints and logs are in $SPDNN_RESULTS
 Exit codes: 0; 1 the table lists something that failed or is missing; 2 usage; 3 data; 4 Slurm refused.
 END

@@ -96,11 +96,11 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   until_it_computes "$job"
   scancel "$job"
   within 20 test -s "$results/ended.failed"
-  [[ $(cat "$results/ended.failed") == "stopped from outside; a new job begins again (job $job, log "* ]]
+  [[ $(cat "$results/ended.failed") == "stopped from outside; submitted again, it begins anew (job $job, log "* ]]
   submit infer --name ended --nodes 2 -- "${model[@]}" --logits ended.npy
   table
   [ "$status" -eq 1 ]
-  [[ "${lines[2]}" == "failed: limited: stopped at the time limit; a new job begins again (job $limited, log "* ]]
+  [[ "${lines[2]}" == "failed: limited: stopped at the time limit; submitted again, it begins anew (job $limited, log "* ]]
   is_in "$limited" TIMEOUT
   [ "$(restarts_of "$limited")" -eq 0 ]
   [ ! -e limited.npy ]
