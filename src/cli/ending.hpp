@@ -28,8 +28,8 @@ int end(int code);
 /// whatever the library began, its destructors would wait for.
 [[noreturn]] void end_by_exception() noexcept;
 
-/// What that one line says. Options bear the names of the fields that they fill: an error about `bias_rule` is one
-/// about --bias-rule.
+/// The text of the line that end_by_exception() writes for this error. Options bear the names of the fields that they
+/// fill: an error about `bias_rule` is one about --bias-rule.
 std::string message_of(const Error& error);
 
 }  // namespace spdnn::cli

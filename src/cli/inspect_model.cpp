@@ -41,11 +41,11 @@ constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.tflite|.safetensors|.s
 
 po::options_description options() {
   po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                           //
-      ("shape", po::value<std::string>(), "of the model's input, N,C,H,W: N is any number; default: the file's")  //
-      ("batch", po::value<std::string>(), "images at a time, for which variants are asked; default: 1")           //
-      ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line")                      //
-      ("html", po::value<std::string>(), "write the model as a page with charts (-: stdout)")                     //
+  options.add_options()                                                                                               //
+      ("shape", po::value<std::string>(), "of the model's input, N,C,H,W: N is any number; default: the file's")      //
+      ("batch", po::value<std::string>(), "images at a time that variants are asked for; default: 1 or the model's")  //
+      ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line")                          //
+      ("html", po::value<std::string>(), "write the model as a page with charts (-: stdout)")                         //
       ("node", po::value<std::string>(), "the node whose weights the page shows; default: that with the most");
   return options;
 }

@@ -21,7 +21,7 @@ void fields(auto& archive, MaybeConst<RankReport> auto& report) {
   archive(report.times, report.infer_seconds, report.warm_up_seconds, report.gather_seconds);
 }
 
-/// `result` is a RunResult or a ModelRunResult, of so many images.
+/// What this rank tells of `result`, a RunResult or a ModelRunResult, of so many images.
 template <class Result>
 RankReport rank_report_of(const Result& result, Index images) {
   return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},

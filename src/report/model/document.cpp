@@ -200,7 +200,7 @@ Section run_section(const ModelView& view) {
                 "`{}` would run it: {}. This is of the model as `spdnn infer` rewrites it, whose nodes may have "
                 "other numbers, and {} at a time; `infer` takes up to 64. All figures above are of the model as "
                 "given.",
-                view.would_run, view.why, counted(view.batch, "image", "images"))});
+                view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
   section.blocks.emplace_back(Paragraph{fmt::format("The model takes {} in memory, and a variant what the table says.",
                                                     bytes_text(bytes_of(view.model)))});
   Table table{
