@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -206,36 +207,54 @@ TEST_F(NetworkDirectoryTest, AnEqualNetworkInItsPlaceIsAnotherState) {
   }
 }
 
-ino_t inode_of(const fs::path& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
-}
+constexpr std::chrono::milliseconds kShort(10);
 
 /// Whether somebody waits for a lock of what has this inode.
-bool is_waited_for(ino_t inode) {
+bool is_waited_for(ino_t number) {
   std::ifstream locks("/proc/locks");
+  const std::string place = ":" + std::to_string(number) + " ";
   for (std::string line; std::getline(locks, line);)
-    if (line.find("-> FLOCK") != std::string::npos && line.find(":" + std::to_string(inode) + " ") != std::string::npos)
-      return true;
+    if (line.find("-> FLOCK") != std::string::npos && line.find(place) != std::string::npos) return true;
   return false;
 }
 
 TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen) {
   write(network_of(1, 1));
   const fs::path old = net_.string() + ".old";
-  const ino_t before = inode_of(net_);
+  const ino_t before = inode(net_);
   Descriptor writer = lock_directory(net_, DirectoryLock::exclusive);
   Descriptor reader;
   std::thread reading([&] { reader = lock_directory(net_, DirectoryLock::shared); });
-  for (int i = 0; i < 1000 && !is_waited_for(before); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 1000 && !is_waited_for(before); ++i) std::this_thread::sleep_for(kShort);
   fs::rename(net_, old);
   fs::create_directory(net_);
   writer = Descriptor();
   reading.join();
   struct stat locked {};
   ASSERT_EQ(::fstat(reader.get(), &locked), 0);
-  EXPECT_EQ(locked.st_ino, inode_of(net_));
+  EXPECT_EQ(locked.st_ino, inode(net_));
   EXPECT_NE(locked.st_ino, before);
+}
+
+/// Each time that the network is about to be read, another is written in its place, or waits to be.
+TEST_F(NetworkDirectoryTest, WritersWaitWhereItWasReplacedAgainAndAgain) {
+  write(network_of(3, 1));
+  std::vector<std::future<void>> writers;
+  NetworkRequest request;
+  request.progress = [&](const ProgressUpdate& update) {
+    if (update.over || update.done > 0) return;
+    const ino_t there = inode(net_);
+    const auto weight = static_cast<float>(writers.size() + 2);
+    writers.push_back(std::async(std::launch::async, [this, weight] { write(network_of(3, weight)); }));
+    const auto is_written = [&] { return writers.back().wait_for(kShort) == std::future_status::ready; };
+    for (int i = 0; i < 1000 && !is_written() && !is_waited_for(there); ++i) continue;
+  };
+  const Network network = read_network(net_, request).network;
+  EXPECT_EQ(network.layers.at(0).weights.entry_value(0), static_cast<float>(writers.size()));
+  EXPECT_GT(writers.size(), 1U);
+  const auto last = static_cast<float>(writers.size() + 1);
+  writers.clear();
+  EXPECT_EQ(weight_read(3), last);
 }
 
 TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {
