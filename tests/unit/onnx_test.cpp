@@ -245,6 +245,9 @@ TEST(Onnx, InfinityAnywhereElseIsRefused) {
   File wrong = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
   wrong.graph().mutable_initializer(1)->set_raw_data(std::string("\0\0\x80\x7f", 4));
   EXPECT_EQ(refusal(wrong), pad + "input 3 'low': inf is neither finite nor -inf");
+  File old = surrounded_file(10, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
+  old.graph().mutable_node(0)->mutable_attribute(1)->set_f(std::numeric_limits<float>::infinity());
+  EXPECT_EQ(refusal(old), pad + "attribute value: inf is neither finite nor -inf");
   File wide = surrounded_file(17, {0, 0, 3, 0, 0, 0}, {-1, 2, 4});
   EXPECT_EQ(refusal(wide), pool + "a window of the pool lies in the padding alone");
 }
