@@ -1,7 +1,6 @@
 #include "inference/model_on_ranks.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "cluster/exchange.hpp"
 #include "cluster/model_fields.hpp"
