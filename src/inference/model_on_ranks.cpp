@@ -9,7 +9,6 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/load.hpp"
-#include "inference/rank_report.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

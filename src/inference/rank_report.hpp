@@ -2,13 +2,27 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "cluster/fields.hpp"
 #include "core/host_name.hpp"
-#include "inference/run_on_ranks.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {
+
+/// What the ranks took, each by itself.
+struct RankTimes {
+  std::string host;
+  Index images = 0;
+  double upload_seconds = 0;
+  double infer_seconds = 0;  ///< the median of its trials
+};
+void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
+  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
+}
+/// min, median and max over the ranks.
+RankSpreads spreads_of(const std::vector<RankTimes>& times);
 
 /// What a rank tells the root of its run, of a network as of a model.
 struct RankReport {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "cluster/exchange.hpp"
@@ -13,7 +12,6 @@
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "inference/outcomes.hpp"
-#include "inference/rank_report.hpp"
 
 namespace spdnn {
 
@@ -103,19 +101,6 @@ ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
   };
   for (int rank = 1; rank < ranks.place().ranks; ++rank) send(ranks, part(rank), rank);
   return part(0);
-}
-
-RankSpreads spreads_of(const std::vector<RankTimes>& times) {
-  const auto over_ranks = [&](auto member) {
-    std::vector<double> values;
-    values.reserve(times.size());
-    for (const RankTimes& rank : times) values.push_back(static_cast<double>(rank.*member));
-    return spread(std::move(values));
-  };
-  std::set<std::string> hosts;
-  for (const RankTimes& rank : times) hosts.insert(rank.host);
-  return {static_cast<int>(times.size()), static_cast<int>(hosts.size()), over_ranks(&RankTimes::images),
-          over_ranks(&RankTimes::upload_seconds), over_ranks(&RankTimes::infer_seconds)};
 }
 
 RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,

@@ -5,6 +5,7 @@
 
 #include "cluster/communicator.hpp"
 #include "cluster/fields.hpp"
+#include "inference/rank_report.hpp"
 #include "inference/run.hpp"
 #include "inference/work.hpp"
 #include "spdnn/images.hpp"
@@ -31,19 +32,6 @@ RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan
 
 /// This rank's part of the root's images; what others give is not looked at.
 ImageSet scatter_images(Communicator& ranks, const ImageSet& images);
-
-/// What the ranks took, each by itself.
-struct RankTimes {
-  std::string host;
-  Index images = 0;
-  double upload_seconds = 0;
-  double infer_seconds = 0;  ///< the median of its trials
-};
-void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
-  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
-}
-/// min, median and max over the ranks.
-RankSpreads spreads_of(const std::vector<RankTimes>& times);
 
 struct RankedResult {
   RunResult result;              ///< on the root that of all ranks, each time the longest; elsewhere the rank's own
