@@ -34,12 +34,16 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
   return accuracy;
 }
 
+double difference_of(float a, float b) {
+  const double difference = std::abs(double{a} - b);
+  return std::isnan(difference) ? HUGE_VAL : difference;
+}
+
 AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits) {
   AgainstFp32 against{variant, 0, 0};
-  for (std::size_t i = 0; i < logits.values.size(); ++i) {
-    const double difference = std::abs(double{logits.values[i]} - report.logits.values[i]);
-    against.largest_difference = std::max(against.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
-  }
+  for (std::size_t i = 0; i < logits.values.size(); ++i)
+    against.largest_difference =
+        std::max(against.largest_difference, difference_of(logits.values[i], report.logits.values[i]));
   if (report.classes > 0) {
     const std::vector<Index> predictions = predictions_of(logits);
     for (std::size_t i = 0; i < predictions.size(); ++i)

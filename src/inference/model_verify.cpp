@@ -228,8 +228,8 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     compare_nodes(model, batch, outputs, cancellation, check);
     check.images += some;
     for (std::size_t i = 0; result < outputs.size() && i < some * each; ++i)
-      check.largest_difference = std::max(
-          check.largest_difference, double{std::abs(outputs[result].values[i] - logits.values[first * each + i])});
+      check.largest_difference =
+          std::max(check.largest_difference, difference_of(outputs[result].values[i], logits.values[first * each + i]));
     told.update(std::min(first + step, count));
   }
   return check;

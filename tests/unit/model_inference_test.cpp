@@ -55,6 +55,12 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
   }
 }
 
+TEST(ModelInference, NoNumberIsInfinitelyFarFromEveryNumber) {
+  EXPECT_EQ(difference_of(1.5F, -0.5F), 2.0);
+  EXPECT_EQ(difference_of(NAN, 1), HUGE_VAL);
+  EXPECT_EQ(difference_of(1, NAN), HUGE_VAL);
+}
+
 TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   const ModelCase network = testing::small_network(2, 0.3, 2);
   ModelInference inference(ModelSpec{});

@@ -17,7 +17,7 @@ struct Step {
 /// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. With epilogues, chains
 /// are fused that begin with a convolution or a linear node, where nothing else reads what lies between: exactly the
 /// same function. Without, each node is a step.
-std::vector<Step> steps_of(const Model& model, bool epilogues = true);
+std::vector<Step> steps_of(const Model& model, bool epilogues);
 
 /// y = slope x + offset.
 struct Line {
