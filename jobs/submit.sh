@@ -57,7 +57,9 @@ read_options() {
   done
   [[ $nodes =~ ^[1-9][0-9]*$ && $tasks =~ ^[1-9][0-9]*$ ]] || die 2 "--nodes and --tasks-per-node are whole numbers above 0"
   [[ $at_once =~ ^([1-9][0-9]*)?$ ]] || die 2 "--at-once is a whole number above 0"
-  [[ $name =~ ^[A-Za-z0-9._-]*$ ]] || die 2 "--name $name: expected letters, digits, '.', '_' and '-'"
+  # A result whose name begins with a dot would be hidden from the table.
+  [[ $name =~ ^([A-Za-z0-9_][A-Za-z0-9._-]*)?$ ]] ||
+    die 2 "--name $name: expected letters, digits, '.', '_' and '-', of which '.' and '-' are not the first"
   local option
   for option in "${infer_options[@]}"; do
     case $option in

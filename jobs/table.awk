@@ -1,9 +1,11 @@
 # Makes an aligned table of the JSON lines that spdnn infer --json writes, one file each: of those with this `schema`,
 # spdnn-run-1 for networks or spdnn-model-1 for models; nothing where there are none.
 
-# The value of the first "key": after `from` in the line; quotes are taken off.
+# The value of the first "key": after the field `from` of the line; quotes are taken off. Names that a model or a file has may
+# be those of fields, but no colon follows them.
 function value(key, from,    rest) {
-  rest = substr($0, index($0, from))
+  if (!index($0, from ":")) return "-"
+  rest = substr($0, index($0, from ":"))
   if (!match(rest, "\"" key "\":(\"[^\"]*\"|\\[[^]]*\\]|[^,}]*)")) return "-"
   rest = substr(rest, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
   gsub(/^"|"$/, "", rest)

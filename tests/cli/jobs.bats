@@ -109,6 +109,8 @@ END
   refuse 2 infer --network n
   refuse 2 infer --configs 1024x120 -- --network n
   refuse 2 infer --name a/b -- --network n
+  refuse 2 infer --name .a -- --network n
+  refuse 2 infer --name -a -- --network n
   refuse 2 infer -- --network n --json here
   refuse 2 sweep -- --model m.onnx
   refuse 2 infer -- --network n --checkpoint=here
@@ -130,4 +132,22 @@ END
   echo 'SPDNN_MODULES=(gcc/12)' >>jobs/site.sh
   ln -s "$SPDNN" build/spdnn
   refuse 4 sweep
+}
+
+@test "the table shows the right numbers of models that are called as fields of the report are" {
+  make_sbatch
+  mkdir -p model build/cluster
+  "$SPDNN" generate model --family lenet5 --out model/m.safetensors
+  "$SPDNN" generate tensors --shape 2,1,28,28 --out images.npy
+  for name in flops machine; do
+    jq --arg name "$name" '.name = $name' model/architecture.json >changed
+    mv changed model/architecture.json
+    "$SPDNN" infer --model model/m.safetensors --inputs images.npy --json "build/cluster/$name.json" >/dev/null
+    jq -e --arg name "$name" '.model.name == $name' "build/cluster/$name.json"
+    dense=$(jq .flops.dense "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
+    run jobs/submit.sh table
+    echo "$output"
+    [ "$status" -eq 0 ]
+    awk -v name="$name" -v dense="$dense" '$1 == name { found = $5 == 1 && $9 == dense } END { exit !found }' <<<"$output"
+  done
 }
