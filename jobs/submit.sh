@@ -179,7 +179,10 @@ print_table() {
   [ $# -eq 0 ] || die 2 "'$1' is no option of table; see --help"
   [ -d "$SPDNN_RESULTS" ] || die 3 "there are no results yet at $SPDNN_RESULTS"
   shopt -s nullglob
-  local files=("$SPDNN_RESULTS"/*.json)
+  local files=()
+  for file in "$SPDNN_RESULTS"/*.json; do
+    if [ -f "$file" ] && [ -r "$file" ]; then files+=("$file"); else failed+=("$(basename "$file" .json): its result cannot be read"); fi
+  done
   if [ ${#files[@]} -gt 0 ]; then
     awk -v schema=spdnn-run-1 -f "$jobs/table.awk" "${files[@]}" | LC_ALL=C sort -s -k 1n,1 -k 2n,2 -k 3,5
     awk -v schema=spdnn-model-1 -f "$jobs/table.awk" "${files[@]}"

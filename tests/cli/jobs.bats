@@ -151,3 +151,16 @@ END
     awk -v name="$name" -v dense="$dense" '$1 == name { found = $5 == 1 && $9 == dense } END { exit !found }' <<<"$output"
   done
 }
+
+@test "the table names a result that cannot be read, and shows the others" {
+  make_sbatch
+  mkdir -p build/cluster/directory.json
+  ln -s nowhere build/cluster/lost.json
+  echo '{"schema":"spdnn-model-1","model":{"nodes":3},"verdict":{"status":"PASSED"}}' >build/cluster/there.json
+  run jobs/submit.sh table
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "${lines[1]}" == "there "*" PASSED "* ]]
+  [ "${lines[2]}" = "failed: directory: its result cannot be read" ]
+  [ "${lines[3]}" = "failed: lost: its result cannot be read" ]
+}
