@@ -74,6 +74,7 @@ inline std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<v
   Mail mail;
   std::vector<std::exception_ptr> thrown(ranks);
   std::vector<std::jthread> threads;
+  threads.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       ThreadRank own(mail, rank, ranks);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "io/import/image_file.hpp"
@@ -24,19 +25,19 @@ std::string from_hex(std::string_view hex) {
 }
 
 // Images of 2 x 3 by libjpeg at quality 100: grey 0, 40, 80; 120, 160, 200, then all (200, 100, 50), then four inks.
-const std::string kGreyJpeg = from_hex(
+const std::string grey_jpeg = from_hex(
     "ffd8ffdb0043000101010101010101010101010101010101010101010101010101010101010101010101010101010101"
     "0101010101010101010101010101010101010101010101ffc0000b080002000301011100ffc400140001000000000000"
     "00000000000000000009ffc4001d100001020700000000000000000000000007040800172836475466ffda0008010100"
     "003f00541b0b586c5204594e407b5d3e211f6ca9e7a3ffd9");
-const std::string kColourJpeg = from_hex(
+const std::string colour_jpeg = from_hex(
     "ffd8ffdb0043000101010101010101010101010101010101010101010101010101010101010101010101010101010101"
     "0101010101010101010101010101010101010101010101ffdb0043010101010101010101010101010101010101010101"
     "0101010101010101010101010101010101010101010101010101010101010101010101010101010101010101ffc00011"
     "080002000303011100021101031101ffc40014000100000000000000000000000000000006ffc4001410010000000000"
     "0000000000000000000000ffc40014010100000000000000000000000000000009ffc400141101000000000000000000"
     "00000000000000ffda000c03010002110311003f003e2bcd83ffd9");
-const std::string kInksJpeg = from_hex(
+const std::string inks_jpeg = from_hex(
     "ffd8ffdb0043000101010101010101010101010101010101010101010101010101010101010101010101010101010101"
     "0101010101010101010101010101010101010101010101ffc000140800020003044311004d11005911004b1100ffc400"
     "1500010100000000000000000000000000000908ffc40020100000040603000000000000000000000000060708020938"
@@ -99,28 +100,28 @@ class ImageTensors : public testing::Test {
     return written(directory_ / (zipped ? "images.gz" : "images"), zipped ? gzip(content) : content);
   }
 
-  static inline const Shape kGrey{kBatchExtent, 1, 2, 3};
-  static inline const Shape kColour{kBatchExtent, 3, 2, 3};
+  static inline const Shape grey_images{kBatchExtent, 1, 2, 3};
+  static inline const Shape colour_images{kBatchExtent, 3, 2, 3};
   TemporaryDirectory directory_;
 };
 
 TEST_F(ImageTensors, IdxPlainAndZipped) {
   for (const bool zipped : {false, true}) {
-    EXPECT_EQ(read(idx(zipped), of(kGrey)), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
+    EXPECT_EQ(read(idx(zipped), of(grey_images)), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
     EXPECT_EQ(read(idx(zipped), of({kBatchExtent, 6})).size(), 12U) << "a model of flat vectors";
   }
-  ImageRequest one = of(kGrey);
+  ImageRequest one = of(grey_images);
   one.images = 1;
   EXPECT_EQ(read(idx(), one), (std::vector<float>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(read_image_tensor(idx(), one).available, 2U);
   one.images = 3;
   refuses(idx(), "2 images, expected 3 to", one);
   refuses(idx(), "images of 2 x 3, expected 1 x 3 x 2", of({kBatchExtent, 1, 3, 2}));
-  refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(kColour));
+  refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
 }
 
 TEST_F(ImageTensors, PreprocessingIsFp32StepByStep) {
-  ImageRequest request = of(kGrey);
+  ImageRequest request = of(grey_images);
   request.preprocessing.subtract = {73};
   request.preprocessing.divide = {90};
   std::vector<float> values = read(idx(), request);
@@ -140,14 +141,14 @@ TEST_F(ImageTensors, ArraysInBothLayouts) {
   std::vector<float> values(36);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   write_npy(path, Tensor{{2, 3, 2, 3}, values});
-  ImageRequest request = of(kColour);
+  ImageRequest request = of(colour_images);
   EXPECT_EQ(read(path, request), values);
   request.preprocessing.subtract = {0, 100, 200};
   EXPECT_EQ(read(path, request)[35], 35 - 200);
   EXPECT_EQ(read(path, request)[24], 24 - 100);
 
   write_npy(path, Tensor{{2, 2, 3, 3}, values});
-  request = of(kColour);
+  request = of(colour_images);
   request.layout = ImageLayout::channels_last;
   const std::vector<float> moved = read(path, request);
   for (int image = 0, at = 0; image < 2; ++image)
@@ -155,14 +156,14 @@ TEST_F(ImageTensors, ArraysInBothLayouts) {
       for (int p = 0; p < 6; ++p, ++at) EXPECT_EQ(moved[at], static_cast<float>((image * 6 + p) * 3 + c));
 
   write_npy(path, Tensor{{6, 2, 3}, values});
-  EXPECT_EQ(read(path, of(kGrey)), values) << "axes of length 1 may be left out";
-  refuses(path, "images of 2 x 3, expected 3 x 2 x 3", of(kColour));
+  EXPECT_EQ(read(path, of(grey_images)), values) << "axes of length 1 may be left out";
+  refuses(path, "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
   write_npy(path, Tensor{{0, 2, 3}, std::vector<float>{}});
-  refuses(path, "holds no images", of(kGrey));
+  refuses(path, "holds no images", of(grey_images));
   write_npy(path, Tensor{{1, 2, 3}, std::vector<float>{1, 2, NAN, 4, 5, 6}});
-  refuses(path, "number 3 is nan", of(kGrey));
+  refuses(path, "number 3 is nan", of(grey_images));
   write_npy(path, Tensor{{}, std::vector<float>{1}});
-  refuses(path, "a single number", of(kGrey));
+  refuses(path, "a single number", of(grey_images));
 }
 
 TEST_F(ImageTensors, MeanIsOfBytesButNotOfFloats) {
@@ -206,30 +207,30 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   written(folder / "b.png", png(2, 3, 8, 0, grey));
   written(folder / "a.PNG", png(2, 3, 1, 0, text({0, 0x40, 0, 0xa0})));
   written(folder / ".hidden", "");
-  EXPECT_EQ(read(folder, of(kGrey)), (std::vector<float>{0, 255, 0, 255, 0, 255, 1, 2, 3, 4, 5, 6}));
-  ImageRequest one = of(kGrey);
+  EXPECT_EQ(read(folder, of(grey_images)), (std::vector<float>{0, 255, 0, 255, 0, 255, 1, 2, 3, 4, 5, 6}));
+  ImageRequest one = of(grey_images);
   one.images = 1;
   EXPECT_EQ(read(folder, one).size(), 6U);
   EXPECT_EQ(read_image_tensor(folder, one).available, 2U);
 
   const std::string colours = text({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   written(folder / "c.png", png(2, 3, 8, 2, colours));
-  const std::vector<float> planes = read(folder, of(kColour));
+  const std::vector<float> planes = read(folder, of(colour_images));
   EXPECT_EQ(planes[18 + 0], 1);
   EXPECT_EQ(planes[18 + 6], 1) << "a grey image has the same in all channels";
   EXPECT_EQ((std::vector<float>(planes.begin() + 36, planes.end())),
             (std::vector<float>{1, 4, 7, 11, 14, 17, 2, 5, 8, 12, 15, 18, 3, 6, 9, 13, 16, 19}));
-  expect_refused(folder / "c.png", "an image in colour", [&] { read_image_tensor(folder, of(kGrey)); });
+  expect_refused(folder / "c.png", "an image in colour", [&] { read_image_tensor(folder, of(grey_images)); });
   refuses(folder, "images of 1 or 3 channels, but the model takes 2 x 2 x 3", of({kBatchExtent, 2, 2, 3}));
 
   written(folder / "notes.txt", "");
-  expect_refused(folder / "notes.txt", "expected only .png", [&] { read_image_tensor(folder, of(kColour)); });
+  expect_refused(folder / "notes.txt", "expected only .png", [&] { read_image_tensor(folder, of(colour_images)); });
   std::filesystem::remove(folder / "notes.txt");
   written(folder / "d.png", png(3, 2, 8, 0, std::string(9, '\0')));
   expect_refused(folder / "d.png", "an image of 3 x 2, expected 2 x 3",
-                 [&] { read_image_tensor(folder, of(kColour)); });
+                 [&] { read_image_tensor(folder, of(colour_images)); });
   std::filesystem::create_directory(directory_ / "empty");
-  refuses(directory_ / "empty", "holds no .png, .jpg or .jpeg file", of(kGrey));
+  refuses(directory_ / "empty", "holds no .png, .jpg or .jpeg file", of(grey_images));
 }
 
 TEST_F(ImageTensors, PngFormsAndDamage) {
@@ -268,20 +269,20 @@ TEST_F(ImageTensors, JpegFormsAndDamage) {
   const auto decode = [&](const std::string& content) {
     return read_image_file(InputFile(written(path, content)), 2, 3);
   };
-  const Pixels grey = decode(kGreyJpeg);
+  const Pixels grey = decode(grey_jpeg);
   EXPECT_EQ(grey.channels, 1U);
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(grey.values[i], 40 * i, 2);
-  const Pixels colour = decode(kColourJpeg);
+  const Pixels colour = decode(colour_jpeg);
   EXPECT_EQ(colour.channels, 3U);
   for (int i = 0; i < 18; ++i) EXPECT_NEAR(colour.values[i], i % 3 == 0 ? 200 : i % 3 == 1 ? 100 : 50, 2);
   const auto refused = [&](const std::string& content, std::string_view part) {
     expect_refused(path, part, [&] { decode(content); });
   };
-  refused(kInksJpeg, "in the inks of a printer");
-  for (const std::size_t size : {3U, 30U, 120U}) refused(kGreyJpeg.substr(0, size), "damaged: ");
-  refused(kGreyJpeg.substr(0, kGreyJpeg.size() - 10), "damaged: ");
+  refused(inks_jpeg, "in the inks of a printer");
+  for (const std::size_t size : {3U, 30U, 120U}) refused(grey_jpeg.substr(0, size), "damaged: ");
+  refused(grey_jpeg.substr(0, grey_jpeg.size() - 10), "damaged: ");
   expect_refused(path, "an image of 2 x 3, expected 3 x 2",
-                 [&] { read_image_file(InputFile(written(path, kGreyJpeg)), 3, 2); });
+                 [&] { read_image_file(InputFile(written(path, grey_jpeg)), 3, 2); });
 }
 
 TEST_F(ImageTensors, Labels) {

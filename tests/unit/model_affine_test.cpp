@@ -236,8 +236,8 @@ struct Swish {
     }
     std::vector<ValueId> outputs{y, other};
     if (read_again >= 0) outputs.push_back(between.at(static_cast<std::size_t>(read_again)));
-    std::vector<float> values;
-    for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>(i - 12) * 0.375F);
+    std::vector<float> values(24);
+    for (int i = 0; i < 24; ++i) values[i] = static_cast<float>(i - 12) * 0.375F;
     return {"", builder.finish(outputs), {make_tensor({1, 3, 8}, values)}};
   }
 };
