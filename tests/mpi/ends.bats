@@ -45,16 +45,20 @@ nothing_shared_is_left() {
   for file in "${shared[@]}"; do [ ! -e "$file" ]; done
 }
 
+killed_ranks_are_told() {
+  for rank in 0 2; do
+    # shellcheck disable=SC2016
+    ends_after 'kill -9 "${working[$rank]}"' 4
+    [ "$(said stderr | wc -l)" -eq 1 ]
+    [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
+    nothing_shared_is_left
+  done
+}
+
 @test "kill -9 of the process in which a rank works: its rank and host are told, exit code 4" {
   for library in openmpi mpich; do
     use_mpi $library
-    for rank in 0 2; do
-      # shellcheck disable=SC2016
-      ends_after 'kill -9 "${working[$rank]}"' 4
-      [ "$(said stderr | wc -l)" -eq 1 ]
-      [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
-      nothing_shared_is_left
-    done
+    killed_ranks_are_told
   done
 }
 
@@ -154,13 +158,7 @@ of_model() {
   of_model
   for library in openmpi mpich; do
     use_mpi $library
-    for rank in 0 2; do
-      # shellcheck disable=SC2016
-      ends_after 'kill -9 "${working[$rank]}"' 4
-      [ "$(said stderr | wc -l)" -eq 1 ]
-      [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
-      nothing_shared_is_left
-    done
+    killed_ranks_are_told
     # shellcheck disable=SC2016
     ends_after 'kill -9 "${working[@]}"' 4
     said stderr | grep ' ended by signal: Killed'
