@@ -210,10 +210,11 @@ TEST(Onnx, InfinityBelowAroundImagesIsPaddingOfTheMaxPoolThatReadsIt) {
   for (const int opset : {10, 17}) {
     File file = surrounded_file(opset, {0, 0, 1, 0, 0, 0, 2, 1}, {-1, 2, 4, 5});
     set(*file.graph().mutable_node(1), "pads", std::vector<std::int64_t>{0, 1, 0, 0});
-    const Pool& pool = only<Pool>(file.read());
+    const Model model = file.read();
+    const Pool& pool = only<Pool>(model);
     EXPECT_EQ(pool.window.pad_begin, (std::array<Index, 2>{1, 1}));
     EXPECT_EQ(pool.window.pad_end, (std::array<Index, 2>{2, 1}));
-    EXPECT_EQ(output_shape_of(file.read()), (Shape{kBatchExtent, 2, 5, 5}));
+    EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2, 5, 5}));
   }
   // Padding to the same size is that of the images with what is around them: 4 + 1 + 1 become 3.
   File same = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
