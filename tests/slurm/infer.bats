@@ -36,10 +36,7 @@ few_images() { "$SPDNN" generate inputs --family digits --neurons 1024 --images 
 
 @test "ranks find one another by srun --mpi=pmix with Open MPI and by --mpi=pmi2 with MPICH" {
   few_images
-  types=()
-  [ ! -e "$(dirname "$SPDNN")/spdnn-openmpi.so" ] || types+=(pmix)
-  [ ! -e "$(dirname "$SPDNN")/spdnn-mpich.so" ] || types+=(pmi2)
-  [ ${#types[@]} -gt 0 ] || skip "the program was built without MPI"
+  find_types
   for type in "${types[@]}"; do
     edit "SPDNN_MPI_TYPE=$type"
     infer --name "$type" --nodes 2 --tasks-per-node 2

@@ -21,10 +21,7 @@ has_started() { [ "$(starts_of "$1")" -eq "$2" ]; }
 nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]; }
 
 @test "a model on two nodes gives the logits of one rank, with Open MPI and with MPICH, and asks for no GPU" {
-  types=()
-  [ ! -e "$(dirname "$SPDNN")/spdnn-openmpi.so" ] || types+=(pmix)
-  [ ! -e "$(dirname "$SPDNN")/spdnn-mpich.so" ] || types+=(pmi2)
-  [ ${#types[@]} -gt 0 ] || skip "the program was built without MPI"
+  find_types
   for type in "${types[@]}"; do
     edit "SPDNN_MPI_TYPE=$type"
     submit infer --name "$type" --nodes 2 --tasks-per-node 2 -- "${model[@]}" --verify 4 --logits "$type.npy"

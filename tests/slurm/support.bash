@@ -48,6 +48,14 @@ restarts_of() { scontrol --oneliner show job "$1" | grep -o ' Restarts=[0-9]*' |
 is_in() { [ "$(state_of "$1")" = "$2" ]; }
 has_step() { squeue --noheader --steps --jobs="$1" --format=%i | grep -q '\.0$'; }
 
+# Sets `types`, the --mpi of srun for each MPI library that the program was built for. Skips the test where there is none.
+find_types() {
+  types=()
+  [ ! -e "$(dirname "$SPDNN")/spdnn-openmpi.so" ] || types+=(pmix)
+  [ ! -e "$(dirname "$SPDNN")/spdnn-mpich.so" ] || types+=(pmi2)
+  [ ${#types[@]} -gt 0 ] || skip "the program was built without MPI"
+}
+
 # Makes the images of tests whose runs are stopped, and `truth`, what categories come of them.
 make_problem() {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --seed 5 --out images.spdnn
