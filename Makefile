@@ -4,22 +4,26 @@ VERSION := 0.1.0
 ## options:
 ##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1
 ##   PORTABLE=1                   links the libraries into the program, which then runs where they are not installed
+##   UNITY=0                      compiles each source file alone, for those who change a file again and again
 ##   STRICT=1                     makes warnings errors, as on CI
 ##   CCACHE=                      compiles without ccache, which is used where it is installed
+##   MNIST=FILE                   MNIST's training images, where they are not in build/data
 BUILD  ?= release
 GPU    ?= auto
 MPI    ?= auto
 CUDA   ?= /usr/local/cuda
 ARCH   ?= 80 90
 STRICT ?= $(if $(CI),1)
+# MNIST's training images, in one place for the demo, benchmarks and tests (data_scripts/mnist.sh).
+export MNIST MPI
 CCACHE ?= $(shell command -v ccache)
 
 # As many jobs as there are processors, unless -j says otherwise.
 ifeq ($(MAKELEVEL),0)
   MAKEFLAGS += -j$(shell nproc)
 endif
+MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
-.SECONDARY:
 .PHONY: all demo clean help FORCE
 
 ## targets:
@@ -31,6 +35,7 @@ include make/cuda.mk
 include make/program.mk
 include make/mpi.mk
 include make/onednn.mk
+include make/manual.mk
 include make/install.mk
 include make/python.mk
 include make/tests.mk
@@ -38,17 +43,17 @@ include make/fuzz.mk
 include make/bench.mk
 include make/lint.mk
 
-##   demo                         the official 1024 x 120 problem, or the one of MNIST=/path/to/train-images-idx3-ubyte.gz
+##   demo                         the official 1024 x 120 problem, with the official images where MNIST is at hand
 demo: build/spdnn
-	@./data_scripts/demo.sh build/spdnn build/demo $(MNIST)
+	@./data_scripts/demo.sh build/spdnn build/demo
 
-##   clean                        removes build/
+##   clean                        removes all of build/ but build/data, where data_scripts/fetch_mnist.sh puts MNIST
 clean:
-	rm -rf build
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name data -exec rm -rf {} +
 
 ##   help                         this text
 help:
 	@sed -n 's/^## \?//p' $(filter Makefile %.mk,$(MAKEFILE_LIST))
 
 FORCE:
--include $(shell find $(OUT) $(FUZZ_OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) $(FUZZ_OUT) -type f -name '*.d' 2>/dev/null)

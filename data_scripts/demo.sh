@@ -1,21 +1,13 @@
 #!/usr/bin/env bash
-# The 60-second tour: the official 1024 x 120 network and 60000 images made here, inferred and verified.
-# The images are the official ones where MNIST is at hand, synthetic digits otherwise. usage: demo.sh SPDNN OUT [MNIST]
+# A tour: the official 1024 x 120 network and 60000 images made here, inferred and verified. The images are the official
+# ones where MNIST is at hand (mnist.sh), synthetic digits otherwise. usage: [MNIST=FILE] demo.sh SPDNN OUT
 set -euo pipefail
 spdnn=$1
 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$out"
 
-mnist=${3:-}
-if [ -z "$mnist" ]; then
-  for candidate in "$here"/../build/data "$here"/../../shared/data/mnist; do
-    [ ! -r "$candidate/train-images-idx3-ubyte.gz" ] || mnist=$candidate/train-images-idx3-ubyte.gz
-  done
-elif [ ! -r "$mnist" ]; then
-  echo "MNIST=$mnist is not a readable file" >&2
-  exit 3
-fi
+mnist=$("$here/mnist.sh")
 
 run() {
   printf '\n$ spdnn %s\n' "$*"

@@ -10,7 +10,7 @@ mirrors=(
 )
 # Of the unpacked file, as mirrors pack it differently (its MD5 is 6bbc9ace898e44ae57da46a324031adb).
 sha256=ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db
-out=train-images-idx3-ubyte.gz
+out=$(cd "$(dirname "$0")/.." && pwd)/build/data/train-images-idx3-ubyte.gz # where mnist.sh looks
 
 # shellcheck source=data_scripts/download.sh
 . "$(dirname "$0")/download.sh"
@@ -18,7 +18,8 @@ out=train-images-idx3-ubyte.gz
 usage() {
   cat <<END
 usage: fetch_mnist.sh [--out FILE] [--mirror URL]... [--sha256 HEX]
-  --out FILE     where to put it (default $out)
+  --out FILE     where to put it (default $out,
+                 where the demo, the tests and the benchmarks find it)
   --mirror URL   in place of the built-in mirrors; may be repeated
   --sha256 HEX   of the unpacked file, in place of the known one
 Exit codes: 0 the file is there and right, 2 usage, 3 no mirror had it.

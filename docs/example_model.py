@@ -14,7 +14,7 @@ for node in model.nodes:
     if node.weights > 0:
         print(f"{node.operation:12} {node.name:20} {100 * (1 - node.nonzeros / node.weights):6.2f} % zeros")
 
-# %% Images as the model takes them: pixels from 0 to 1 here. float64 would have to be rounded, which is left to you.
+# %% Images as the model takes them: pixels from 0 to 1 here, as float32; float64 would be rounded.
 pixels = np.random.default_rng(seed=7).integers(0, 256, (16, *model.input_shape[1:]), dtype=np.uint8)
 images = pixels.astype(np.float32) / 255
 

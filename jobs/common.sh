@@ -6,6 +6,8 @@
 # is no result.
 
 SPDNN_ROOT=$(cd "$jobs/.." && pwd)
+# shellcheck source=jobs/try.sh
+. "$jobs/try.sh"
 # shellcheck source=jobs/site.sh
 . "$jobs/site.sh"
 absolute() {
@@ -47,36 +49,46 @@ load_modules() {
   set -u
 }
 
+find_program() {
+  [[ -f $SPDNN_PROGRAM && -x $SPDNN_PROGRAM ]] ||
+    die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in jobs/site.sh names it"
+}
+
 # Sets `commit` and `modified`, the program's own word on what it was built from.
 ask_program() {
   local version
-  [ -x "$SPDNN_PROGRAM" ] || die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in jobs/site.sh names it"
+  find_program
   version=$("$SPDNN_PROGRAM" --version) || die 4 "$SPDNN_PROGRAM --version failed"
   commit=$(sed -nE '1s/.*\(commit ([^,)]+).*/\1/p' <<<"$version")
   modified=false
   if [[ ${version%%$'\n'*} == *", modified)"* ]]; then modified=true; fi
-  [ -n "$commit" ] || die 4 "$SPDNN_PROGRAM --version tells no commit"
+  [ -n "$commit" ] || die 4 "$SPDNN_PROGRAM --version names no commit"
 }
+
+# Prints `FILE<TAB>WHY` for each file that is no result, or one whose verdict is FAILED.
+complaints() { [ $# -eq 0 ] || LC_ALL=C awk -f "$jobs/line.awk" -f "$jobs/complaints.awk" "$@"; }
 
 # held NAME NEURONS LAYERS: whether the results hold this element as this program computes it. Where the commit does not
 # say what the program was built from, the result must be younger than the program.
 held() {
   local file=$SPDNN_RESULTS/$1.json line
-  [ -s "$file" ] || return 1
+  [[ -r $file && -z $(complaints "$file") ]] || return 1
   line=$(cat "$file")
   [[ $line == *"\"neurons\":$2,\"layers\":$3,"* && $line == *"\"commit\":\"$commit\",\"dirty\":$modified"* ]] || return 1
-  [[ $line != *'"status":"FAILED"'* ]] || return 1
   [[ $modified == false && $commit != unknown ]] || [ "$file" -nt "$SPDNN_PROGRAM" ]
 }
 
-# Prints the jobs of these results that are in the queue, `INDEX JOB STATE` each; infer jobs have the index N/A.
+# Prints the jobs of these results that are in the queue, `LINE JOB STATE` each, between tabs: the line of sweep.list, N/A for
+# infer jobs. The comment of a job, see submit.sh, has the results and what is to be added to array indices.
 queued() {
   command -v squeue >/dev/null || return 0
   local jobs_in_queue
-  jobs_in_queue=$(squeue --me --noheader --array --name=spdnn-sweep,spdnn-infer --format='%K %F %T %k') || die 4 "squeue failed"
-  awk -v results="$SPDNN_RESULTS" '{
+  jobs_in_queue=$(try 3 squeue --me --noheader --array --name=spdnn-sweep,spdnn-infer --format='%K %F %T %k') || die 4 "squeue failed"
+  results=$SPDNN_RESULTS awk -v OFS='\t' '{
     index_ = $1; job = $2; state = $3
     sub(/^[^ ]+ +[^ ]+ +[^ ]+ +/, "")
-    if ($0 == results) print index_, (index_ == "N/A" ? job : job "_" index_), state
+    if (!match($0, / \+[0-9]+$/) || substr($0, 1, RSTART - 1) != ENVIRON["results"]) next
+    if (index_ == "N/A") print index_, job, state
+    else print index_ + substr($0, RSTART + 2), job "_" index_, state
   }' <<<"$jobs_in_queue"
 }

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # variables are set in common.sh and in the jobs
 # Sourced by the jobs after common.sh: runs the program as a step of the job and carries requests to stop to it.
 #
 # What Slurm tells whom, as seen with 22.05: --signal=B:USR1@S signals this script only, S seconds before the time limit;
@@ -7,8 +8,9 @@
 # A rank that is told to stop leaves with exit code 5, the checkpoint being written; one without a checkpoint dies of the
 # signal.
 
-stopping=''
-trap 'stopping=yes' USR1 TERM
+# shellcheck source=jobs/again.sh
+. "$jobs/again.sh"
+
 checkpoint=yes again='submitted again, it continues'
 
 # What is to be run has no checkpoint. Where the time limit is near it goes on: it may still end in time, and would not get
@@ -18,29 +20,11 @@ without_checkpoint() {
   trap : USR1
 }
 
-# Runs a command, such as srun, which hands on what signals it gets, and returns its exit code. A request to stop is repeated
-# until the command has ended, because an srun that is just starting its step loses signals.
-run_step() {
-  local code=0 step
-  [ -z "$stopping" ] || return 5
-  "$@" &
-  step=$!
-  while kill -0 "$step" 2>/dev/null; do
-    if [ -n "$stopping" ]; then
-      kill -USR1 "$step" 2>/dev/null || true
-      sleep 1
-    else
-      wait "$step" || true # which a trap ends early
-    fi
-  done
-  wait "$step" || code=$? # can be asked for again
-  return "$code"
-}
-
 # Prints the --mpi of srun that starts the program's ranks: what its MPI libraries, which are shared objects beside it,
-# speak, and srun offers. A library of no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's.
+# speak, and srun offers. A library of no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's,
+# libmpi_cray or libmpi_gnu, with the number of a compiler's version, that of HPE Cray.
 mpi_type() {
-  local offered type folder wanted=''
+  local offered type folder libraries wanted=''
   if [ -n "$SPDNN_MPI_TYPE" ]; then
     echo "$SPDNN_MPI_TYPE"
     return
@@ -50,7 +34,12 @@ mpi_type() {
     [ ! -e "$folder/spdnn-openmpi.so" ] || wanted+=' pmix'
     [ ! -e "$folder/spdnn-mpich.so" ] || wanted+=' pmi2'
     if [ -e "$folder/spdnn-mpi.so" ]; then
-      if ldd "$folder/spdnn-mpi.so" | grep -qE 'libmpich|libmpi\.so\.12'; then wanted+=' pmi2'; else wanted+=' pmix'; fi
+      libraries=$(ldd "$folder/spdnn-mpi.so")
+      case $libraries in
+        *libmpi_cray* | *libmpi_gnu*) wanted+=' cray_shasta pmi2' ;;
+        *libmpich* | *libmpi.so.12*) wanted+=' pmi2' ;;
+        *) wanted+=' pmix' ;;
+      esac
     fi
   done
   offered=$(srun --mpi=list 2>&1)
@@ -71,48 +60,47 @@ log=$SPDNN_RESULTS/logs/$SLURM_JOB_NAME-$this_job.log
 # fail NAME CODE WHY: leaves word of why there is no result, and ends the job.
 ended=''
 fail() {
+  local file=$SPDNN_RESULTS/$1.failed
   ended=yes
-  mkdir -p "$SPDNN_RESULTS"
-  printf '%s (job %s, log %s)\n' "$3" "$this_job" "$log" >"$SPDNN_RESULTS/$1.failed.$SLURM_JOB_ID"
-  mv "$SPDNN_RESULTS/$1.failed.$SLURM_JOB_ID" "$SPDNN_RESULTS/$1.failed"
   echo "jobs: $3" >&2
+  { mkdir -p "$SPDNN_RESULTS" && printf '%s (job %s, log %s)\n' "$3" "$this_job" "$log" >"$file.$SLURM_JOB_ID" &&
+    mv "$file.$SLURM_JOB_ID" "$file"; } || echo "jobs: $file could not be written" >&2
   exit "$2"
 }
 
 # What ends a job before it runs the program, such as a module that is not there, is a failure too.
 trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"' EXIT
 
-# requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. NAME.requeues holds
-# a checksum of the images and layers that the checkpoint had left at the last stop, and how often in a row that was the same.
+# requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. Where Slurm does not say
+# which state the job is in, SIGTERM does: this script gets it only where the job is ended.
 requeue() {
-  local state sum last='' times=0 notes=$SPDNN_RESULTS/$1.requeues
-  trap '' USR1 TERM
-  state=$(squeue --noheader --jobs="$this_job" --format='%T %r') || true
+  local state files=$SPDNN_RESULTS/$1
+  trap '' USR1 TERM INT
+  state=$(try 5 squeue --noheader --jobs="$this_job" --format='%T %r') || state=''
+  [ -n "$state" ] || [ -n "$ended_from_outside" ] || state='RUNNING, as far as this script knows'
+  echo "jobs: the job's state is ${state:-unknown}"
   case $state in
-    RUNNING*) ;;
-    *TimeLimit*) rm -f "$notes" && fail "$1" 5 "stopped at the time limit; $again" ;;
-    *) rm -f "$notes" && fail "$1" 5 "stopped from outside; $again" ;;
+    RUNNING* | SIGNALING*) ;; # a job that runs, and to which a signal is on its way
+    *TimeLimit*) rm -f "$files.requeues" && fail "$1" 5 "stopped at the time limit; $again" ;;
+    *) rm -f "$files.requeues" && fail "$1" 5 "stopped from outside; $again" ;;
   esac
-  sum=$(sed -nE 's/.*"left":(.*),"activations":.*/\1/p' "$SPDNN_RESULTS/$1.checkpoint" 2>/dev/null | cksum) || sum='no checkpoint'
-  if [ -r "$notes" ]; then { read -r last && read -r times; } <"$notes"; fi
-  if [ "$sum" = "$last" ]; then times=$((times + 1)); else times=0; fi
-  [ "$times" -le "$SPDNN_FRUITLESS_REQUEUES" ] ||
-    { rm -f "$notes" && fail "$1" 5 "stopped $((times + 1)) times without getting further"; }
-  printf '%s\n%s\n' "$sum" "$times" >"$notes"
+  gets_further "$files" "$SPDNN_FRUITLESS_REQUEUES" || fail "$1" 5 "stopped $fruitless times without getting further"
   echo "jobs: stopped${checkpoint:+ at a checkpoint}, queued again"
   ended=yes
-  scontrol requeue "$this_job" || fail "$1" 5 "stopped, and Slurm did not queue the job again; $again"
+  try 7 scontrol requeue "$this_job" || fail "$1" 5 "stopped, and Slurm did not queue the job again; $again"
   exit 5
 }
 
 # Says in the log that a start of the job begins; log_of_start prints the log from there on.
 begin() {
+  begin_part "$SPDNN_RESULTS/$1"
   echo "jobs: $1, job $this_job, start $((${SLURM_RESTART_COUNT:-0} + 1)), $SLURM_NTASKS ranks on $SLURM_JOB_NODELIST"
 }
 log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$log"; }
 
 # end_element NAME CODE: ends the job unless the step's exit code is 0. srun's code is the highest of all ranks, those
-# included that it ended itself because one had left; what counts is how the first one left.
+# included that it ended itself because one had left; what counts is how the first one left. A step that has written a
+# checkpoint goes on from there, however it ended.
 end_element() {
   local name=$1 code=$2 first why
   [ "$code" -ne 0 ] || return 0
@@ -120,10 +108,15 @@ end_element() {
   if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
   # Ranks without a checkpoint, and those that had not begun to look for signals, died of them.
   if [ "$code" -gt 128 ] && [[ -n $stopping || $first =~ ^(Terminated|User defined signal 1) ]]; then code=5; fi
-  [ "$code" -ne 5 ] || requeue "$name"
-  rm -f "$SPDNN_RESULTS/$name.requeues"
   why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1 | tr -s ' ') || true
-  fail "$name" "$code" "exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
+  why="exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
+  [ "$code" -ne 5 ] || requeue "$name"
+  if has_new_checkpoint "$SPDNN_RESULTS/$name"; then
+    echo "jobs: $why" >&2
+    requeue "$name"
+  fi
+  rm -f "$SPDNN_RESULTS/$name.requeues"
+  fail "$name" "$code" "$why"
 }
 
 # infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
@@ -134,6 +127,11 @@ infer() {
   [[ " $* " != *" --threads"* ]] || threads=()
   run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "$SPDNN_PROGRAM" infer \
     "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" "${keep[@]}" || code=$?
+  if has_result "$SPDNN_RESULTS/$name"; then
+    code=$(code_with_result "$code")
+  elif [ "$code" -eq 0 ]; then
+    code=4
+  fi
   end_element "$name" "$code"
   rm -f "$SPDNN_RESULTS/$name".{failed,requeues}
 }

@@ -14,7 +14,7 @@ SPDNN_GPU_REQUEST=--gpus-per-task=$SPDNN_GPUS # how GPUs are asked for here; som
 SPDNN_SBATCH_OPTIONS=()         # anything else, such as (--constraint=h200 --mem=64G --exclusive)
 
 # How ranks are started: srun --mpi=. Empty: the one that fits the MPI library of the program, of those that
-# `srun --mpi=list` shows. Open MPI speaks pmix, MPICH and its kin speak pmi2.
+# `srun --mpi=list` shows. Open MPI speaks pmix, MPICH and its kin speak pmi2, Cray MPICH speaks cray_shasta.
 SPDNN_MPI_TYPE=
 
 # What is loaded before the program is run, such as (gcc/12 cuda/13.0 openmpi/4.1).

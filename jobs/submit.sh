@@ -5,6 +5,8 @@ me=submit.sh
 jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=jobs/common.sh
 . "$jobs/common.sh"
+# shellcheck source=jobs/table.sh
+. "$jobs/table.sh"
 
 usage() {
   cat <<END
@@ -60,6 +62,7 @@ read_options() {
   # A result whose name begins with a dot would be hidden from the table.
   [[ $name =~ ^([A-Za-z0-9_][A-Za-z0-9._-]*)?$ ]] ||
     die 2 "--name $name: expected letters, digits, '.', '_' and '-', of which '.' and '-' are not the first"
+  [[ ! $name =~ ^[0-9]+x[0-9]+- ]] || die 2 "--name $name: elements of sweeps have names that begin so; expected another"
   local option
   for option in "${infer_options[@]}"; do
     case $option in
@@ -79,11 +82,19 @@ show() {
   echo "${words[*]}"
 }
 
-# submit KIND LOG_NAME SBATCH_OPTION... -- ARGUMENT...: submits KIND.sbatch.
+make_results() {
+  local said
+  said=$(LC_ALL=C mkdir -p "$SPDNN_RESULTS/logs" 2>&1) || die 3 "SPDNN_RESULTS in jobs/site.sh: ${said#mkdir: }"
+  [[ -w $SPDNN_RESULTS && -w $SPDNN_RESULTS/logs ]] ||
+    die 3 "SPDNN_RESULTS in jobs/site.sh: $SPDNN_RESULTS and logs in it must be writable, and are not"
+}
+
+# submit KIND OFFSET LOG_NAME SBATCH_OPTION... -- ARGUMENT...: submits KIND.sbatch and sets `job`. An array index and the
+# offset make the line of sweep.list; the comment has both what queued() asks for.
 submit() {
-  local kind=$1 log_name=$2 command
-  shift 2
-  command=(sbatch --parsable --requeue --open-mode=append --job-name="spdnn-$kind" --comment="$SPDNN_RESULTS"
+  local kind=$1 offset=$2 log_name=$3 command
+  shift 3
+  command=(sbatch --parsable --requeue --open-mode=append --job-name="spdnn-$kind" --comment="$SPDNN_RESULTS +$offset"
     --output="${SPDNN_RESULTS//%/%%}/logs/%x-$log_name.log" --nodes="$nodes" --ntasks-per-node="$tasks"
     --cpus-per-task="$SPDNN_CPUS_PER_TASK" --time="$SPDNN_TIME_LIMIT" --signal="B:USR1@$SPDNN_SECONDS_TO_STOP")
   [ -z "$SPDNN_PARTITION" ] || command+=(--partition="$SPDNN_PARTITION")
@@ -95,11 +106,12 @@ submit() {
   shift
   command+=("$jobs/$kind.sbatch" "$jobs" "$@")
   if [ -n "$dry" ]; then
+    job=JOB
     show "${command[@]}"
     return
   fi
   command -v sbatch >/dev/null || die 4 "there is no command sbatch here: is this a login node of a Slurm cluster?"
-  mkdir -p "$SPDNN_RESULTS/logs"
+  make_results
   job=$("${command[@]}") || die 4 "sbatch refused; see jobs/site.sh"
   job=${job%%;*}
   echo "job $job; its log: $SPDNN_RESULTS/logs/spdnn-$kind-${log_name//%[jA]/$job}.log"
@@ -108,101 +120,91 @@ submit() {
 submit_infer() {
   read_options infer "$@"
   [ ${#infer_options[@]} -gt 0 ] || die 2 "infer needs the problem after --; see --help"
+  find_program
   if of_model "${infer_options[@]}"; then SPDNN_GPUS=0; fi
-  submit infer %j -- "$name" "${infer_options[@]}"
+  submit infer 0 %j -- "$name" "${infer_options[@]}"
 }
 
 # Prints the elements asked for as lines of sweep.list. Ranks, images and options other than the usual are part of the name.
 asked_for() {
-  local config variant suffix='' sum
+  local config variant suffix='' sum all_configs all_variants
   [ "$nodes x $tasks" = "1 x 1" ] || suffix=-${nodes}x$tasks
   [ "$sweep_images" = digits60000 ] || suffix+=-$sweep_images
   if [ ${#infer_options[@]} -gt 0 ]; then
     sum=$(printf '%s\0' "${infer_options[@]}" | cksum)
     suffix+=-$(printf '%08x' "${sum%% *}")
   fi
-  for config in ${configs//,/ }; do
+  IFS=, read -ra all_configs <<<"$configs"
+  IFS=, read -ra all_variants <<<"$variants"
+  for config in "${all_configs[@]}"; do
     [[ $config =~ ^[1-9][0-9]*x[1-9][0-9]*$ ]] || die 2 "--configs: '$config' is not of the form 1024x120"
-    for variant in ${variants//,/ }; do
+    for variant in "${all_variants[@]}"; do
       [[ $variant =~ ^[a-z0-9_]+$ ]] || die 2 "--variants: '$variant' is no name of an engine"
       printf '%s\t%s\t%s\t%s\n' "$config-$variant$suffix" "${config%x*}" "${config#*x}" "$variant"
     done
   done
 }
 
+# Adds what is asked for to sweep.list, and sets `line_of`, by element. Lines are added and never changed, so that a number
+# means the same element for good.
+list_elements() {
+  local list element line=0
+  if [ -z "$dry" ]; then
+    make_results
+    exec 9>"$elements.lock"
+    flock 9 || echo "jobs/$me: no locks on this file system; do not submit two sweeps at one moment" >&2
+  fi
+  list=$(cat "$elements" 2>/dev/null || true)
+  list=$(awk 'NF && !seen[$0]++' <<<"$list"$'\n'"$1")
+  if [ -z "$dry" ]; then
+    { echo "$list" >"$elements.new" && mv "$elements.new" "$elements"; } || die 3 "$elements could not be written"
+  fi
+  while read -r element; do line_of[$element]=$((line += 1)); done <<<"$list"
+}
+
+# submit_elements LINE...: submits these lines of sweep.list, as an array for each so many lines as Slurm's array indices
+# reach. Of several arrays with --at-once, one begins after the other.
+submit_elements() {
+  local line offset size after=()
+  declare -A indices=()
+  size=$(scontrol show config 2>/dev/null | sed -nE 's/^MaxArraySize *= *([0-9]+).*/\1/p') || true
+  size=$((${size:-1001} - 1)) # the largest index; 1001 is Slurm's own default
+  [ "$size" -gt 0 ] || die 4 "this Slurm takes no job arrays: its MaxArraySize is $((size + 1))"
+  for line; do
+    offset=$(((line - 1) / size * size))
+    indices[$offset]+=,$((line - offset))
+  done
+  for offset in $(printf '%s\n' "${!indices[@]}" | sort -n); do
+    submit sweep "$offset" %A_%a --array="${indices[$offset]#,}${at_once:+%$at_once}" "${after[@]}" -- \
+      "$offset" "${infer_options[@]}"
+    [ -z "$at_once" ] || after=(--dependency="afterany:$job")
+  done
+}
+
 submit_sweep() {
-  local line index element_name neurons layers there=0 busy=0 indices='' asked list
+  local element line element_name neurons layers states asked there=0 busy=0 missing=()
+  declare -A line_of=() is_queued=()
   read_options sweep "$@"
   [ -n "$configs" ] || configs=$(printf '%s,' {1024,4096,16384,65536}x{120,480,1920})
   asked=$(asked_for)
   load_modules
   ask_program
-  # Lines are added and never changed, so that an index means the same element for good.
-  if [ -z "$dry" ]; then
-    mkdir -p "$SPDNN_RESULTS"
-    exec 9>"$elements.lock"
-    flock 9 || echo "jobs/$me: no locks on this file system; do not submit two sweeps at one moment" >&2
-  fi
-  list=$(cat "$elements" 2>/dev/null || true)
-  list=$(awk 'NF && !seen[$0]++' <<<"$list"$'\n'"$asked")
-  if [ -z "$dry" ]; then
-    echo "$list" >"$elements.new"
-    mv "$elements.new" "$elements"
-  fi
+  list_elements "$asked"
   states=$(queued)
-  while read -r line; do
-    index=$(grep -nxF -- "$line" <<<"$list" | cut -d: -f1)
-    IFS=$'\t' read -r element_name neurons layers _ <<<"$line"
+  while IFS=$'\t' read -r line _; do is_queued[${line:-N/A}]=yes; done <<<"$states"
+  while read -r element; do
+    line=${line_of[$element]}
+    IFS=$'\t' read -r element_name neurons layers _ <<<"$element"
     if held "$element_name" "$neurons" "$layers"; then
       there=$((there + 1))
-    elif in_queue "$index"; then
+    elif [ -n "${is_queued[$line]:-}" ]; then
       busy=$((busy + 1))
     else
-      indices+=,$index
+      missing+=("$line")
     fi
   done <<<"$asked"
   echo "$(wc -l <<<"$asked") elements: $there in the results, $busy in the queue" >&2
-  [ -n "$indices" ] || return 0
-  submit sweep %A_%a --array="${indices#,}${at_once:+%$at_once}" -- "${infer_options[@]}"
-}
-
-# Whether an element, by its index, or a job is in the queue.
-in_queue() { awk -v index_="$1" -v job="${2:-none}" '$1 == index_ || $2 == job { found = 1 } END { exit !found }' <<<"$states"; }
-
-# The lines in results, as a table; then what is in the queue, what failed, and what has left the queue without a word.
-print_table() {
-  local index=0 name file why failed=() missing=()
-  if [ "${1:-}" = --wait ]; then
-    shift
-    while [ -n "$(queued)" ]; do sleep 2; done
-  fi
-  [ $# -eq 0 ] || die 2 "'$1' is no option of table; see --help"
-  [ -d "$SPDNN_RESULTS" ] || die 3 "there are no results yet at $SPDNN_RESULTS"
-  shopt -s nullglob
-  local files=()
-  for file in "$SPDNN_RESULTS"/*.json; do
-    if [ -f "$file" ] && [ -r "$file" ]; then files+=("$file"); else failed+=("$(basename "$file" .json): its result cannot be read"); fi
-  done
-  if [ ${#files[@]} -gt 0 ]; then
-    awk -v schema=spdnn-run-1 -f "$jobs/table.awk" "${files[@]}" | LC_ALL=C sort -s -k 1n,1 -k 2n,2 -k 3,5
-    awk -v schema=spdnn-model-1 -f "$jobs/table.awk" "${files[@]}"
-  fi
-  states=$(queued)
-  declare -A index_of=()
-  while IFS=$'\t' read -r name _; do
-    index=$((index + 1))
-    index_of[$name]=$index
-    [ -e "$SPDNN_RESULTS/$name.json" ] || [ -e "$SPDNN_RESULTS/$name.failed" ] || in_queue "$index" || missing+=("$name")
-  done < <(cat "$elements" 2>/dev/null)
-  for file in "$SPDNN_RESULTS"/*.failed; do
-    name=$(basename "$file" .failed)
-    why=$(cat "$file")
-    in_queue "${index_of[$name]:-none}" "$(sed -nE 's/.*\(job ([0-9_]+), log .*/\1/p' <<<"$why")" || failed+=("$name: $why")
-  done
-  [ -z "$states" ] || awk '{ ++count[$3] } END { for (s in count) print "in the queue: " count[s] " " s }' <<<"$states"
-  [ ${#failed[@]} -eq 0 ] || printf 'failed: %s\n' "${failed[@]}"
-  [ ${#missing[@]} -eq 0 ] || printf 'missing: %s: no result, and not in the queue\n' "${missing[@]}"
-  [ $((${#failed[@]} + ${#missing[@]})) -eq 0 ]
+  [ ${#missing[@]} -eq 0 ] || submit_elements "${missing[@]}"
 }
 
 case ${1:-} in

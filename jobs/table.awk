@@ -1,16 +1,6 @@
-# Makes an aligned table of the JSON lines that spdnn infer --json writes, one file each: of those with this `schema`,
-# spdnn-run-1 for networks or spdnn-model-1 for models; nothing where there are none.
+# Makes an aligned table of the results that have this `schema`, spdnn-run-1 for networks or spdnn-model-1 for models; nothing
+# where there are none. What rows are sorted by stands before each: three fields, each with a tab behind it. After line.awk.
 
-# The value of the first "key": after the field `from` of the line; quotes are taken off. Names that a model or a file has may
-# be those of fields, but no colon follows them.
-function value(key, from,    rest) {
-  if (!index($0, from ":")) return "-"
-  rest = substr($0, index($0, from ":"))
-  if (!match(rest, "\"" key "\":(\"[^\"]*\"|\\[[^]]*\\]|[^,}]*)")) return "-"
-  rest = substr(rest, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
-  gsub(/^"|"$/, "", rest)
-  return rest
-}
 function add(text) { cells[rows, ++column] = text; if (length(text) > width[column]) width[column] = length(text) }
 function head(text,    names, i) {
   ++rows
@@ -18,6 +8,8 @@ function head(text,    names, i) {
   for (i = 1; i <= split(text, names, " "); ++i) add(names[i])
 }
 function add_network() {
+  keys[rows] = value("neurons", "\"problem\"") "\t" value("layers", "\"problem\"") "\t" \
+    value("variant", "\"variant\"") " " value("passes", "\"passes\"") " " value("ranks", "\"machine\"") "\t"
   add(value("neurons", "\"problem\""))
   add(value("layers", "\"problem\""))
   add(value("variant", "\"variant\""))
@@ -29,11 +21,7 @@ function add_network() {
   add(sprintf("%.4g", value("rate_with_setup", "\"rate_with_setup\"") / 1e12))
   add(sprintf("%.4g", value("rate_end_to_end", "\"rate_end_to_end\"") / 1e12))
 }
-# A model is named by its result: two runs of one model differ in their images.
-function add_model(    name) {
-  name = FILENAME
-  gsub(/^.*\/|\.json$/, "", name)
-  add(name)
+function add_model() {
   add(value("variant", "\"variant\""))
   add(value("precision", "\"precision\""))
   add(value("nodes", "\"model\""))
@@ -47,14 +35,17 @@ function add_model(    name) {
 BEGIN {
   of_models = schema == "spdnn-model-1"
   # Text stands on the left.
-  split(of_models ? "1 2 3 11 12 13" : "3 4 11 12 13", columns, " ")
+  split(of_models ? "1 2 3 11 12 13" : "1 4 5 12 13 14", columns, " ")
   for (i in columns) is_text[columns[i]] = 1
 }
-index($0, "{\"schema\":\"" schema "\"") == 1 {
-  if (!rows && of_models) head("model variant precision nodes ranks images infer_s images/s dense sparse verdict commit host")
-  if (!rows && !of_models) head("neurons layers variant passes ranks images infer_s TE/s with_setup end_to_end verdict commit host")
+complaint() == "" && value("schema", "{\"schema\"") == schema {
+  if (!rows && of_models) head("name variant precision nodes ranks images infer_s images/s dense sparse verdict commit host")
+  if (!rows && !of_models) head("name neurons layers variant passes ranks images infer_s TE/s with_setup end_to_end verdict commit host")
   ++rows
   column = 0
+  name = FILENAME
+  gsub(/^.*\/|\.json$/, "", name)
+  add(name)
   if (of_models) add_model()
   else add_network()
   add(value("status", "\"verdict\""))
@@ -66,6 +57,6 @@ END {
     line = ""
     for (c = 1; c <= column; ++c) line = line sprintf((c > 1 ? "  " : "") "%" (c in is_text ? "-" : "") width[c] "s", cells[r, c])
     sub(/ +$/, "", line)
-    print line
+    print (r in keys ? keys[r] : "\t\t\t") line
   }
 }

@@ -1,31 +1,35 @@
 # Benchmarks: other programs doing the same work in one run with ours, reading files, kernels, and the official networks.
-$(OUT)/tests/peers/%.o: | build/.deps-BENCH
-$(OUT)/%_bench: $(OUT)/tests/bench/%_bench.o $(LIBRARY)
+BENCHES := $(patsubst tests/bench/%.cpp,$(OUT)/%,$(wildcard tests/bench/*_bench.cpp))
+PEERS   := $(patsubst tests/peers/%.cpp,$(OUT)/%,$(wildcard tests/peers/*_peer.cpp))
+$(BENCHES): $(OUT)/%: $(OUT)/tests/bench/%.o $(LIBRARY)
 	$(call link)
-$(OUT)/%_peer: $(OUT)/tests/peers/%_peer.o $(LIBRARY)
+$(PEERS): $(OUT)/%: $(OUT)/tests/peers/%.o $(LIBRARY)
 	$(call link,-lgraphblas)
+$(PEERS:$(OUT)/%=$(OUT)/tests/peers/%.o): | build/.deps-BENCH
 
 .PHONY: bench kernel-bench bench-gpu suite-report results scaling
-##   bench                        reading files, and LAGraph's GraphBLAS beside our CPU engine; MNIST= for the official images
+# MNIST's training images, if they are at hand.
+found_mnist = $(shell MNIST='$(MNIST)' data_scripts/mnist.sh)
+##   bench                        reading files, and LAGraph's GraphBLAS beside our CPU engine
 bench: $(OUT)/io_bench $(OUT)/graphblas_peer
 	./$(OUT)/io_bench
-	./$(OUT)/graphblas_peer 1024 120 60000 3 $(or $(MNIST),$(wildcard ../shared/data/mnist/train-images-idx3-ubyte.gz))
+	./$(OUT)/graphblas_peer 1024 120 60000 3 $(found_mnist)
 
 ##   kernel-bench                 builds the program that times and checks every tile shape of the kernels, for tuning
 kernel-bench: $(OUT)/kernel_bench
 
-##   bench-gpu                    spdnn bench suite on a GPU: JSON lines for results/, with MNIST=, BENCH_LINES=, BENCH_OPTIONS=
+##   bench-gpu                    spdnn bench suite on a GPU: JSON lines for results/, with BENCH_LINES=, BENCH_OPTIONS=
 BENCH_LINES   ?= build/bench-gpu.jsonl
 BENCH_OPTIONS ?= --limit 60 --budget 1500
-bench-gpu: $(PROGRAM)
-	@$(PROGRAM) bench suite --device cuda $(if $(MNIST),--mnist $(MNIST)) --scratch build/bench-gpu --json $(BENCH_LINES) $(BENCH_OPTIONS)
+bench-gpu: $(READY)
+	@$(PROGRAM) bench suite --device cuda $(if $(found_mnist),--mnist $(found_mnist)) --scratch build/bench-gpu --json $(BENCH_LINES) $(BENCH_OPTIONS)
 
-##   suite-report                 a small suite on this machine and its report, build/suite/report.html; MNIST=, SUITE_OPTIONS=
+##   suite-report                 a small suite on this machine and its report, build/suite/report.html; SUITE_OPTIONS=
 SUITE_OPTIONS  ?= --neurons 1024 --layers 120 --reduce all --reduce dead --device cpu --variant cpu_openmp --trials 5
 SUITE_BASELINE ?= cpu_openmp
 suite-report: build/spdnn
 	@mkdir -p build/suite
-	@$< bench suite $(SUITE_OPTIONS) $(if $(MNIST),--mnist $(MNIST),--images 2000 --verify 2000) --scratch build/suite --json build/suite/lines.jsonl
+	@$< bench suite $(SUITE_OPTIONS) $(if $(found_mnist),--mnist $(found_mnist),--images 2000 --verify 2000) --scratch build/suite --json build/suite/lines.jsonl
 	@$< report build/suite/lines.jsonl --baseline $(SUITE_BASELINE) --baseline results/baselines.csv --title 'A small suite' --out build/suite/report.html
 	@echo 'open build/suite/report.html'
 

@@ -24,7 +24,7 @@ $(patsubst %.cpp,$(FUZZ_OUT)/%.o,$(TFLITE_READERS)): | $(TFLITE_CODE)
 $(FUZZ_LIBRARY): $(FUZZ_SOURCES:%.cpp=$(FUZZ_OUT)/%.o) $(FUZZ_OUT)/onnx.pb.o
 	@rm -f $@
 	@ar rcs $@ $^
-$(FUZZ_OUT)/%_fuzzer: $(FUZZ_OUT)/tests/fuzz/%_fuzzer.o $(FUZZ_LIBRARY)
+$(FUZZERS:%=$(FUZZ_OUT)/%_fuzzer): $(FUZZ_OUT)/%: $(FUZZ_OUT)/tests/fuzz/%.o $(FUZZ_LIBRARY)
 	@echo 'LINK $@'
 	@$(FUZZ_CXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 

@@ -10,7 +10,7 @@ INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdn
 INSTALLED_LIBS    := -fopenmp $(patsubst -l:lib%.a,-l%,$(filter-out -lboost_program_options,$(LDLIBS)))
 
 space := $(subst ,, )
-$(INSTALLED_LIBRARY): $(patsubst %,$(OUT)/%.o,$(filter-out src/cli/%,$(SOURCES:.cpp=))) $(ONNX_OBJECT)
+$(INSTALLED_LIBRARY): $(call objects,$(filter-out src/cli/%,$(SOURCES))) $(ONNX_OBJECT)
 	@mkdir -p $(@D)
 	@rm -f $@
 	@ar rcs $@ $^
@@ -19,13 +19,17 @@ $(INSTALLED_TEXTS): $(OUT)/install/%: make/install/%.in Makefile make/install.mk
 	@sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(INSTALLED_LIBS)|' \
 	     -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(INSTALLED_LIBS)))|' $< >$@
 
-##   install                      program, library and headers, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
+##   install                      program, library, headers, man pages, completion and docs, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
 .PHONY: install
 install: to := $(DESTDIR)$(PREFIX)
-install: $(PROGRAM) $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS)
+install: $(READY) $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS) $(MAN_PAGES) $(COMPLETIONS)
 	@$(INSTALL) -d $(to)/bin $(to)/include/spdnn $(to)/lib/pkgconfig $(to)/lib/cmake/spdnn
 	@$(INSTALL) -m 755 $(PROGRAM) $(to)/bin/spdnn
-	@$(if $(ONEDNN_PLUGIN),$(INSTALL) -d $(to)/lib/spdnn && $(INSTALL) -m 755 $(ONEDNN_PLUGIN) $(to)/lib/spdnn)
+	@$(foreach plugin,$(filter %.so,$(READY)),$(INSTALL) -D -m 755 $(plugin) $(to)/lib/spdnn/$(notdir $(plugin)) &&) true
+	@cd $(OUT)/share && find . -type f -exec $(INSTALL) -D -m 644 {} $(abspath $(to))/share/{} \;
+	@$(INSTALL) -d $(to)/share/doc/spdnn/docs
+	@$(INSTALL) -m 644 README.md LICENSE CITATION.cff $(to)/share/doc/spdnn
+	@$(INSTALL) -m 644 $(wildcard docs/*.*) $(to)/share/doc/spdnn/docs
 	@$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(to)/include/spdnn
 	@$(INSTALL) -m 644 $(INSTALLED_LIBRARY) $(to)/lib
 	@$(INSTALL) -m 644 $(OUT)/install/spdnn.pc $(to)/lib/pkgconfig

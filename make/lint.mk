@@ -12,7 +12,7 @@ format-check: build/.deps-LINT
 # What clang-tidy reads: the library, the program, their tests and, where CUDA's headers are, what includes them. The clang
 # of Debian 12 can read neither .cu files with CUDA 12 or later, whose texture headers are gone, nor the emulated kernels'
 # _Float16; tests/fuzz takes the form that libFuzzer asks for.
-TIDY_SOURCES := $(HOST_SOURCES) src/main.cpp $(wildcard python/*.cpp) $(shell find tests/unit tests/bench -name '*.cpp')
+TIDY_SOURCES := $(HOST_SOURCES) $(PROGRAM_SOURCES) $(wildcard python/*.cpp) $(shell find tests/unit tests/bench -name '*.cpp')
 TIDY_SOURCES += $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES))
 TIDY_SOURCES += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
 tidy_flags = -std=c++20 $(if $(filter tests/%,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS)) \
@@ -33,7 +33,7 @@ build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_val
 -include $(shell find build/lint -name '*.d' 2>/dev/null)
 
 ##   compile_commands.json        how GPU=, BUILD= and so on have files compiled, for clangd and other tools
-COMPILED := $(sort $(SOURCES) $(patsubst $(OUT)/%.o,%.cpp,$(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(if $(filter 1,$(GPU)),$(GPU_OBJECTS))))
+COMPILED := $(sort $(SOURCES) $(UNIT_SOURCES) $(patsubst $(OUT)/%.o,%.cpp,$(EMULATED_OBJECTS) $(if $(filter 1,$(GPU)),$(GPU_OBJECTS))))
 compiler  = $(if $(filter %.cu,$1),$(NVCC) $(INCLUDES) $(NVCCFLAGS),$(CXX) $(call flags,$1))
 entry     = {"directory": "$(CURDIR)", "file": "$1", "command": "$(strip $(compiler)) -c $1"}
 compile_commands.json: FORCE

@@ -13,9 +13,15 @@ MPI_PLUGINS := $(if $(filter 0,$(MPI)),,$(MPI_LIBRARIES:%=$(OUT)/spdnn-%.so))
 
 # -DOMPI_SKIP_MPICXX: without OpenMPI's own C++ library. A plug-in of no telling name serves any launcher, but only where
 # there is none that is named after the launcher's library: those of an earlier build go.
-$(OUT)/spdnn-%.so: src/cluster/mpi_plugin.cpp src/cluster/mpi_functions.hpp
+$(MPI_PLUGINS): $(OUT)/spdnn-%.so: src/cluster/mpi_plugin.cpp src/cluster/mpi_functions.hpp $(OUT)/generated/mpi-%
 	@mkdir -p $(@D)
-	@echo 'MPI  $@'
+	$(call step,MPI $@)
 	@$(if $(filter mpi,$*),rm -f $(filter-out $@,$(wildcard $(OUT)/spdnn-*.so)))
 	@$(call mpi_compiler,$*) -std=c++20 -O2 -Wall -Wextra -DOMPI_SKIP_MPICXX=1 -Isrc -fPIC -shared $< -o $@
-$(PROGRAM): | $(MPI_PLUGINS)
+# How this library's wrapper compiles, rewritten only when that changes, as another module is loaded, say.
+$(MPI_LIBRARIES:%=$(OUT)/generated/mpi-%): $(OUT)/generated/mpi-%: FORCE
+	@mkdir -p $(@D)
+	@{ command -v $(call mpi_compiler,$*); $(call mpi_compiler,$*) -show; } >$@.$$PPID
+	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
+FORCED += $(MPI_LIBRARIES:%=$(OUT)/generated/mpi-%)
+build/spdnn: $(MPI_PLUGINS)

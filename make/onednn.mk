@@ -6,6 +6,9 @@ ONEDNN_PLUGIN  := $(if $(filter-out 0,$(ONEDNN)),$(OUT)/spdnn_onednn.so)
 
 # What it takes of the library it has for itself, as the program exports nothing.
 $(OUT)/spdnn_onednn.so: $(ONEDNN_SOURCES:%.cpp=$(OUT)/%.o) $(LIBRARY)
-	@echo 'LINK $@'
+	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ -ldnnl $(filter-out $(static),$(LDLIBS)) -o $@
-$(PROGRAM): | $(ONEDNN_PLUGIN)
+build/spdnn: $(ONEDNN_PLUGIN)
+
+# The program with all that it opens beside itself.
+READY := $(PROGRAM) $(MPI_PLUGINS) $(ONEDNN_PLUGIN)

@@ -10,7 +10,7 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 	$(if $(filter 0,$(ONEDNN)),,libdnnl-dev=oneapi/dnnl/dnnl.hpp)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 xz-utils=xz cmake pkgconf=pkg-config openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	python3 xz-utils=xz cmake pkgconf=pkg-config mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
@@ -24,7 +24,7 @@ SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=mu
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib
 
 # One stamp for each list. What is missing is installed where that is allowed.
-build/.deps-%: make/packages.mk
+$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI LINT FUZZ BENCH): build/.deps-%: make/packages.mk
 	@mkdir -p build
 	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
 	@touch $@

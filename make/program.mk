@@ -8,10 +8,10 @@ endif
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 INCLUDES := -Iinclude -Isrc -I$(OUT)/generated
 CPPFLAGS := $(INCLUDES) $(if $(filter 1,$(GPU)),$(CUDA_CPPFLAGS)) $(if $(filter 1,$(PORTABLE)),-DFMT_HEADER_ONLY)
-# -Wno-array-bounds, -Wno-restrict, -Wno-stringop-overflow: false alarms of GCC 12 on std::string and fmt.
+# -Wno-array-bounds, -Wno-restrict, -Wno-stringop-...: false alarms of GCC 12 on std::string, fmt and lists of strings.
 # -fPIC: the objects also become a part of the Python module.
 CXXFLAGS := -std=c++20 -fPIC -fno-semantic-interposition -fopenmp -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow \
-	-Wconversion -Wno-sign-conversion -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow $(if $(filter 1,$(STRICT)),-Werror)
+	-Wconversion -Wno-sign-conversion -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread $(if $(filter 1,$(STRICT)),-Werror)
 CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -30,39 +30,78 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
-# A false alarm of GCC 12 on lists of strings.
-LIST_FLAGS = $(if $(filter src/report/sections/% src/report/network/% src/report/model/%,$1),-Wno-stringop-overread)
+# Rooms whose code takes no time worth optimising for, but much time to compile.
+COLD := $(addprefix src/,cli cluster io/directory io/export io/import/onnx io/import/tflite report report/model report/network \
+	report/render report/render/html report/sections)
+COLD_CXXFLAGS_release := -O1
+COLD_FLAGS = $(if $(filter $(COLD:%=%/),$(dir $1)),$(COLD_CXXFLAGS_$(BUILD)))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
-	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(LIST_FLAGS)
+	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(COLD_FLAGS)
 # Headers that most files include are compiled once. Files with flags of their own do without.
 precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
 	$(OUT)/precompiled/$(if $(filter tests/unit/% tests/gpu/%,$1),tests,src).hpp)
 
 $(OUT)/%.o: %.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
 	@mkdir -p $(@D)
-	@echo 'CXX  $<'
+	$(call step,CXX $<)
 	@$(CXX) $(call precompiled,$<) $(call flags,$<) -MMD -MP -c $< -o $@
-$(OUT)/precompiled/%.hpp.gch: make/precompiled/%.hpp make/precompiled/src.hpp make/program.mk | build/.deps-BUILD
+$(OUT)/units/%.o: $(OUT)/units/%.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
 	@mkdir -p $(@D)
-	@echo 'CXX  $<'
+	$(call step,CXX $(call files_of,$*))
+	@$(CXX) $(call precompiled,$*.cpp) -I. $(call flags,$*.cpp) $(if $(filter tests/%,$*),-Wno-shadow) -MMD -MP -c $< -o $@
+$(OUT)/precompiled/src.hpp.gch $(OUT)/precompiled/tests.hpp.gch: $(OUT)/precompiled/%.hpp.gch: make/precompiled/%.hpp make/precompiled/src.hpp make/program.mk | build/.deps-BUILD
+	@mkdir -p $(@D)
+	$(call step,CXX $<)
 	@cp $< $(@:.gch=)
 	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header -c $< -o $@
 $(OUT)/%.cu.o: %.cu make/cuda.mk | build/.deps-BUILD
 	@mkdir -p $(@D)
-	@echo 'NVCC $<'
+	$(call step,NVCC $<)
 	@$(NVCC) $(INCLUDES) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+
+# step,WHAT: what a recipe says first: which of how many steps it is. They are counted when the first one is taken.
+# What is written anew by each make where it would change (FORCED) is taken for unchanged then.
+STEPS    = $(eval STEPS := $(shell $(MAKE) --dry-run --no-print-directory STEPS=1 $(patsubst %,-o %,$(wildcard $(FORCED))) \
+	$(MAKEOVERRIDES) $(MAKECMDGOALS) 2>/dev/null | grep -c "^echo '\["))$(STEPS)
+step     = @$(eval TAKEN += x)echo '[$(words $(TAKEN))/$(STEPS)] $1'
 
 # link,LIBRARIES: the recipe of a program made of objects and libraries.
 define link
-	@echo 'LINK $@'
+	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) $^ $1 $(LDLIBS) -o $@
 endef
 
-HOST_SOURCES := $(sort $(HOST_HALVES) $(shell find src -name '*.cpp' ! -name main.cpp ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*'))
+# What is the program's alone, and no part of the library.
+PROGRAM_SOURCES := src/main.cpp src/cli/openmp_spinning.cpp
+HOST_SOURCES := $(sort $(HOST_HALVES) $(filter-out $(PROGRAM_SOURCES),$(shell find src -name '*.cpp' ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*')))
 SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
+
+# Files of one directory are compiled eight at a time, as one unit: a file takes far less time than the headers and templates
+# that it shares with its neighbours. Names in anonymous namespaces must differ within a directory, or the file stands here.
+# UNITY=0 compiles each file alone, which is quicker for those who change a file again and again.
+UNITY ?= 1
+ALONE := %_avx2.cpp %_avx512.cpp src/core/build_info.cpp src/report/render/html/assets.cpp
+UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
+IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(UNIT_SOURCES)))
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -f make/units.awk)
+files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
+UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
+# objects,FILES: the objects of these source files, in units or alone.
+objects      = $(addsuffix .o,$(addprefix $(OUT)/,$(filter-out $(IN_UNITS:.cpp=),$(1:.cpp=)) \
+	$(foreach unit,$(UNIT_NAMES),$(if $(filter $(call files_of,$(unit)),$1),units/$(unit)))))
+$(UNIT_NAMES:%=$(OUT)/units/%.cpp): $(OUT)/units/%.cpp: FORCE
+	@mkdir -p $(@D)
+	@printf '#include "%s"\n' $(call files_of,$*) >$@.$$PPID
+	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
+FORCED       += $(UNIT_NAMES:%=$(OUT)/units/%.cpp) $(OUT)/generated/build_values.hpp
+# For tests/tools/private_names.py, with which a test looks for private functions of one name in a unit.
+.PHONY: print-units
+print-units:
+	@printf '%s\n' $(UNITS)
+
 ONNX_CODE    := $(OUT)/generated/onnx.pb.cc
 ONNX_OBJECT  := $(ONNX_CODE:.cc=.o)
 ONNX_READERS := $(shell find src/io tests -name '*.cpp' -path '*onnx*')
@@ -70,10 +109,10 @@ TFLITE_CODE    := $(OUT)/generated/tflite_generated.h
 TFLITE_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*tflite*')
 PROGRAM      := $(OUT)/spdnn
 
-$(LIBRARY): $(patsubst %,$(OUT)/%.o,$(SOURCES:.cpp=)) $(ONNX_OBJECT)
+$(LIBRARY): $(call objects,$(SOURCES)) $(ONNX_OBJECT)
 	@rm -f $@
 	@ar rcs $@ $^
-$(PROGRAM): $(OUT)/src/main.o $(LIBRARY)
+$(PROGRAM): $(PROGRAM_SOURCES:%.cpp=$(OUT)/%.o) $(LIBRARY)
 	$(call link)
 build/spdnn: $(PROGRAM)
 	@ln -sfn $(patsubst build/%,%,$<) $@
@@ -81,20 +120,20 @@ build/spdnn: $(PROGRAM)
 # ONNX's description of its files, as C++. ONNX_PROTO= where it is elsewhere than Debian has it.
 $(ONNX_CODE): $(ONNX_PROTO) | build/.deps-BUILD
 	@mkdir -p $(@D)
-	@echo 'GEN  $(ONNX_CODE)'
+	$(call step,GEN $(ONNX_CODE))
 	@protoc -I$(<D) --cpp_out=$(@D) $(<F)
 $(ONNX_PROTO): | build/.deps-BUILD ;
 $(ONNX_CODE:.cc=.h): $(ONNX_CODE) ;
 $(ONNX_OBJECT): %.o: %.cc
-	@echo 'CXX  $<'
+	$(call step,CXX $<)
 	@$(CXX) -std=c++20 -O1 -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
-$(patsubst %.cpp,$(OUT)/%.o,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
+$(call objects,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
 # TensorFlow Lite's files, as far as they are read; FlatBuffers is headers alone.
 $(TFLITE_CODE): src/io/import/tflite/tflite.fbs | build/.deps-BUILD
 	@mkdir -p $(@D)
-	@echo 'GEN  $(TFLITE_CODE)'
+	$(call step,GEN $(TFLITE_CODE))
 	@flatc --cpp --gen-object-api --scoped-enums -o $(@D) $<
-$(patsubst %.cpp,$(OUT)/%.o,$(TFLITE_READERS)): | $(TFLITE_CODE)
+$(call objects,$(TFLITE_READERS)): | $(TFLITE_CODE)
 
 # What every page of HTML holds (src/report/render/html), each file as a raw string literal. CHART_JS= where Chart.js 3 is
 # elsewhere than Debian has it.

@@ -10,23 +10,24 @@ PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibi
 PYTHON_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(wildcard python/*.cpp))
 $(PYTHON_OBJECTS): $(OUT)/%.o: %.cpp Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
 	@mkdir -p $(@D)
-	@echo 'CXX  $<'
+	$(call step,CXX $<)
 	@$(CXX) $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
 # Of the libraries in it, nothing but the module's entry can be seen from outside. Those that are linked statically into a
 # portable program are shared here, as they need not be fit for a module.
 static := -Wl,-Bstatic
 $(PYTHON_PACKAGE)/_core.so: $(PYTHON_OBJECTS) $(LIBRARY)
 	@mkdir -p $(@D)
-	@echo 'LINK $@'
+	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@
-# What it opens beside itself, as the program does.
-PYTHON_PLUGINS := $(ONEDNN_PLUGIN:$(OUT)/%=$(PYTHON_PACKAGE)/%)
-$(PYTHON_PLUGINS): $(PYTHON_PACKAGE)/%: $(OUT)/%
+# The program, for `python -m spdnn`, and what it and the module open beside themselves.
+PYTHON_PROGRAM := $(patsubst $(OUT)/%,$(PYTHON_PACKAGE)/%,$(PROGRAM) $(ONEDNN_PLUGIN) $(MPI_PLUGINS))
+$(PYTHON_PROGRAM): $(PYTHON_PACKAGE)/%: $(OUT)/%
 	@mkdir -p $(@D)
-	@cp $< $@
+	@cp --remove-destination $< $@
 $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@
+FORCED += $(OUT)/generated/python_flags
 # Where the headers of this Python and of its pybind11 are, rewritten only when that changes.
 $(OUT)/generated/python_flags: python/header_flags.py FORCE
 	@mkdir -p $(@D)
@@ -35,5 +36,5 @@ $(OUT)/generated/python_flags: python/header_flags.py FORCE
 
 ##   python                       the package spdnn of PYTHON=/usr/bin/python3, in build/python
 .PHONY: python
-python: $(PYTHON_PACKAGE)/_core.so $(PYTHON_PLUGINS) $(PYTHON_SOURCES)
+python: $(PYTHON_PACKAGE)/_core.so $(PYTHON_PROGRAM) $(PYTHON_SOURCES)
 	@ln -sfn $(patsubst build/%,%,$(OUT))/python build/python

@@ -1,6 +1,6 @@
 # Tests: units, kernels emulated on the CPU, the command line, mutants, writers and readers at once, and the device.
 UNIT_TESTS       := $(OUT)/spdnn_tests
-UNIT_OBJECTS     := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/unit -name '*.cpp' | LC_ALL=C sort))
+UNIT_OBJECTS     := $(call objects,$(UNIT_SOURCES))
 # Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. They are not built beside kernels for
 # a device, nor with AddressSanitizer, which does not know of fibers.
 EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
@@ -21,7 +21,7 @@ $(OUT)/precompiled/tests.hpp.gch: | build/.deps-TEST
 FAKE_NVML        := $(OUT)/fake_nvml.so
 $(FAKE_NVML): tests/support/fake_nvml.c
 	@mkdir -p $(@D)
-	@echo 'CC   $<'
+	$(call step,CC $<)
 	@$(CXX) -x c -shared -fPIC $< -o $@
 $(UNIT_TESTS): $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML) $(ONEDNN_PLUGIN)
 	$(call link,-lgtest -lgtest_main)
@@ -37,11 +37,11 @@ test-mpi hostile: build/.deps-MPI
 test: $(if $(CI),build/.deps-REPORT)
 test test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
-run-test: $(PROGRAM) $(UNIT_TESTS) python
+run-test: $(READY) $(UNIT_TESTS) python
 	@./tests/run.sh $(PROGRAM) tests/cli $(UNIT_TESTS)
-run-test-mpi: $(PROGRAM)
+run-test-mpi: $(READY)
 	@./tests/run.sh $(PROGRAM) tests/mpi
-run-hostile: $(PROGRAM)
+run-hostile: $(READY)
 	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
 	@./tests/hostile/ranks.py $(PROGRAM) $(HOSTILE_RANKS)
 
@@ -49,7 +49,7 @@ run-hostile: $(PROGRAM)
 .PHONY: test-slurm run-test-slurm
 test-slurm:
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-test-slurm
-run-test-slurm: $(PROGRAM)
+run-test-slurm: $(READY)
 	@CXX='$(CXX)' ./tests/slurm/run.sh $(PROGRAM) $(SLURM_PACKAGES)
 
 ##   mutants                      does a test fail when the code is broken on purpose? MUTANTS="NAME ..." picks, with * and ?

@@ -6,6 +6,7 @@ import hashlib
 import os
 import pathlib
 import re
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -39,14 +40,17 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"spdnn-{version}-{tag}.whl"
     record = []
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
-        def add(path, content):
+        def add(path, content, mode=0o644):
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(content)}")
-            wheel.writestr(path, content)
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr = (stat.S_IFREG | mode) << 16
+            wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
 
         for file in sorted((REPOSITORY / "build/python/spdnn").iterdir()):
             if file.is_file():
-                add(f"spdnn/{file.name}", file.read_bytes())
+                add(f"spdnn/{file.name}", file.read_bytes(), file.stat().st_mode & 0o777)
+        add(f"spdnn-{version}.data/scripts/spdnn", (REPOSITORY / "python/spdnn_command.py").read_bytes(), 0o755)
         info = f"spdnn-{version}.dist-info"
         add(f"{info}/METADATA", METADATA.format(version=version).encode())
         add(f"{info}/WHEEL", WHEEL.format(tag=tag).encode())

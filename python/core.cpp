@@ -96,6 +96,7 @@ NetworkSpec network_spec(const py::dict& given) {
   spec.layers = given["layers"].cast<std::optional<Index>>();
   spec.bias = given["bias"].cast<std::optional<double>>();
   if (!given["bias_rule"].is_none()) spec.bias_rule = parse_rule(given["bias_rule"].cast<std::string>());
+  spec.allow_missing_newline = given["allow_missing_newline"].cast<bool>();
   if (given.contains("cap")) spec.cap = Cap{given["cap"].cast<std::optional<double>>()};
   return spec;
 }
@@ -113,6 +114,7 @@ InferenceSpec inference_spec(const py::dict& given) {
   spec.host_memory = given["host_memory"].cast<std::size_t>();
   spec.device_memory = given["device_memory"].cast<std::size_t>();
   spec.compare = given["compare"].cast<bool>();
+  spec.activations = given["activations"].cast<bool>();
   spec.truth.everything = given["verify_all"].cast<bool>();
   spec.truth.sample = given["verify_sample"].cast<Index>();
   spec.truth.path = given["truth_path"].cast<std::string>();
@@ -141,6 +143,10 @@ py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::di
   py::dict result;
   result["categories"] = copy<std::int64_t>(outcome.categories);
   result["alive"] = copy<std::int64_t>(outcome.alive);
+  result["activations"] = py::none();
+  if (const auto& activations = outcome.activations)
+    result["activations"] =
+        py::make_tuple(arrays_of(*activations), py::make_tuple(activations->rows, activations->cols));
   result["json"] = text_of(to_json(report));
   result["text"] = text_of(to_text(report));
   return result;
@@ -255,7 +261,11 @@ void define_images(py::module_& module) {
                   [](const std::string& path, const std::string& mnist, std::optional<Index> neurons,
                      std::optional<Index> images, const py::object& listener) {
                     Call call(listener);
-                    return call.run([&] { return load_images({path, mnist, images}, neurons, call.progress()); });
+                    FileNotes notes;
+                    ImageSet loaded = call.run([&] {
+                      return load_images({path, mnist, images}, neurons, call.progress(), &notes);
+                    });
+                    return std::pair(std::move(loaded), texts_of(notes));
                   })
       .def("save",
            [](const ImageSet& images, const std::string& path) {

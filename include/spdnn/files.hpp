@@ -21,6 +21,9 @@ enum class Form { tsv, tsv_gz, matrix_market, packed };
 /// From the name's ending: .tsv, .tsv.gz, .mtx, .spdnn. DataError for any other.
 Form form_of(const Path& path);
 
+/// For the user, of a file that was read: that it is empty, or that it may be cut off.
+using FileNotes = std::vector<std::string>;
+
 /// What the caller knows about a network on disk. What is not given is taken from file names, headers or the packed
 /// file. DataError where what is given contradicts the files.
 struct NetworkRequest {
@@ -29,22 +32,26 @@ struct NetworkRequest {
   std::vector<Index> neurons{};
   std::optional<Index> layers{};  ///< read only that many layers
   ProgressCallback progress = {};
+  /// Reads layers and biases in text form whose last line has no newline, with a note. Otherwise that is a DataError: a
+  /// file that was cut within its last number would be another network's.
+  bool allow_missing_newline = false;
 };
 
 /// Reads a directory of nN-lK.tsv[.gz] or .mtx layers with optional nN-lK-bias.tsv, one such layer file, or a packed
 /// file. The bias of layers without a bias file stays 0, for the caller to set; packed files have bias, rule and cap.
 struct NetworkFile {
   Network network;
-  bool has_bias = false;             ///< bias files or a packed file gave the biases
-  bool has_rule = false;             ///< a packed file gave bias_rule and cap
-  std::vector<std::string> notes{};  ///< for the user: layers whose files are empty
+  bool has_bias = false;  ///< bias files or a packed file gave the biases
+  bool has_rule = false;  ///< a packed file gave bias_rule and cap
+  FileNotes notes{};
 };
 NetworkFile read_network(const Path& path, const NetworkRequest& request);
 
 /// Reads sparse-images-N.tsv[.gz], .mtx or packed images. Where `images` is given, larger ids are an error, and images
-/// without non-zeros at the end are kept; otherwise the largest id is the number of images.
-ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images);
-Categories read_categories(const Path& path);
+/// without non-zeros at the end are kept; otherwise the largest id is the number of images. Notes are added to `notes`.
+ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
+                     FileNotes* notes = nullptr);
+Categories read_categories(const Path& path, FileNotes* notes = nullptr);
 
 /// Every output appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text
 /// form.

@@ -29,8 +29,9 @@ struct NetworkSpec {
   std::vector<Index> neurons;   ///< of each layer: one number, or inputs of layer 1, outputs of each; empty: detect
   std::optional<Index> layers;  ///< only the first of them, so many
   std::optional<double> bias;   ///< of every neuron, for files that bring none; empty: the official one
-  std::optional<BiasRule> bias_rule;  ///< empty: the file's, or the challenge's
-  std::optional<Cap> cap;             ///< empty: the file's, or the challenge's
+  std::optional<BiasRule> bias_rule;   ///< empty: the file's, or the challenge's
+  std::optional<Cap> cap;              ///< empty: the file's, or the challenge's
+  bool allow_missing_newline = false;  ///< take layers and biases in text form whose last line has no newline
 };
 
 /// Which images the network is run on: those of exactly one of the files.
@@ -78,6 +79,9 @@ struct InferenceSpec {
   /// Asked by the thread that takes the steps: between tiles of images and layers by engines on the CPU, otherwise
   /// between batches and trials. true ends run() or verify() with Cancelled. Empty: never.
   std::function<bool()> cancelled;
+  /// Keeps the activations after the last layer, bit for bit those of the network as given: Outcome::activations. Goes
+  /// neither with `merge` nor with a checkpoint. Activations of a run in fp64 are rounded to fp32.
+  bool activations = false;
   bool compare = false;       ///< time the passes `dead` as well and compare the categories
   ProgressCallback progress;  ///< told how far reading, planning and running have come
 };

@@ -19,7 +19,8 @@ namespace spdnn {
 /// (pixel - subtract) / divide, or (pixel / 255 - mean) / deviation for pixels of one byte. Each list is empty (the
 /// step is left out), or has one number for all channels, or one for each.
 struct ModelInputs {
-  std::string path;  ///< IDX (plain or .gz), .npy, .npz or a directory of PNG and JPEG files
+  std::string path;                   ///< IDX (plain or .gz), .npy, .npz, a PNG or JPEG file, or a directory of these
+  std::vector<std::string> pictures;  ///< PNG and JPEG files, in this order, in place of `path`
   /// An .npy file of tokens x channels: `path` then holds tokens, each of which becomes its row. Empty: none.
   std::string table;
   bool channels_last = false;   ///< the axes of arrays are N, H, W, C
@@ -34,7 +35,7 @@ struct ModelInputs {
 struct ModelTruth {
   std::string labels;                                   ///< a file of the classes, one for each image; empty: none
   std::optional<std::vector<std::int64_t>> label_list;  ///< the same in memory, from 0, in place of a file
-  std::optional<double> min_accuracy;                   ///< 0 to 1: fewer predictions that are the labels are wrong
+  std::optional<double> min_accuracy;     ///< above 0, up to 1: fewer predictions that are the labels are wrong
   std::string expected;                   ///< a file of logits (.npy), of the first images or of all; empty: none
   std::optional<Tensor> expected_logits;  ///< the same in memory, in place of a file
   Index sample = 0;                       ///< so many images are recomputed by the reference
@@ -49,6 +50,7 @@ struct ModelSpec {
   std::string path;            ///< as read_model() takes it; of a model in memory, its name in messages
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
+  std::string names;  ///< a file of the classes' names, one per line, for reports; empty: none
   ModelTruth truth;
   Rewrites rewrites = kAllRewrites;    ///< made before running; the reference runs the model as given
   std::string variant;                 ///< an engine by name; empty: the fastest known one that takes the model

@@ -116,8 +116,11 @@ struct ModelReport {
   MultiplyAdds multiply_adds;      ///< of the model as given, an image
   MultiplyAdds multiply_adds_run;  ///< after the rewrites
   Index images = 0;
-  Index available = 0;  ///< images that the inputs hold
-  Index classes = 0;    ///< 0: the output is no list of classes
+  Index available = 0;                   ///< images that the inputs hold
+  Index classes = 0;                     ///< 0: the output is no list of classes
+  std::vector<std::string> image_files;  ///< by image, the pictures that were read; empty: images have numbers alone
+  std::vector<std::string> class_names;  ///< by class; empty: classes have numbers alone
+  std::string score;  ///< what the numbers of the first output are: probability, sigmoid, logit, output
   std::string variant;
   std::string why;  ///< why it was chosen; empty where it was named
   Device device = Device::cpu;
@@ -133,6 +136,9 @@ struct ModelReport {
   std::vector<NodeSeconds> profile;  ///< of several ranks, of each node the longest
   Tensor logits;                     ///< the first output, images first
   std::vector<Index> predictions;    ///< the class of the largest logit of each image; empty where there are no classes
+  /// The first node, of those that ran, whose numbers may have exceeded the precision; empty where none has.
+  /// Activations may hide that from the logits, and another order of summation, just as right, may give others.
+  std::string overflow;
   std::optional<Accuracy> accuracy;
   std::optional<LogitCheck> expected;      ///< against the logits of a file
   std::optional<LogitCheck> recomputed;    ///< against the reference

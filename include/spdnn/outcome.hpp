@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "spdnn/categories.hpp"
+#include "spdnn/csr_matrix.hpp"
 
 namespace spdnn {
 
@@ -43,6 +45,9 @@ struct Outcome {
   std::int64_t identical = 0;
   std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
   std::vector<Overflow> overflow = {};  ///< ascending by image; looked for only where a sum may overflow
+  /// After the last layer, images x output neurons of the given network, without zeros, in fp32; see
+  /// InferenceSpec::activations. Those of an image that overflows depend on the order of summation.
+  std::optional<CsrMatrix> activations = {};
 };
 
 }  // namespace spdnn

@@ -12,7 +12,8 @@ namespace spdnn {
 /// Are the categories right, and how is that known? Without a truth the status is unverified, never passed.
 struct Verdict {
   enum class Status { passed, failed, unverified } status = Status::unverified;
-  std::string against;                 ///< what they were compared with, for people
+  std::string against;                 ///< what they were compared with, and what came of it, for people
+  std::vector<std::string> checks;     ///< the name of each comparison that was made, whatever came of it
   std::size_t categories = 0;          ///< how many there are
   std::optional<std::size_t> missing;  ///< absent where unknown: nothing to compare with, or a digest that differs
   std::optional<std::size_t> extra;
@@ -34,7 +35,8 @@ Verdict unverified(const Categories& categories, const std::string& why);
 /// the first that did; passed where one passed and none failed. Names all of them.
 Verdict combine(const std::vector<Verdict>& checks);
 /// Of a run that another one, which had to give the same categories, contradicts: failed, by the numbers of `other`
-/// unless the verdict has failed before. That both agree proves nothing and leaves the verdict as it is.
+/// unless the verdict has failed before. That both agree proves nothing and leaves the status as it is. The comparison
+/// is among the checks either way.
 Verdict contradicted(const Verdict& verdict, const Verdict& other);
 /// Of a run in which sums overflowed: what passed is unverified, as another order of summation, just as right, may give
 /// other categories.

@@ -35,7 +35,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from . import _arguments, _convert, _core
+from ._short_waits import _core  # before all else that imports _core
+from . import _arguments, _convert
+from ._held import Held as _Held
 from ._types import Device as _Device
 from ._types import Path as _Path
 from ._types import Precision as _Precision
@@ -52,17 +54,24 @@ __all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome
            "UsageError", "infer", "load_model", "plan", "read_results"]
 __version__: str = _core.version
 
+
+def __dir__() -> list[str]:
+    """Without what this file imports."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
+
 _BiasRule = Literal["non-zeros", "everywhere"]
 
 
-class Network:
+class Network(_Held):
     """A chain of sparse layers, with a bias rule and a cap. Cannot be changed.
 
     weights: for each layer a SciPy sparse matrix of shape (outputs, inputs): row j has the weights of output neuron j,
         as in torch.nn.Linear. (Pass W.T for weights that stand as inputs x outputs; of a CSC matrix that is CSR, and
         costs nothing.) CSR matrices with float32 data, int32 indices and ascending columns are taken without a copy;
         others are converted: data rounded to float32, entries that come twice added up.
-    bias: one number for all neurons, or for each layer a number or an array of shape (outputs,); float64.
+    bias: one number for all neurons, or for each layer a number or an array of shape (outputs,); float64. Without it
+        there is none.
     cap: the upper bound of activations, or None.
     bias_rule: where the bias is added: to sums that are not zero (the challenge's rule) or everywhere.
     copy: copies all arrays, which may then be changed.
@@ -71,8 +80,10 @@ class Network:
     """
 
     _held: _core.Network
+    _instead = "save() the network, and read() it in each process"
 
-    def __init__(self, weights: Iterable[Any], bias: float | Sequence[float | npt.ArrayLike] | npt.NDArray[Any], *,
+    def __init__(self, weights: Iterable[Any],
+                 bias: float | Sequence[float | npt.ArrayLike] | npt.NDArray[Any] = 0.0, *,
                  cap: float | None = 32.0, bias_rule: _BiasRule = "non-zeros", copy: bool = False) -> None:
         if scipy.sparse.issparse(weights) or not isinstance(weights, Iterable):
             raise _arguments.wrong_type("weights", "a list with a matrix for each layer", weights)
@@ -96,29 +107,33 @@ class Network:
     @classmethod
     def read(cls, path: _Path, *, neurons: int | Sequence[int] = (), layers: int | None = None,
              bias: float | None = None, bias_rule: _BiasRule | None = None, cap: float | None | Literal["file"] = "file",
-             progress: Progress | None = None) -> Network:
+             allow_missing_newline: bool = False, progress: Progress | None = None) -> Network:
         """Reads a directory of nN-lK.tsv[.gz] or .mtx layers, one such file, or a packed file (.spdnn).
 
         neurons: of all layers, or the inputs of the first and the outputs of each; without it, as the files have it.
         layers: only the first so many.
         bias, bias_rule, cap: for files that do not bring them; networks of official form have the challenge's bias.
+        allow_missing_newline: takes text layers and biases whose last line has no newline; they may be cut off.
         """
-        return cls._load(_arguments.path("path", path), neurons, layers, bias, bias_rule, cap, progress)
+        return cls._load(_arguments.path("path", path), neurons, layers, bias, bias_rule, cap,
+                         _arguments.flag("allow_missing_newline", allow_missing_newline), progress)
 
     @classmethod
     def official(cls, neurons: int, layers: int, *, progress: Progress | None = None) -> Network:
         """Makes the Graph Challenge's network of 1024, 4096, 16384 or 65536 neurons, bit for bit."""
-        return cls._load(b"", neurons, layers, None, None, "file", progress)
+        return cls._load(b"", neurons, layers, None, None, "file", False, progress)
 
     @classmethod
     def _load(cls, path: bytes, neurons: int | Sequence[int], layers: int | None, bias: float | None,
-              bias_rule: str | None, cap: float | None | str, progress: Progress | None) -> Network:
+              bias_rule: str | None, cap: float | None | str, allow_missing_newline: bool,
+              progress: Progress | None) -> Network:
         numbers = neurons if isinstance(neurons, Iterable) else [neurons]
         given: dict[str, Any] = {
             "path": path, "neurons": [_arguments.count("neurons", number) for number in numbers],
             "layers": None if layers is None else _arguments.count("layers", layers),
             "bias": None if bias is None else _arguments.number("bias", bias),
-            "bias_rule": None if bias_rule is None else _arguments.text("bias_rule", bias_rule)}
+            "bias_rule": None if bias_rule is None else _arguments.text("bias_rule", bias_rule),
+            "allow_missing_newline": allow_missing_newline}
         if not (isinstance(cap, str) and cap == "file"):
             given["cap"] = None if cap is None else _arguments.number("cap", cap)
         network, notes = _core.Network.load(given, _arguments.listener(progress))
@@ -157,6 +172,11 @@ class Network:
         return self._held.bias_rule
 
     @property
+    def layers(self) -> int:
+        """Their number."""
+        return self._held.layers
+
+    @property
     def edges(self) -> int:
         """Stored weights."""
         return self._held.edges
@@ -173,11 +193,12 @@ class Network:
         return f"<spdnn.Network: {len(self)} layers, {self.edges} edges>"
 
 
-class Images:
+class Images(_Held):
     """Input images, one row an image, one column a neuron: zeros and ones as bits, other values as CSR. Made by
     from_dense, from_bits, from_scipy, read or official. Cannot be changed."""
 
     _held: _core.Images
+    _instead = "save() the images, and read() them in each process"
 
     def __init__(self) -> None:
         raise TypeError("use from_dense, from_bits, from_scipy, read or official")
@@ -235,10 +256,12 @@ class Images:
     @classmethod
     def _load(cls, path: bytes, mnist: bytes, neurons: int | None, images: int | None,
               progress: Progress | None) -> Images:
-        return cls._of(_core.Images.load(path, mnist,
-                                         None if neurons is None else _arguments.count("neurons", neurons),
-                                         None if images is None else _arguments.count("images", images),
-                                         _arguments.listener(progress)))
+        held, notes = _core.Images.load(path, mnist, None if neurons is None else _arguments.count("neurons", neurons),
+                                        None if images is None else _arguments.count("images", images),
+                                        _arguments.listener(progress))
+        for note in notes:
+            warnings.warn(note, stacklevel=3)
+        return cls._of(held)
 
     def save(self, path: _Path) -> None:
         """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn), which are there whole or not at all."""
@@ -266,11 +289,12 @@ class Images:
         return f"<spdnn.Images: {images} images of {neurons} neurons, as {'bits' if self._held.is_bits else 'CSR'}>"
 
 
-class Plan:
+class Plan(_Held):
     """A network from which the exact passes have removed what need not be computed, for any number of infer() calls.
     Made by plan()."""
 
     _held: _core.Plan
+    _instead = "plan() the network in each process"
 
     def __init__(self) -> None:
         raise TypeError("use spdnn.plan(network)")
@@ -310,12 +334,15 @@ class Outcome:
     report: the JSON line of the command line (docs/timing.md), as a dict; times in seconds, rates in edges/s. Images
         (`first_ids`) and layers count from 1 in it, as in files.
     text: the report for people, which counts from 1, too.
+    activations: after the last layer, float32 of shape (images, neurons) without zeros, where infer() was asked for them;
+        their rows that are not empty are the categories. Read-only.
     """
 
     categories: npt.NDArray[np.int64]
     alive: npt.NDArray[np.int64]
     report: dict[str, Any]
     text: str
+    activations: scipy.sparse.csr_array | None = None
 
     @property
     def verdict(self) -> str:
@@ -326,6 +353,12 @@ class Outcome:
         return self.text
 
 
+def _hint_of_network(given: Any) -> str:
+    if isinstance(given, Model):
+        return "a model runs by model.infer(images)"
+    return "Network(weights, bias), of a list of SciPy's matrices, and Network.read(path) make one"
+
+
 def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> Plan:
     """Plans a network, once for any number of infer() calls.
 
@@ -333,7 +366,7 @@ def plan(network: Network, reduce: str = "all", *, device: _Device = "auto") -> 
     device: where equal neurons are looked for; "auto" is the CPU.
     """
     if not isinstance(network, Network):
-        raise TypeError(f"expected a Network, not {type(network).__name__}")
+        raise _arguments.wrong_type("network", "a Network", network, _hint_of_network(network))
     result = Plan.__new__(Plan)
     result._held = _core.Plan(network._held, _arguments.text("reduce", reduce), _arguments.text("device", device))
     return result
@@ -343,7 +376,7 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
           reduce: str | None = None, precision: _Precision | None = None,
           trials: int = 1, batch: int | None = None, threads: int | None = None,
           verify: Literal["all"] | bool | int | None = None, truth: _Path | npt.ArrayLike | None = None,
-          compare: bool = False, host_memory: int = 0, device_memory: int = 0,
+          compare: bool = False, activations: bool = False, host_memory: int = 0, device_memory: int = 0,
           progress: Progress | None = None) -> Outcome:
     """Runs a network, or a plan of it, on images.
 
@@ -357,6 +390,7 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     truth: the true categories: numbers from 0, ascending, or a file of them (from 1). Official problems are compared
         with the official list in any case.
     compare: times reduce="dead" as well.
+    activations: keeps those after the last layer, which are those of the network as given, whatever the passes.
     host_memory, device_memory: bytes that may be taken; 0: what is free.
     progress: see Progress; it is told of the run at the end of each batch and trial.
 
@@ -365,10 +399,11 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
 
     UsageError, DataError or DeviceError where something does not fit together, is malformed, or is not there.
     """
-    if not isinstance(images, Images):
-        raise TypeError(f"expected Images, not {type(images).__name__}")
     if not isinstance(network, (Network, Plan)):
-        raise TypeError(f"expected a Network or a Plan, not {type(network).__name__}")
+        raise _arguments.wrong_type("network", "a Network or a Plan", network, _hint_of_network(network))
+    if not isinstance(images, Images):
+        raise _arguments.wrong_type("images", "Images", images, "Images.from_dense(array), Images.from_scipy(matrix) and "
+                                    "Images.read(path) make them")
     if isinstance(network, Plan) and reduce is not None:
         raise UsageError("reduce: a plan has its own passes")
     verify_all, verify_sample = _arguments.verify(verify)
@@ -382,7 +417,10 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
         "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
         "device_memory": _arguments.count("device_memory", device_memory, 0, 2**63 - 1),
-        "compare": _arguments.flag("compare", compare), "verify_all": verify_all, "verify_sample": verify_sample,
+        "compare": _arguments.flag("compare", compare), "activations": _arguments.flag("activations", activations),
+        "verify_all": verify_all, "verify_sample": verify_sample,
         "truth_path": _arguments.path("truth", truth) if in_file else b"",
         "truth": None if truth is None or in_file else _convert.categories(truth)}, _arguments.listener(progress))
-    return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"])
+    kept = found["activations"]
+    return Outcome(found["categories"], found["alive"], json.loads(found["json"]), found["text"],
+                   None if kept is None else scipy.sparse.csr_array(kept[0], shape=kept[1]))

@@ -12,8 +12,8 @@ import numpy as np
 from .errors import UsageError
 
 
-def wrong_type(name: str, expected: str, given: Any) -> TypeError:
-    return TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
+def wrong_type(name: str, expected: str, given: Any, hint: str = "") -> TypeError:
+    return TypeError(f"{name}: expected {expected}, not {type(given).__name__}{': ' if hint else ''}{hint}")
 
 
 def count(name: str, given: Any, least: int = 1, most: int = 2**31 - 1) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -60,27 +61,30 @@ def shared(name: str, given: Any) -> npt.NDArray[Any]:
 
 
 def floats(name: str, given: Any) -> npt.NDArray[np.float32]:
-    """Numbers of any type, none of which changes as float32: the array itself if it can be used as it is."""
+    """Numbers of any type as float32: the array itself if it can be used as it is. Warns the caller of the caller where
+    a number changes."""
     values = shared(name, given)
     if values.ndim == 0:
         raise DataError(f"{name}: a single number, expected an array")
     result = _numbers(values, np.float32)
-    lost = _lost(values, result)
-    if lost is not None and lost.any():
-        place = np.unravel_index(int(np.argmax(lost)), lost.shape)
-        raise DataError(f"{name}: {values[place]} at {[int(i) for i in place]} is no float32 number: give an array of "
-                        "float32, if it may be rounded")
+    if values.dtype.kind == "f" and values.dtype.itemsize > 4:
+        beyond = np.isinf(result) & np.isfinite(values)
+        if beyond.any():
+            place = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+            raise DataError(f"{name}: {values[place]} at {[int(i) for i in place]} is beyond the numbers of float32")
+    if _changed(values, result):
+        warnings.warn(f"{name}: {values.dtype} is rounded to float32; .astype(numpy.float32) does so without this warning",
+                      stacklevel=3)
     return result
 
 
-def _lost(values: npt.NDArray[Any], rounded: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_] | None:
-    """Where numbers have changed; None where none can. What is no number stays so."""
+def _changed(values: npt.NDArray[Any], rounded: npt.NDArray[np.float32]) -> bool:
+    """Whether float32 does not have one of the numbers. What is no number stays so."""
     if values.dtype.kind == "f":
-        return None if values.dtype.itemsize <= 4 else (values != rounded) & (values == values)
+        return values.dtype.itemsize > 4 and bool(((values != rounded) & (values == values)).any())
     if values.dtype.kind == "b" or values.dtype.itemsize <= 2:
-        return None
-    outside = values > 2**24  # up to which float32 has all whole numbers
-    return outside if values.dtype.kind == "u" else outside | (values < -2**24)
+        return False
+    return bool((values > 2**24).any() or (values.dtype.kind == "i" and (values < -2**24).any()))
 
 
 def labels(given: Any) -> npt.NDArray[np.int64]:
@@ -118,7 +122,7 @@ _PLACES = ("indptr", "indices", "row", "col", "offsets")
 def _csr(given: Any, copy: bool) -> Any:
     """Converted by SciPy, which truncates fractions, and writes where an entry outside the matrix would be."""
     if not scipy.sparse.issparse(given):
-        raise TypeError(f"expected a SciPy sparse matrix, not {type(given).__name__}")
+        raise TypeError(f"expected a SciPy sparse matrix, not {type(given).__name__}: scipy.sparse.csr_array(array) makes one")
     if given.dtype.kind not in "buif":
         raise TypeError(f"data: expected real numbers, not {given.dtype}")
     for name in _PLACES:

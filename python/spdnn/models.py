@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Optional
 
@@ -13,7 +13,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from . import _arguments, _convert, _core
+from ._held import Held
 from ._types import Device, Path, Precision, Progress
+from .errors import UsageError
 
 #: Lengths of axes; None, on axis 0, is any number of images.
 Shape = tuple[Optional[int], ...]
@@ -34,10 +36,11 @@ class Node:
     nonzeros: int
 
 
-class Model:
-    """A pruned convolutional network. Made by load_model(). Cannot be changed."""
+class Model(Held):
+    """A pruned convolutional network. Made by load_model(). Cannot be changed. model(images) is model.infer(images)."""
 
     _held: _core.Model
+    _instead = "pass the file's name, and call load_model in each process"
 
     def __init__(self) -> None:
         raise TypeError("use spdnn.load_model(path)")
@@ -60,6 +63,10 @@ class Model:
     def output_shape(self) -> Shape:
         """Of the first output, which infer() returns."""
         return self._held.outputs[0][1]
+
+    @property
+    def input_names(self) -> list[str]:
+        return [name for name, _ in self._held.inputs]
 
     @property
     def output_names(self) -> list[str]:
@@ -87,9 +94,10 @@ class Model:
 
         images: an array of input_shape, in which axes of length 1 may be left out, or a tensor of another library that
             has __dlpack__, in the host's memory: pixels as the model takes them, with mean and deviation applied.
-            Contiguous float32 is not copied; other types are converted where no number changes, and refused otherwise.
+            Contiguous float32 is not copied; other types are converted, with a warning where a number is rounded.
+            {name: array}, where name is that of the input, is taken, too.
         labels: the class of each image, from 0, or a file of them.
-        min_accuracy: 0 to 1, of the labels: PASSED from here on.
+        min_accuracy: more than 0, at most 1, of the labels: PASSED from here on.
         expected: logits of the first images, or of all, that are to be met within bound and tolerance; or a file
             of them.
         verify: so many images, or "all" (or True), are recomputed by the fp64 reference and compared.
@@ -111,7 +119,7 @@ class Model:
         """
         verify_all, verify_sample = _arguments.verify(verify)
         in_file = {"labels": _arguments.is_path(labels), "expected": _arguments.is_path(expected)}
-        found = self._held.infer(_convert.floats("images", images), {
+        found = self._held.infer(_convert.floats("images", self._array_of(images)), {
             "labels_path": _arguments.path("labels", labels) if in_file["labels"] else b"",
             "labels": None if labels is None or in_file["labels"] else _convert.labels(labels),
             "min_accuracy": None if min_accuracy is None else _arguments.number("min_accuracy", min_accuracy),
@@ -126,6 +134,20 @@ class Model:
             "rewrite": _arguments.text("rewrite", rewrite), "profile": _arguments.flag("profile", profile),
             "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1)}, _arguments.listener(progress))
         return ModelOutcome(found["logits"], found["predictions"], json.loads(found["json"]), found["text"])
+
+    __call__ = infer
+
+    def _array_of(self, images: Any) -> Any:
+        """Of what callers of other libraries give. What is no array is left to be refused."""
+        if isinstance(images, Mapping):
+            if list(images) != self.input_names:
+                raise UsageError(f"images: the model's input is {self.input_names[0]!r}, not "
+                                 f"{', '.join(repr(name) for name in images) or 'none'}")
+            return images[self.input_names[0]]
+        if _arguments.is_path(images) or isinstance(images, (bytearray, memoryview)):
+            raise _arguments.wrong_type("images", "an array of pixels", images,
+                                        "numpy.asarray(PIL.Image.open(path)) is that of a picture, numpy.load(path) of .npy")
+        return images
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -169,6 +191,8 @@ def load_model(path: Path, shape: Sequence[int | None] | None = None) -> Model:
 
     shape: of the input, where the file leaves it open or says another; None on axis 0 is any number of images.
     """
+    if isinstance(path, (bytes, bytearray)) and (b"\0" in path or len(path) > 4096) or hasattr(path, "read"):
+        raise _arguments.wrong_type("path", "the name of a file", path, "what it holds has to be in a file")
     model = Model.__new__(Model)
     model._held = _core.Model.load(_arguments.path("path", path), _extents(shape))
     return model

@@ -6,15 +6,15 @@
 
 namespace spdnn::cli {
 
+std::vector<CommandForm> bench_forms() { return {bench_layers_form(), bench_suite_form(), bench_scaling_form()}; }
+
 int bench(const Arguments& arguments) {
-  constexpr const char* kUsage = "spdnn bench layers|suite|scaling [OPTIONS]";
   const std::string what = arguments.empty() ? "" : arguments[0];
   const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (what == "layers") return bench_layers(rest);
   if (what == "suite") return bench_suite(rest);
   if (what == "scaling") return bench_scaling(rest);
-  if (what == "--help") return fmt::print("usage: {}\n", kUsage), 0;
-  throw UsageError(fmt::format("bench: expected layers, suite or scaling; usage: {}", kUsage));
+  throw UsageError("bench: expected layers, suite or scaling; usage: spdnn bench layers|suite|scaling [OPTIONS]");
 }
 
 }  // namespace spdnn::cli

@@ -25,25 +25,6 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr const char* kUsage = "spdnn bench layers [OPTIONS]";
-
-po::options_description layer_options() {
-  const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                              //
-      ("neurons", text("1024,4096"), "widths, separated by commas")                                                  //
-      ("degrees", text("32"), "inputs of each neuron, separated by commas")                                          //
-      ("alive", text("1,0.1"), "shares of the images that enter the layers, separated by commas")                    //
-      ("weights", text("constant"), "constant (one value) or distinct (every weight its own)")                       //
-      ("layers", text("8"), "layers timed together")                                                                 //
-      ("images", text("60000"), "images at a share of 1")                                                            //
-      ("trials", text("5"), "measurements; the median counts")                                                       //
-      ("seconds", text("2"), "begin no trial of a measurement later than this")                                      //
-      ("variants", text("all"), "names separated by commas, or all: those that can run here, except cpu_reference")  //
-      ("json", po::value<std::string>(), "write one JSON line per measurement here (-: stdout)");
-  return options;
-}
-
 /// A variant in one of its precisions.
 struct Candidate {
   const Variant* variant;
@@ -95,7 +76,8 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
-std::string json_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing, double ceiling) {
+std::string timing_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing,
+                        double ceiling) {
   const double median = timing.seconds.median;
   nlohmann::ordered_json machine = machine_json(this_machine(candidate.variant->device));
   machine["threads"] = host_threads();
@@ -139,7 +121,7 @@ class LayersRun {
       const std::optional<LayerTiming> timing = attempt(candidate, bench, problem);
       if (!timing) continue;
       print(*timing, ceiling);
-      keep(json_line(candidate, bench, *timing, ceiling));
+      keep(timing_line(candidate, bench, *timing, ceiling));
       (below_fp32(candidate.precision) ? reduced : full).offer(candidate, *timing);
     }
     if (candidates.size() > 1 && full.candidate) print_fastest(full, reduced, candidates, *problem);
@@ -230,9 +212,32 @@ class LayersRun {
 
 }  // namespace
 
+CommandForm bench_layers_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                                    //
+      ("neurons", takes("N", "1024,4096"), "widths, separated by commas")                                        //
+      ("degrees", takes("D", "32"), "inputs of each neuron, separated by commas")                                //
+      ("alive", takes("SHARE", "1,0.1"), "shares of the images that enter the layers, separated by commas")      //
+      ("weights", takes("constant|distinct", "constant"), "one value for all weights, or every weight its own")  //
+      ("layers", takes("L", "8"), "layers timed together")                                                       //
+      ("images", takes("N", "60000"), "images at a share of 1")                                                  //
+      ("trials", takes("N", "5"), "measurements; the median counts")                                             //
+      ("seconds", takes("SECONDS", "2"), "begin no trial of a measurement later than this")                      //
+      ("variants", takes("ENGINES", "all"),                                                                      //
+       "names separated by commas, or all: those that can run here, except cpu_reference")                       //
+      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)");
+  return {.name = "bench layers",
+          .summary =
+              "Times each engine on single layers of several widths, and shows how close it comes to the speed of the "
+              "memory. Nothing has to be prepared.",
+          .usage = "spdnn bench layers [OPTIONS]",
+          .groups = {group},
+          .examples = "  spdnn bench layers --neurons 4096 --variants cpu_openmp\n"};
+}
+
 int bench_layers(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, kUsage, layer_options(), {}, values)) return 0;
+  if (!parse(arguments, bench_layers_form(), values)) return 0;
   const auto all = benches(values);
   const auto chosen = chosen_candidates(values["variants"].as<std::string>());
   LayersRun run(text_of(values, "json"));

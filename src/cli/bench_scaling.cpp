@@ -23,34 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUsage = "spdnn bench scaling [OPTIONS]";
-constexpr const char* kExamples =
-    "examples:\n"
-    "  spdnn bench scaling --ranks 1,2,4\n"
-    "  spdnn bench scaling --kind weak --ranks 1,2,4,8 --launcher \"srun -K1 --mpi=pmix -n {ranks}\" --json "
-    "scaling.jsonl\n";
-
-po::options_description scaling_options() {
-  const auto text = [](const char* value) { return po::value<std::string>()->default_value(value); };
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                           //
-      ("ranks", text("1,2"), "numbers of ranks, joined by commas; the first is what others are compared with")    //
-      ("kind", text("strong"), "strong: the images are split; weak: each rank has as many")                       //
-      ("launcher", text("mpirun -np {ranks}"), "what starts that many ranks")                                     //
-      ("neurons", text("1024"), "of the official network")                                                        //
-      ("layers", text("120"), "of the official network")                                                          //
-      ("network", po::value<std::string>(), "a network from files instead")                                       //
-      ("images", text("60000"), "synthetic digits, of all ranks together, or of each where scaling is weak")      //
-      ("reduce", text("all"), "exact passes: all, dead, none or a list")                                          //
-      ("device", text("auto"), "auto, cpu or cuda")                                                               //
-      ("variant", text("auto"), "engine; see spdnn variants")                                                     //
-      ("threads", po::value<std::string>(), "host threads of each rank; default: the processors, shared evenly")  //
-      ("trials", text("5"), "the median counts")                                                                  //
-      ("scratch", text("."), "a directory that all ranks see, for the images")                                    //
-      ("json", po::value<std::string>(), "write one JSON line per run here (-: stdout)");
-  return options;
-}
-
 /// What one run says of itself.
 struct Point {
   Index ranks = 0;
@@ -149,9 +121,39 @@ class ScalingRun {
 
 }  // namespace
 
+CommandForm bench_scaling_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                                         //
+      ("ranks", takes("N", "1,2"), "numbers of ranks, joined by commas; the first is what others are compared with")  //
+      ("kind", takes("strong|weak", "strong"), "strong: the images are split; weak: each rank has as many")           //
+      ("launcher", takes("COMMAND", "mpirun -np {ranks}"), "what starts that many ranks")                             //
+      ("neurons", takes("N", "1024"), "of the official network")                                                      //
+      ("layers", takes("L", "120"), "of the official network")                                                        //
+      ("network", takes("PATH"), "a network from files instead")                                                      //
+      ("images", takes("N", "60000"), "synthetic digits, of all ranks together, or of each where scaling is weak")    //
+      ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                                   //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                             //
+      ("variant", takes("ENGINE", "auto"), "see spdnn variants")                                                      //
+      ("threads", takes("N"), "host threads of each rank; default: the processors, shared evenly")                    //
+      ("trials", takes("N", "5"), "the median counts")                                                                //
+      ("scratch", takes("DIR", "."), "a directory that all ranks see, for the images")                                //
+      ("json", takes("FILE"), "write one JSON line per run here (-: stdout)");
+  return {
+      .name = "bench scaling",
+      .summary =
+          "Runs one problem on more and more MPI ranks, each time started by the site's launcher, and shows speed-up "
+          "and efficiency.",
+      .usage = "spdnn bench scaling [OPTIONS]",
+      .groups = {group},
+      .examples =
+          "  spdnn bench scaling --ranks 1,2,4\n"
+          "  spdnn bench scaling --kind weak --ranks 1,2,4,8 \\\n"
+          "    --launcher \"srun -K1 --mpi=pmix -n {ranks}\" --json scaling.jsonl\n"};
+}
+
 int bench_scaling(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, kUsage, scaling_options(), {}, values, kExamples)) return 0;
+  if (!parse(arguments, bench_scaling_form(), values)) return 0;
   ScalingRun(values).run();
   return 0;
 }

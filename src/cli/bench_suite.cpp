@@ -34,12 +34,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUsage = "spdnn bench suite [OPTIONS]";
-constexpr const char* kExamples =
-    "examples:\n"
-    "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
-    "  spdnn bench suite --neurons 1024,4096 --layers 120 --reduce all --reduce dead --limit 60 --budget 600\n";
-
 class SuiteRun {
  public:
   explicit SuiteRun(SuiteSpec spec)
@@ -256,7 +250,7 @@ class SuiteRun {
 
 int bench_suite(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, kUsage, suite_options(), {}, values, kExamples)) return 0;
+  if (!parse(arguments, bench_suite_form(), values)) return 0;
   SuiteSpec spec = suite_spec(values);
   std::vector<NamedInput> inputs;
   if (!spec.mnist.empty()) {

@@ -6,6 +6,8 @@
 
 namespace spdnn::cli {
 
+struct CommandForm;
+
 using Arguments = std::vector<std::string>;  ///< what follows the subcommand
 
 /// A subcommand: returns the exit code, throws spdnn::Error. One file each in src/cli.
@@ -13,7 +15,8 @@ struct Command {
   const char* name;
   const char* summary;
   int (*run)(const Arguments& arguments);
-  bool on_ranks = false;  ///< may be started as several ranks of a job
+  std::vector<CommandForm> (*forms)();  ///< the ways to call it
+  bool on_ranks = false;                ///< may be started as several ranks of a job
 };
 
 int infer(const Arguments& arguments);
@@ -23,7 +26,19 @@ int inspect(const Arguments& arguments);
 int bench(const Arguments& arguments);
 int report(const Arguments& arguments);
 int variants(const Arguments& arguments);
+int help(const Arguments& arguments);
+
+std::vector<CommandForm> infer_forms();
+std::vector<CommandForm> generate_forms();
+std::vector<CommandForm> convert_forms();
+std::vector<CommandForm> inspect_forms();
+std::vector<CommandForm> bench_forms();
+std::vector<CommandForm> report_forms();
+std::vector<CommandForm> variants_forms();
+std::vector<CommandForm> help_forms();
 
 std::span<const Command> commands();
+/// UsageError where there is no such command.
+const Command& find_command(const std::string& name);
 
 }  // namespace spdnn::cli

@@ -25,31 +25,38 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr const char* kForms =
-    "networks: directories of TSV or Matrix Market layers, .spdnn; images: .tsv, .mtx, .spdnn\n"
-    "models: .onnx, .safetensors with architecture.json beside it, .spdnn; IN may be .tflite, too\n";
-
 enum class Kind { network, images, model };
 
-po::options_description convert_options() {
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                            //
-      ("kind", po::value<std::string>(), "network or images, where the name of IN does not tell")                  //
-      ("neurons", po::value<std::string>(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
-      ("layers", po::value<std::string>(), "take only the first L layers")                                         //
-      ("bias", po::value<std::string>(), "bias of a network that brings none and is not of official form")         //
-      ("bias-rule", po::value<std::string>(), "non-zeros (the challenge's, default) or everywhere")                //
-      ("cap", po::value<std::string>(), "upper bound of activations, or none; default 32")                         //
-      ("images", po::value<std::string>(), "number of images, where the last ones are empty")                      //
-      ("form", po::value<std::string>(), "tsv, tsv.gz, mtx or packed: of a network's OUT; default tsv")            //
-      ("plan", po::value<std::string>(),
-       "store with a packed network its plan for these passes: all, dead or a list")                //
-      ("plan-device", po::value<std::string>(), "finds twins for --plan: auto (cpu), cpu or cuda")  //
-      ("host-memory", po::value<std::string>()->default_value("auto"),
-       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")                             //
-      ("shape", po::value<std::string>(), "of a model's input, N,C,H,W: N is any number; default: the file's")  //
-      ("progress", po::value<std::string>()->default_value("auto"), "auto (on a terminal) or never");
-  return options;
+CommandForm convert_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                        //
+      ("kind", takes("network|images"), "what IN holds, where its name does not tell")               //
+      ("neurons", takes("N"), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
+      ("layers", takes("L"), "take only the first L layers")                                         //
+      ("bias", takes("B"), "bias of a network that brings none and is not of official form")         //
+      ("bias-rule", takes("non-zeros|everywhere"),
+       "where the bias is added; default: non-zeros, as the challenge's")                                      //
+      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                                   //
+      ("allow-missing-newline", "take text layers and biases whose last line has no newline")                  //
+      ("images", takes("N"), "number of images, where the last ones are empty")                                //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "of a network's OUT; default tsv")                              //
+      ("plan", takes("PASSES"), "store with a packed network its plan for these passes: all, dead or a list")  //
+      ("plan-device", takes("auto|cpu|cuda"), "finds twins for --plan; auto is cpu")                           //
+      ("host-memory", takes("SIZE", "auto"),
+       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")                       //
+      ("shape", takes("N,C,H,W"), "of a model's input; the letter N is any number; default: the file's")  //
+      ("progress", takes("auto|never", "auto"), "auto: on a terminal");
+  return {.name = "convert",
+          .summary =
+              "Converts networks, images and models between their forms. Networks: directories of TSV or Matrix Market "
+              "layers, .spdnn. Images: .tsv, .mtx, .spdnn. Models: .onnx, .safetensors with architecture.json beside "
+              "it, .spdnn; IN may be .tflite, too.",
+          .usage = "spdnn convert IN OUT [OPTIONS]",
+          .groups = {group},
+          .positional = {"IN", "OUT"},
+          .examples =
+              "  spdnn convert n1024 n1024.spdnn --plan all\n"
+              "  spdnn convert sparse-images-1024.tsv images.spdnn\n"};
 }
 
 std::optional<Index> count_of(const po::variables_map& values, const char* option) {
@@ -104,6 +111,10 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
   if (!options.empty()) print_message({"note: ", out.native(), " does not hold all parameters; infer with", options});
 }
 
+void print_notes(const FileNotes& notes) {
+  for (const std::string& note : notes) print_message({"note: ", note});
+}
+
 /// The plan must fit into memory.
 void convert_stream(const NetworkStream& network, const Path& out, const std::optional<Passes>& passes,
                     std::size_t budget, const ProgressCallback& progress) {
@@ -119,7 +130,9 @@ void convert_stream(const NetworkStream& network, const Path& out, const std::op
 
 /// The model as its file has it: the rewrites of `infer` are not for keeping.
 void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
-  refuse(values, {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "images", "form", "plan", "plan-device"},
+  refuse(values,
+         {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "allow-missing-newline", "images", "form", "plan",
+          "plan-device"},
          "a model");
   if (!is_model_form(out))
     throw UsageError(fmt::format("OUT: '{}' does not end in {}, the forms that models are written in", out.string(),
@@ -151,11 +164,11 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   if (const auto given = form == Form::packed ? stream_if_too_large(spec, budget) : std::nullopt)
     return convert_stream(given->network, out, passes, budget, request.progress);
   if (const auto text = form == Form::packed ? stream_text_if_too_large(spec, budget) : std::nullopt) {
-    for (const std::string& note : text->notes) print_message({"note: ", note});
+    print_notes(text->notes);
     return convert_stream(text->network, out, passes, budget, request.progress);
   }
   NetworkFile file = read_network(in, request);
-  for (const std::string& note : file.notes) print_message({"note: ", note});
+  print_notes(file.notes);
   if (form != Form::packed) {
     write_network(out, form, file.network, request.progress);
     say_what_is_lost(out, file);
@@ -172,23 +185,30 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
 }
 
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
-  refuse(values, {"layers", "bias", "bias-rule", "cap", "form", "plan", "plan-device"}, "images");
+  refuse(values, {"layers", "bias", "bias-rule", "cap", "allow-missing-newline", "form", "plan", "plan-device"},
+         "images");
   form_of(out);  // an unknown form is found before the work
   check_outputs({{"OUT", out}}, {{"IN", in}});
   const auto neurons = count_of(values, "neurons");
   const auto images = count_of(values, "images");
   check_memory_for("neurons", neurons.value_or(0));
   check_memory_for("images", images.value_or(0));
-  write_images(out, read_images(in, neurons, images));
+  FileNotes notes;
+  const ImageSet read = read_images(in, neurons, images, &notes);
+  print_notes(notes);
+  write_images(out, read);
 }
 
 }  // namespace
 
+std::vector<CommandForm> convert_forms() { return {convert_form()}; }
+
 int convert(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, "spdnn convert IN OUT [OPTIONS]", convert_options(), {"IN", "OUT"}, values, kForms)) return 0;
+  if (!parse(arguments, convert_form(), values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
+  if (!conversion_hint(in).empty()) read_model(in.string());  // says how it is converted
   if (names_model(out) && !holds_model(in)) {
     require_readable(in);
     throw UsageError(fmt::format("OUT: '{}' is a model, and IN is none", out.string()));

@@ -26,6 +26,7 @@
 #include "cluster/rank_name.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
+#include "io/atomic_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -111,15 +112,17 @@ int end(int code) {
 void end_by_exception() noexcept {
   if (!std::current_exception())
     fail(ExitCode::device, {"internal error: std::terminate was called; please report it with the command line"});
+  // Before they have joined, all ranks meet the same error as a rule: rank 0 reports it, and its end is that of the
+  // others, unless it is theirs alone after all.
+  if (!reports_errors_at_once()) std::this_thread::sleep_for(std::chrono::seconds(2));
   try {
     throw;
   } catch (const Unsupported& error) {
     fail(ExitCode::usage, {message_of(error), ": make GPU=1"});
   } catch (const UsageError& error) {
-    // As a rule every rank has the same command line: the first tells, and its end is that of the others, unless theirs
-    // are others after all.
-    if (!tells_usage_errors()) std::this_thread::sleep_for(std::chrono::seconds(2));
     fail(ExitCode::usage, {message_of(error)});
+  } catch (const ClosedStdout&) {
+    fail_on_stdout(EPIPE);
   } catch (const DataError& error) {
     fail(ExitCode::data, {message_of(error)});
   } catch (const Error& error) {

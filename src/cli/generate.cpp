@@ -52,13 +52,80 @@ std::uint64_t seed_of(const po::variables_map& values) {
   return seed;
 }
 
-po::options_description common_options() {
-  po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("neurons", text(), "neurons of each layer, pixels of each image")(
-      "out", text(), "what to write")("seed", text(), "whole number; the same seed gives the same data (default 1)")(
-      "progress", text()->default_value("auto"), "auto or never");
-  return options;
+OptionGroup common_options() {
+  OptionGroup group;
+  group.options.add_options()                                                              //
+      ("neurons", takes("N"), "neurons of each layer, pixels of each image")               //
+      ("out", takes("PATH"), "what to write")                                              //
+      ("seed", takes("S"), "whole number; the same seed gives the same data (default 1)")  //
+      ("progress", takes("auto|never", "auto"), "auto: on a terminal");
+  return group;
+}
+
+CommandForm generate_network_form() {
+  OptionGroup group = common_options();
+  group.options.add_options()                                                                                      //
+      ("family", takes("official|radixnet|random"), "how neurons are connected")                                   //
+      ("layers", takes("L"), "number of layers")                                                                   //
+      ("degree", takes("D"), "inputs of each neuron (default 32; not official)")                                   //
+      ("weights", takes("LAW"), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")  //
+      ("bias", takes("B"), "of every neuron (default 0; not official)")                                            //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "default: packed for a .spdnn file, tsv for a directory")           //
+      ("host-memory", takes("SIZE", "auto"), "a packed official network that takes more is made layer by layer");
+  return {.name = "generate network",
+          .summary = "Makes a network: an official one of the Graph Challenge, or a synthetic one.",
+          .usage = kNetworkUsage,
+          .groups = {group},
+          .examples =
+              "  spdnn generate network --family official --neurons 1024 --layers 120 \\\n"
+              "    --out n1024.spdnn\n"};
+}
+
+CommandForm generate_inputs_form() {
+  OptionGroup group = common_options();
+  group.options.add_options()                                                                 //
+      ("family", takes("official|digits"), "of MNIST, or synthetic digits")                   //
+      ("mnist", takes("FILE"), "MNIST's training images, IDX, plain or .gz (official only)")  //
+      ("images", takes("N"), "how many (default 60000; digits only)");
+  return {.name = "generate inputs",
+          .summary = "Makes images for networks: the official ones of MNIST, or synthetic digits.",
+          .usage = kInputsUsage,
+          .groups = {group},
+          .examples = "  spdnn generate inputs --family digits --neurons 1024 --out images.spdnn\n"};
+}
+
+CommandForm generate_model_form() {
+  OptionGroup group;
+  group.options.add_options()                                                    //
+      ("family", takes("vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random"),  //
+       "whose layers it has; random: one of every operation")                    //
+      ("sparsity", takes("SHARE", "0.9"),                                        //
+       "share of weights that are zero, 0 to below 1: of all layers but the first and depthwise ones, or a list by "
+       "layer")                                                                                           //
+      ("rows", takes("skewed|uniform", "skewed"),                                                         //
+       "skewed: output channels keep more weights or fewer, as in real networks; uniform: all the same")  //
+      ("shape", takes("C,H,W"), "of the images (default: the family's)")                                  //
+      ("classes", takes("N"), "outputs (default: the family's)")                                          //
+      ("seed", takes("S"), "whole number; the same seed gives the same weights (default 1)")              //
+      ("out", takes("FILE"), "the file to write: .onnx, .spdnn, or .safetensors, which architecture.json goes beside");
+  return {.name = "generate model",
+          .summary = "Makes a pruned convolutional network of random weights.",
+          .usage = kModelUsage,
+          .groups = {group},
+          .examples = "  spdnn generate model --family resnet50 --sparsity 0.9 --out resnet50.onnx\n"};
+}
+
+CommandForm generate_tensors_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                 //
+      ("shape", takes("N,C,H,W"), "extents of all axes: these four for images")               //
+      ("seed", takes("S"), "whole number; the same seed gives the same numbers (default 1)")  //
+      ("out", takes("FILE"), "the .npy file to write");
+  return {.name = "generate tensors",
+          .summary = "Makes an array of random numbers in [-1, 1), such as images for a model.",
+          .usage = kTensorsUsage,
+          .groups = {group},
+          .examples = "  spdnn generate tensors --shape 16,3,224,224 --out images.npy\n"};
 }
 
 void refuse_family_options(const po::variables_map& values, const std::string& family) {
@@ -82,16 +149,8 @@ Network make_network(const po::variables_map& values, Index neurons, Index layer
 }
 
 int generate_network(const Arguments& arguments) {
-  po::options_description options = common_options();
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("family", text(), "official, radixnet or random")("layers", text(), "number of layers")(
-      "degree", text(), "inputs of each neuron (default 32; not official)")(
-      "weights", text(), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")(
-      "bias", text(), "of every neuron (default 0; not official)")(
-      "form", text(), "tsv, tsv.gz, mtx or packed (default: packed for a .spdnn file, tsv for a directory)")(
-      "host-memory", text()->default_value("auto"), "a packed official network that takes more is made layer by layer");
   po::variables_map values;
-  if (!parse(arguments, kNetworkUsage, options, {}, values)) return 0;
+  if (!parse(arguments, generate_network_form(), values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kNetworkUsage));
   const Index layers = parse_count("layers", required(values, "layers", kNetworkUsage));
   const Path out = required(values, "out", kNetworkUsage);
@@ -143,13 +202,8 @@ ImageSet make_images(const po::variables_map& values, Index neurons, const Progr
 }
 
 int generate_inputs(const Arguments& arguments) {
-  po::options_description options = common_options();
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("family", text(), "official or digits")(
-      "mnist", text(), "MNIST's training images, IDX, plain or .gz (official only)")(
-      "images", text(), "how many (default 60000; digits only)");
   po::variables_map values;
-  if (!parse(arguments, kInputsUsage, options, {}, values)) return 0;
+  if (!parse(arguments, generate_inputs_form(), values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kInputsUsage));
   const Path out = required(values, "out", kInputsUsage);
   form_of(out);  // refuses a name without a form before the work is done
@@ -180,19 +234,8 @@ RowLaw parse_row_law(const std::string& text) {
 }
 
 int generate_model(const Arguments& arguments) {
-  po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("family", text(), "whose layers it has; random: one of every operation")(
-      "sparsity", text()->default_value("0.9"),
-      "share of weights that are zero, 0 to below 1: of all layers but the first and depthwise ones, or a list by "
-      "layer")("rows", text()->default_value("skewed"),
-               "skewed: output channels keep more weights or fewer, as in real networks; uniform: all the same")(
-      "shape", text(), "C,H,W of the images (default: the family's)")("classes", text(),
-                                                                      "outputs (default: the family's)")(
-      "seed", text(), "whole number; the same seed gives the same weights (default 1)")(
-      "out", text(), "the file to write: .onnx, .spdnn, or .safetensors, which architecture.json goes beside");
   po::variables_map values;
-  if (!parse(arguments, kModelUsage, options, {}, values)) return 0;
+  if (!parse(arguments, generate_model_form(), values)) return 0;
   const Path out = required(values, "out", kModelUsage);
   if (!is_model_form(out))
     throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), kWrittenModelForms));
@@ -214,13 +257,8 @@ int generate_model(const Arguments& arguments) {
 }
 
 int generate_tensors(const Arguments& arguments) {
-  po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()("shape", text(), "extents of all axes: N,C,H,W for images")(
-      "seed", text(), "whole number; the same seed gives the same numbers (default 1)")("out", text(),
-                                                                                        "the .npy file to write");
   po::variables_map values;
-  if (!parse(arguments, kTensorsUsage, options, {}, values)) return 0;
+  if (!parse(arguments, generate_tensors_form(), values)) return 0;
   const Path out = required(values, "out", kTensorsUsage);
   check_outputs({{"--out", out}}, {});
   const Shape shape = parse_shape(required(values, "shape", kTensorsUsage));
@@ -232,25 +270,21 @@ int generate_tensors(const Arguments& arguments) {
 
 }  // namespace
 
+std::vector<CommandForm> generate_forms() {
+  return {generate_network_form(), generate_inputs_form(), generate_model_form(), generate_tensors_form()};
+}
+
 int generate(const Arguments& arguments) {
   struct Kind {
     const char* name;
-    const char* usage;
     int (*run)(const Arguments& arguments);
   };
-  static constexpr std::array<Kind, 4> kKinds{{{"network", kNetworkUsage, generate_network},
-                                               {"inputs", kInputsUsage, generate_inputs},
-                                               {"model", kModelUsage, generate_model},
-                                               {"tensors", kTensorsUsage, generate_tensors}}};
-  std::string usages;
-  for (const Kind& kind : kKinds) {
+  static constexpr std::array<Kind, 4> kKinds{{{"network", generate_network},
+                                               {"inputs", generate_inputs},
+                                               {"model", generate_model},
+                                               {"tensors", generate_tensors}}};
+  for (const Kind& kind : kKinds)
     if (!arguments.empty() && arguments[0] == kind.name) return kind.run({arguments.begin() + 1, arguments.end()});
-    usages += (usages.empty() ? "usage: " : "       ") + std::string(kind.usage) + '\n';
-  }
-  if (!arguments.empty() && arguments[0] == "--help") {
-    fmt::print("{}\n--help after `network`, `inputs`, `model` or `tensors` lists the options.\n", usages);
-    return 0;
-  }
   throw UsageError(fmt::format("generate: expected network, inputs, model or tensors; usage: {} | {} | {} | {}",
                                kNetworkUsage, kInputsUsage, kModelUsage, kTensorsUsage));
 }

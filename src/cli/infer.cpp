@@ -14,9 +14,11 @@
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
 #include "core/message.hpp"
+#include "core/nearest_name.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
 #include "inference/inference_on_ranks.hpp"
+#include "io/import/model_form.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 
@@ -24,40 +26,40 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr const char* kUsage =
-    "spdnn infer (--network PATH | --generate official) (--inputs PATH | --mnist IDX) [options]";
-constexpr const char* kExamples =
-    "examples:\n"
-    "  spdnn infer --network n1024.spdnn --inputs images.spdnn\n"
-    "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv --verify all --trials 5 --json run.json\n"
-    "models: spdnn infer --model MODEL.onnx --inputs PATH [options]; spdnn infer --model MODEL.onnx --help lists "
-    "them\n";
-
 /// In groups; within each, the options that are used most come first.
-po::options_description infer_options() {
-  const auto text = [] { return po::value<std::string>(); };
-  const auto text_or = [](const char* value) { return po::value<std::string>()->default_value(value); };
-  po::options_description results("Results", 120, 60);
-  results.add_options()                                                                           //
-      ("truth", text(), "file of the true categories")                                            //
-      ("verify", text(), "recompute K images (or all) with the reference engine and compare")     //
-      ("categories", text(), "write the categories here (-: stdout), in the challenge's format")  //
-      ("json", text(), "write the report here (-: stdout) as one JSON line");
-  po::options_description timing("Timing and memory", 120, 60);
-  timing.add_options()                                                                                                //
-      ("trials", text_or("1"), "how often the inference is repeated")                                                 //
-      ("warm-up", text_or("0"), "trials before these, which are not counted")                                         //
-      ("compare", "run --reduce dead as well; compare rates and categories")                                          //
-      ("precision", text(), "fp32, fp64, tf32 or fp16 (against fp32); default: the variant's first")                  //
-      ("batch", text_or("auto"), "images at a time; auto: as many as fit in memory")                                  //
+CommandForm infer_form() {
+  OptionGroup results{.heading = "Results"};
+  results.options.add_options()                                                                          //
+      ("truth", takes("FILE"), "file of the true categories")                                            //
+      ("verify", takes("K"), "recompute K images (or all) with the reference engine and compare")        //
+      ("categories", takes("FILE"), "write the categories here (-: stdout), in the challenge's format")  //
+      ("activations", takes("FILE"),
+       "write the activations after the last layer here (-: stdout): .npy (dense), .npz (SciPy's CSR), .tsv[.gz]")  //
+      ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
+  OptionGroup timing{.heading = "Timing and memory"};
+  timing.options.add_options()                                                    //
+      ("trials", takes("N", "1"), "how often the inference is repeated")          //
+      ("warm-up", takes("N", "0"), "trials before these, which are not counted")  //
+      ("compare", "run --reduce dead as well; compare rates and categories")      //
+      ("precision", takes("fp32|fp64|tf32|fp16"),
+       "tf32 and fp16 are compared with fp32; default: the variant's first")                                          //
+      ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory")                               //
       ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
-      ("checkpoint", text(), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                            //
-      ("host-memory", text_or("auto"), "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")  //
-      ("device-memory", text_or("auto"), "what an engine may take on its CUDA device; auto: all that is free")        //
-      ("join-timeout", text_or("600"), "seconds in which all ranks must have started");
-  po::options_description all("Options", 120, 60);
-  all.add(network_options()).add(image_options()).add(results).add(timing).add(engine_options());
-  return all;
+      ("checkpoint", takes("FILE"), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                     //
+      ("host-memory", takes("SIZE", "auto"),                                                                          //
+       "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")                                  //
+      ("device-memory", takes("SIZE", "auto"), "what an engine may take on its CUDA device; auto: all that is free")  //
+      ("join-timeout", takes("SECONDS", "600"), "seconds in which all ranks must have started");
+  return {.name = "infer",
+          .summary =
+              "Runs a network on images and writes the categories: the images with a non-zero after the last layer. "
+              "The report has times, the rate and a verdict.",
+          .usage = "spdnn infer (--network PATH | --generate official) (--inputs FILE | --mnist FILE) [OPTIONS]",
+          .groups = {network_options(), image_options(), results, timing, engine_options()},
+          .examples =
+              "  spdnn infer --network n1024.spdnn --inputs images.spdnn\n"
+              "  spdnn infer --network n1024 --inputs sparse-images-1024.tsv \\\n"
+              "    --verify all --trials 5 --json run.json\n"};
 }
 
 TruthSpec truth_spec(const po::variables_map& values) {
@@ -84,6 +86,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
   spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
+  spec.activations = values.count("activations") != 0;
   spec.checkpoint = text_of(values, "checkpoint").value_or("");
   if (is_stdout(spec.checkpoint)) throw UsageError("--checkpoint: a checkpoint cannot go to stdout; expected a file");
   return spec;
@@ -108,13 +111,13 @@ std::exception_ptr verify(Inference& inference, Report& report) {
   return error;
 }
 
-/// From the specification to the report, on all ranks, each of which returns its own; the first writes the categories.
+/// From the specification to the report, on all ranks, each of which returns its own; the first writes the results.
 Report run(Inference& inference, ResultFiles* files) {
   inference.load();
   inference.plan();
   inference.run();
   const Stopwatch writing;
-  if (files != nullptr) files->write_categories(inference.report().outcome.categories);
+  if (files != nullptr) files->write(inference.report().outcome);
   Report report = inference.report();
   report.seconds.write = writing.seconds();
   return report;
@@ -132,7 +135,7 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<InferenceOnRanks> inference;
   inference.emplace(spec, ranks);
-  speak_for_itself();
+  report_errors_at_once();
   Report report;
   try {
     report = run(*inference, files ? &*files : nullptr);
@@ -171,32 +174,53 @@ void refuse_of(const po::options_description& other, const po::options_descripti
   }
 }
 
+/// UsageError where --model was probably meant: a model without an option, or an option that is unknown, and whose name
+/// is nearest to one of models.
+void suggest_model(const Arguments& arguments) {
+  const po::options_description own = infer_form().options();
+  const std::vector<std::string> models = option_names(infer_model_form().options());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const bool is_value = i > 0 && arguments[i - 1].starts_with("--");
+    if (!is_value && names_model(argument))
+      throw UsageError(fmt::format("'{}' is no option; did you mean --model {}?", argument, argument));
+    if (!argument.starts_with("--") || argument.size() == 2) continue;
+    const std::string name = argument.substr(2, argument.find('=') - 2);
+    if (name.empty() || own.find_nothrow(name, false) != nullptr || !nearest_name(name, option_names(own)).empty())
+      continue;
+    if (const std::string hint = did_you_mean(name, models, "--"); !hint.empty())
+      throw UsageError(fmt::format("unrecognised option '--{}'{}", name, hint));
+  }
+}
+
 /// False where only help was asked for. An option of models gets a message of its own.
 bool parse_infer(const Arguments& arguments, po::variables_map& values) {
   try {
-    return parse(arguments, kUsage, infer_options(), {}, values, kExamples);
+    return parse(arguments, infer_form(), values);
   } catch (const UsageError&) {
-    refuse_of(model_options(), infer_options(), arguments, "needs --model");
+    refuse_of(infer_model_form().options(), infer_form().options(), arguments, "needs --model");
+    suggest_model(arguments);
     throw;
   }
 }
 
 }  // namespace
 
+std::vector<CommandForm> infer_forms() { return {infer_form(), infer_model_form()}; }
+
 int infer(const Arguments& arguments) {
   Beginning times;
   times.load = process_cpu_seconds();
   if (asks_for_model(arguments)) {
-    refuse_of(infer_options(), model_options(), arguments, "does not go with --model");
+    refuse_of(infer_form().options(), infer_model_form().options(), arguments, "does not go with --model");
     return infer_model(arguments, times.load);
   }
   po::variables_map values;
   if (!parse_infer(arguments, values)) return 0;
   InferenceSpec spec = inference_spec(values);
   if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
-  const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));
   const Stopwatch joining;
-  const std::unique_ptr<Communicator> ranks = join_within(join_timeout);
+  const std::unique_ptr<Communicator> ranks = join_ranks(values);
   times.join = ranks->is_alone() ? 0 : joining.seconds();
   std::optional<ResultFiles> files;
   if (ranks->is_root()) files.emplace(values);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -23,15 +24,7 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr const char* kUsage = "spdnn infer --model MODEL --inputs PATH [options]";
-constexpr const char* kExamples =
-    "examples:\n"
-    "  spdnn infer --model pruned.onnx --inputs t10k-images-idx3-ubyte.gz --divide 255 --labels "
-    "t10k-labels-idx1-ubyte.gz\n"
-    "  spdnn infer --model pruned.safetensors --inputs images.npy --expected logits.npy --verify 16 --json run.json\n";
-
-auto text() { return po::value<std::string>(); }
-auto text(const char* value) { return po::value<std::string>()->default_value(value); }
+constexpr const char* kUsage = "spdnn infer --model MODEL --inputs PATH [OPTIONS]";
 
 std::vector<float> parse_floats(const po::variables_map& values, const char* option) {
   std::vector<float> numbers;
@@ -45,11 +38,15 @@ std::vector<float> parse_floats(const po::variables_map& values, const char* opt
 ModelInputs inputs_of(const po::variables_map& values) {
   ModelInputs inputs;
   if (values.count("inputs") == 0) throw UsageError(fmt::format("--inputs is missing; usage: {}", kUsage));
-  inputs.path = values["inputs"].as<std::string>();
+  const auto& given = values["inputs"].as<std::vector<std::string>>();
+  if (given.size() == 1)
+    inputs.path = given.front();
+  else
+    inputs.pictures = given;
   inputs.table = text_of(values, "table").value_or("");
-  const std::string layout = values["layout"].as<std::string>();
+  const std::string layout = lower(values["layout"].as<std::string>());
   if (layout != "nchw" && layout != "nhwc")
-    throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", layout));
+    throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", values["layout"].as<std::string>()));
   inputs.channels_last = layout == "nhwc";
   if (const auto images = text_of(values, "images")) inputs.images = parse_count("images", *images);
   for (const char* const option : {"mean", "std"})
@@ -79,6 +76,7 @@ ModelSpec spec_of(const po::variables_map& values) {
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
   spec.inputs = inputs_of(values);
   spec.truth = truth_of(values);
+  spec.names = text_of(values, "names").value_or("");
   spec.rewrites = parse_rewrites(value("rewrite"));
   if (value("variant") != "auto") spec.variant = value("variant");
   spec.device = device_of(values, "device");
@@ -93,8 +91,9 @@ ModelSpec spec_of(const po::variables_map& values) {
   return spec;
 }
 
-/// Adds what verify() finds. Returns what went wrong, or nothing: the result that is there already is not lost for it.
-std::exception_ptr verify(ModelInference& inference, ModelReport& report) {
+/// Adds what verify_model() finds. Returns what went wrong, or nothing: the result that is there already is not lost
+/// for it.
+std::exception_ptr verify_model(ModelInference& inference, ModelReport& report) {
   std::exception_ptr error;
   try {
     inference.verify();
@@ -108,15 +107,15 @@ std::exception_ptr verify(ModelInference& inference, ModelReport& report) {
 }
 
 /// Seconds before the steps of the inference.
-struct Beginning {
+struct ModelBeginning {
   Stopwatch process;
   double load = 0;
   double join = 0;
 };
 
 /// All steps, on all ranks, the first of which writes.
-int run_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
-           const Beginning& beginning) {
+int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
+                 const ModelBeginning& beginning) {
   inference.load();
   if (files) files->check_against(inference.report());
   inference.plan();
@@ -129,7 +128,7 @@ int run_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFi
   report.seconds.join = beginning.join;
   report.seconds.total = beginning.load + beginning.process.seconds();
 
-  const std::exception_ptr error = verify(inference, report);
+  const std::exception_ptr error = verify_model(inference, report);
   if (files) files->finish(report);
   if (error) std::rethrow_exception(error);
   ranks.barrier();
@@ -140,67 +139,80 @@ int run_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFi
 }  // namespace
 
 Shape parse_shape(const std::string& text) {
+  // As reports show it, too: N x 3 x 224 x 224.
+  std::string list = text;
+  std::erase(list, ' ');
+  std::replace(list.begin(), list.end(), 'x', ',');
   Shape shape;
-  for (const std::string_view one : split_at_commas(text))
+  for (const std::string_view one : split_at_commas(list))
     shape.push_back(shape.empty() && one == "N" ? kBatchExtent : Extent{parse_count("shape", std::string(one))});
   return shape;
 }
 
-po::options_description model_options() {
-  po::options_description model("Model and images", 120, 60);
-  model.add_options()                                                                                        //
-      ("model", text(), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")          //
-      ("shape", text(), "of the model's input, N,C,H,W: N is any number; default: the file's")               //
-      ("inputs", text(), "images: IDX[.gz], .npy, .npz or a directory of PNG and JPEG files")                //
-      ("table", text(), "rows of numbers (.npy): --inputs are tokens, each of which becomes its row")        //
-      ("layout", text("nchw"), "axes of arrays: nchw or nhwc")                                               //
-      ("images", text(), "only the first so many")                                                           //
-      ("subtract", text(), "from each pixel; one number, or one for each channel: 73 or 0.5,0.4,0.4")        //
-      ("divide", text(), "each pixel then; likewise")                                                        //
-      ("mean", text(), "of pixels from 0 to 1: bytes are divided by 255, and this is subtracted; likewise")  //
-      ("std", text(), "the same divided by; likewise");
-  po::options_description results("Results", 120, 60);
-  results.add_options()                                                                                        //
-      ("labels", text(), "the classes: IDX[.gz], .npy or .txt")                                                //
-      ("min-accuracy", text(), "0 to 1: with --labels, PASSED from here on")                                   //
-      ("expected", text(), "logits (.npy) of the first images or all, to be met within bound and tolerance")   //
-      ("verify", text(), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")  //
-      ("logits", text(), "write the first output here (-: stdout) as .npy")                                    //
-      ("predictions", text(), "write the classes here (-: stdout) as .npy")                                    //
-      ("json", text(), "write the report here (-: stdout) as one JSON line");
-  po::options_description run("What is run", 120, 60);
-  run.add_options()                                                                             //
-      ("variant", text("auto"), "engine; see spdnn variants --models")                          //
-      ("device", text("auto"), "auto, cpu or cuda")                                             //
-      ("precision", text(), "fp32, fp64 or bf16 (against fp32); default: the variant's first")  //
-      ("rewrite", text("all"), "exact rewrites of the model: all, none or a list")              //
-      ("batch", text("auto"), "images at a time; auto: as many as fit in memory, at most 64")   //
-      ("threads", text(), "host threads; default: all")                                         //
-      ("host-memory", text("auto"), "what the engine may take: 500M, 4G")                       //
-      ("trials", text("1"), "how often the inference is repeated")                              //
-      ("warm-up", text("0"), "trials before these, which are not counted")                      //
-      ("profile", "time each node")                                                             //
-      ("join-timeout", text("600"), "seconds in which all ranks must have started")             //
-      ("progress", text("auto"), "auto (on a terminal) or never");
-  po::options_description all("Options", 120, 60);
-  all.add(model).add(results).add(run);
-  return all;
+CommandForm infer_model_form() {
+  OptionGroup model{.heading = "Model and images"};
+  model.options.add_options()                                                                               //
+      ("model", takes("FILE"), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")  //
+      ("shape", takes("N,C,H,W"), "of the model's input; the letter N is any number; default: the file's")  //
+      ("inputs", po::value<std::vector<std::string>>()->value_name("PATH")->multitoken()->composing(),
+       "images: IDX[.gz], .npy, .npz, PNG and JPEG files, or a directory of these")                              //
+      ("table", takes("FILE"), "rows of numbers (.npy): --inputs are tokens, each of which becomes its row")     //
+      ("layout", takes("nchw|nhwc", "nchw"), "axes of arrays")                                                   //
+      ("images", takes("N"), "only the first N")                                                                 //
+      ("subtract", takes("X"), "from each pixel; one number, or one for each channel: 73 or 0.5,0.4,0.4")        //
+      ("divide", takes("X"), "each pixel then; likewise")                                                        //
+      ("mean", takes("X"), "of pixels from 0 to 1: bytes are divided by 255, and this is subtracted; likewise")  //
+      ("std", takes("X"), "the same divided by; likewise");
+  OptionGroup results{.heading = "Results"};
+  results.options.add_options()                                                                                      //
+      ("labels", takes("FILE"), "the classes: IDX[.gz], .npy, .txt or .csv")                                         //
+      ("min-accuracy", takes("X"), "above 0, up to 1: with --labels, PASSED from here on")                           //
+      ("expected", takes("FILE"), "logits (.npy) of the first images or all, to be met within bound and tolerance")  //
+      ("verify", takes("K"), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")    //
+      ("names", takes("FILE"), "names of the classes, one per line, for the report and .csv files")                  //
+      ("logits", takes("FILE"), "write the first output here (-: stdout): .npy, .csv or .txt")                       //
+      ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                       //
+      ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
+  OptionGroup run{.heading = "What is run"};
+  run.options.add_options()                                                                               //
+      ("variant", takes("ENGINE", "auto"), "see spdnn variants --models")                                 //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                 //
+      ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")  //
+      ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")           //
+      ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")       //
+      ("threads", takes("N"), "host threads; default: all that are granted")                              //
+      ("host-memory", takes("SIZE", "auto"), "what the engine may take: 500M, 4G")                        //
+      ("trials", takes("N", "1"), "how often the inference is repeated")                                  //
+      ("warm-up", takes("N", "0"), "trials before these, which are not counted")                          //
+      ("profile", "time each node")                                                                       //
+      ("join-timeout", takes("SECONDS", "600"), "seconds in which all ranks must have started")           //
+      ("progress", takes("auto|never", "auto"), "auto: on a terminal");
+  return {
+      .name = "infer --model",
+      .summary = "Runs a model, such as a pruned convolutional network, on images and writes its logits and classes.",
+      .usage = kUsage,
+      .groups = {model, results, run},
+      .examples =
+          "  spdnn infer --model pruned.onnx --inputs t10k-images-idx3-ubyte.gz \\\n"
+          "    --divide 255 --labels t10k-labels-idx1-ubyte.gz\n"
+          "  spdnn infer --model pruned.safetensors --inputs images.npy \\\n"
+          "    --expected logits.npy --verify 16 --json run.json\n"
+          "  spdnn infer --model pruned.onnx --inputs cat.jpg --names labels.txt\n"};
 }
 
 int infer_model(const Arguments& arguments, double load_seconds) {
   const Stopwatch process;
   po::variables_map values;
-  if (!parse(arguments, kUsage, model_options(), {}, values, kExamples)) return 0;
+  if (!parse(arguments, infer_model_form(), values)) return 0;
   const ModelSpec spec = spec_of(values);
-  const int join_timeout = static_cast<int>(parse_count("join-timeout", values["join-timeout"].as<std::string>()));
   const Stopwatch joining;
-  const std::unique_ptr<Communicator> ranks = join_within(join_timeout);
-  Beginning beginning{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
+  const std::unique_ptr<Communicator> ranks = join_ranks(values);
+  ModelBeginning beginning{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
   ModelInferenceOnRanks inference(spec, *ranks);
   std::optional<ModelFiles> files;
   if (ranks->is_root()) files.emplace(values);
-  speak_for_itself();
-  return end_together(*ranks, [&] { return run_on(*ranks, inference, files, beginning); });
+  report_errors_at_once();
+  return end_together(*ranks, [&] { return run_model_on(*ranks, inference, files, beginning); });
 }
 
 }  // namespace spdnn::cli

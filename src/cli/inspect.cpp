@@ -28,20 +28,22 @@ namespace spdnn::cli {
 
 namespace {
 
-po::options_description inspect_options() {
-  po::options_description images("Images and memory", 120, 60);
-  images.add_options()                                                                  //
-      ("images", po::value<std::string>()->default_value("60000"), "number of images")  //
-      ("host-memory", po::value<std::string>()->default_value("auto"),
-       "what the network and its plan may take: 500M, 4G");
-  po::options_description page("Page", 120, 60);
-  page.add_options()                                                                             //
-      ("html", po::value<std::string>(), "write the network as a page with charts (-: stdout)")  //
-      ("layer", po::value<std::string>(), "the layer whose edges the page shows, default 1")     //
-      ("run", po::value<std::string>(), "JSON lines of spdnn infer: shows where images die");
-  po::options_description all("Options", 120, 60);
-  all.add(network_options()).add(images).add(engine_options()).add(page);
-  return all;
+CommandForm inspect_network_form() {
+  OptionGroup images{.heading = "Images and memory"};
+  images.options.add_options()                             //
+      ("images", takes("N", "60000"), "number of images")  //
+      ("host-memory", takes("SIZE", "auto"), "what the network and its plan may take: 500M, 4G");
+  OptionGroup page{.heading = "Page"};
+  page.options.add_options()                                                          //
+      ("html", takes("FILE"), "write the network as a page with charts (-: stdout)")  //
+      ("layer", takes("L"), "the layer whose edges the page shows, default 1")        //
+      ("run", takes("FILE"), "JSON lines of spdnn infer: shows where images die");
+  return {.name = "inspect",
+          .summary = "Shows the layers of a network, what the exact passes leave out, and what would be run.",
+          .usage = "spdnn inspect (NETWORK | --generate official) [OPTIONS]",
+          .groups = {network_options(), images, engine_options(), page},
+          .positional = {"[NETWORK]"},
+          .examples = "  spdnn inspect n1024.spdnn --html network.html\n"};
 }
 
 void print_layers(std::FILE* out, const std::vector<LayerDescription>& layers) {
@@ -123,22 +125,27 @@ struct PageRequest {
   }
 };
 
-/// Whether one of the arguments is a model, other than where a network is asked for.
-bool asks_for_model(const Arguments& arguments) {
+/// Whether one of the arguments is a model, or one of another program, other than where a network is asked for.
+bool names_a_model(const Arguments& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (holds_model(arguments[i]) && (i == 0 || arguments[i - 1] != "--network")) return true;
+    if ((holds_model(arguments[i]) || !conversion_hint(arguments[i]).empty()) &&
+        (i == 0 || arguments[i - 1] != "--network"))
+      return true;
   return false;
 }
 
 }  // namespace
 
+std::vector<CommandForm> inspect_forms() { return {inspect_network_form(), inspect_model_form()}; }
+
 int inspect(const Arguments& arguments) {
-  if (asks_for_model(arguments)) return inspect_model(arguments);
+  if (names_a_model(arguments)) return inspect_model(arguments);
   po::variables_map values;
-  if (!parse(arguments,
-             "spdnn inspect (NETWORK | --generate official | MODEL.onnx|.tflite|.safetensors|.spdnn) [options]",
-             inspect_options(), {"[NETWORK]"}, values, "models: spdnn inspect MODEL --help lists their options\n"))
-    return 0;
+  if (!parse(arguments, inspect_network_form(), values)) return 0;
+  if (values.count("network") == 0 && values.count("generate") == 0)
+    throw UsageError(
+        "NETWORK or MODEL is missing: a directory, .spdnn, .onnx, .tflite or .safetensors file; or give "
+        "--generate official");
   InferenceSpec spec;
   spec.network = network_spec(values);
   fill_engine(values, spec);
@@ -158,7 +165,9 @@ int inspect(const Arguments& arguments) {
   const Plan plan = make_plan(given.network, spec.passes, find_twins);
   EngineOptions options;
   options.threads = spec.threads;
-  const EngineChoice choice = choose_engine({spec.variant, spec.device}, plan, {images, true, true}, options);
+  const EngineChoice choice =
+      choose_engine({.variant = spec.variant, .device = spec.device, .network = spec.network.path}, plan,
+                    {images, true, true}, options);
   options.precision = choice.precision;
 
   const std::vector<LayerDescription> layers = describe(given.network, plan);

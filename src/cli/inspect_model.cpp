@@ -36,19 +36,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kUsage = "spdnn inspect MODEL.onnx|.tflite|.safetensors|.spdnn [options]";
-
-po::options_description options() {
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                               //
-      ("shape", po::value<std::string>(), "of the model's input, N,C,H,W: N is any number; default: the file's")      //
-      ("batch", po::value<std::string>(), "images at a time that variants are asked for; default: 1 or the model's")  //
-      ("json", po::value<std::string>(), "write the same here (-: stdout) as one JSON line")                          //
-      ("html", po::value<std::string>(), "write the model as a page with charts (-: stdout)")                         //
-      ("node", po::value<std::string>(), "the node whose weights the page shows; default: that with the most");
-  return options;
-}
-
 /// What `infer` would run the model by, once it is rewritten, that many images at a time, or why it would refuse it.
 /// UsageError where the model takes another number of images at a time than is asked for.
 void foretell(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
@@ -199,9 +186,25 @@ void check_shown(const ModelView& view, const std::optional<std::size_t>& shown)
 
 }  // namespace
 
+CommandForm inspect_model_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                               //
+      ("shape", takes("N,C,H,W"), "of the model's input; the letter N is any number; default: the file's")  //
+      ("batch", takes("N"), "images at a time that variants are asked for; default: 1 or the model's")      //
+      ("json", takes("FILE"), "write the same here (-: stdout) as one JSON line")                           //
+      ("html", takes("FILE"), "write the model as a page with charts (-: stdout)")                          //
+      ("node", takes("N"), "the node whose weights the page shows; default: that with the most");
+  return {.name = "inspect",
+          .summary = "Shows the nodes of a model, their weights and zeros, and which engines take it.",
+          .usage = "spdnn inspect MODEL.onnx|.tflite|.safetensors|.spdnn [OPTIONS]",
+          .groups = {group},
+          .positional = {"MODEL"},
+          .examples = "  spdnn inspect pruned.onnx --html model.html\n"};
+}
+
 int inspect_model(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, kUsage, options(), {"MODEL"}, values)) return 0;
+  if (!parse(arguments, inspect_model_form(), values)) return 0;
   const std::string path = values["model"].as<std::string>();
   const auto json = text_of(values, "json");
   const auto html = text_of(values, "html");
@@ -223,8 +226,10 @@ int inspect_model(const Arguments& arguments) {
   const ModelView view = view_for(path, model, batch);
   check_shown(view, shown);
   print_view(Printed(json == "-" ? json : html).stream(), view);
-  if (json) write_text(output_path(*json), json_line(json_of(view)));
+  const bool json_last = json == "-";  // nobody may read stdout any more
+  if (json && !json_last) write_text(output_path(*json), json_line(json_of(view)));
   if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
+  if (json_last) write_text(output_path(*json), json_line(json_of(view)));
   return 0;
 }
 

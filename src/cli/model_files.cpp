@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <vector>
 
 #include "cli/result_files.hpp"
+#include "io/export/answers.hpp"
 #include "io/export/model_file.hpp"
-#include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "spdnn/error.hpp"
 
@@ -18,13 +18,7 @@ namespace spdnn::cli {
 
 namespace {
 
-std::unique_ptr<AtomicFile> open(const std::optional<std::string>& path) {
-  return path ? std::make_unique<AtomicFile>(output_path(*path)) : nullptr;
-}
-
-IntegerTensor integers(const std::vector<Index>& predictions) {
-  return {{static_cast<Extent>(predictions.size())}, std::vector<std::int64_t>(predictions.begin(), predictions.end())};
-}
+constexpr std::initializer_list<OutputForm> kAnswerForms{OutputForm::npy, OutputForm::csv, OutputForm::txt};
 
 }  // namespace
 
@@ -32,19 +26,14 @@ ModelFiles::ModelFiles(const po::variables_map& values)
     : logits_path_(text_of(values, "logits")),
       predictions_path_(text_of(values, "predictions")),
       json_path_(text_of(values, "json")) {
-  std::vector<NamedOutput> outputs;
-  std::string to_stdout;
-  for (const char* const option : {"logits", "predictions", "json"}) {
-    const auto path = text_of(values, option);
-    if (!path) continue;
-    const std::string name = "--" + std::string(option);
-    if (is_stdout(*path) && !to_stdout.empty())
-      throw UsageError(fmt::format("{} and {} cannot both be -, which is stdout", to_stdout, name));
-    if (is_stdout(*path)) to_stdout = name;
-    outputs.push_back({name, output_path(*path)});
-  }
+  const std::vector<NamedOutput> outputs = outputs_of(values, {"logits", "predictions", "json"});
+  if (logits_path_) logits_form_ = output_form("--logits", *logits_path_, kAnswerForms);
+  if (predictions_path_) predictions_form_ = output_form("--predictions", *predictions_path_, kAnswerForms);
   std::vector<NamedInput> inputs;
-  for (const char* const option : {"model", "inputs", "labels", "expected", "table"})
+  if (values.count("inputs") != 0)
+    for (const std::string& path : values["inputs"].as<std::vector<std::string>>())
+      inputs.push_back({"--inputs", path});
+  for (const char* const option : {"model", "labels", "expected", "table", "names"})
     if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});
   const std::filesystem::path model = values["model"].as<std::string>();
   for (const std::filesystem::path& beside : files_beside(model))
@@ -60,10 +49,11 @@ void ModelFiles::check_against(const ModelReport& report) const {
 
 void ModelFiles::write(const ModelReport& report) {
   try {
-    logits_ = open(logits_path_);
-    if (logits_) write_npy(*logits_, report.logits);
-    predictions_ = open(predictions_path_);
-    if (predictions_) write_npy(*predictions_, integers(report.predictions));
+    logits_ = open_file(logits_path_);
+    const AnswerNames names{report.image_files, report.class_names};
+    if (logits_) write_logits(*logits_, report.logits, names, logits_form_);
+    predictions_ = open_file(predictions_path_);
+    if (predictions_) write_predictions(*predictions_, report.predictions, names, predictions_form_);
     for (AtomicFile* const file : {logits_.get(), predictions_.get()})
       if (file != nullptr) file->sync();
     if (!json_path_) AtomicFile::commit_together({logits_.get(), predictions_.get()});
@@ -78,10 +68,16 @@ void ModelFiles::finish(const ModelReport& report) {
   const bool taken = logits_path_ == "-" || predictions_path_ == "-" || json_path_ == "-";
   std::fputs(to_text(report).c_str(), taken ? stderr : stdout);
   if (error_) std::rethrow_exception(error_);
-  if (!json_path_) return;
-  AtomicFile json(output_path(*json_path_));
-  json.write(to_json(report));
-  AtomicFile::commit_together({logits_.get(), predictions_.get(), &json});
+  if (json_path_) {
+    const std::unique_ptr<AtomicFile> json = open_file(json_path_);
+    if (json) json->write(to_json(report));
+    AtomicFile::commit_together({logits_.get(), predictions_.get(), json.get()});
+  }
+  const AnswerNames names{report.image_files, report.class_names};
+  write_to_stdout(logits_path_, [&](AtomicFile& out) { write_logits(out, report.logits, names, logits_form_); });
+  write_to_stdout(predictions_path_,
+                  [&](AtomicFile& out) { write_predictions(out, report.predictions, names, predictions_form_); });
+  write_to_stdout(json_path_, [&](AtomicFile& out) { out.write(to_json(report)); });
 }
 
 }  // namespace spdnn::cli

@@ -7,12 +7,13 @@
 
 #include "cli/options.hpp"
 #include "io/atomic_file.hpp"
+#include "io/output_form.hpp"
 #include "spdnn/model_report.hpp"
 
 namespace spdnn::cli {
 
 /// What `infer --model` leaves behind: logits, predictions, the report, the JSON line; see ResultFiles, which does the
-/// same for networks. All files are put in place together.
+/// same for networks. All files are put in place together; what goes to stdout is written after them.
 class ModelFiles {
  public:
   /// Refuses at once what cannot be written and what would overwrite an input.
@@ -28,6 +29,8 @@ class ModelFiles {
   std::optional<std::string> logits_path_;
   std::optional<std::string> predictions_path_;
   std::optional<std::string> json_path_;
+  OutputForm logits_form_ = OutputForm::npy;
+  OutputForm predictions_form_ = OutputForm::npy;
   std::unique_ptr<AtomicFile> logits_;
   std::unique_ptr<AtomicFile> predictions_;
   std::exception_ptr error_;  ///< the first

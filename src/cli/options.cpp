@@ -6,22 +6,18 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <utility>
 
+#include "cli/help_text.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/comma_list.hpp"
+#include "core/nearest_name.hpp"
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
 
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 template <class T>
 T parse_number(const std::string& option, const std::string& text, const char* expected) {
@@ -55,31 +51,50 @@ void refuse_empty_values(const po::options_description& options, const po::varia
 
 /// Refused here because Boost completes its messages by replacing names such as %canonical_option% in them, and never
 /// comes to an end where an argument contains one.
-void refuse_unknown_options(const Arguments& arguments, const po::options_description& known,
-                            const std::string& usage) {
+/// So are arguments without an option's name, where `positional` is false.
+void refuse_unknown_arguments(const Arguments& arguments, const po::options_description& known, bool positional,
+                              const std::string& usage) {
   bool awaits_value = false;
+  bool takes_more = false;  // the option before takes any number of values
   for (const std::string& argument : arguments) {
-    const bool is_value = std::exchange(awaits_value, false);
+    const bool is_value = std::exchange(awaits_value, false) || takes_more;
     if (argument == "--" && !is_value) return;
+    if (!positional && !is_value && !argument.starts_with("--"))
+      throw UsageError(fmt::format("'{}' is no option; usage: {}", argument, usage));
     if (argument == "--" || !argument.starts_with("--")) continue;
     const std::string name = argument.substr(0, argument.find('='));
     const auto* const option = name.size() == 2 ? nullptr : known.find_nothrow(name.substr(2), false);
-    if (option == nullptr) throw UsageError(fmt::format("unrecognised option '{}'; usage: {}", name, usage));
+    if (option == nullptr)
+      throw UsageError(fmt::format("unrecognised option '{}'{}; usage: {}", name,
+                                   did_you_mean(name.substr(2), option_names(known), "--"), usage));
     if (name.size() < argument.size() && option->semantic()->max_tokens() == 0)
       throw UsageError(fmt::format("option '{}' does not take any arguments; usage: {}", name, usage));
     awaits_value = name.size() == argument.size() && option->semantic()->max_tokens() > 0;
+    takes_more = option->semantic()->max_tokens() > 1;
   }
 }
 
 }  // namespace
 
-bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
-           const std::vector<std::string>& positional, po::variables_map& values, const char* examples) {
+std::vector<std::string> option_names(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back(option->long_name());
+  return names;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values) {
+  const std::string& usage = form.usage;
+  const po::options_description options = form.options();
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
-  std::vector<std::string> required;
-  for (std::string name : positional) {
+  std::vector<std::pair<std::string, std::string>> required;  // in lower case, and as the usage has it
+  for (std::string name : form.positional) {
     int count = 1;
     if (name.ends_with("...")) {
       name.resize(name.size() - 3);
@@ -87,31 +102,29 @@ bool parse(const Arguments& arguments, const std::string& usage, const po::optio
     }
     const bool optional = name.starts_with("[");
     if (optional) name = name.substr(1, name.size() - 2);
-    name = lower(name);
+    const std::string shown = std::exchange(name, lower(name));
     const bool declared = options.find_nothrow(name, false) != nullptr;
     if (!declared && count < 0) hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
     if (!declared && count > 0) hidden.add_options()(name.c_str(), po::value<std::string>());
     places.add(name.c_str(), count);
-    if (!optional) required.push_back(name);
+    if (!optional) required.emplace_back(name, shown);
   }
   all.add(hidden).add_options()("help", "print this help and exit");
-  refuse_unknown_options(arguments, all, usage);
+  refuse_unknown_arguments(arguments, all, !form.positional.empty(), usage);
   using Style = po::command_line_style::style_t;
   constexpr int kStyle = Style::allow_long | Style::long_allow_adjacent | Style::long_allow_next;
   try {
     po::store(po::command_line_parser(arguments).options(all).positional(places).style(kStyle).run(), values);
     if (values.count("help") != 0) {
-      std::ostringstream help;
-      help << options;
-      fmt::print("usage: {}\n{}\n{}", usage, examples, help.str());
+      fmt::print("{}", help_text({form}, stdout_columns()));
       return false;
     }
     po::notify(values);
   } catch (const po::error& error) {
     throw UsageError(fmt::format("{}; usage: {}", error.what(), usage));
   }
-  for (const std::string& name : required)
-    if (values.count(name) == 0) throw UsageError(fmt::format("{} is missing; usage: {}", name, usage));
+  for (const auto& [name, shown] : required)
+    if (values.count(name) == 0) throw UsageError(fmt::format("{} is missing; usage: {}", shown, usage));
   refuse_empty_values(all, values);
   return true;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <boost/program_options.hpp>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command_form.hpp"
 #include "cli/commands.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"
@@ -14,14 +14,13 @@
 
 namespace spdnn::cli {
 
-namespace po = boost::program_options;
+/// Parses a command's options and positional values. Prints the help to stdout and returns false on --help. UsageError
+/// where the arguments do not fit the form.
+bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values);
 
-/// Parses a subcommand's options and positional names ("IN", "OUT", ...; a trailing "..." takes the rest; a name in
-/// brackets may be left out). Prints the help, with the lines of `examples`, to stdout and returns false
-/// on --help. UsageError where the arguments do not fit the options.
-/// Positional values are read as options of the same name in lower case, declared in `options` or not.
-bool parse(const Arguments& arguments, const std::string& usage, const po::options_description& options,
-           const std::vector<std::string>& positional, po::variables_map& values, const char* examples = "");
+std::string lower(std::string text);
+/// The names of the options, without dashes.
+std::vector<std::string> option_names(const po::options_description& options);
 
 /// A whole positive number up to kMaxIndex; UsageError names the option.
 Index parse_count(const std::string& option, const std::string& text);

@@ -1,8 +1,12 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
@@ -22,25 +26,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUsage = "spdnn report RESULTS... [OPTIONS]";
-constexpr const char* kExamples =
-    "\nRESULTS are files of JSON lines, as infer, bench suite, bench layers and bench scaling write them, or\n"
-    "directories with files *.jsonl. For instance:\n"
-    "  spdnn report results/h200 --out report.html\n"
-    "  spdnn report run.json --format csv\n"
-    "  spdnn report results/h200 --baseline cusparse_spmm --baseline results/baselines.csv --out report.tex\n";
-
-po::options_description report_options() {
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                             //
-      ("format", po::value<std::string>(), "md, csv, latex or html; default: after the name of --out, or else md")  //
-      ("out", po::value<std::string>()->default_value("-"), "write here (-: stdout)")                               //
-      ("baseline", po::value<std::vector<std::string>>(),
+CommandForm report_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                            //
+      ("format", takes("md|csv|latex|html"), "default: after the name of --out, or else md")             //
+      ("out", takes("FILE", "-"), "write here (-: stdout)")                                              //
+      ("baseline", po::value<std::vector<std::string>>()->value_name("NAME"),                            //
        "speed-ups over this variant, or beside the systems in this FILE.csv; one of each may be given")  //
-      ("table", po::value<std::string>(), "the table that csv holds, by its id; default: submission")    //
-      ("title", po::value<std::string>()->default_value("spdnn results"), "title of the report")         //
+      ("table", takes("ID"),
+       "the table that csv holds, by its id or its section's; default: submission, layers or models")  //
+      ("title", takes("TEXT", "spdnn results"), "title of the report")                                 //
       ("all", "show also what later builds have measured again");
-  return options;
+  return {
+      .name = "report",
+      .summary =
+          "Makes tables and charts of results. RESULTS are files of JSON lines, as infer, bench suite, bench layers "
+          "and bench scaling write them, or directories with files *.jsonl and *.json.",
+      .usage = "spdnn report RESULTS... [OPTIONS]",
+      .groups = {group},
+      .positional = {"RESULTS..."},
+      .examples =
+          "  spdnn report results/h200 --out report.html\n"
+          "  spdnn report run.json --format csv\n"
+          "  spdnn report results/h200 --baseline cusparse_spmm \\\n"
+          "    --baseline results/baselines.csv --out report.tex\n"};
 }
 
 /// Files named twice are read twice: that would count runs double.
@@ -53,17 +62,17 @@ std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
     }
     std::vector<fs::path> found;
     for (const fs::directory_entry& entry : fs::directory_iterator(argument))
-      if (entry.path().extension() == ".jsonl") found.push_back(entry.path());
-    if (found.empty()) throw DataError(argument + ": no files *.jsonl in this directory");
+      if (entry.path().extension() == ".jsonl" || entry.path().extension() == ".json") found.push_back(entry.path());
+    if (found.empty()) throw DataError(argument + ": no files *.jsonl or *.json in this directory");
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
   }
-  for (std::size_t i = 0; i < files.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k) {
-      std::error_code none;
-      if (fs::equivalent(files[i], files[k], none))
-        throw UsageError(files[i].native() + ": is named twice, so its runs would count double");
-    }
+  std::set<std::pair<dev_t, ino_t>> seen;
+  for (const fs::path& file : files) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0 && !seen.emplace(status.st_dev, status.st_ino).second)
+      throw UsageError(file.native() + ": is named twice, so its runs would count double");
+  }
   return files;
 }
 
@@ -83,10 +92,17 @@ std::string format_of(const po::variables_map& values) {
                    "' does not end in .md, .csv, .tex or .html: --format says which it is to be");
 }
 
+/// Empty where none is named.
 std::string table_of(const po::variables_map& values, const std::string& format) {
   const auto table = text_of(values, "table");
   if (table && format != "csv") throw UsageError("--table: only csv holds one table, and the form is " + format);
-  return table.value_or("submission");
+  return table.value_or("");
+}
+
+/// What the lines are of.
+std::string default_table(const ResultLines& lines) {
+  if (!lines.runs.empty()) return "submission";
+  return lines.layers.empty() ? "models" : "layers";
 }
 
 std::string rendered(const Document& document, const std::string& format, const std::string& table) {
@@ -108,9 +124,11 @@ std::vector<std::string> baselines_of(const po::variables_map& values) {
 
 }  // namespace
 
+std::vector<CommandForm> report_forms() { return {report_form()}; }
+
 int report(const Arguments& arguments) {
   po::variables_map values;
-  if (!parse(arguments, kUsage, report_options(), {"RESULTS..."}, values, kExamples)) return 0;
+  if (!parse(arguments, report_form(), values)) return 0;
   const std::string format = format_of(values);
   const std::string table = table_of(values, format);
   const std::string out = values["out"].as<std::string>();
@@ -135,7 +153,8 @@ int report(const Arguments& arguments) {
   for (const fs::path& file : files) read_result_lines(file.native(), text_of_file(file), lines);
   if (lines.runs.empty() && lines.layers.empty() && lines.models.empty())
     throw DataError(files.front().native() + ": holds no JSON line");
-  write_text(output_path(out), rendered(results_document(lines, request), format, table));
+  write_text(output_path(out),
+             rendered(results_document(lines, request), format, table.empty() ? default_table(lines) : table));
   return 0;
 }
 

@@ -6,45 +6,40 @@
 
 namespace spdnn::cli {
 
-namespace {
-
-auto text() { return po::value<std::string>(); }
-auto text(const char* value) { return po::value<std::string>()->default_value(value); }
-
-}  // namespace
-
-po::options_description network_options() {
-  po::options_description options("Network", 120, 60);
-  options.add_options()                                                                          //
-      ("network", text(), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")   //
-      ("generate", text(), "official: make the official network instead of reading one")         //
-      ("neurons", text(), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
-      ("layers", text(), "use the first L layers")                                               //
-      ("bias", text(), "bias of every neuron; default: the files', or the official one")         //
-      ("bias-rule", text(), "non-zeros (the challenge's, default) or everywhere")                //
-      ("cap", text(), "upper bound of activations, or none; default 32");
-  return options;
+OptionGroup network_options() {
+  OptionGroup group{.heading = "Network"};
+  group.options.add_options()                                                                          //
+      ("network", takes("PATH"), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")  //
+      ("generate", takes("official"), "make the official network instead of reading one")              //
+      ("neurons", takes("N"), "neurons per layer, or inputs and outputs of each layer: 784,300,10")    //
+      ("layers", takes("L"), "use the first L layers")                                                 //
+      ("bias", takes("B"), "bias of every neuron; default: the files', or the official one")           //
+      ("bias-rule", takes("non-zeros|everywhere"),
+       "where the bias is added; default: non-zeros, as the challenge's")     //
+      ("cap", takes("Y"), "upper bound of activations, or none; default 32")  //
+      ("allow-missing-newline", "take text layers and biases whose last line has no newline");
+  return group;
 }
 
-po::options_description image_options() {
-  po::options_description options("Images", 120, 60);
-  options.add_options()                                                                      //
-      ("inputs", text(), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
-      ("mnist", text(), "make the official inputs from MNIST's training images (IDX[.gz])")  //
-      ("images", text(), "how many images the file holds; default: the largest id");
-  return options;
+OptionGroup image_options() {
+  OptionGroup group{.heading = "Images"};
+  group.options.add_options()                                                                       //
+      ("inputs", takes("FILE"), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
+      ("mnist", takes("FILE"), "make the official inputs from MNIST's training images (IDX[.gz])")  //
+      ("images", takes("N"), "how many images the file holds; default: the largest id");
+  return group;
 }
 
-po::options_description engine_options() {
-  po::options_description options("What is run", 120, 60);
-  options.add_options()                                                               //
-      ("device", text("auto"), "auto, cpu or cuda")                                   //
-      ("variant", text("auto"), "engine; see spdnn variants")                         //
-      ("reduce", text("all"), "exact passes: all, dead, none or a list")              //
-      ("threads", text(), "host threads; default: all")                               //
-      ("plan-device", text("auto"), "where twins are looked for: auto, cpu or cuda")  //
-      ("progress", text("auto"), "auto (on a terminal) or never");
-  return options;
+OptionGroup engine_options() {
+  OptionGroup group{.heading = "What is run"};
+  group.options.add_options()                                                                               //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs; auto: CUDA if there is a device")  //
+      ("variant", takes("ENGINE", "auto"), "see spdnn variants")                                            //
+      ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                         //
+      ("threads", takes("N"), "host threads; default: all that are granted")                                //
+      ("plan-device", takes("auto|cpu|cuda", "auto"), "where twins are looked for")                         //
+      ("progress", takes("auto|never", "auto"), "auto: on a terminal");
+  return group;
 }
 
 NetworkSpec network_parameters(const po::variables_map& values) {
@@ -54,19 +49,21 @@ NetworkSpec network_parameters(const po::variables_map& values) {
   if (const auto bias = text_of(values, "bias")) spec.bias = parse_real("bias", *bias);
   if (const auto rule = text_of(values, "bias-rule")) spec.bias_rule = parse_bias_rule(*rule);
   if (const auto cap = text_of(values, "cap")) spec.cap = Cap{parse_cap(*cap)};
+  spec.allow_missing_newline = values.count("allow-missing-newline") != 0;
   return spec;
 }
 
 NetworkSpec network_spec(const po::variables_map& values) {
   const auto path = text_of(values, "network");
   const auto family = text_of(values, "generate");
-  if (path.has_value() == family.has_value()) throw UsageError("give either --network PATH or --generate official");
+  if (path.has_value() == family.has_value())
+    throw UsageError("give either --network PATH or --generate official; for models, --model MODEL");
   NetworkSpec spec = network_parameters(values);
   if (path) {
     spec.path = *path;
     return spec;
   }
-  refuse(values, {"bias", "bias-rule", "cap"}, "--generate");
+  refuse(values, {"bias", "bias-rule", "cap", "allow-missing-newline"}, "--generate");
   if (*family != "official") throw UsageError(fmt::format("--generate: '{}' is unknown; expected official", *family));
   if (spec.neurons.empty() || !spec.layers) throw UsageError("--generate official needs --neurons and --layers");
   return spec;
@@ -95,7 +92,8 @@ std::optional<Device> device_of(const po::variables_map& values, const char* opt
   if (text == "auto") return std::nullopt;
   for (const Device device : {Device::cpu, Device::cuda})
     if (text == to_string(device)) return device;
-  throw UsageError(fmt::format("--{}: '{}' is neither auto, cpu nor cuda", option, text));
+  throw UsageError(fmt::format("--{}: '{}' is neither auto, cpu nor cuda{}", option, text,
+                               lower(text) == "gpu" ? "; did you mean cuda?" : ""));
 }
 
 }  // namespace spdnn::cli

@@ -9,11 +9,11 @@ namespace spdnn::cli {
 
 /// The options that say which network is meant: --network or --generate, --neurons, --layers, --bias, --bias-rule,
 /// --cap.
-po::options_description network_options();
+OptionGroup network_options();
 /// The options that say which images: --inputs or --mnist, --images.
-po::options_description image_options();
+OptionGroup image_options();
 /// The options that say which work is left out, and what computes the rest.
-po::options_description engine_options();
+OptionGroup engine_options();
 
 /// What these options say. UsageError where options are given that do not go together.
 NetworkSpec network_spec(const po::variables_map& values);

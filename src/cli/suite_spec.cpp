@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/bench.hpp"
 #include "cli/child_run.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/specification.hpp"
@@ -78,32 +79,42 @@ std::string SuiteConfiguration::name() const {
   return fmt::format("{} x {}, {}, {}", neurons, layers, reduce, variant);
 }
 
-po::options_description suite_options() {
-  const auto text = [] { return po::value<std::string>(); };
-  const auto text_or = [](const char* value) { return po::value<std::string>()->default_value(value); };
-  po::options_description options("Options", 120, 60);
-  options.add_options()                                                                                               //
-      ("neurons", text_or("1024,4096,16384,65536"), "of the official networks, joined by commas")                     //
-      ("layers", text_or("120,480,1920"), "of each of them; deeper ones last")                                        //
-      ("reduce", po::value<Texts>()->default_value({"all"}, "all"), "exact passes, as of infer; may be given again")  //
-      ("variant", text_or("auto"), "engines, joined by commas; see spdnn variants")                                   //
-      ("mnist", text(), "make the official images from MNIST's training images (IDX[.gz])")                           //
-      ("images", text(), "so many synthetic digits instead; default: 60000")                                          //
-      ("repetitions", text_or("3"), "of all runs; each is done once before any is repeated")                          //
-      ("trials", text_or("20"), "of each run; the median counts")                                                     //
-      ("warm-up", text_or("1"), "trials before these, which are not counted")                                         //
-      ("device", text_or("auto"), "auto, cpu or cuda")                                                                //
-      ("precision", text(), "fp32, fp64, tf32 or fp16; default: the variant's first")                                 //
-      ("threads", text(), "host threads of each rank; default: all")                                                  //
-      ("ranks", text(), "start each run with a launcher on so many ranks")                                            //
-      ("launcher", text(), "what starts them; default: mpirun -np {ranks}")                                           //
-      ("verify", text_or("64"), "images to recompute with the reference engine where no official categories exist")   //
-      ("limit", text(), "seconds that a run may take; deeper networks are then left out, too")                        //
-      ("budget", text(), "seconds after which no run begins")                                                         //
-      ("scratch", text(), "keep the images in this directory, and take them from there")                              //
-      ("json", text(), "append one JSON line per run to this file (-: stdout); what it has is not run again")         //
+CommandForm bench_suite_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                         //
+      ("neurons", takes("N", "1024,4096,16384,65536"), "of the official networks, joined by commas")  //
+      ("layers", takes("L", "120,480,1920"), "of each of them; deeper ones last")                     //
+      ("reduce", po::value<Texts>()->value_name("PASSES")->default_value({"all"}, "all"),             //
+       "exact passes, as of infer; may be given again")                                               //
+      ("variant", takes("ENGINES", "auto"), "engines, joined by commas; see spdnn variants")          //
+      ("mnist", takes("FILE"), "make the official images from MNIST's training images (IDX[.gz])")    //
+      ("images", takes("N"), "N synthetic digits instead; default: 60000")                            //
+      ("repetitions", takes("N", "3"), "of all runs; each is done once before any is repeated")       //
+      ("trials", takes("N", "20"), "of each run; the median counts")                                  //
+      ("warm-up", takes("N", "1"), "trials before these, which are not counted")                      //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                             //
+      ("precision", takes("fp32|fp64|tf32|fp16"), "as of infer; default: the variant's first")        //
+      ("threads", takes("N"), "host threads of each rank; default: all that are granted")             //
+      ("ranks", takes("N"), "start each run with a launcher on N ranks")                              //
+      ("launcher", takes("COMMAND"), "what starts them; default: mpirun -np {ranks}")                 //
+      ("verify", takes("K", "64"),
+       "images to recompute with the reference engine where no official categories exist")                            //
+      ("limit", takes("SECONDS"), "what a run may take; deeper networks are then left out, too")                      //
+      ("budget", takes("SECONDS"), "no run begins after this")                                                        //
+      ("scratch", takes("DIR"), "keep the images in this directory, and take them from there")                        //
+      ("json", takes("FILE"), "append one JSON line per run to this file (-: stdout); what it has is not run again")  //
       ("dry-run", "print the commands that would be run, and run none");
-  return options;
+  return {
+      .name = "bench suite",
+      .summary =
+          "Runs the official problems of the Graph Challenge one after another, several times, each run a process of "
+          "its own. A suite that was stopped goes on where its JSON lines end.",
+      .usage = "spdnn bench suite [OPTIONS]",
+      .groups = {group},
+      .examples =
+          "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
+          "  spdnn bench suite --neurons 1024,4096 --layers 120 \\\n"
+          "    --reduce all --reduce dead --limit 60 --budget 600\n"};
 }
 
 SuiteSpec suite_spec(const po::variables_map& values) {

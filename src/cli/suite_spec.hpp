@@ -50,7 +50,6 @@ struct SuiteSpec {
                                    const std::filesystem::path& line) const;
 };
 
-po::options_description suite_options();
 /// UsageError where the options do not fit together.
 SuiteSpec suite_spec(const po::variables_map& values);
 

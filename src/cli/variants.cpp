@@ -22,11 +22,18 @@ void print(const Variants& variants) {
 
 }  // namespace
 
+std::vector<CommandForm> variants_forms() {
+  OptionGroup group;
+  group.options.add_options()("models", "engines for models, not for networks");
+  return {{.name = "variants",
+           .summary = "Lists the engines of this build, with the precisions that each computes in.",
+           .usage = "spdnn variants [--models]",
+           .groups = {group}}};
+}
+
 int variants(const Arguments& arguments) {
-  po::options_description options("Options");
-  options.add_options()("models", "engines for models, not for networks");
   po::variables_map values;
-  if (!parse(arguments, "spdnn variants [--models]", options, {}, values)) return 0;
+  if (!parse(arguments, variants_forms().front(), values)) return 0;
   if (values.count("models") != 0)
     print(model_variants());
   else

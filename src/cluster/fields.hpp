@@ -35,7 +35,7 @@ void fields(auto& archive, MaybeConst<Plan> auto& p) {
 
 void fields(auto& archive, MaybeConst<Overflow> auto& o) { archive(o.image, o.layer); }
 void fields(auto& archive, MaybeConst<Outcome> auto& o) {
-  archive(o.categories, o.alive, o.active, o.saturated, o.identical, o.borderline, o.overflow);
+  archive(o.categories, o.alive, o.active, o.saturated, o.identical, o.borderline, o.overflow, o.activations);
 }
 
 }  // namespace spdnn

@@ -84,7 +84,7 @@ std::string file_of(const char* name) { return fmt::format("spdnn-{}.so", name);
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
   // MPI libraries load parts of their own, which look for the library's names among the global ones.
-  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_1", RTLD_GLOBAL, why_not));
+  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_2", RTLD_GLOBAL, why_not));
   return get == nullptr ? nullptr : get();
 }
 
@@ -94,31 +94,42 @@ const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
   std::string why_not;
   for (const std::filesystem::path& path : plugins({file_of(own), file_of("mpi")}))
     if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
-  if (why_not.empty()) why_not = fmt::format("; there is no {} beside the program: make MPI=1", file_of(own));
+  if (why_not.empty())
+    why_not = fmt::format("; there is no {} beside the program; make builds it where it finds mpicxx", file_of(own));
   throw DeviceError(
       fmt::format("a launcher started this program as one of several ranks, but MPI cannot be used{}", why_not));
 }
 
 [[noreturn]] void fail_without_pmi(int processes) {
-  throw DeviceError(
-      fmt::format("srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, or "
-                  "--mpi=pmi2 for MPICH (srun --mpi=list shows what there is)",
-                  processes));
+  throw DeviceError(fmt::format(
+      "srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, --mpi=pmi2 for "
+      "MPICH, or --mpi=cray_shasta for Cray MPICH (srun --mpi=list shows what there is)",
+      processes));
 }
 
-[[noreturn]] void fail_without_launcher(int processes) {
+[[noreturn]] void fail_without_pmi_of_flux(int processes) {
+  throw DeviceError(fmt::format(
+      "flux run started {} processes that cannot find one another; expected -o pmi=pmix for OpenMPI, -o pmi=simple for "
+      "MPICH, or -o pmi=cray-pals for Cray MPICH",
+      processes));
+}
+
+[[noreturn]] void fail_without_launcher(int processes, const char* library) {
   if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) fail_without_pmi(processes);
   throw DeviceError(fmt::format(
-      "the environment says that this is one of {} ranks, but no launcher answers: start them by mpirun, or "
-      "unset PMI_RANK, PMI_SIZE and OMPI_COMM_WORLD_*",
-      processes));
+      "the environment says that this is one of {} ranks, but no launcher answers {}, for which this program was "
+      "built: "
+      "start them by that library's mpirun, or make the program again where mpicxx is the launcher's, or unset PMI_*, "
+      "PALS_*, MV2_*, MVP_* and OMPI_COMM_WORLD_*",
+      processes, library));
 }
 
 }  // namespace
 
 std::unique_ptr<Communicator> join(const Launch& launch) {
   if (!launch.maybe_several()) return alone();
-  if (launch.by == Launch::By::no_pmi) fail_without_pmi(*launch.ranks);
+  if (launch.by == Launch::By::srun_no_pmi) fail_without_pmi(*launch.ranks);
+  if (launch.by == Launch::By::flux_no_pmi) fail_without_pmi_of_flux(*launch.ranks);
   const SpdnnMpiFunctions& mpi = functions_for(launch.by);
   SpdnnMpiPlace place{};
   is_starting = true;
@@ -128,7 +139,7 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   was_joined = true;
   auto communicator =
       std::make_unique<MpiCommunicator>(mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks});
-  if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_launcher(*launch.ranks);
+  if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_launcher(*launch.ranks, mpi.library);
   name_rank(place.rank, place.ranks);
   return communicator;
 }

@@ -9,10 +9,11 @@ namespace spdnn {
 /// How this process was started, as far as the environment tells.
 struct Launch {
   enum class By {
-    nobody,    ///< by itself
-    open_mpi,  ///< mpirun of OpenMPI, or srun --mpi=pmix
-    mpich,     ///< mpiexec of MPICH and its like, or srun --mpi=pmi2
-    no_pmi,    ///< srun has started several processes that cannot find one another
+    nobody,       ///< by itself
+    open_mpi,     ///< mpirun of OpenMPI, or a launcher that offers PMIx: srun --mpi=pmix, flux run -o pmi=pmix
+    mpich,        ///< a launcher of MPICH or a library with its interface: Intel MPI, MVAPICH, Cray MPICH
+    srun_no_pmi,  ///< srun has started several processes that cannot find one another
+    flux_no_pmi,  ///< flux run has
   };
   By by = By::nobody;
   int rank = 0;

@@ -29,8 +29,10 @@ struct SpdnnMpiFunctions {
   /// Ends all ranks with this exit code, as far as that is sound for the library; may return.
   void (*end_job)(int code);
   void (*describe)(int error, char* text, size_t size);
+  /// The library that this was compiled for, with its version: "Open MPI 4.1.4".
+  const char* library;
 };
 
 /// The one function that the shared object exports.
-const SpdnnMpiFunctions* spdnn_mpi_functions_1();
+const SpdnnMpiFunctions* spdnn_mpi_functions_2();
 }

@@ -109,9 +109,25 @@ void describe(int error, char* text, size_t size) {
   std::snprintf(text, size, "%s", words.data());
 }
 
+#define SPDNN_TEXT_OF(x) #x
+#define SPDNN_TEXT(x) SPDNN_TEXT_OF(x)
+#if defined(OPEN_MPI)
+constexpr const char* kLibrary =
+    "Open MPI " SPDNN_TEXT(OMPI_MAJOR_VERSION) "." SPDNN_TEXT(OMPI_MINOR_VERSION) "." SPDNN_TEXT(OMPI_RELEASE_VERSION);
+#elif defined(I_MPI_VERSION)
+constexpr const char* kLibrary = "Intel MPI " I_MPI_VERSION;
+#elif defined(MVAPICH2_VERSION)
+constexpr const char* kLibrary = "MVAPICH2 " MVAPICH2_VERSION;
+#elif defined(MPICH_VERSION)
+constexpr const char* kLibrary = "MPICH " MPICH_VERSION;
+#else
+constexpr const char* kLibrary = "an MPI library";
+#endif
+
 }  // namespace
 
-extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_1() {
-  static constexpr SpdnnMpiFunctions kFunctions{start, broadcast, all, send, receive, finish, end_job, describe};
+extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_2() {
+  static constexpr SpdnnMpiFunctions kFunctions{start,  broadcast, all,      send,    receive,
+                                                finish, end_job,   describe, kLibrary};
   return &kFunctions;
 }

@@ -12,7 +12,7 @@ namespace spdnn {
 namespace {
 
 std::array<char, 512> name{};
-bool speaks_for_itself = false;
+bool errors_at_once = false;
 
 void write_name(int rank, const char* of_ranks) noexcept {
   std::array<char, 256> host{};  // without core/host_name.hpp, which allocates
@@ -34,10 +34,10 @@ const char* rank_name() noexcept {
   return name.data();
 }
 
-bool tells_usage_errors() noexcept {
-  return speaks_for_itself || !this_launch().maybe_several() || this_launch().rank == 0;
+bool reports_errors_at_once() noexcept {
+  return errors_at_once || !this_launch().maybe_several() || this_launch().rank == 0;
 }
 
-void speak_for_itself() noexcept { speaks_for_itself = true; }
+void report_errors_at_once() noexcept { errors_at_once = true; }
 
 }  // namespace spdnn

@@ -8,9 +8,10 @@ const char* rank_name() noexcept;
 /// Once MPI has told.
 void name_rank(int rank, int ranks) noexcept;
 
-/// Whether this rank tells at once of an error in what is asked for. Until speak_for_itself(), which is to be called
-/// once the command line is found to be in order, every rank meets the same ones as a rule, and the first tells.
-bool tells_usage_errors() noexcept;
-void speak_for_itself() noexcept;
+/// Whether this rank reports an error at once. Until report_errors_at_once(), which is to be called when the ranks have
+/// joined and the command line is found to be in order, all of them meet the same errors as a rule, and rank 0 reports
+/// them.
+bool reports_errors_at_once() noexcept;
+void report_errors_at_once() noexcept;
 
 }  // namespace spdnn

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
+
 namespace spdnn {
 
 std::string bytes_text(std::size_t bytes) {
-  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  if (bytes < 1000) return counted(bytes, "byte", "bytes");
   const auto in = [&](double unit, const char* name) {
     return fmt::format("{:.1f} {}", static_cast<double>(bytes) / unit, name);
   };

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "core/control_groups.hpp"
+
 namespace spdnn {
 
 namespace {
@@ -47,30 +49,13 @@ std::size_t left_in(const std::string& group, const char* limit_name, const char
   return *limit - std::min(*limit, in_use);
 }
 
-/// The least that the process's cgroup and those above it grant. Version 2 has one hierarchy at the mount point
-/// ("0::/path"), version 1 one for memory ("N:memory:/path"); in a container the path may not exist under the mount
-/// point, whose own files then count.
+/// The least that the process's cgroup and those above it grant.
 std::size_t left_in_cgroups() {
-  const std::string root = "/sys/fs/cgroup";
   std::size_t left = kUnlimited;
-  std::ifstream stream("/proc/self/cgroup");
-  for (std::string line; std::getline(stream, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool unified = controllers.empty();
-    if (!unified && controllers != "memory") continue;
-    const std::string mount = unified ? root : root + "/memory";
-    std::string path = line.substr(second + 1);
-    if (path == "/") path.clear();
-    for (;; path.resize(path.rfind('/'))) {
-      left = std::min(left, unified ? left_in(mount + path, "memory.max", "memory.current", "inactive_file")
-                                    : left_in(mount + path, "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                              "total_inactive_file"));
-      if (path.find('/') == std::string::npos) break;
-    }
-  }
+  for (const auto& [folder, unified] : control_groups("memory"))
+    left = std::min(left,
+                    unified ? left_in(folder, "memory.max", "memory.current", "inactive_file")
+                            : left_in(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"));
   return left;
 }
 

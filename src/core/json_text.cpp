@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -20,11 +21,11 @@ std::string reason_of(const nlohmann::json::exception& error) {
 }
 
 template <class Json>
-Json parse(std::string_view text, const typename Json::parser_callback_t& callback) {
+Json parse(std::string_view text) {
   if (const std::size_t at = too_deep_json(text); at != std::string_view::npos)
     throw JsonProblem{at, fmt::format("nested too deeply, expected at most {} levels", kDeepestJson)};
   try {
-    return Json::parse(text, callback);
+    return Json::parse(text);
   } catch (const typename Json::parse_error& error) {
     throw JsonProblem{std::max<std::size_t>(1, error.byte) - 1, "not JSON: " + reason_of(error)};
   } catch (const typename Json::exception& error) {
@@ -32,20 +33,33 @@ Json parse(std::string_view text, const typename Json::parser_callback_t& callba
   }
 }
 
-/// Notices keys that an object repeats.
-class KeysOnce {
+/// Stops at a key that an object repeats, or at what is no JSON. (A callback of Json::parse would see keys, too, but
+/// nlohmann looks through all of an object's values whenever one of them ends that is an object or list.)
+class KeysOnce final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  bool operator()(int, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    using Event = nlohmann::json::parse_event_t;
-    if (event == Event::object_start) open_.emplace_back();
-    if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key && !open_.back().insert(value.get<std::string>()).second)
-      throw JsonProblem{0, fmt::format("an object has two keys {}, expected each key once", shown(value))};
-    return true;
+  const std::optional<std::string>& repeated() const { return repeated_; }
+
+  bool start_object(std::size_t) override { return open_.emplace_back(), true; }
+  bool end_object() override { return open_.pop_back(), true; }
+  bool key(string_t& name) override {
+    if (open_.back().insert(name).second) return true;
+    repeated_ = name;
+    return false;
   }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 
  private:
   std::vector<std::set<std::string>> open_;
+  std::optional<std::string> repeated_;
 };
 
 template <class Json>
@@ -58,13 +72,15 @@ std::string shown_json(const Json& value) {
 
 }  // namespace
 
-OrderedJson parse_json(std::string_view text) { return parse<OrderedJson>(text, nullptr); }
+OrderedJson parse_json(std::string_view text) { return parse<OrderedJson>(text); }
 
 nlohmann::json parse_strict_json(std::string_view text) {
   KeysOnce keys;
-  return parse<nlohmann::json>(text, [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    return keys(depth, event, value);
-  });
+  if (too_deep_json(text) == std::string_view::npos) nlohmann::json::sax_parse(text, &keys);
+  if (keys.repeated())
+    throw JsonProblem{
+        0, fmt::format("an object has two keys {}, expected each key once", shown(nlohmann::json(*keys.repeated())))};
+  return parse<nlohmann::json>(text);
 }
 
 std::string shown(const OrderedJson& value) { return shown_json(value); }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/control_groups.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -63,6 +64,9 @@ int team_given(int wanted) {
 /// See ThreadLimit.
 std::atomic<int> thread_limit = kMostThreads;
 
+/// The most threads for work that no number of threads is given for.
+int most_by_default() { return std::min(thread_limit.load(), threads_by(processor_quota())); }
+
 /// Keeps that one of several exceptions which has the lowest number.
 class FirstError {
  public:
@@ -95,7 +99,7 @@ class FirstError {
 }  // namespace
 
 int host_threads(int requested) {
-  return requested > 0 ? requested : team_given(std::clamp(omp_get_num_procs(), 1, thread_limit.load()));
+  return requested > 0 ? requested : team_given(std::clamp(omp_get_num_procs(), 1, most_by_default()));
 }
 
 ThreadLimit::ThreadLimit(int threads) : before_(thread_limit.exchange(std::clamp(threads, 1, kMostThreads))) {}
@@ -131,7 +135,7 @@ void run_team(int threads, const std::function<void(int, int)>& work) {
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
   FirstError error;
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
-  const int size = count > 1 ? team_given(std::min(omp_get_max_threads(), thread_limit.load())) : 1;
+  const int size = count > 1 ? team_given(std::min(omp_get_max_threads(), most_by_default())) : 1;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
   for (std::size_t i = 0; i < count; ++i)
     if (!error.precedes(i)) error.guard(i, [&] { work(i); });

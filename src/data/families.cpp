@@ -23,7 +23,7 @@ namespace spdnn {
 namespace {
 
 /// What a sequence of random numbers is for.
-enum Kind : std::uint64_t { kInputs, kWeights, kPermutation };
+enum : std::uint64_t { kInputs, kWeights, kPermutation };
 
 void check(const FamilyOptions& options, Index least_degree) {
   if (options.neurons == 0 || options.layers == 0) throw UsageError("a network needs neurons and layers");

@@ -13,7 +13,7 @@ namespace spdnn {
 namespace {
 
 /// What a sequence of random numbers is for; see also pruned_matrix.cpp.
-enum Kind : std::uint64_t { kNumbers = 32, kShapes };
+enum : std::uint64_t { kNumbers = 32, kShapes };
 
 }  // namespace
 

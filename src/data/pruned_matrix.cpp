@@ -30,7 +30,7 @@ namespace spdnn {
 namespace {
 
 /// What a sequence of random numbers is for.
-enum Kind : std::uint64_t { kRows = 16, kColumns, kValues };
+enum : std::uint64_t { kRows = 16, kColumns, kValues };
 
 constexpr double kMeanSquare = 13.0 / 12;  ///< of numbers uniform in 1/2 .. 3/2
 

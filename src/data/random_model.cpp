@@ -6,7 +6,6 @@ namespace spdnn {
 
 namespace {
 
-using Kind = Activation::Kind;
 using Of = Elementwise::Kind;
 
 /// H and W of a value.
@@ -38,7 +37,7 @@ class Maker {
     window.pad_end = {window.kernel[0] / 2, 0};
     const ValueId sums = maker_.convolution("stem", x, even(4), window);
     Activation prelu;
-    prelu.kind = Kind::prelu;
+    prelu.kind = Activation::Kind::prelu;
     prelu.alphas = maker_.numbers(maker_.channels(sums), -0.25, 0.5);
     return maker_.add("prelu", std::move(prelu), {maker_.batch_norm("norm", sums)});
   }
@@ -50,7 +49,7 @@ class Maker {
     dilated.pad_begin = dilated.pad_end = {2, 2};
     const ValueId depthwise = maker_.convolution("depthwise", x, channels, dilated, channels);
     Activation clip;
-    clip.kind = Kind::clip;
+    clip.kind = Activation::Kind::clip;
     clip.low = -1;
     clip.high = 6;
     const ValueId clipped = maker_.add("clip", clip, {depthwise});
@@ -63,9 +62,9 @@ class Maker {
   ValueId gate(ValueId x) {
     const ValueId mean = maker_.add("mean", GlobalPool{}, {x});
     const ValueId squeezed =
-        maker_.activation("swish", maker_.convolution("squeeze", mean, even(2), {}), Kind::hard_swish);
+        maker_.activation("swish", maker_.convolution("squeeze", mean, even(2), {}), Activation::Kind::hard_swish);
     const ValueId excited = maker_.convolution("excite", squeezed, maker_.channels(x), {}, 1, true);
-    const ValueId gate = maker_.activation("gate", excited, Kind::hard_sigmoid, 0.2F, 0.5F);
+    const ValueId gate = maker_.activation("gate", excited, Activation::Kind::hard_sigmoid, 0.2F, 0.5F);
     return maker_.add("gated", Elementwise{Of::multiply}, {x, gate});
   }
 
@@ -74,15 +73,15 @@ class Maker {
     const ValueId shifted = maker_.add("subtract", Elementwise{Of::subtract}, {x, offset});
     const ValueId scaled =
         maker_.add("divide", Elementwise{Of::divide}, {shifted, maker_.constant("scale", {}, 0.5, 2)});
-    const ValueId leaky = maker_.activation("leaky", scaled, Kind::leaky_relu, 0.125F);
-    return maker_.activation("identity", leaky, Kind::identity);
+    const ValueId leaky = maker_.activation("leaky", scaled, Activation::Kind::leaky_relu, 0.125F);
+    return maker_.activation("identity", leaky, Activation::Kind::identity);
   }
 
   ValueId pools(ValueId x) {
     const ValueId most =
         maker_.add("most", Pool{.window = {.kernel = {2, 2}, .stride = {2, 2}}, .round_up = true}, {x});
     const ValueId turned =
-        maker_.add("transpose", Transpose{{0, 1, 3, 2}}, {maker_.activation("tanh", most, Kind::tanh)});
+        maker_.add("transpose", Transpose{{0, 1, 3, 2}}, {maker_.activation("tanh", most, Activation::Kind::tanh)});
     Pool mean{Pool::Kind::average, square_window(3)};
     mean.count_padding = dice_.below(2) == 0;
     return maker_.add("around", mean, {turned});
@@ -99,7 +98,7 @@ class Maker {
     linear.place = Resize::Place::half_pixel;
     linear.size = {size[0] + 1, size[1]};
     linear.scale = {static_cast<float>(linear.size[0]) / static_cast<float>(nearest.size[0]), 0.5F};
-    return maker_.activation("sigmoid", maker_.add("linear", linear, {doubled}), Kind::sigmoid);
+    return maker_.activation("sigmoid", maker_.add("linear", linear, {doubled}), Activation::Kind::sigmoid);
   }
 
   ValueId head(ValueId x, Index classes) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "core/counted.hpp"
+#include "core/share_of_zeros.hpp"
 #include "engines/model_variant_lines.hpp"
+#include "model/work.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -46,6 +49,25 @@ std::unique_ptr<ModelEngine> make_engine(const ModelVariant& variant, std::share
   const Support support = support_of(variant, *model, options);
   if (!support.takes()) throw UsageError(support.why_not);
   return variant.make(std::move(model), options);
+}
+
+void add_zeros_remark(const Model& model, const std::vector<Index>& without_zeros, Support& support) {
+  const std::vector<NodeWork> work = work_of(model);
+  const ModelWork sum = sum_of(work);
+  const Offset zeros = sum.weights - sum.nonzeros;
+  if (zeros == 0) return;
+  Offset left_out = 0;
+  for (const Index node : without_zeros) left_out += work[node].weights - work[node].nonzeros;
+  std::string text = fmt::format("{} of {} are zero ({:.2f} %); ", zeros, counted(sum.weights, "weight", "weights"),
+                                 100 * share_of_zeros(sum.weights, sum.nonzeros));
+  if (left_out == 0)
+    text += "none is skipped";
+  else if (left_out == zeros)
+    text += "all are skipped";
+  else
+    text += fmt::format("{} skipped, in {}", counted(left_out, "is", "are"),
+                        counted(without_zeros.size(), "node", "nodes"));
+  support.remarks.push_back(std::move(text));
 }
 
 Index images_of(const Model& model, const Tensor& input, Index batch) {

@@ -19,4 +19,8 @@ namespace spdnn {
 /// for a model whose input has no kBatchExtent.
 Index images_of(const Model& model, const Tensor& input, Index batch);
 
+/// For engines, as a remark of their Support: adds how many of the model's weights are zero, and which of these are
+/// left out, namely those of the nodes `without_zeros`. Nothing where no weight is zero.
+void add_zeros_remark(const Model& model, const std::vector<Index>& without_zeros, Support& support);
+
 }  // namespace spdnn

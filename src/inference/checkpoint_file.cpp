@@ -72,7 +72,7 @@ std::string checksum_of(Json json) {
   return hex(packed::hash_block(std::as_bytes(std::span(text))));
 }
 
-std::string digest_of(const ImageSet& activations) {
+std::string digest_of_activations(const ImageSet& activations) {
   return hex(network_digest({{Layer{activations.to_csr(), {}}}, BiasRule::non_zeros, {}}));
 }
 
@@ -220,7 +220,8 @@ void take_activations(const fs::path& path, const std::string& digest, const Pla
   const ImageSet all = read_images(path, std::nullopt, std::nullopt);
   if (all.images() != rows)
     throw DataError(fmt::format("{}: holds {} images, but the checkpoint has {}", path.native(), all.images(), rows));
-  if (digest_of(all) != digest) throw DataError(path.native() + ": holds other activations than the checkpoint's");
+  if (digest_of_activations(all) != digest)
+    throw DataError(path.native() + ": holds other activations than the checkpoint's");
   Index first = 0;
   for (Work& work : left) {
     if (!begun(work)) continue;
@@ -283,7 +284,7 @@ std::string write_checkpoint(const std::string& path, const Checkpoint& checkpoi
   try {
     if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) {
       const ImageSet activations = all_activations(checkpoint.left);
-      digest = digest_of(activations);
+      digest = digest_of_activations(activations);
       write_images(activations_path(path, digest), activations);
     }
     write_line(path, checkpoint, digest);

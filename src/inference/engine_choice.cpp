@@ -46,11 +46,12 @@ void require_in_fp32(double value, const std::string& what) {
 
 /// Engines that compute in fp32, whatever they store, round biases and cap to it. One that becomes 0 or infinite would
 /// make other categories. Of streamed layers the least and the greatest bias are known.
-void require_in_precision(const Plan& plan, Precision precision) {
+void require_in_precision(const Plan& plan, Precision precision, const std::string& network) {
   if (precision == Precision::fp64) return;
-  if (plan.cap) require_in_fp32(*plan.cap, "a cap");
+  const std::string where = network.empty() ? "" : network + ": ";
+  if (plan.cap) require_in_fp32(*plan.cap, where + "a cap");
   for (Index k = 0; k < plan.depth(); ++k) {
-    const auto require = [&](double bias) { require_in_fp32(bias, fmt::format("layer {}: a bias", k + 1)); };
+    const auto require = [&](double bias) { require_in_fp32(bias, fmt::format("{}layer {}: a bias", where, k + 1)); };
     const auto [least, most] = plan.bias_range(k);
     require(least);
     require(most);
@@ -89,7 +90,7 @@ Precision precision_for(std::string_view variant, const std::vector<Precision>& 
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options) {
   EngineChoice choice = chosen(request, plan, batch, options);
-  require_in_precision(plan, choice.precision);
+  require_in_precision(plan, choice.precision, request.network);
   return choice;
 }
 

@@ -16,6 +16,7 @@ struct EngineRequest {
   std::optional<Device> device;             ///< empty: any that can be used
   std::optional<Precision> precision = {};  ///< empty: the variant's first
   int cuda_device = 0;
+  std::string network = {};  ///< what errors call the network: its path, if it has one
 };
 
 struct EngineChoice {

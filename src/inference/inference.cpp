@@ -12,6 +12,7 @@
 #include "cluster/exchange.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
+#include "inference/activations.hpp"
 #include "inference/inference_on_ranks.hpp"
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
@@ -25,7 +26,7 @@
 namespace spdnn {
 
 EngineRequest engine_request(const InferenceSpec& spec, int cuda_device) {
-  return {spec.variant, spec.device, spec.precision, cuda_device};
+  return {spec.variant, spec.device, spec.precision, cuda_device, spec.network.path};
 }
 
 namespace {
@@ -43,6 +44,12 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   return options;
 }
 
+/// The bounds of a merged plan decide on categories; its activations are rounded otherwise than the given network's.
+void require_exact(const Passes& passes) {
+  if (passes.merge)
+    throw UsageError("activations", "the pass merge changes their rounding; expected all, or passes without merge");
+}
+
 /// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
 InferenceSpec checked(InferenceSpec spec) {
   if (!spec.checkpoint.empty() && spec.trials != 1)
@@ -52,6 +59,9 @@ InferenceSpec checked(InferenceSpec spec) {
   if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
   if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
   require_threads(spec.threads);
+  if (spec.activations && !spec.checkpoint.empty())
+    throw UsageError("activations", "a run that may be stopped does not keep them");
+  if (spec.activations) require_exact(spec.passes);
   return spec;
 }
 
@@ -96,6 +106,7 @@ void Inference::Steps::load(const PlannedNetwork& planned, ImageSet images) {
   require(stage_ == Stage::begun, "load() is called once");
   const Stopwatch watch;
   const PlannedNetwork::Contents& contents = *planned.contents_;
+  if (spec_.activations) require_exact(contents.plan.passes);
   plan_ = contents.plan;
   plan_is_there_ = true;
   planned_on_cuda_ = contents.planned_on_cuda;
@@ -144,13 +155,13 @@ void Inference::Steps::take_images(ImageSet images, Index inputs) {
   if (images.neurons() != inputs)
     throw std::invalid_argument(
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), inputs));
-  truth_ = read_truth(spec_.truth);
+  truth_ = read_truth(spec_.truth, &reader_notes_);
   images_ = std::move(images);
   stage_ = Stage::loaded;
 }
 
 void Inference::Steps::read() {
-  truth_ = read_truth(spec_.truth);
+  truth_ = read_truth(spec_.truth, &reader_notes_);
   Stopwatch watch;
   const std::size_t budget = host_budget(spec_.host_memory);
   StoredPlan stored = stored_plan(spec_.network, spec_.passes, budget / 4 * 3);
@@ -175,8 +186,11 @@ void Inference::Steps::read() {
     if (!plan_is_there_) require_room_to_plan(*network_, budget);
   }
   const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
-  images_ = load_images(spec_.images, neurons, spec_.progress);
-  note(notes_on_empty_files(spec_.truth.path, spec_.images.path));
+  const std::size_t taken = spec_.host_memory == 0 ? 0 : plan_.bytes();  // by a stored plan
+  const std::size_t room = budget - std::min(budget, taken);
+  require_room_for_images(spec_.images, neurons, room);
+  images_ = load_images(spec_.images, neurons, spec_.progress, &reader_notes_);
+  require_room_for_images(images_, room);
   report_.seconds.read = watch.lap();
 }
 
@@ -266,6 +280,7 @@ RankedResult Inference::Steps::run_piece(const RunOrder& order, const Plan& plan
   RunOptions how = options(order.precision, plan, mine);
   if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
   how.monitor = monitor_.get();
+  how.keep_activations = spec_.activations;
   return run_on_ranks(ranks_, order, plan, mine, how);
 }
 
@@ -278,6 +293,8 @@ void Inference::Steps::run_at_once() {
 
 void Inference::Steps::conclude(RankedResult result) {
   const Plan& ran = *result.result.plan;
+  std::optional<CsrMatrix>& activations = result.result.outcome.activations;
+  if (activations) activations = given_activations(*activations, ran);
   take_over(std::move(result), report_);
   report_.seconds.total = since_start_.seconds();
   if (monitor_) report_.device_state = monitor_->state();

@@ -44,10 +44,19 @@ void settle_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
   if (spec.cap) file.network.cap = spec.cap->value;
 }
 
+void require_room_for_images(std::size_t bytes, std::size_t budget) {
+  if (bytes > budget)
+    throw DeviceError("host_memory",
+                      fmt::format("the images take {}, but {} may be taken", bytes_text(bytes), bytes_text(budget)));
+}
+
 }  // namespace
 
 NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress) {
-  return {.neurons = spec.neurons, .layers = spec.layers, .progress = progress};
+  return {.neurons = spec.neurons,
+          .layers = spec.layers,
+          .progress = progress,
+          .allow_missing_newline = spec.allow_missing_newline};
 }
 
 void settle_parameters(const NetworkSpec& spec, NetworkFile& file) {
@@ -65,11 +74,12 @@ GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progr
   return {std::move(file.network), official, std::move(file.notes)};
 }
 
-ImageSet load_images(const ImageSpec& spec, std::optional<Index> neurons, const ProgressCallback& progress) {
+ImageSet load_images(const ImageSpec& spec, std::optional<Index> neurons, const ProgressCallback& progress,
+                     FileNotes* notes) {
   if (spec.path.empty() == spec.mnist.empty())
     throw UsageError("images", "expected either a file of images or MNIST's images");
   if (spec.images) check_memory_for("images", *spec.images);
-  if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images);
+  if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images, notes);
   if (spec.images) throw UsageError("images", "there are as many official images as MNIST has");
   if (!neurons) throw UsageError("neurons", "official images take a number of neurons");
   return generate_official_images(read_mnist(spec.mnist), *neurons, progress);
@@ -123,15 +133,14 @@ void check_memory_for(const char* field, Offset count, std::size_t bytes_each) {
                                          available / 1000000));
 }
 
-std::vector<std::string> notes_on_empty_files(const std::string& truth, const std::string& images) {
-  std::vector<std::string> notes;
-  const auto look = [&](const std::string& path, const char* meaning) {
-    if (!path.empty() && path_kind(path) == PathKind::file && std::filesystem::file_size(path) == 0)
-      notes.push_back(fmt::format("{}: the file is empty: {}", path, meaning));
-  };
-  look(truth, "no image is a category");
-  look(images, "images of zeros");
-  return notes;
+void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t budget) {
+  if (!spec.mnist.empty())
+    return require_room_for_images((std::size_t{neurons} + 63) / 64 * 8 * kOfficialImages, budget);
+  if (is_packed_file(spec.path)) require_room_for_images(packed_images_bytes(spec.path), budget);
+}
+
+void require_room_for_images(const ImageSet& images, std::size_t budget) {
+  require_room_for_images(images.bytes(), budget);
 }
 
 }  // namespace spdnn

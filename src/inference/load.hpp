@@ -42,7 +42,9 @@ void check_stored_plan(const std::string& path, const Plan& plan, const Network&
 /// many bytes each even if the file names none of them.
 void check_memory_for(const char* field, Offset count, std::size_t bytes_each = sizeof(Offset));
 
-/// Notes on those of the two files that are empty: they may be lists without lines, or copies that failed.
-std::vector<std::string> notes_on_empty_files(const std::string& truth, const std::string& images);
+/// DeviceError where the images surely take more than `budget`, found without reading them. `neurons`: the network's.
+void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t budget);
+/// DeviceError where they have turned out to do so.
+void require_room_for_images(const ImageSet& images, std::size_t budget);
 
 }  // namespace spdnn

@@ -1,7 +1,11 @@
 #include "inference/machine.hpp"
 
-#include <fstream>
+#include <omp.h>
 
+#include <fstream>
+#include <utility>
+
+#include "core/control_groups.hpp"
 #include "core/host_name.hpp"
 #include "engines/devices.hpp"
 
@@ -21,6 +25,11 @@ Machine this_machine(Device device) {
     break;
   }
   return machine;
+}
+
+void note_on_threads(int asked, std::vector<std::string>& notes) {
+  if (asked != 0) return;
+  if (auto why = why_fewer_threads(processor_quota(), omp_get_num_procs())) notes.push_back(std::move(*why));
 }
 
 }  // namespace spdnn

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/bytes_text.hpp"
 #include "core/counted.hpp"
@@ -15,7 +18,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr Index kMostAtOnce = 64;
+constexpr Index kMostImages = 64;
 
 bool computes_in(const ModelVariant& variant, Precision precision) {
   return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
@@ -34,6 +37,27 @@ std::vector<const ModelVariant*> usable_variants(const ModelSpec& spec) {
   return usable;
 }
 
+/// Why variants do not take a model. What several of them say is said once.
+class Refusals {
+ public:
+  void add(const std::string& name, std::string why) {
+    if (why.starts_with(name + ": ")) why.erase(0, name.size() + 2);
+    const auto same = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.second == why; });
+    if (same != all_.end())
+      same->first += ", " + name;
+    else
+      all_.emplace_back(name, std::move(why));
+  }
+  std::string text() const {
+    std::string text;
+    for (const auto& [names, why] : all_) text += (text.empty() ? "" : "; ") + names + ": " + why;
+    return text;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;  ///< names, and why
+};
+
 ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngineOptions options) {
   const std::vector<const ModelVariant*> usable = usable_variants(spec);
   if (usable.empty())
@@ -41,7 +65,7 @@ ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngi
                      fmt::format("no variant for models {} '{}'", spec.precision ? "computes in" : "runs on",
                                  spec.precision ? to_string(*spec.precision) : to_string(*spec.device)));
   ModelEngineChoice last_resort;
-  std::string why_not;
+  Refusals refusals;
   for (const ModelVariant* variant : usable) {
     options.precision = spec.precision.value_or(variant->precisions.front());
     Support support = support_of(*variant, model, options);
@@ -54,8 +78,9 @@ ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngi
       return {variant, options.precision,
               fmt::format("the first fast engine that takes the model ({})", variant->description)};
     if (support.takes() && last_resort.variant == nullptr) last_resort = {variant, options.precision, {}};
-    if (!support.takes()) why_not += (why_not.empty() ? "" : "; ") + support.why_not;
+    if (!support.takes()) refusals.add(std::string(variant->name), support.why_not);
   }
+  const std::string why_not = refusals.text();
   if (last_resort.variant == nullptr) throw UsageError(why_not);
   last_resort.why = "no fast engine takes the model" + (why_not.empty() ? "" : ": " + why_not);
   return last_resort;
@@ -73,7 +98,7 @@ ModelEngineChoice choose_model_engine(const ModelSpec& spec, const Model& model,
 
 Index wanted_batch(const ModelSpec& spec, const Model& model, Index images) {
   if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
-  return std::min(spec.batch != 0 ? spec.batch : kMostAtOnce, images);
+  return std::min(spec.batch != 0 ? spec.batch : kMostImages, images);
 }
 
 Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Model& model, Index images,

@@ -21,6 +21,7 @@
 #include "inference/model_runnable.hpp"
 #include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
+#include "io/import/class_names.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/labels.hpp"
 #include "model/rewrite.hpp"
@@ -33,15 +34,16 @@ namespace {
 ModelSpec checked(ModelSpec spec) {
   const ModelTruth& truth = spec.truth;
   if (truth.min_accuracy && !truth.has_labels()) throw UsageError("min_accuracy", "needs labels");
-  if (truth.min_accuracy && !(*truth.min_accuracy >= 0 && *truth.min_accuracy <= 1))
-    throw UsageError("min_accuracy", fmt::format("{} is outside 0..1", *truth.min_accuracy));
+  if (truth.min_accuracy && !(*truth.min_accuracy > 0 && *truth.min_accuracy <= 1))
+    throw UsageError("min_accuracy", fmt::format("{}, expected more than 0, which any labels reach, and at most 1",
+                                                 *truth.min_accuracy));
   if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
   if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
   require_threads(spec.threads);
   return spec;
 }
 
-void require(bool before, const char* what) {
+void require_before(bool before, const char* what) {
   if (!before) throw std::logic_error(fmt::format("ModelInference: {}", what));
 }
 
@@ -59,18 +61,20 @@ class ModelInference::Steps {
   }
 
   void load() {
-    require(stage_ == Stage::begun, "load() is called once");
+    require_before(stage_ == Stage::begun, "load() is called once");
     if (!ranks_.is_root()) return void(stage_ = Stage::loaded);
     const Stopwatch watch;
     Model model = read_model(spec_.path, spec_.shape);
     check_runnable(spec_.path, model);
     LoadedImages loaded = load_model_images(spec_.inputs, model);
+    report_.image_files = std::move(loaded.files);
+    report_.notes = std::move(loaded.notes);
     take(std::move(model), std::move(loaded.images), loaded.available);
     report_.seconds.read = watch.seconds();
   }
 
   void load(Model model, const Tensor& images) {
-    require(stage_ == Stage::begun, "load() is called once");
+    require_before(stage_ == Stage::begun, "load() is called once");
     const Stopwatch watch;
     model.validate();
     check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
@@ -83,7 +87,7 @@ class ModelInference::Steps {
 
   void plan() {
     if (stage_ >= Stage::planned) return;
-    require(stage_ == Stage::loaded, "plan() comes after load()");
+    require_before(stage_ == Stage::loaded, "plan() comes after load()");
     if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
@@ -96,7 +100,7 @@ class ModelInference::Steps {
   }
 
   void run() {
-    require(stage_ >= Stage::planned, "run() comes after plan()");
+    require_before(stage_ >= Stage::planned, "run() comes after plan()");
     if (ranks_.is_root()) prepare();
     const Stopwatch watch;
     order_ = share_order(ranks_, order_);
@@ -109,7 +113,7 @@ class ModelInference::Steps {
   }
 
   void verify() {
-    require(stage_ == Stage::run, "verify() comes after run()");
+    require_before(stage_ == Stage::run, "verify() comes after run()");
     if (ranks_.is_root()) judge();
     if (below_fp32(order_.precision)) compare_with_fp32();
   }
@@ -192,10 +196,19 @@ class ModelInference::Steps {
             "labels", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
       const Index count = spec_.inputs.images ? report_.available : report_.images;
       labels_ = truth.label_list ? check_labels("labels", *truth.label_list, count, report_.classes)
-                                 : read_labels(truth.labels, count, report_.classes);
+                                 : read_labels(truth.labels, count, report_.classes, &report_.notes);
       labels_.resize(report_.images);
     }
-    if (truth.has_expected()) expected_ = load_expected(truth, *given_, report_.images);
+    if (truth.has_expected()) expected_ = load_expected(truth, *given_, report_.images, report_.notes);
+    read_names();
+  }
+
+  void read_names() {
+    if (spec_.names.empty()) return;
+    if (report_.classes == 0)
+      throw UsageError(
+          "names", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+    report_.class_names = read_class_names(spec_.names, report_.classes, &report_.notes);
   }
 
   Index recomputed() const {

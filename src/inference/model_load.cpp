@@ -44,7 +44,7 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
 
 Model read_model(const std::string& path, const std::optional<Shape>& shape) {
   const auto form = model_form_of(path);
-  if (!form) throw DataError(fmt::format("{}: expected a model, {}", path, kReadModelForms));
+  if (!form) throw DataError(fmt::format("{}: expected a model, {}{}", path, kReadModelForms, conversion_hint(path)));
   if (*form == ModelForm::onnx) return read_onnx(path, shape);
   if (*form == ModelForm::tflite) return read_tflite(path, shape);
   Model model = *form == ModelForm::packed ? read_packed_model(path) : read_safetensors(path);
@@ -61,8 +61,11 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model) {
   Shape one = input.shape;
   if (!one.empty()) one[0] = 1;
   if (inputs.images) check_memory_for("images", *inputs.images, elements(one).value_or(0) * sizeof(float));
-  ImageTensor read = read_image_tensor(inputs.path, request);
-  return {std::move(read.tensor), read.available};
+  if (!inputs.pictures.empty() && !inputs.path.empty()) throw UsageError("inputs", "give either a path or pictures");
+  if (!inputs.pictures.empty() && !inputs.table.empty()) throw UsageError("table", "does not go with pictures");
+  ImageTensor read = inputs.pictures.empty() ? read_image_tensor(inputs.path, request)
+                                             : read_pictures({inputs.pictures.begin(), inputs.pictures.end()}, request);
+  return {std::move(read.tensor), read.available, std::move(read.files), std::move(read.notes)};
 }
 
 Index classes_of(const Model& model) {
@@ -72,8 +75,11 @@ Index classes_of(const Model& model) {
   return classes.size() == 1 ? static_cast<Index>(classes.front()) : 0;
 }
 
-Tensor load_expected(const ModelTruth& truth, const Model& model, Index images) {
-  Tensor expected = truth.expected_logits ? *truth.expected_logits : read_array(truth.expected);
+Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes) {
+  const FirstRows given =
+      truth.expected_logits ? FirstRows{*truth.expected_logits} : read_array_rows(truth.expected, {});
+  const Tensor& expected = given.tensor;
+  if (given.type == NumberType::f64) notes.push_back(rounded_note(truth.expected));
   const Shape& output = model.values[model.outputs.front()].shape;
   const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 && expected.shape[0] <= Extent{images} &&
                     without_ones(of_image(expected.shape)) == without_ones(of_image(output));

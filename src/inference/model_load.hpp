@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "spdnn/model.hpp"
@@ -11,7 +12,9 @@ namespace spdnn {
 
 struct LoadedImages {
   Tensor images;
-  Index available = 0;  ///< in the files
+  Index available = 0;                  ///< in the files
+  std::vector<std::string> files = {};  ///< of pictures, by image; otherwise empty
+  std::vector<std::string> notes = {};
 };
 
 /// The images of the specification, as the model takes them. DataError where they do not fit it, DeviceError where the
@@ -23,7 +26,7 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model);
 Index classes_of(const Model& model);
 
 /// The expected logits, of a file or in memory: of the first images, at least one, each with as many elements as the
-/// model's output. DataError where they do not fit.
-Tensor load_expected(const ModelTruth& truth, const Model& model, Index images);
+/// model's output. What users may not expect of the file is added to `notes`. DataError where they do not fit.
+Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes);
 
 }  // namespace spdnn

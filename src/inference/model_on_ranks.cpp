@@ -23,15 +23,16 @@ namespace {
 struct ModelRankReport {
   RankReport common;
   int differing_trials = 0;
+  std::optional<Index> overflow;
   std::vector<double> node_seconds;
 };
 
 void fields(auto& archive, MaybeConst<ModelRankReport> auto& report) {
-  archive(report.common, report.differing_trials, report.node_seconds);
+  archive(report.common, report.differing_trials, report.overflow, report.node_seconds);
 }
 
 ModelRankReport report_of(const ModelRunResult& result, Index images) {
-  return {rank_report_of(result, images), result.differing_trials, result.node_seconds};
+  return {rank_report_of(result, images), result.differing_trials, result.overflow, result.node_seconds};
 }
 
 /// Puts another rank's results to the root's.
@@ -39,6 +40,7 @@ void add(ModelRunResult& all, const ModelRankReport& one) {
   take_longest(all, one.common);
   take_longest(all.node_seconds, one.node_seconds);
   all.differing_trials += one.differing_trials;
+  all.overflow = first_node(all.overflow, one.overflow);
 }
 
 ImageRange part_of(Index images, Index at_once, int rank, int ranks) {

@@ -65,6 +65,7 @@ class ModelRunner {
       result_.gather_seconds += watch.lap();
       add_node_seconds();
     }
+    result_.overflow = first_node(result_.overflow, engine_->overflow());
   }
 
   Tensor run_trial(Progress& progress) {
@@ -99,6 +100,10 @@ class ModelRunner {
 };
 
 }  // namespace
+
+std::optional<Index> first_node(std::optional<Index> a, std::optional<Index> b) {
+  return a && b ? std::min(a, b) : a ? a : b;
+}
 
 Tensor images_from(const Tensor& images, Index first, Index count) {
   const std::size_t each = images.values.size() / static_cast<std::size_t>(images.shape[0]);

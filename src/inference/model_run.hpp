@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "spdnn/model_engine.hpp"
@@ -19,12 +20,16 @@ struct ModelRunOptions {
 struct ModelRunResult {
   Tensor output;                      ///< the model's first, of all images, of the first trial
   int differing_trials = 0;           ///< that gave other bits than the first
+  std::optional<Index> overflow;      ///< the first node of any batch; see ModelEngine::overflow()
   std::vector<double> infer_seconds;  ///< one per trial, summed over batches
   double upload_seconds = 0;          ///< engine construction and load()
   double warm_up_seconds = 0;
   double gather_seconds = 0;         ///< putting batches together
   std::vector<double> node_seconds;  ///< by node, the mean of the trials, summed over batches; empty where not timed
 };
+
+/// The first of two nodes, where there are any.
+std::optional<Index> first_node(std::optional<Index> a, std::optional<Index> b);
 
 /// `count` images from `first` on; shares storage.
 Tensor images_from(const Tensor& images, Index first, Index count);

@@ -9,6 +9,8 @@
 #include "inference/machine.hpp"
 #include "inference/model_accuracy.hpp"
 #include "inference/model_load.hpp"
+#include "inference/score_name.hpp"
+#include "model/node_text.hpp"
 #include "model/work.hpp"
 
 namespace spdnn {
@@ -26,6 +28,7 @@ void describe_given(const Model& model, ModelReport& report) {
   report.outputs = model.outputs.size();
   report.nodes = model.nodes.size();
   report.classes = classes_of(model);
+  report.score = score_name(model);
   const ModelWork work = sum_of(work_of(model));
   report.weights = work.weights;
   report.nonzeros = work.nonzeros;
@@ -47,6 +50,7 @@ void describe_engine(const ModelEngineChoice& choice, const Model& model, const 
   report.batch = options.batch;
   report.trials = spec.trials;
   report.warm_up = spec.warm_up;
+  note_on_threads(spec.threads, report.notes);
   for (std::string& remark : support_of(*choice.variant, model, options).remarks)
     report.notes.push_back(std::move(remark));
 }
@@ -69,7 +73,11 @@ void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec,
   if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
   report.logits = std::move(result.output);
   if (report.classes > 0) report.predictions = predictions_of(report.logits);
-  if (!all_finite(report.logits.values)) report.notes.emplace_back("some logits are infinite or no numbers");
+  if (result.overflow) report.overflow = node_text(model, *result.overflow);
+  if (!all_finite(report.logits.values)) {
+    report.notes.emplace_back("some logits are infinite or no numbers");
+    if (report.overflow.empty()) report.overflow = "the first output";
+  }
 }
 
 }  // namespace spdnn

@@ -33,38 +33,55 @@ std::string little_text(const LogitCheck& check) {
       check_text(check), check.largest_bound, check.largest_expected, tolerance_text(check));
 }
 
+/// What comparisons came to, in words: lists joined by semicolons.
+struct Findings {
+  std::string wrong;
+  std::string right;   ///< of all images
+  std::string sample;  ///< right, of some of the images: nothing is known of the others
+  std::string little;  ///< within bounds that say little
+
+  static void add(std::string& list, const std::string& text) { list += (list.empty() ? "" : "; ") + text; }
+  void add_right(Index images, Index all, const std::string& text) { add(images < all ? sample : right, text); }
+};
+
+Findings findings_of(const ModelReport& report) {
+  Findings found;
+  if (const auto& accuracy = report.accuracy; accuracy && accuracy->at_least)
+    Findings::add(accuracy->top_1() >= *accuracy->at_least ? found.right : found.wrong,
+                  fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
+                              counted(accuracy->images, "image", "images"), accuracy->top_1(), *accuracy->at_least));
+  // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
+  for (const auto* check : {&report.expected, &report.recomputed}) {
+    if (!*check) continue;
+    const bool by_nodes = check == &report.recomputed && report.nodes_checked;
+    if (!(*check)->right())
+      Findings::add(found.wrong, check_text(**check));
+    else if (!(*check)->tells() && !by_nodes)
+      Findings::add(found.little, little_text(**check));
+    else
+      found.add_right((*check)->images, report.images, check_text(**check));
+  }
+  if (const auto& nodes = report.nodes_checked; nodes && !nodes->right())
+    Findings::add(found.wrong, nodes_text(*nodes));
+  else if (nodes)
+    found.add_right(nodes->images, report.images, nodes_text(*nodes));
+  return found;
+}
+
 }  // namespace
 
 ModelVerdict verdict_of(const ModelReport& report) {
   using Status = Verdict::Status;
-  std::string wrong;
-  std::string right;
-  const auto add = [&](bool good, const std::string& text) {
-    std::string& list = good ? right : wrong;
-    list += (list.empty() ? "" : "; ") + text;
-  };
-  if (report.accuracy && report.accuracy->at_least)
-    add(report.accuracy->top_1() >= *report.accuracy->at_least,
-        fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
-                    counted(report.accuracy->images, "image", "images"), report.accuracy->top_1(),
-                    *report.accuracy->at_least));
-  // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
-  std::string says_little;
-  for (const auto* check : {&report.expected, &report.recomputed}) {
-    if (!*check) continue;
-    const bool by_nodes = check == &report.recomputed && report.nodes_checked;
-    const bool little = (*check)->right() && !(*check)->tells() && !by_nodes;
-    if (little)
-      says_little += (says_little.empty() ? "" : "; ") + little_text(**check);
-    else
-      add((*check)->right(), check_text(**check));
-  }
-  if (report.nodes_checked) add(report.nodes_checked->right(), nodes_text(*report.nodes_checked));
-  if (wrong.empty() && right.empty() && !says_little.empty())
-    return {Status::unverified, says_little + "; --verify K compares node by node"};
-  if (wrong.empty() && right.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
-  if (wrong.empty()) return {Status::passed, right + (says_little.empty() ? "" : "; " + says_little)};
-  return {Status::failed, wrong + (right.empty() ? "" : ", though not against " + right)};
+  const Findings found = findings_of(report);
+  std::string held = found.right;
+  if (!found.sample.empty()) Findings::add(held, found.sample);
+  if (!found.wrong.empty()) return {Status::failed, found.wrong + (held.empty() ? "" : ", though not against " + held)};
+  if (!found.little.empty()) Findings::add(held, found.little);
+  if (held.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
+  if (found.right.empty())
+    return {Status::unverified, held + (report.nodes_checked ? "" : "; --verify all compares node by node")};
+  if (!report.overflow.empty()) return {Status::unverified, held + ", but sums may have overflowed"};
+  return {Status::passed, held};
 }
 
 }  // namespace spdnn

@@ -23,7 +23,8 @@ namespace spdnn {
 namespace {
 
 constexpr std::size_t kShownIds = 10;
-constexpr Index kMostAtOnce = 16;  ///< images that the reference takes at a time: progress is told after each time
+constexpr Index kMostReferenceImages =
+    16;  ///< images that the reference takes at a time: progress is told after each time
 
 /// The images that the reference takes at a time.
 Index images_at_once(const Model& model, std::size_t host_memory) {
@@ -34,7 +35,7 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
   if (each > budget)
     throw DeviceError("host_memory", fmt::format("the reference needs {} for one image at a time, and {} may be taken",
                                                  bytes_text(each), bytes_text(budget)));
-  return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostAtOnce));
+  return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }
 
 /// Whether the operation makes numbers from 0 to 1 of any.
@@ -167,7 +168,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
   const auto of_all = [&](Index some) {
     const std::string together = counted(all, "image", "images");
     if (some == all) return all == 1 ? together : "all " + together;
-    return fmt::format("the first {} of {}", some, together);
+    return fmt::format("the first {} of {}, a sample", some, together);
   };
   const bool shares = gives_shares(model);
   Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes, shares);

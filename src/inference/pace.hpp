@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "spdnn/types.hpp"
+
 namespace spdnn {
 
 /// How far a run that may be stopped queues work ahead on a device: it waits for the device after some steps, the more
@@ -26,6 +28,27 @@ class Pace {
 
   int queued_ = 0;
   int most_ = 1;
+};
+
+/// How many layers a run that may be stopped computes on a CPU between two questions whether to stop. Few layers at a
+/// time cost: between them all activations are written to memory and read again. So there are as many as take about
+/// `seconds`, at least one and at most `most`; the first is alone, and their number at most doubles.
+class Stride {
+ public:
+  Stride(Index most, double seconds) : most_(std::max<Index>(1, most)), seconds_(seconds) {}
+
+  Index layers() const { return layers_; }
+  /// So many layers have taken so long.
+  void took(Index layers, double seconds) {
+    const double fitting = seconds > 0 ? static_cast<double>(layers) * seconds_ / seconds : most_;
+    const double next = std::min({fitting, 2.0 * layers_, static_cast<double>(most_)});
+    layers_ = std::max<Index>(1, static_cast<Index>(next));
+  }
+
+ private:
+  Index most_;
+  double seconds_;
+  Index layers_ = 1;
 };
 
 }  // namespace spdnn

@@ -9,13 +9,13 @@
 
 #include "core/bytes_text.hpp"
 #include "core/cancellation.hpp"
-#include "core/counted_csr.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
+#include "inference/activations.hpp"
 #include "inference/device_monitor.hpp"
 #include "inference/outcomes.hpp"
 #include "inference/pace.hpp"
@@ -57,13 +57,6 @@ void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 
-/// Activations after a layer of so many neurons, as the images of a run.
-ImageSet images_of(InspectableEngine& engine, Index images, Index neurons) {
-  if (std::optional<CsrMatrix> sparse = engine.sparse_activations()) return {*std::move(sparse)};
-  const std::vector<double> dense = engine.activations();
-  return {csr_of_rows(images, neurons, [&](Index image) { return dense.data() + std::size_t{image} * neurons; })};
-}
-
 /// Tells a monitor, if there is one, of its own beginning and end, and of the trials in between.
 class Watched {
  public:
@@ -85,7 +78,7 @@ class Watched {
 
 /// One plan, run over batch after batch.
 class Runner {
-  static constexpr Index kStopChecks = 32;  ///< a batch
+  static constexpr Index kStopChecks = 32;  ///< of a batch, at least
 
  public:
   Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
@@ -93,7 +86,8 @@ class Runner {
         images_(images),
         options_(options),
         cancellation_(options.engine.cancelled),
-        device_(variant.device) {
+        device_(variant.device),
+        stride_(plan.depth() / kStopChecks, options.stop_seconds) {
     BatchInfo batch = batch_info(images);
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
                                        : automatic_batch(variant, plan, batch, options.engine);
@@ -114,6 +108,7 @@ class Runner {
                       rounds * static_cast<Offset>(options_.warm_up + options_.trials) * plan_.depth());
     for (Index first = 0; first < images && !result_.unfinished; first += std::min(result_.batch, images - first))
       run_batch(first, std::min(result_.batch, images - first), progress);
+    if (options_.keep_activations) result_.outcome.activations = join_rows(activations_);
     return std::move(result_);
   }
 
@@ -135,6 +130,7 @@ class Runner {
     if (!run_trials(batch, first, progress, outcome)) return;
     watch.lap();
     append_outcome(result_.outcome, outcome, first);
+    if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch, options_.engine));
     result_.gather_seconds += watch.seconds();
   }
 
@@ -179,18 +175,24 @@ class Runner {
 
   bool stopped() const { return options_.stop && options_.stop(); }
 
+  /// Layers between two questions whether to stop.
+  Index layers_at_once() const {
+    if (!options_.stop) return plan_.depth();
+    return device_ == Device::cpu ? stride_.layers() : std::max<Index>(1, plan_.depth() / kStopChecks);
+  }
+
   /// From the first layer to the last, or to one at which the run is stopped; returns the layer that would follow.
   Index advance(Progress& progress) {
-    const Index step = options_.stop ? std::max<Index>(1, plan_.depth() / kStopChecks) : plan_.depth();
     Index layer = 0;
     Pace pace;
     Stopwatch since_wait;
     while (layer < plan_.depth() && !stopped()) {
       cancellation_.check();
-      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, step) + layer);
+      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, layers_at_once()) + layer);
       done_ += next - layer;
       progress.update(done_);
-      layer = next;
+      const Index layers = next - std::exchange(layer, next);
+      if (options_.stop && device_ == Device::cpu) stride_.took(layers, since_wait.lap());
       if (!options_.stop || device_ == Device::cpu || layer == plan_.depth() || !pace.due()) continue;
       wait_for(device_, options_.engine.device);
       pace.waited(since_wait.lap());
@@ -221,7 +223,7 @@ class Runner {
     const std::size_t bytes = 2 * sizeof(double) * images * std::size_t{plan_.outputs(layer - 1)};
     if (bytes > memory_budget(Device::cpu, {.sharers = options.sharers})) return {};
     try {
-      return images_of(*engine, images, plan_.outputs(layer - 1));
+      return {stored_activations(*engine, images, plan_.outputs(layer - 1))};
     } catch (const std::bad_alloc&) {
       return {};
     }
@@ -232,11 +234,23 @@ class Runner {
   const RunOptions& options_;
   Cancellation cancellation_;  ///< between batches and trials, for engines that do not ask
   Device device_;
+  Stride stride_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
-  Offset done_ = 0;                   ///< layers, over batches and trials
+  std::unique_ptr<Engine> in_order_;    ///< with `merge`: for borderline images
+  std::vector<CsrMatrix> activations_;  ///< by batch, where they are kept
+  Offset done_ = 0;                     ///< layers, over batches and trials
   RunResult result_;
 };
+
+/// How many threads would do where all of them do not, as advice at the end of a sentence; otherwise nothing.
+std::string fewer_threads_that_fit(const Variant& variant, const Plan& plan, const BatchInfo& batch,
+                                   const EngineOptions& options, std::size_t budget) {
+  EngineOptions fewer = options;
+  for (fewer.threads = host_threads(options.threads) - 1; fewer.threads > 0; --fewer.threads)
+    if (const std::size_t bytes = batch_bytes(variant, plan, batch, fewer); bytes <= budget)
+      return fmt::format("; with --threads {} it needs {}", fewer.threads, bytes_text(bytes));
+  return {};
+}
 
 }  // namespace
 
@@ -259,8 +273,9 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo&
     (fits(middle) ? most : too_many) = middle;
   }
   if (most == 0)
-    throw DeviceError(fmt::format("{} needs {} for a single image, but {} are available", variant.name,
-                                  bytes_text(bytes(1)), bytes_text(budget)));
+    throw DeviceError(fmt::format("{} needs {} for a single image, but {} left for it{}", variant.name,
+                                  bytes_text(bytes(1)), budget > 1 ? bytes_text(budget) + " are" : "nothing is",
+                                  fewer_threads_that_fit(variant, plan, {1, all.binary, all.bits}, options, budget)));
   const Index rounds = (images - 1) / most + 1;
   return (images - 1) / rounds + 1;
 }

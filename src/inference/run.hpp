@@ -17,12 +17,17 @@ struct RunOptions {
   int trials = 1;
   int warm_up = 0;  ///< trials of each batch before these; not in a run that `stop` may end
   Index batch = 0;  ///< images at a time; 0: as many as the memory takes
+  /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
+  /// neurons of the given network these stand. Not of a merged plan.
+  bool keep_activations = false;
   ProgressCallback progress;
   DeviceMonitor* monitor = nullptr;  ///< told when trials begin and end; null: none
-  /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers, a few
-  /// dozen times a batch. A device is then waited for now and then (pace.hpp), so that few layers are queued ahead; an
-  /// engine that puts layers off ends with the batch all the same.
+  /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers: at
+  /// least a few dozen times a batch, and on a CPU about every `stop_seconds` where a layer takes less. A device is
+  /// waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts layers off ends with
+  /// the batch all the same.
   std::function<bool()> stop = {};
+  double stop_seconds = 5;
 };
 
 /// What a run that was stopped has not done. Images from `first` on that are not in `begun` have not been begun.

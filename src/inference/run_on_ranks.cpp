@@ -1,5 +1,7 @@
 #include "inference/run_on_ranks.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -7,10 +9,12 @@
 #include "cluster/exchange.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
+#include "core/control_groups.hpp"
 #include "core/host_name.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
+#include "inference/activations.hpp"
 #include "inference/outcomes.hpp"
 
 namespace spdnn {
@@ -81,8 +85,11 @@ int sharers_of_device(Communicator& ranks, Device device, int ordinal) {
 }  // namespace
 
 int threads_of(Communicator& ranks, int asked) {
-  const int sharers = sharers_of(ranks, processor_set());
-  return asked != 0 ? asked : std::max(1, host_threads() / sharers);
+  const int processor_sharers = sharers_of(ranks, processor_set());
+  const auto& quota = processor_quota();
+  const int quota_sharers = sharers_of(ranks, quota ? quota->group : "no quota");
+  if (asked != 0) return asked;
+  return std::min(host_threads(), part_of_threads(omp_get_num_procs(), processor_sharers, quota, quota_sharers));
 }
 
 RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
@@ -125,12 +132,15 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
   const Stopwatch watch;
   const std::vector<NetworkRankReport> reports = gather(ranks, report_of(all.result, mine.images()));
   Index first = 0;
+  std::vector<CsrMatrix> activations;
   for (const NetworkRankReport& report : reports) {
+    if (report.outcome.activations) activations.push_back(*report.outcome.activations);
     if (!all.ranks.empty()) add(all.result, report, first);
     all.ranks.push_back(report.common.times);
     add_left(report, first, order.layer, all.left);
     first += report.common.times.images;
   }
+  if (!activations.empty()) all.result.outcome.activations = join_rows(activations);
   all.result.gather_seconds += watch.seconds();
   return all;
 }

@@ -47,6 +47,7 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
   report.device = choice.variant->device;
   report.machine = this_machine(report.device);
   report.notes = plan.provenance.notes;
+  note_on_threads(spec.threads, report.notes);
   report.precision = choice.precision;
   report.trials = spec.trials;
   report.warm_up = spec.warm_up;

@@ -8,6 +8,7 @@
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/shared_plan.hpp"
+#include "cluster/together.hpp"
 #include "core/bytes_text.hpp"
 #include "core/host_memory.hpp"
 #include "data/generate.hpp"
@@ -83,9 +84,9 @@ NetworkStream open_stream(const NetworkSpec& spec) {
                            : open_packed_network(spec.path, request_for(spec, {}));
 }
 
-/// Of all of its layers, even where only the first are wanted.
-std::uint64_t network_digest_of(const NetworkSpec& spec, const NetworkStream& network) {
-  return spec.path.empty() ? network.digest : packed_contents(spec.path).network_digest;
+/// That of the network that was opened; where only its first layers are wanted, which have none, that of the file.
+std::uint64_t network_digest_of(const NetworkSpec& spec, std::uint64_t opened) {
+  return opened != 0 || spec.path.empty() ? opened : packed_contents(spec.path).network_digest;
 }
 
 /// What ranks tell one another of streamed layers.
@@ -103,6 +104,19 @@ void fields(auto& archive, MaybeConst<LayerBounds> auto& bounds) {
 void fields(auto& archive, MaybeConst<SharedStream> auto& shared) {
   archive(shared.network_digest, shared.bounds, shared.at_once);
 }
+
+namespace {
+
+/// The layers that the root streams, as this rank finds them under the same name.
+std::shared_ptr<const StreamedLayers> open_shared(const NetworkSpec& spec, SharedStream shared) {
+  const NetworkStream network = open_stream(spec);
+  if (network_digest_of(spec, network.digest) != shared.network_digest)
+    throw DataError(spec.path + ": is another network than the first rank has read under this name");
+  return std::make_shared<const StreamedLayers>(
+      StreamedLayers{network.layers, std::move(shared.bounds), shared.at_once});
+}
+
+}  // namespace
 
 std::size_t host_budget(std::size_t asked) { return memory_budget(Device::cpu, {.host_memory = asked}); }
 
@@ -130,18 +144,11 @@ Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec) {
   if (ranks.is_alone()) return plan;
   const std::shared_ptr<const StreamedLayers> roots = std::exchange(plan.streamed, nullptr);
   std::optional<SharedStream> shared;
-  if (roots) shared = {network_digest_of(spec, {roots->stream}), roots->bounds, roots->at_once};
+  if (roots) shared = {network_digest_of(spec, plan.provenance.network_digest), roots->bounds, roots->at_once};
   plan = share_plan(ranks, std::move(plan));
   shared = broadcast(ranks, shared);
-  if (ranks.is_root() || !shared) {
-    plan.streamed = roots;
-    return plan;
-  }
-  const NetworkStream network = open_stream(spec);
-  if (network_digest_of(spec, network) != shared->network_digest)
-    throw DataError(spec.path + ": is another network than the first rank has read under this name");
-  plan.streamed = std::make_shared<const StreamedLayers>(
-      StreamedLayers{network.layers, std::move(shared->bounds), shared->at_once});
+  if (!shared) return plan;
+  together(ranks, [&] { plan.streamed = ranks.is_root() ? roots : open_shared(spec, *std::move(shared)); });
   return plan;
 }
 

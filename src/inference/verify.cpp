@@ -56,7 +56,7 @@ Verdict recompute_sample(const CheckedRun& problem, const Categories& categories
   Categories truth;
   for (const Index hit : recompute(problem, problem.images.select(checked))) truth.push_back(checked[hit]);
   return judge_sample(categories, checked, truth,
-                      fmt::format("cpu_reference on {} of {} images", checked.size(), images));
+                      fmt::format("cpu_reference on {} of {} images, a sample", checked.size(), images));
 }
 
 Verdict recompute_images(const CheckedRun& problem, const Categories& categories, const Truth& truth) {
@@ -75,13 +75,13 @@ std::string why_empty(const CheckedRun& problem) {
 
 }  // namespace
 
-Truth read_truth(const TruthSpec& spec) {
+Truth read_truth(const TruthSpec& spec, FileNotes* notes) {
   Truth truth;
   truth.source = spec.list ? "the given list" : spec.path;
   truth.sample = spec.sample;
   truth.everything = spec.everything;
   if (!spec.path.empty() && spec.list) throw UsageError("truth", "give either a file or a list");
-  if (!spec.path.empty()) truth.list = read_categories(spec.path);
+  if (!spec.path.empty()) truth.list = read_categories(spec.path, notes);
   if (spec.list) truth.list = spec.list;
   return truth;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
@@ -21,7 +22,8 @@ struct Truth {
   bool wanted() const { return sample > 0 || everything; }
 };
 
-Truth read_truth(const TruthSpec& spec);
+/// Notes on the file are added to `notes`.
+Truth read_truth(const TruthSpec& spec, FileNotes* notes = nullptr);
 
 /// What was run, and is to be verified.
 struct CheckedRun {

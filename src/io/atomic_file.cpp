@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <deque>
+#include <iterator>
 #include <string>
 #include <system_error>
-
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -25,6 +26,36 @@ int own_descriptor(const fs::path& path) {
   std::from_chars(name.data(), name.data() + name.size(), number);
   return number;
 }
+
+/// A name that a file is about to get, and what has that name until then: it keeps a second name, by a hard link, which
+/// later writers take for a temporary's.
+class EarlierFile {
+ public:
+  EarlierFile(const fs::path& target, const fs::path& temporary)
+      : target_(target), kept_(temporary.parent_path() / (temporary.stem().string() + "-earlier.tmp")) {
+    is_kept_ = ::link(target_.c_str(), kept_.c_str()) == 0;
+    was_there_ = is_kept_ || errno != ENOENT;
+  }
+  EarlierFile(const EarlierFile&) = delete;
+  EarlierFile& operator=(const EarlierFile&) = delete;
+  ~EarlierFile() {
+    if (is_kept_) ::unlink(kept_.c_str());
+  }
+
+  /// Gives the name back, after the new file has had it. Returns false where the new file keeps it.
+  bool take_back() {
+    if (!was_there_) return ::unlink(target_.c_str()) == 0;
+    if (!is_kept_ || ::rename(kept_.c_str(), target_.c_str()) != 0) return false;
+    is_kept_ = false;
+    return true;
+  }
+
+ private:
+  fs::path target_;
+  fs::path kept_;
+  bool is_kept_ = false;
+  bool was_there_ = false;
+};
 
 }  // namespace
 
@@ -45,6 +76,7 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
 void AtomicFile::open_directly() {
   // An open file of this process is duplicated, so that other prints to it and what is written here do not overlap.
   const int own = own_descriptor(target_.path);
+  is_stdout_ = own == STDOUT_FILENO;
   file_ = Descriptor(own >= 0 ? ::fcntl(own, F_DUPFD_CLOEXEC, 0) : ::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file_) fail();
 }
@@ -100,20 +132,49 @@ void AtomicFile::sync() {
 void AtomicFile::commit_together(std::initializer_list<AtomicFile*> files) {
   for (AtomicFile* const file : files)
     if (file != nullptr) file->sync();
+  std::vector<AtomicFile*> renamed;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(renamed),
+               [](const AtomicFile* file) { return file != nullptr && file->is_temporary(); });
   const auto hold = hold_temporaries();
-  for (AtomicFile* const file : files)
-    if (file != nullptr) file->put_in_place();
-  for (AtomicFile* const file : files)
-    if (file != nullptr && file->temporary_ && !sync_directory(file->target_.path.parent_path())) file->fail();
+  if (renamed.size() == 1) renamed[0]->put_in_place();
+  if (renamed.size() > 1) put_in_place(renamed);
+  for (AtomicFile* const file : renamed)
+    if (!sync_directory(file->target_.path.parent_path())) file->fail();
 }
 
 void AtomicFile::put_in_place() {
-  if (!temporary_) return;
   if (::rename(temporary_->path().c_str(), target_.path.c_str()) != 0) fail();
   temporary_->put_in_place();
 }
 
-void AtomicFile::fail() const { fail_to_write(path_, errno); }
+void AtomicFile::put_in_place(const std::vector<AtomicFile*>& files) {
+  std::deque<EarlierFile> earlier;
+  std::size_t done = 0;
+  const auto take_back = [&] {
+    std::string left;
+    while (done-- > 0)
+      if (!earlier[done].take_back()) left += fmt::format("; {} is in place already", files[done]->path_.string());
+    return left;
+  };
+  try {
+    for (; done < files.size(); ++done) {
+      earlier.emplace_back(files[done]->target_.path, files[done]->temporary_->path());
+      files[done]->put_in_place();
+    }
+  } catch (const DataError& error) {
+    throw DataError(error.what() + take_back());
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.what() + take_back());
+  } catch (...) {
+    take_back();
+    throw;
+  }
+}
+
+void AtomicFile::fail() const {
+  if (is_stdout_ && errno == EPIPE) throw ClosedStdout(path_.string() + ": cannot write: nobody reads it any more");
+  fail_to_write(path_, errno);
+}
 
 bool sync_directory(const fs::path& directory) {
   const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -15,6 +15,7 @@
 #include "io/packed/read_write.hpp"
 #include "io/path_kind.hpp"
 #include "io/text/matrix_market.hpp"
+#include "io/text/notes.hpp"
 #include "io/text/source.hpp"
 #include "io/text/tsv_reader.hpp"
 #include "io/text/tsv_writer.hpp"
@@ -39,7 +40,8 @@ std::optional<Index> neurons_of_name(const Path& path) {
   return neurons;
 }
 
-ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
+                         FileNotes* notes) {
   const auto named = neurons_of_name(path);
   if (neurons && named && *neurons != *named)
     throw DataError(fmt::format("{}: the images are for {} neurons, expected {}", path.string(), *named, *neurons));
@@ -49,7 +51,9 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
         ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
   TextSource source(path);
   if (!neurons) check_claimed_size(source.name(), *named, "neurons", source.expected_bytes());
-  return read_tsv_images(source, neurons ? *neurons : *named, images);
+  ImageSet set = read_tsv_images(source, neurons ? *neurons : *named, images);
+  add_notes(source, "images of zeros", notes);
+  return set;
 }
 
 /// Refuses to write what readers would refuse.
@@ -63,13 +67,28 @@ void check_writable(const Path& path, const std::function<void()>& validate) {
 
 }  // namespace
 
+namespace {
+
+/// Where a file of this name belongs, which is no network's.
+std::string other_use(const Path& path) {
+  const std::string ending = path.extension().string();
+  if (ending == ".onnx" || ending == ".tflite" || ending == ".safetensors") return "; a model is given as --model";
+  if (ending == ".npy" || ending == ".npz") return "; arrays are inputs of models, given with --model";
+  if (path.filename().string().find("idx") != std::string::npos)
+    return "; MNIST's images are given as --mnist, which makes inputs of them";
+  return {};
+}
+
+}  // namespace
+
 Form form_of(const Path& path) {
   const std::string name = path.filename().string();
   if (name.ends_with(".tsv")) return Form::tsv;
   if (name.ends_with(".tsv.gz")) return Form::tsv_gz;
   if (name.ends_with(".mtx") || name.ends_with(".mtx.gz")) return Form::matrix_market;
   if (name.ends_with(".spdnn")) return Form::packed;
-  throw DataError(path.string() + ": unknown form, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn");
+  throw DataError(path.string() + ": unknown form, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn" +
+                  other_use(path));
 }
 
 NetworkFile read_network(const Path& path, const NetworkRequest& request) {
@@ -85,25 +104,29 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request) {
   });
 }
 
-ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images) {
+ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images, FileNotes* notes) {
   return with_memory_for(path.native(), kReading, [&] {
     switch (form_of(path)) {
       case Form::packed:
         return read_packed_images(path, neurons, images);
       case Form::matrix_market: {
         TextSource source(path);
-        return read_matrix_market_images(source, neurons, images);
+        ImageSet set = read_matrix_market_images(source, neurons, images);
+        add_notes(source, "images of zeros", notes);
+        return set;
       }
       default:
-        return read_tsv_images(path, neurons, images);
+        return read_tsv_images(path, neurons, images, notes);
     }
   });
 }
 
-Categories read_categories(const Path& path) {
+Categories read_categories(const Path& path, FileNotes* notes) {
   return with_memory_for(path.native(), kReading, [&] {
     TextSource source(path);
-    return read_tsv_categories(source);
+    Categories categories = read_tsv_categories(source);
+    add_notes(source, "no image is a category", notes);
+    return categories;
   });
 }
 

@@ -61,12 +61,19 @@ void InputFile::read(std::size_t offset, std::span<std::byte> to) const {
     return;
   }
   while (!to.empty()) {
-    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_system_failure(name_, "cannot read", errno);
+    const std::size_t got = read_some(offset, to);
     if (got == 0) fail(fmt::format("changed while it was read: it ends after {} of {} bytes", offset, size_));
-    offset += static_cast<std::size_t>(got);
-    to = to.subspan(static_cast<std::size_t>(got));
+    offset += got;
+    to = to.subspan(got);
+  }
+}
+
+/// Returns how many bytes were read, 0 only at the end of the file.
+std::size_t InputFile::read_some(std::size_t offset, std::span<std::byte> to) const {
+  for (;;) {
+    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw_system_failure(name_, "cannot read", errno);
   }
 }
 
@@ -78,6 +85,9 @@ void InputFile::check_unchanged() const {
     fail(fmt::format("changed while it was read: it has {} bytes, expected {}", now.st_size, size_));
   if (nanoseconds(now.st_mtim) != nanoseconds(opened_.st_mtim))
     fail("changed while it was read: it was written to, expected a file that stays as it is");
+  std::byte beyond{};
+  if (read_some(size_, {&beyond, 1}) != 0)
+    fail(fmt::format("holds more than the {} bytes that the system states, expected a regular file", size_));
 }
 
 std::string text_of_file(const std::filesystem::path& path) {

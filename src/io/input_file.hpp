@@ -33,13 +33,15 @@ class InputFile {
   /// Copies the bytes from `offset` on, which must lie inside the size. Several threads may read at once. DataError
   /// where the file has become shorter.
   void read(std::size_t offset, std::span<std::byte> to) const;
-  /// DataError where size or time of modification have changed since the file was opened. Readers of files without
-  /// checksums call this at their end: then what was read is one state of the file, as far as the file system keeps its
-  /// times. Renaming the file, or giving its name to another file, is no change.
+  /// DataError where size or time of modification have changed since the file was opened, or where there are bytes
+  /// beyond the size, as in files of /proc, which state a size of 0. Readers of files without checksums call this at
+  /// their end: then what was read is one state of the file, as far as the file system keeps its times. Renaming the
+  /// file, or giving its name to another file, is no change.
   void check_unchanged() const;
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
+  std::size_t read_some(std::size_t offset, std::span<std::byte> to) const;
 
   std::string name_;
   std::span<const std::byte> memory_;

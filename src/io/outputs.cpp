@@ -23,13 +23,13 @@ bool replaces(const OutputTarget& output, const Path& existing) {
          ::stat(existing.c_str(), &status) == 0 && same_file(*output.now, status);
 }
 
-[[noreturn]] void refuse(const NamedOutput& output, const std::string& what) {
+[[noreturn]] void refuse_output(const NamedOutput& output, const std::string& what) {
   throw UsageError(
       fmt::format("{} {}: would overwrite {}, expected another name", output.name, output.path.string(), what));
 }
 
 /// Whether a file of this name in the directory of a network counts as a part of it.
-bool is_part_of_network(const std::string& name) { return name == kManifestName || parse_layer_name(name); }
+bool is_part_of_network(const std::string& name) { return name == kManifestName || parse_layer_name_in_any_case(name); }
 
 /// Whether the file is, or will be, in the directory.
 bool lies_in(const OutputTarget& output, const Path& directory) {
@@ -41,7 +41,7 @@ bool lies_in(const OutputTarget& output, const Path& directory) {
 
 void check_against(const NamedOutput& output, const OutputTarget& target, const NamedInput& input) {
   const std::string what = fmt::format("{} {}", input.name, input.path.string());
-  if (replaces(target, input.path)) refuse(output, what);
+  if (replaces(target, input.path)) refuse_output(output, what);
   std::error_code none;  // an input that cannot be examined will be refused by its reader
   if (is_directory(input.path, none)) {
     if (!output.directory && is_part_of_network(target.path.filename().string()) && lies_in(target, input.path))
@@ -49,10 +49,10 @@ void check_against(const NamedOutput& output, const OutputTarget& target, const 
                                    output.path.string(), what));
     for (const Path& file : list_directory(input.path))
       if (is_part_of_network(file.filename().string()) && replaces(target, file))
-        refuse(output, fmt::format("{} of {}", file.filename().string(), what));
+        refuse_output(output, fmt::format("{} of {}", file.filename().string(), what));
   } else if (output.directory && parse_layer_name(input.path.filename().string())) {
     const Path parent = input.path.has_parent_path() ? input.path.parent_path() : Path(".");
-    if (replaces(target, parent)) refuse(output, what);
+    if (replaces(target, parent)) refuse_output(output, what);
   }
 }
 
@@ -70,7 +70,7 @@ void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<Na
     for (const NamedInput& input : inputs) check_against(output, target, input);
     for (std::size_t i = 0; i < targets.size(); ++i)
       if (same_target(targets[i], target))
-        refuse(output, fmt::format("{} {}", outputs[i].name, outputs[i].path.string()));
+        refuse_output(output, fmt::format("{} {}", outputs[i].name, outputs[i].path.string()));
     targets.push_back(target);
   }
 }

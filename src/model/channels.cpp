@@ -83,6 +83,12 @@ CsrMatrix rows_of(const CsrMatrix& weights, const std::vector<Index>& kept) {
                   std::move(values));
 }
 
+/// The shape of what the node makes, once that of what it reads is known.
+void set_shape(Model& model, std::size_t n) {
+  const Node& node = model.nodes[n];
+  model.values[node.output].shape = output_shape(node.operation, {model.values[node.inputs[0]].shape});
+}
+
 /// The weights with column c renamed as its channel is; each channel has `width` of them.
 std::optional<CsrMatrix> renumbered(const CsrMatrix& weights, Index width, const std::vector<Index>& target,
                                     Index count) {
@@ -196,7 +202,8 @@ bool renumber_channels(Model& model, const ChannelPath& path, const std::vector<
       reshape->shape[1] = reshape->shape[1] / static_cast<Extent>(target.size()) * count;
     }
   }
-  infer_shapes(model);
+  set_shape(model, path.maker);
+  for (const ChannelPath::Between& between : path.between) set_shape(model, between.node);
   return true;
 }
 

@@ -40,7 +40,8 @@ inline constexpr Index kDropped = std::numeric_limits<Index>::max();
 /// Gives each channel k of the path the number target[k] below `count`. Of channels with one number, the first is
 /// computed, and its readers add up the weights of all of them in fp64, rounding once; those that are kDropped are no
 /// longer computed, and their readers' weights go. False, and nothing is changed, where a sum of weights is neither
-/// zero nor a normal fp32 number. Shapes are those of the new channels afterwards.
+/// zero nor a normal fp32 number. Shapes are those of the new channels afterwards; who makes and reads which value
+/// stays the same.
 bool renumber_channels(Model& model, const ChannelPath& path, const std::vector<Index>& target, Index count);
 
 /// The operation on these channels alone, each of which has `width` elements on axis 1.

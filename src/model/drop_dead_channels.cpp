@@ -105,11 +105,9 @@ std::vector<float> bias_with(const Node& node, Index columns, const Constants& v
 }
 
 /// How many channels of the node are gone.
-Index drop_in(Model& model, std::size_t node) {
-  const auto path = channel_path(model, uses_of(model), node);
-  if (!path) return 0;
-  const std::map<ValueId, Constants> constants = constants_of(model, *path);
-  std::vector<bool> dropped = droppable(model, *path, constants);
+Index drop_in(Model& model, const ChannelPath& path) {
+  const std::map<ValueId, Constants> constants = constants_of(model, path);
+  std::vector<bool> dropped = droppable(model, path, constants);
   if (std::find(dropped.begin(), dropped.end(), false) == dropped.end() && !dropped.empty()) dropped[0] = false;
   std::vector<Index> target(dropped.size(), kDropped);
   Index count = 0;
@@ -119,25 +117,36 @@ Index drop_in(Model& model, std::size_t node) {
   if (gone == 0) return 0;
 
   std::vector<std::vector<float>> biases;
-  for (const ChannelPath::Reader& reader : path->readers) {
+  for (const ChannelPath::Reader& reader : path.readers) {
     const Node& read = model.nodes[reader.node];
     biases.push_back(bias_with(read, reader.columns, constants.at(read.inputs[0]), dropped));
     if (!all_finite(biases.back())) return 0;
   }
-  if (!renumber_channels(model, *path, target, count)) return 0;
+  if (!renumber_channels(model, path, target, count)) return 0;
   for (std::size_t i = 0; i < biases.size(); ++i)
-    *sums_of(model.nodes[path->readers[i].node].operation).bias = std::move(biases[i]);
+    *sums_of(model.nodes[path.readers[i].node].operation).bias = std::move(biases[i]);
   return gone;
 }
 
 }  // namespace
 
 Index drop_dead_channels(Model& model) {
-  // A filter that has lost its last weight is constant for those after it; one that is gone reads none before it.
+  const ValueUses uses = uses_of(model);
+  // Backwards, as a filter that is gone reads none before it. One that has lost its last weight is constant for those
+  // after it, and so its node is looked at again: what goes then reads nothing.
+  std::vector<bool> changed(model.nodes.size(), true);
   Index gone = 0;
   for (Index more = 1; more > 0; gone += more) {
     more = 0;
-    for (std::size_t n = model.nodes.size(); n-- > 0;) more += drop_in(model, n);
+    for (std::size_t n = model.nodes.size(); n-- > 0;) {
+      if (!changed[n]) continue;
+      changed[n] = false;
+      const auto path = channel_path(model, uses, n);
+      const Index dropped = path ? drop_in(model, *path) : 0;
+      if (dropped == 0) continue;
+      more += dropped;
+      for (const ChannelPath::Reader& reader : path->readers) changed[reader.node] = true;
+    }
   }
   return gone;
 }

@@ -51,8 +51,8 @@ ChannelKey key_of(const Model& model, const ChannelPath& path, Index channel) {
 }
 
 /// How many channels of the node are gone.
-Index share_in(Model& model, std::size_t node) {
-  const auto path = channel_path(model, uses_of(model), node);
+Index share_in(Model& model, const ValueUses& uses, std::size_t node) {
+  const auto path = channel_path(model, uses, node);
   if (!path) return 0;
   const Index channels = weights_of(model.nodes[node].operation).rows;
   // Keys are as large as the filters, so that only two are held at a time.
@@ -75,8 +75,9 @@ Index share_in(Model& model, std::size_t node) {
 
 Index share_twin_filters(Model& model) {
   // Forwards, since filters that read twins may become twins by that.
+  const ValueUses uses = uses_of(model);
   Index gone = 0;
-  for (std::size_t n = 0; n < model.nodes.size(); ++n) gone += share_in(model, n);
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) gone += share_in(model, uses, n);
   return gone;
 }
 

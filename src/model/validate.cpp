@@ -13,10 +13,10 @@ namespace spdnn {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& problem) { throw std::invalid_argument(problem); }
+[[noreturn]] void invalid(const std::string& problem) { throw std::invalid_argument(problem); }
 
 void require_finite(const std::vector<float>& values, const char* what) {
-  if (!all_finite(values)) refuse(std::string(what) + " is not finite");
+  if (!all_finite(values)) invalid(std::string(what) + " is not finite");
 }
 
 /// Columns of a row ascend and no stored value is zero, so that entries are the filter's non-zeros.
@@ -25,15 +25,15 @@ void require_filter_rows(const CsrMatrix& weights) {
   for (Index row = 0; row < weights.rows; ++row) {
     const auto columns = weights.row(row);
     if (!std::is_sorted(columns.begin(), columns.end(), std::less_equal<>{}))
-      refuse("the columns of row " + std::to_string(row) + " of its weights do not ascend");
+      invalid("the columns of row " + std::to_string(row) + " of its weights do not ascend");
   }
   for (Offset k = 0; k < weights.entries(); ++k)
-    if (weights.entry_value(k) == 0.0F) refuse("its weights store zeros");
+    if (weights.entry_value(k) == 0.0F) invalid("its weights store zeros");
 }
 
 void require_bias(const std::vector<float>& bias, const CsrMatrix& weights) {
   if (!bias.empty() && bias.size() != weights.rows)
-    refuse("its bias has " + std::to_string(bias.size()) + " values for " + std::to_string(weights.rows) + " outputs");
+    invalid("its bias has " + std::to_string(bias.size()) + " values for " + std::to_string(weights.rows) + " outputs");
   require_finite(bias, "its bias");
 }
 
@@ -44,10 +44,10 @@ struct ArrayChecker {
     require_filter_rows(weights);
     require_bias(convolution.bias, weights);
     const Offset taps = Offset{convolution.window.kernel[0]} * convolution.window.kernel[1];
-    if (taps == 0 || weights.cols % taps != 0) refuse("its filters do not have the size of its window");
+    if (taps == 0 || weights.cols % taps != 0) invalid("its filters do not have the size of its window");
     if (convolution.groups == 0 || weights.rows % convolution.groups != 0)
-      refuse(std::to_string(weights.rows) + " filters do not divide into " + std::to_string(convolution.groups) +
-             " groups");
+      invalid(std::to_string(weights.rows) + " filters do not divide into " + std::to_string(convolution.groups) +
+              " groups");
   }
   void operator()(const Linear& linear) const {
     require_filter_rows(linear.weights);
@@ -56,26 +56,26 @@ struct ArrayChecker {
   void operator()(const BatchNorm& norm) const {
     const std::size_t channels = norm.scale.size();
     if (norm.shift.size() != channels || norm.mean.size() != channels || norm.variance.size() != channels)
-      refuse("its scale, shift, mean and variance differ in length");
+      invalid("its scale, shift, mean and variance differ in length");
     require_finite(norm.scale, "its scale");
     require_finite(norm.shift, "its shift");
     require_finite(norm.mean, "its mean");
     require_finite(norm.variance, "its variance");
     const auto positive = [&](float variance) { return double{variance} + double{norm.epsilon} > 0; };
     if (!std::isfinite(norm.epsilon) || !std::all_of(norm.variance.begin(), norm.variance.end(), positive))
-      refuse("its variance and epsilon must add up to more than zero");
+      invalid("its variance and epsilon must add up to more than zero");
   }
   void operator()(const Activation& activation) const {
     require_finite({activation.alpha, activation.beta}, "its parameter");
     require_finite(activation.alphas, "its slope");
     if (activation.kind == Activation::Kind::clip && !(activation.low <= activation.high))
-      refuse("its lower limit exceeds its upper one");
-    if (activation.kind == Activation::Kind::prelu && activation.alphas.empty()) refuse("it has no slopes");
+      invalid("its lower limit exceeds its upper one");
+    if (activation.kind == Activation::Kind::prelu && activation.alphas.empty()) invalid("it has no slopes");
   }
   void operator()(const Pad& pad) const { require_finite({pad.value}, "its value"); }
   void operator()(const Resize& resize) const {
     for (const float scale : resize.scale)
-      if (!std::isnormal(scale) || scale < 0) refuse("its scale must be a positive number");
+      if (!std::isnormal(scale) || scale < 0) invalid("its scale must be a positive number");
   }
   template <class Other>
   void operator()(const Other&) const {}
@@ -84,15 +84,15 @@ struct ArrayChecker {
 /// Which values exist, and that each is made once and before it is read.
 void require_graph(const Model& model) {
   const std::size_t count = model.values.size();
-  if (count > kMaxIndex) refuse("more than 2^31-1 values");
+  if (count > kMaxIndex) invalid("more than 2^31-1 values");
   const auto text = [&](ValueId id) {
-    if (id >= count) refuse("value " + std::to_string(id) + " does not exist");
+    if (id >= count) invalid("value " + std::to_string(id) + " does not exist");
     return "value \"" + model.values[id].name + "\"";
   };
   std::vector<bool> made(count);
   const auto make = [&](ValueId id) {
     const std::string name = text(id);
-    if (made[id]) refuse(name + " is made more than once");
+    if (made[id]) invalid(name + " is made more than once");
     made[id] = true;
   };
   for (ValueId id = 0; id < count; ++id)
@@ -102,13 +102,13 @@ void require_graph(const Model& model) {
     const Node& node = model.nodes[n];
     for (const ValueId id : node.inputs) {
       const std::string name = text(id);
-      if (!made[id]) refuse(node_text(model, n) + " reads " + name + " before it is made");
+      if (!made[id]) invalid(node_text(model, n) + " reads " + name + " before it is made");
     }
     make(node.output);
   }
   for (const ValueId id : model.outputs) {
     const std::string name = text(id);
-    if (!made[id]) refuse("the output " + name + " is never made");
+    if (!made[id]) invalid("the output " + name + " is never made");
   }
 }
 
@@ -116,9 +116,9 @@ void require_constants(const Model& model) {
   for (const Value& value : model.values) {
     if (!value.constant) continue;
     if (elements(value.constant->shape) != value.constant->values.size())
-      refuse("constant \"" + value.name + "\" has " + std::to_string(value.constant->values.size()) +
-             " values for its shape " + shape_text(value.constant->shape));
-    if (!all_finite(value.constant->values)) refuse("constant \"" + value.name + "\" has a value that is not finite");
+      invalid("constant \"" + value.name + "\" has " + std::to_string(value.constant->values.size()) +
+              " values for its shape " + shape_text(value.constant->shape));
+    if (!all_finite(value.constant->values)) invalid("constant \"" + value.name + "\" has a value that is not finite");
   }
 }
 
@@ -127,7 +127,7 @@ void require_shapes(const Model& model) {
   std::vector<Shape> shapes;
   for (const Value& value : model.values) shapes.push_back(value.constant ? value.constant->shape : value.shape);
   for (const ValueId id : model.inputs)
-    if (!elements(with_batch(shapes[id], 1))) refuse("an input cannot be " + shape_text(shapes[id]));
+    if (!elements(with_batch(shapes[id], 1))) invalid("an input cannot be " + shape_text(shapes[id]));
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
     const Node& node = model.nodes[n];
     std::vector<Shape> inputs;
@@ -135,10 +135,10 @@ void require_shapes(const Model& model) {
     try {
       const Shape shape = output_shape(node.operation, inputs);
       if (!shapes[node.output].empty() && shapes[node.output] != shape)
-        refuse(node_text(model, n) + ": makes " + shape_text(shape) + ", not " + shape_text(shapes[node.output]));
+        invalid(node_text(model, n) + ": makes " + shape_text(shape) + ", not " + shape_text(shapes[node.output]));
       shapes[node.output] = shape;
     } catch (const UsageError& error) {
-      refuse(node_text(model, n) + ": " + error.what());
+      invalid(node_text(model, n) + ": " + error.what());
     }
   }
 }
@@ -152,7 +152,7 @@ void Model::validate() const {
     try {
       std::visit(ArrayChecker{}, nodes[n].operation);
     } catch (const std::invalid_argument& error) {
-      refuse(node_text(*this, n) + ": " + error.what());
+      invalid(node_text(*this, n) + ": " + error.what());
     }
   }
   require_shapes(*this);

@@ -17,7 +17,7 @@ namespace spdnn {
 
 namespace {
 
-Plan unreduced(const NetworkStream& network, const StreamRoom& room) {
+Plan unreduced_stream(const NetworkStream& network, const StreamRoom& room) {
   const std::vector<LayerShape>& shapes = network.layers->shapes();
   Plan plan;
   plan.streamed =
@@ -75,7 +75,7 @@ void survey(Plan& plan, const ProgressCallback& callback) {
 Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamRoom& room,
                const ProgressCallback& progress) {
   return with_memory_for("the network", "cannot plan", [&] {
-    Plan plan = unreduced(network, room);
+    Plan plan = unreduced_stream(network, room);
     plan.provenance.requested = passes;
     plan.passes = passes;
     if (passes.merge)

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/csv_reader.hpp"
 #include "core/message.hpp"
 #include "core/official_sizes.hpp"
-#include "report/csv_reader.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
 
@@ -69,6 +69,10 @@ Baseline baseline_of(const std::string& name, const CsvRecord& record) {
                .source = text_of(name, record[10])};
   if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
   if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is a size");
+  constexpr double kTolerance = 0.1;  // both may be stated with two digits
+  const double rate = row.seconds ? row.work() / *row.seconds : 0;
+  if (row.edges_per_second && rate > 0 && std::abs(rate / *row.edges_per_second - 1) > kTolerance)
+    fail(name, record[7], fmt::format("contradicts the size and the time, which make {:.4g}", rate));
   if (row.measured != "published" && row.measured != "run by us")
     fail(name, record[9], "is neither 'published' nor 'run by us'");
   return row;

@@ -1,5 +1,7 @@
 #include "report/by_layer.hpp"
 
+#include <algorithm>
+
 namespace spdnn {
 
 std::vector<Point> points_by_layer(const std::vector<double>& values, bool logarithmic) {
@@ -9,6 +11,21 @@ std::vector<Point> points_by_layer(const std::vector<double>& values, bool logar
     if (!flat && (values[i] > 0 || !logarithmic)) points.push_back({static_cast<double>(i + 1), values[i]});
   }
   return points;
+}
+
+std::vector<Series> without_twins(const std::vector<Series>& series) {
+  std::vector<Series> kept;
+  for (const Series& one : series) {
+    const auto same_place = [](const Point& a, const Point& b) { return a.x == b.x && a.y == b.y; };
+    const auto twin = std::find_if(kept.begin(), kept.end(), [&](const Series& other) {
+      return std::equal(other.points.begin(), other.points.end(), one.points.begin(), one.points.end(), same_place);
+    });
+    if (twin == kept.end())
+      kept.push_back(one);
+    else
+      twin->name += " = " + one.name;
+  }
+  return kept;
 }
 
 std::vector<std::size_t> some_layers(std::size_t depth) {

@@ -1,6 +1,7 @@
 #include "report/configurations.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -14,26 +15,26 @@ namespace {
 
 /// Lines do not identify their images. Those with other categories are others, unless the categories are wrong.
 bool same_images(const RunLine& a, const RunLine& b) {
-  const bool wrong = a.status == "FAILED" || b.status == "FAILED";
-  const bool both_say = a.official_images && b.official_images;
+  const bool wrong = a.failed() || b.failed();
   return a.images == b.images && a.empty_images == b.empty_images && (wrong || a.categories == b.categories) &&
-         (!both_say || a.official_images == b.official_images);
-}
-
-bool same_setting(const RunLine& a, const RunLine& b) {
-  const auto key = [](const RunLine& run) {
-    return std::tie(run.variant, run.passes, run.precision, run.trials, run.ranks, run.parts, run.batch, run.streamed,
-                    run.scaling, run.against);
-  };
-  return same_problem(a, b) && key(a) == key(b);
+         may_share_images(a, b);
 }
 
 constexpr char kApart = '\x1f';  ///< what no text of a line holds
 
+/// Equal where two runs did the same, but for their images, of which lines do not tell everything, and for what their
+/// categories were compared with.
 std::string setting_key(const RunLine& run) {
-  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}", kApart, problem_key(run),
-                     run.variant, run.passes, run.precision, run.trials, run.ranks, run.parts, run.batch, run.streamed,
-                     run.scaling, run.against);
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}", kApart,
+                     network_key(run), run.images, run.empty_images, run.variant, run.passes, run.precision, run.trials,
+                     run.ranks, run.parts, run.batch, run.streamed, run.scaling);
+}
+
+/// Whether a run that FAILED says that the other one's categories are wrong, too: one of the truths was the same.
+bool speaks_of(const RunLine& failed, const RunLine& other) {
+  return failed.failed() && std::any_of(failed.checks.begin(), failed.checks.end(), [&](const std::string& check) {
+           return std::binary_search(other.checks.begin(), other.checks.end(), check);
+         });
 }
 
 double phase_of(const std::vector<std::pair<std::string, double>>& phases, const std::string& name) {
@@ -44,8 +45,8 @@ double phase_of(const std::vector<std::pair<std::string, double>>& phases, const
 std::string why_set_aside(const Configuration& configuration) {
   std::string why;
   const auto add = [&](const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; };
-  if (configuration.status == "FAILED") add("wrong categories");
-  if (configuration.status == "UNVERIFIED") add("not verified");
+  if (configuration.first.failed()) add("wrong categories");
+  if (configuration.first.status == "UNVERIFIED") add("not verified");
   if (const int parts = configuration.first.parts; parts > 1)
     add(fmt::format("stopped and continued: its times are sums over {} parts", parts));
   if (configuration.first.origin.dirty) add("the build had changes that are not committed");
@@ -55,6 +56,9 @@ std::string why_set_aside(const Configuration& configuration) {
 
 Configuration combined(const std::vector<const RunLine*>& runs, std::size_t origin, std::size_t last) {
   Configuration all{.first = *runs.front(), .runs = runs.size(), .last = last, .origin = origin};
+  all.first.status = worst_status(runs, &RunLine::status);
+  const auto worst = std::find_if(runs.begin(), runs.end(), [&](auto* run) { return run->status == all.first.status; });
+  all.first.against = (*worst)->against;
   all.infer = infer_of(runs, &RunLine::infer);
   all.total = median_of(runs, &RunLine::total);
   all.rate_end_to_end = median_of(runs, &RunLine::rate_end_to_end);
@@ -63,7 +67,6 @@ Configuration combined(const std::vector<const RunLine*>& runs, std::size_t orig
                             median_of(runs, [&](const RunLine* run) { return phase_of(run->phases, phase.first); }));
   all.computed_edges = median_if_all(runs, &RunLine::computed_edges);
   all.rate_with_setup = median_if_all(runs, &RunLine::rate_with_setup);
-  all.status = worst_status(runs, &RunLine::status);
   all.set_aside = why_set_aside(all);
   return all;
 }
@@ -88,11 +91,26 @@ class Origins {
   std::map<LineOrigin, std::size_t> numbers_;
 };
 
-/// Lines of one setting by one build on one machine, in their order.
+/// Lines of one configuration by one build on one machine, in their order.
 struct Group {
-  std::vector<const RunLine*> runs;
   std::size_t origin = 0;
+  std::vector<const RunLine*> runs{};
   std::size_t last = 0;
+  const RunLine* right = nullptr;   ///< the first whose categories are not wrong
+  const RunLine* images = nullptr;  ///< the first that says whether its images are official
+
+  /// Whether the run is of the same configuration as all of them; of a run of their setting and checks. Runs that are
+  /// not wrong have the same categories, so that one of them stands for all.
+  bool takes(const RunLine& run) const {
+    const auto fits = [&](const RunLine* one) { return one == nullptr || same_images(*one, run); };
+    return fits(right) && fits(images);
+  }
+  void add(const RunLine& run, std::size_t place) {
+    runs.push_back(&run);
+    last = place;
+    if (right == nullptr && !run.failed()) right = &run;
+    if (images == nullptr && run.official_images) images = &run;
+  }
 };
 
 std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins) {
@@ -100,37 +118,58 @@ std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins)
   Candidates<std::size_t> candidates;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t origin = origins.number_of(runs[i].origin);
-    const std::string key = fmt::format("{}{}{}", setting_key(runs[i]), kApart, origin);
-    const std::size_t* const found = candidates.find(key, [&](std::size_t place) {
-      const std::vector<const RunLine*>& all = groups[place].runs;
-      return std::all_of(all.begin(), all.end(), [&](const RunLine* run) { return same_setting(*run, runs[i]); });
-    });
+    const std::string checks = fmt::format("{}", fmt::join(runs[i].checks, std::string_view(&kApart, 1)));
+    const std::string key = fmt::format("{1}{0}{2}{0}{3}", kApart, setting_key(runs[i]), origin, checks);
+    const std::size_t* const found =
+        candidates.find(key, [&](std::size_t place) { return groups[place].takes(runs[i]); });
     const std::size_t place = found == nullptr ? groups.size() : *found;
     if (found == nullptr) {
-      groups.push_back({{}, origin, 0});
+      groups.push_back({origin});
       candidates.add(key, place);
     }
-    groups[place].runs.push_back(&runs[i]);
-    groups[place].last = i;
+    groups[place].add(runs[i], i);
   }
   return groups;
 }
 
-/// What is verified is not replaced by what is worth less, unless that says that the categories are wrong.
+/// A configuration is wrong, too, where runs of it that were checked against more than its own turned out to be.
+void spread_failures(std::vector<Configuration>& all) {
+  const auto key = [](const Configuration& one) {
+    return fmt::format("{}{}{}", setting_key(one.first), kApart, one.origin);
+  };
+  Candidates<const Configuration*> failed;
+  for (const Configuration& one : all)
+    if (one.first.failed()) failed.add(key(one), &one);
+  for (Configuration& one : all) {
+    if (one.first.failed()) continue;
+    const auto speaks = [&](const Configuration* other) {
+      return speaks_of(other->first, one.first) && same_images(other->first, one.first);
+    };
+    const Configuration* const* const other = failed.find(key(one), speaks);
+    if (other == nullptr) continue;
+    one.first.status = "FAILED";
+    one.first.against = (*other)->first.against;
+    one.set_aside = why_set_aside(one);
+  }
+}
+
+/// An unverified run never replaces a verified one; a FAILED run does.
 bool may_replace(const Configuration& other, const Configuration& one) {
-  const bool wrong = other.status == "FAILED" && other.first.origin.is_known();
+  const bool wrong = other.first.failed() && other.first.origin.is_known();
   return other.set_aside.empty() == one.set_aside.empty() || wrong;
 }
 
 /// Leaves out those that another build has measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
-  Candidates<const Configuration*> candidates;
-  for (const Configuration& one : all) candidates.add(setting_key(one.first), &one);
+  Candidates<const Configuration*> candidates;  // the latest first, as these replace the others
+  std::for_each(all.rbegin(), all.rend(), [&](const auto& one) { candidates.add(setting_key(one.first), &one); });
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
     const auto replaces = [&](const Configuration* other) {
-      return other->last > one.last && may_replace(*other, one) && !other->first.origin.same_build(one.first.origin) &&
-             other->first.origin.same_machine(one.first.origin) && same_setting(other->first, one.first);
+      return other->last > one.last && same_images(other->first, one.first) &&
+             (other->first.checks == one.first.checks || speaks_of(other->first, one.first)) &&
+             may_replace(*other, one) && !other->first.origin.same_build(one.first.origin) &&
+             other->first.origin.same_machine(one.first.origin);
     };
     if (candidates.find(setting_key(one.first), replaces) != nullptr)
       superseded += one.runs;
@@ -155,8 +194,8 @@ void add_layers(const std::vector<LayerLine>& lines, bool all, Origins& origins,
   Candidates<std::size_t> candidates;
   for (const LayerLine& line : lines) {
     const std::size_t origin = origins.number_of(line.origin);
-    const std::string key = fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", kApart, line.neurons, line.degree,
-                                        line.weights, line.layers, line.images, line.variant);
+    const std::string key = fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}", kApart, line.neurons, line.degree,
+                                        line.weights, line.layers, line.images, line.variant, line.precision);
     const std::size_t* const found = candidates.find(key, [&](std::size_t place) {
       const auto& kept = results.layers[place];
       return kept.first.origin.same_machine(line.origin) && (!all || kept.second == origin);
@@ -184,6 +223,10 @@ std::optional<double> Configuration::rate_computed() const {
 
 double Configuration::phase(const std::string& name) const { return phase_of(phases, name); }
 
+bool may_share_images(const RunLine& a, const RunLine& b) {
+  return !a.official_images || !b.official_images || a.official_images == b.official_images;
+}
+
 bool same_problem(const RunLine& a, const RunLine& b) {
   const auto key = [](const RunLine& run) { return std::tie(run.neurons, run.layers, run.bias, run.cap, run.edges); };
   return key(a) == key(b) && same_images(a, b);
@@ -194,7 +237,7 @@ std::string network_key(const RunLine& run) {
 }
 
 std::string problem_key(const RunLine& run) {
-  return fmt::format("{1}{0}{2}{0}{3}", kApart, network_key(run), run.images, run.empty_images);
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}", kApart, network_key(run), run.images, run.empty_images, run.categories);
 }
 
 Results evaluate(const ResultLines& lines, bool all) {
@@ -205,11 +248,13 @@ Results evaluate(const ResultLines& lines, bool all) {
   std::vector<Configuration> configurations;
   for (const Group& group : groups_of(lines.runs, origins))
     configurations.push_back(combined(group.runs, group.origin, group.last));
+  spread_failures(configurations);
   if (!all) configurations = latest(configurations, results.superseded);
   sort(configurations);
   for (Configuration& one : configurations)
     (one.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(one));
   add_layers(lines.layers, all, origins, results);
+  for (const ModelLine& line : lines.models) results.models.emplace_back(line, origins.number_of(line.origin));
   return results;
 }
 

@@ -13,7 +13,9 @@ namespace spdnn {
 
 /// The runs of one configuration on one machine by one build, taken together.
 struct Configuration {
-  RunLine first;  ///< what all runs have in common, and the first one's categories and alive images
+  /// What all runs have in common, the first one's categories and alive images, the worst of their statuses, and what
+  /// that rests on.
+  RunLine first;
   std::size_t runs = 0;
   std::size_t last = 0;    ///< the place of the last of them among all lines
   std::size_t origin = 0;  ///< in Results::origins
@@ -22,7 +24,6 @@ struct Configuration {
   std::vector<std::pair<std::string, double>> phases = {};
   std::optional<double> computed_edges = {}, rate_with_setup = {};
   double rate_end_to_end = 0;
-  std::string status = {};     ///< the worst of theirs
   std::string set_aside = {};  ///< why this is not among the headline figures; empty where it is
 
   double rate() const { return first.work() / infer.median; }
@@ -37,6 +38,7 @@ struct Results {
   std::vector<Configuration> headline;                    ///< verified, by a build without changes; sorted
   std::vector<Configuration> set_aside;                   ///< the others; sorted
   std::vector<std::pair<LayerLine, std::size_t>> layers;  ///< with their origins
+  std::vector<std::pair<ModelLine, std::size_t>> models;  ///< in the order of the lines, with their origins
   std::size_t run_lines = 0, layer_lines = 0;
   std::size_t superseded = 0;  ///< lines that a later build has replaced
 
@@ -51,9 +53,12 @@ Results evaluate(const ResultLines& lines, bool all);
 
 /// The same network and, as far as the lines tell, the same images.
 bool same_problem(const RunLine& a, const RunLine& b);
+/// False where one line says that its images are the official ones, and the other one that its are not.
+bool may_share_images(const RunLine& a, const RunLine& b);
 /// Equal where the network is the same.
 std::string network_key(const RunLine& run);
-/// Equal where the problem is the same; not the other way round, as not all lines tell everything of their images.
+/// Of runs whose categories are not wrong: equal where the problem is the same; not the other way round, as not all
+/// lines tell everything of their images.
 std::string problem_key(const RunLine& run);
 
 /// Finds what belongs together without comparing all pairs: by a key that is equal where they belong together.

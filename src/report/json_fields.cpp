@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "spdnn/error.hpp"
 
@@ -67,10 +66,26 @@ std::string JsonFields::optional_text(Path path) const {
   return value == nullptr || value->is_null() ? "" : text(path);
 }
 
+std::vector<std::string> JsonFields::texts(Path path) const {
+  const OrderedJson& values = at(path);
+  std::vector<std::string> all;
+  if (!values.is_array()) fail(path, "expected a list of texts");
+  for (const OrderedJson& value : values) {
+    if (!value.is_string()) fail(path, "expected a list of texts");
+    all.push_back(printable(value.get<std::string>()));
+  }
+  return all;
+}
+
 bool JsonFields::truth(Path path) const {
   const OrderedJson& value = at(path);
   if (!value.is_boolean()) fail(path, "expected true or false");
   return value.get<bool>();
+}
+
+bool JsonFields::is_amount(const OrderedJson& value) {
+  return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0 &&
+         can_be_measured(value.get<double>());
 }
 
 double JsonFields::number(Path path) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json_text.hpp"
 #include "spdnn/report.hpp"
@@ -28,6 +29,7 @@ class JsonFields {
   std::string text(Path path) const;
   /// Empty where there is none, or null.
   std::string optional_text(Path path) const;
+  std::vector<std::string> texts(Path path) const;
   bool truth(Path path) const;
   double number(Path path) const;  ///< 0, or from 1e-60 to 1e60, so that what is computed from it is finite
   std::optional<double> optional_number(Path path) const;
@@ -43,6 +45,8 @@ class JsonFields {
   [[noreturn]] void fail(Path path, const std::string& problem) const;
 
   static std::string printable(std::string text);
+  /// Whether a value is a number as number() takes it.
+  static bool is_amount(const OrderedJson& value);
 
  private:
   std::size_t column_of(Path path) const;

@@ -11,6 +11,7 @@
 #include "core/message.hpp"
 #include "core/shape_json.hpp"
 #include "core/share_of_zeros.hpp"
+#include "report/answers.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"
@@ -89,6 +90,11 @@ std::string against_fp32_text(const ModelReport& r) {
   return fmt::format("{} against fp32 by {}: {} of {} predictions differ, logits by {:.3g} at most",
                      to_string(r.precision), r.against_fp32->variant, r.against_fp32->differing, r.predictions.size(),
                      r.against_fp32->largest_difference);
+}
+
+std::string overflow_text(const ModelReport& r) {
+  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give other logits",
+                     escaped(r.overflow));
 }
 
 void add_phases(const ModelReport& r, std::string& text) {
@@ -171,7 +177,7 @@ Json profile_json(const ModelReport& r) {
   return nodes;
 }
 
-Json seconds_json(const PhaseSeconds& s) {
+Json model_seconds_json(const PhaseSeconds& s) {
   return {{"load", s.load},     {"join", s.join},     {"read", s.read},       {"plan", s.plan},
           {"share", s.share},   {"upload", s.upload}, {"warm_up", s.warm_up}, {"infer", spread_json(s.infer)},
           {"gather", s.gather}, {"write", s.write},   {"other", s.other()},   {"total", s.total}};
@@ -197,6 +203,8 @@ std::string to_text(const ModelReport& r) {
   line("dense", operations_text(r, r.multiply_adds.dense, r.multiply_adds_run.dense, "of all weights, zeros too,"));
   line("sparse",
        operations_text(r, r.multiply_adds.sparse, r.multiply_adds_run.sparse, "of weights that are not zero"));
+  if (!r.overflow.empty()) line("overflow", overflow_text(r));
+  text += answers_text(r);
   if (r.accuracy) line("accuracy", accuracy_text(*r.accuracy));
   if (r.against_fp32) line("precision", against_fp32_text(r));
   for (const auto& [name, check] : {std::pair{"expected", &r.expected}, std::pair{"reference", &r.recomputed}}) {
@@ -236,13 +244,14 @@ std::string to_json(const ModelReport& r) {
                      {"trials", r.trials},
                      {"warm_up", r.warm_up},
                      {"batch", r.batch},
-                     {"seconds", seconds_json(r.seconds)},
+                     {"seconds", model_seconds_json(r.seconds)},
                      {"ranks", ranks_json(r.ranks)},
                      {"images_per_second", r.images_per_second()},
                      {"flops",
                       {{"dense", r.operations_per_second(r.multiply_adds.dense)},
                        {"sparse", r.operations_per_second(r.multiply_adds.sparse)}}},
                      {"profile", profile_json(r)},
+                     {"overflow", r.overflow.empty() ? Json(nullptr) : Json(r.overflow)},
                      {"accuracy", accuracy_json(r.accuracy)},
                      {"expected", check_json(r.expected)},
                      {"reference", check_json(r.recomputed)},

@@ -7,6 +7,13 @@
 
 namespace spdnn {
 
+namespace {
+
+/// From this ratio of the slowest to the fastest trial on, a report remarks on it. Clocks and caches explain less.
+constexpr double kFarApart = 5;
+
+}  // namespace
+
 std::string report_line(std::string_view key, const std::string& value) {
   return fmt::format("{:<16} {}\n", key, value);
 }
@@ -16,9 +23,15 @@ std::string phase_line(std::string_view key, double seconds, const std::string& 
 }
 
 std::string infer_line(const Spread& infer, int trials) {
-  return phase_line("infer", infer.median,
-                    fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", trials, infer.min,
-                                infer.max, infer.sum));
+  std::string line = phase_line("infer", infer.median,
+                                fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", trials,
+                                            infer.min, infer.max, infer.sum));
+  if (infer.min <= 0 || infer.max < kFarApart * infer.min) return line;
+  return line +
+         report_line("", fmt::format("the slowest trial took {:.0f} times as long as the fastest: other programs "
+                                     "kept the machine busy, or the first trial was cold; repeat the run on an "
+                                     "idle machine, with fewer --threads, or with --warm-up 1",
+                                     infer.max / infer.min));
 }
 
 std::string ranks_text(const RankSpreads& r) {

@@ -15,7 +15,7 @@ namespace spdnn {
 std::string report_line(std::string_view key, const std::string& value);
 /// The line of a phase.
 std::string phase_line(std::string_view key, double seconds, const std::string& more = "");
-/// The line of infer.
+/// The line of infer, and one on trials that lie far apart.
 std::string infer_line(const Spread& infer, int trials);
 
 /// Of a run on several ranks.

@@ -194,9 +194,9 @@ std::string to_text(const Report& r) {
   line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
-  if (r.ranks) line("ranks", ranks_text(*r.ranks));
+  if (r.ranks) line("ranks", (r.parts > 1 ? "in the last part: " : "") + ranks_text(*r.ranks));
   if (r.parts > 1)
-    line("parts", fmt::format("{}: stopped and continued; each time is the sum over the parts", r.parts));
+    line("parts", fmt::format("{}: stopped and continued; the phases below are sums over the parts", r.parts));
   if (r.streamed)
     line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and all trials",
                                  r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
@@ -259,6 +259,7 @@ std::string to_json(const Report& r) {
                {"verdict",
                 {{"status", to_string(r.verdict.status)},
                  {"against", r.verdict.against},
+                 {"checks", r.verdict.checks},
                  {"categories", r.verdict.categories},
                  {"missing", optional_json(r.verdict.missing)},
                  {"extra", optional_json(r.verdict.extra)},

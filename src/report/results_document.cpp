@@ -1,6 +1,7 @@
 #include "report/results_document.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -35,11 +36,13 @@ std::string best_of(const Results& results) {
         const auto key = [](const Configuration& one) { return std::pair(one.first.ranks == 1, one.rate()); };
         return key(a) < key(b);
       });
-  if (best == results.headline.end()) return "None of them is a verified result of a known build.";
+  if (best == results.headline.end()) return " None of them is a verified result of a known build.";
   const RunLine& run = best->first;
-  return fmt::format("The highest verified rate on {} is {} TE/s ({}, {}, {}, infer {} ms).",
-                     counted(static_cast<std::size_t>(run.ranks), "rank", "ranks"), significant(best->rate() / 1e12),
-                     sections::problem_of(run), sections::variant_of(run), sections::processor_of(run.origin),
+  const sections::RateUnit unit = sections::rate_unit(results);
+  return fmt::format(" The highest verified rate on {} is {} {} ({}, {}, {}, infer {} ms).",
+                     counted(static_cast<std::size_t>(run.ranks), "rank", "ranks"),
+                     significant(best->rate() / unit.size), unit.name, sections::problem_of(run),
+                     sections::variant_of(run), sections::processor_of(run.origin),
                      significant(best->infer.median * 1e3));
 }
 
@@ -49,28 +52,41 @@ std::string set_aside_text(std::size_t number) {
                      number == 1 ? "with its" : "each with its");
 }
 
-std::string summary_of(const Results& results, bool all) {
-  std::string text = fmt::format(
-      "{} of `spdnn infer`{}, made on {} by {}. {} {} verified by a build without changes{}. ",
-      counted(results.run_lines, "run", "runs"),
-      results.layer_lines == 0
-          ? ""
-          : fmt::format(" and {} of `spdnn bench layers`", counted(results.layer_lines, "measurement", "measurements")),
+std::string lines_text(const Results& results) {
+  std::vector<std::string> kinds;
+  if (results.run_lines > 0) kinds.push_back(counted(results.run_lines, "run", "runs") + " of `spdnn infer`");
+  if (results.layer_lines > 0)
+    kinds.push_back(counted(results.layer_lines, "measurement", "measurements") + " of `spdnn bench layers`");
+  if (!results.models.empty())
+    kinds.push_back(counted(results.models.size(), "run of a model", "runs of models") + " by `spdnn infer --model`");
+  return fmt::format(
+      "{}, made on {} by {}.", fmt::join(kinds, " and "),
       counted(machines_of(results), "kind of machine", "kinds of machine"),
-      counted(results.origins.size(), "combination of machine and build", "combinations of machine and build"),
-      counted(results.headline.size(), "configuration", "configurations"), results.headline.size() == 1 ? "is" : "are",
-      set_aside_text(results.set_aside.size()));
-  if (!all && results.superseded > 0)
-    text += fmt::format("{} of earlier builds, replaced by later measurements of the same, not shown (`--all`). ",
-                        counted(results.superseded, "line is", "lines are"));
-  return text + best_of(results);
+      counted(results.origins.size(), "combination of machine and build", "combinations of machine and build"));
 }
 
-/// Models are counted by themselves: their rates are of other work.
-std::string models_text(const std::vector<ModelLine>& models) {
-  if (models.empty()) return "";
-  return fmt::format(" {} in a section of their own.",
-                     counted(models.size(), "run of a model stands", "runs of models stand"));
+std::string networks_text(const Results& results) {
+  if (results.run_lines == 0) return "";
+  return fmt::format(" {} {} verified by a build without changes{}.",
+                     counted(results.headline.size(), "configuration", "configurations"),
+                     results.headline.size() == 1 ? "is" : "are", set_aside_text(results.set_aside.size()));
+}
+
+/// Models are counted for themselves: their rates are of other work.
+std::string models_text(const Results& results) {
+  if (results.models.empty()) return "";
+  const auto passed = static_cast<std::size_t>(std::count_if(
+      results.models.begin(), results.models.end(), [](const auto& line) { return line.first.status == "PASSED"; }));
+  return fmt::format(" Of the runs of models {} verified.", counted(passed, "is", "are"));
+}
+
+std::string summary_of(const Results& results, bool all) {
+  std::string text = lines_text(results) + networks_text(results);
+  if (!all && results.superseded > 0)
+    text += fmt::format(" {} of earlier builds, replaced by later measurements of the same, not shown (`--all`).",
+                        counted(results.superseded, "line is", "lines are"));
+  if (results.run_lines > 0) text += best_of(results);
+  return text + models_text(results);
 }
 
 void require_variant(const Results& results, const std::string& variant) {
@@ -86,7 +102,7 @@ void require_variant(const Results& results, const std::string& variant) {
 Document results_document(const ResultLines& lines, const ResultsRequest& request) {
   const Results results = evaluate(lines, request.all);
   require_variant(results, request.baseline_variant);
-  Document document{request.title, summary_of(results, request.all) + models_text(lines.models), {}};
+  Document document{request.title, summary_of(results, request.all), {}};
   const auto add = [&](std::optional<Section> section) {
     if (section) document.sections.push_back(std::move(*section));
   };
@@ -99,10 +115,11 @@ Document results_document(const ResultLines& lines, const ResultsRequest& reques
   add(sections::phases(results));
   add(sections::alive(results));
   add(sections::layers(results));
-  add(sections::models(lines.models));
+  add(sections::models(results));
+  add(sections::profiles(results));
   add(sections::device_state(results));
   add(sections::set_aside(results));
-  add(sections::definitions());
+  add(sections::definitions(results));
   return document;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/checks.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
 
@@ -138,6 +139,12 @@ std::string status_of(const JsonFields& line) {
 void read_verdict(const JsonFields& line, RunLine& run) {
   run.status = status_of(line);
   run.against = line.text({"verdict", "against"});
+  run.checks = checks_of(line);
+  if (run.checks.empty() && run.status != "UNVERIFIED")
+    line.fail({"verdict", "status"}, "expected UNVERIFIED, as nothing was checked");
+  // A second run that had to give the same categories, and did not, proves one of the two wrong.
+  if (line.find({"compared", "same_categories"}) != nullptr && !line.truth({"compared", "same_categories"}))
+    run.status = "FAILED";
   run.categories = line.count({"verdict", "categories"});
   for (const char* const wrong : {"missing", "extra"}) {
     const OrderedJson* images = line.find({"verdict", wrong});
@@ -204,12 +211,43 @@ LayerLine layer_of(const JsonFields& line) {
           .origin = origin_of(line)};
 }
 
+std::vector<ProfiledNode> profile_of(const JsonFields& line) {
+  std::vector<ProfiledNode> nodes;
+  const OrderedJson* const profile = line.find({"profile"});
+  if (profile == nullptr || profile->is_null()) return nodes;
+  if (!profile->is_array()) line.fail({"profile"}, "expected null or a list of nodes");
+  for (const OrderedJson& node : *profile) {
+    const auto text = [&](const char* name) {
+      if (!node.is_object() || !node.contains(name) || !node[name].is_string())
+        line.fail({"profile"}, "expected nodes with name, operation and seconds");
+      return JsonFields::printable(node[name].get<std::string>());
+    };
+    const auto seconds = node.is_object() ? node.find("seconds") : node.end();
+    if (seconds == node.end() || !JsonFields::is_amount(*seconds))
+      line.fail({"profile"}, "expected nodes with name, operation and seconds");
+    nodes.push_back({text("name"), text("operation"), seconds->get<double>()});
+  }
+  return nodes;
+}
+
+/// The images compared, where nothing was compared for all of them: no logits, and no accuracy that was asked for.
+std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t images) {
+  const OrderedJson* const wanted = line.find({"accuracy", "at_least"});
+  if (wanted != nullptr && !wanted->is_null()) return std::nullopt;
+  std::optional<std::uint64_t> compared;
+  for (const char* const check : {"expected", "reference"})
+    if (line.find({check, "images"}) != nullptr)
+      compared = std::max(compared.value_or(0), std::uint64_t{line.count({check, "images"})});
+  return compared && *compared < images ? compared : std::nullopt;
+}
+
 ModelLine model_of(const JsonFields& line) {
   ModelLine model{.model = line.text({"model", "file"}),
                   .variant = line.text({"variant"}),
                   .precision = line.text({"precision"}),
                   .status = status_of(line),
                   .images = line.count({"images"}),
+                  .batch = line.count({"batch"}),
                   .weights = line.count({"model", "weights"}),
                   .nonzeros = line.count({"model", "nonzeros"}),
                   .infer = line.spread({"seconds", "infer"}),
@@ -225,6 +263,10 @@ ModelLine model_of(const JsonFields& line) {
     const std::optional<double> ratio = line.optional_number({check, "largest_ratio"});
     if (ratio) model.largest_ratio = std::max(model.largest_ratio.value_or(0), *ratio);
   }
+  model.sample = sample_of(line, model.images);
+  // Earlier versions called the whole run right where a sample of its images was.
+  if (model.sample && model.status == "PASSED") model.status = "UNVERIFIED";
+  model.profile = profile_of(line);
   return model;
 }
 

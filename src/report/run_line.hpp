@@ -49,6 +49,7 @@ struct RunLine {
   std::optional<double> computed_edges, rate_with_setup;
   double rate_end_to_end = 0;
   std::string status, against;
+  std::vector<std::string> checks;  ///< the comparisons that the verdict rests on, sorted, whatever came of each
   std::uint64_t categories = 0;
   std::vector<std::uint64_t> alive;
   std::vector<std::optional<std::uint64_t>>
@@ -57,6 +58,7 @@ struct RunLine {
   std::optional<LineDeviceState> device_state;
   LineOrigin origin;
 
+  bool failed() const { return status == "FAILED"; }
   /// Images x edges that rates count.
   double work() const { return static_cast<double>(images - empty_images) * static_cast<double>(edges); }
 };
@@ -71,14 +73,22 @@ struct LayerLine {
   LineOrigin origin;
 };
 
+/// What a node took in a trial, all images together.
+struct ProfiledNode {
+  std::string name, operation;
+  double seconds = 0;
+};
+
 /// What a report needs of a line of schema spdnn-model-1.
 struct ModelLine {
   std::string model, variant, precision, status;
-  std::uint64_t images = 0, weights = 0, nonzeros = 0;
+  std::uint64_t images = 0, batch = 0, weights = 0, nonzeros = 0;
   Spread infer;
   double images_per_second = 0, dense = 0, sparse = 0;  ///< dense and sparse: operations per second
   std::optional<double> accuracy{};                     ///< 0 to 1
   std::optional<double> largest_ratio{};                ///< to the bound, of whatever the logits were compared with
+  std::optional<std::uint64_t> sample{};  ///< images compared, where these are not all: the rest is unknown
+  std::vector<ProfiledNode> profile{};    ///< empty where none was asked for
   LineOrigin origin;
 };
 

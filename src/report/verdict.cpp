@@ -24,8 +24,19 @@ Verdict about(const Categories& categories, std::string against) {
   return verdict;
 }
 
-Verdict from(const Comparison& comparison, const Categories& categories, std::string against) {
+/// Before the comparison named `against` has come to a result.
+Verdict check_of(const Categories& categories, std::string against) {
   Verdict verdict = about(categories, std::move(against));
+  verdict.checks = {verdict.against};
+  return verdict;
+}
+
+void append(std::vector<std::string>& checks, const std::vector<std::string>& more) {
+  checks.insert(checks.end(), more.begin(), more.end());
+}
+
+Verdict from(const Comparison& comparison, const Categories& categories, std::string against) {
+  Verdict verdict = check_of(categories, std::move(against));
   verdict.status = comparison.equal() ? Verdict::Status::passed : Verdict::Status::failed;
   verdict.missing = comparison.missing.size();
   verdict.extra = comparison.extra.size();
@@ -56,7 +67,7 @@ Verdict judge(const Categories& categories, const Categories& truth, std::string
 }
 
 Verdict judge(const Categories& categories, std::size_t count, std::string_view truth_digest, std::string against) {
-  Verdict verdict = about(categories, std::move(against));
+  Verdict verdict = check_of(categories, std::move(against));
   const bool right = categories.size() == count && digest(categories) == truth_digest;
   verdict.status = right ? Verdict::Status::passed : Verdict::Status::failed;
   if (right) {
@@ -90,19 +101,23 @@ Verdict combine(const std::vector<Verdict>& checks) {
   if (decisive == checks.end()) decisive = checks.begin();
   std::string deciding;
   std::string agreeing;
+  std::vector<std::string> names_of_all;
   for (const Verdict& check : checks) {
+    append(names_of_all, check.checks);
     std::string& names = failed && check.status != Verdict::Status::failed ? agreeing : deciding;
     names += (names.empty() ? "" : " and ") + check.against;
   }
   Verdict verdict = *decisive;
+  verdict.checks = std::move(names_of_all);
   verdict.against = deciding + (agreeing.empty() ? "" : ", though not against " + agreeing);
   return verdict;
 }
 
 Verdict contradicted(const Verdict& verdict, const Verdict& other) {
-  if (other.status != Verdict::Status::failed) return verdict;
-  const bool against_nothing = verdict.status == Verdict::Status::unverified && !verdict.missing;
-  return against_nothing ? other : combine({verdict, other});
+  if (other.status == Verdict::Status::failed) return verdict.checks.empty() ? other : combine({verdict, other});
+  Verdict agreed = verdict;
+  append(agreed.checks, other.checks);
+  return agreed;
 }
 
 Verdict doubted(Verdict verdict) {

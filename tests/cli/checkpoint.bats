@@ -12,11 +12,12 @@ setup() {
     --threads 1 --progress never --checkpoint run.checkpoint)
 }
 
-# stop SIGNAL: starts the run, and sends the signal once the run can be expected to be between its layers.
+# stop SIGNAL: starts the run, and sends the signal once the run can be expected to be between its layers: when it has
+# computed for a second.
 stop() {
   "$SPDNN" "${run_args[@]}" --categories out.tsv 2>err 3>&- &
   local process=$!
-  sleep 1
+  until [ "$(cut -d' ' -f14 "/proc/$process/stat")" -ge "$(getconf CLK_TCK)" ]; do sleep 0.05; done
   kill -s "$1" "$process"
   wait "$process"
 }

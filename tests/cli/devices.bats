@@ -51,7 +51,7 @@ setup() {
     # shellcheck disable=SC2086
     run "$SPDNN" $command --plan-device gpu
     [ "$status" -eq 2 ]
-    [ "$output" = "spdnn: --plan-device: 'gpu' is neither auto, cpu nor cuda" ]
+    [ "$output" = "spdnn: --plan-device: 'gpu' is neither auto, cpu nor cuda; did you mean cuda?" ]
     for device in auto cpu; do
       # shellcheck disable=SC2086
       run "$SPDNN" $command --plan-device "$device"

@@ -96,13 +96,15 @@ RUNS
   done
 }
 
+# no_reader COMMAND...: runs it with a pipe as stdout that nobody reads.
+no_reader() (
+  [ -p pipe ] || mkfifo pipe
+  # shellcheck disable=SC2094
+  exec 3<>pipe 4>pipe 3>&-
+  "$@" >&4
+)
+
 @test "files are written though nobody reads stdout; then the program ends by SIGPIPE, silently" {
-  mkfifo pipe
-  no_reader() ( # runs a command with a pipe as stdout that nobody reads
-    # shellcheck disable=SC2094
-    exec 3<>pipe 4>pipe 3>&-
-    "$@" >&4
-  )
   status=0
   no_reader "${infer[@]}" --categories out.tsv --json run.json 2>stderr || status=$?
   [ "$status" -eq 141 ]
@@ -117,10 +119,41 @@ RUNS
   [ "$(cat stderr)" = 'spdnn: cannot write to stdout: Broken pipe' ]
 }
 
+@test "files are written though nobody reads what - sends to stdout; then the program ends by SIGPIPE" {
+  "$SPDNN" generate model --family lenet5 --sparsity 0.9 --out m.onnx >made
+  "$SPDNN" generate tensors --shape 2,1,28,28 --out i.npy >made
+  model=("$SPDNN" infer --model m.onnx --inputs i.npy)
+  # ends_by_pipe FILES COMMAND...: the files are there afterwards.
+  ends_by_pipe() {
+    local files=$1 status=0
+    shift
+    # shellcheck disable=SC2086  # words are meant
+    rm -f $files
+    no_reader "$@" 2>stderr || status=$?
+    [ "$status" -eq 141 ] || { echo "status $status: $(cat stderr)"; return 1; }
+    run grep '^spdnn: ' stderr
+    [ "$status" -eq 1 ] || { echo "$output"; return 1; }
+    # shellcheck disable=SC2086
+    ls $files
+  }
+  ends_by_pipe run.json "${infer[@]}" --categories - --json run.json
+  ends_by_pipe out.tsv "${infer[@]}" --categories out.tsv --json -
+  ends_by_pipe "run.json p.npy" "${model[@]}" --logits - --predictions p.npy --json run.json
+  ends_by_pipe "run.json l.npy" "${model[@]}" --logits l.npy --predictions - --json run.json
+  ends_by_pipe "l.npy p.npy" "${model[@]}" --logits l.npy --predictions p.npy --json -
+  ends_by_pipe page.html "$SPDNN" inspect m.onnx --json - --html page.html
+  ends_by_pipe "" "$SPDNN" report run.json --out -
+  [ -z "$(find . -name '.spdnn-*')" ]
+  status=0
+  (trap '' PIPE; no_reader "${infer[@]}" --categories - --json run.json) 2>stderr || status=$?
+  [ "$status" -eq 3 ]
+  grep -qx 'spdnn: cannot write to stdout: Broken pipe' stderr
+}
+
 @test "control characters and bytes that are not UTF-8 in names are shown as numbers" {
   one_line 3 'spdnn: a\\x0ab\\x1b\[31m\\xffé: cannot read: No such file or directory' \
     "$SPDNN" infer --network $'a\nb\e[31m\xffé' --inputs images.tsv
-  one_line 2 "spdnn: 'in\\\\x0afer' is no command; see spdnn --help" "$SPDNN" $'in\nfer'
+  one_line 2 "spdnn: 'in\\\\x0afer' is no command; did you mean infer?; see spdnn --help" "$SPDNN" $'in\nfer'
   "$SPDNN" convert net biased.spdnn --bias -0.25
   one_line 0 'spdnn: note: new\\x0aline does not hold all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
   mkdir $'an\e[31m'

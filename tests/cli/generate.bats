@@ -3,7 +3,7 @@
 
 setup() {
   shared=$BATS_TEST_DIRNAME/../../../shared/data
-  mnist=$shared/mnist/train-images-idx3-ubyte.gz
+  mnist=$("$BATS_TEST_DIRNAME/../../data_scripts/mnist.sh")
   cd "$BATS_TEST_TMPDIR"
 }
 
@@ -16,7 +16,7 @@ setup() {
 }
 
 @test "the official inputs are the official ones, byte for byte" {
-  [ -f "$mnist" ] || skip "no MNIST in ../shared/data"
+  [ -n "$mnist" ] || skip "needs MNIST's training images"
   run "$SPDNN" generate inputs --family official --neurons 1024 --mnist "$mnist" --out sparse-images-1024.tsv
   [ "$status" -eq 0 ]
   [[ "$output" == *"60000 of 1024 neurons, 6374505 non-zeros"* ]]

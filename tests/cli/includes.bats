@@ -29,3 +29,10 @@ setup() {
   [[ "$output" == *"engines/cuda/spmm/engine.cu:2: engines/cuda/spmm does not know engines/cuda/cascade: engines/cuda/cascade/set.cuh"* ]]
   [[ "$output" == *"attic/lamp.hpp is in no room"* ]]
 }
+
+@test "files that are compiled as one unit have no private functions of one name" {
+  cd "$BATS_TEST_DIRNAME/../.." || return 1
+  run bash -o pipefail -c 'env -u MAKEFLAGS -u MAKELEVEL make -s GPU=0 UNITY=1 print-units | tests/tools/private_names.py'
+  echo "$output"
+  [ "$status" -eq 0 ]
+}

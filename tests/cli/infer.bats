@@ -155,8 +155,8 @@ setup() {
 }
 
 @test "an official network of another depth has no official categories" {
-  mnist="$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz"
-  [ -r "$mnist" ] || skip "needs MNIST's training images"
+  mnist=$("$BATS_TEST_DIRNAME/../../data_scripts/mnist.sh")
+  [ -n "$mnist" ] || skip "needs MNIST's training images"
   run "$SPDNN" infer --generate official --neurons 1024 --layers 12 --mnist "$mnist" --progress never
   [ "$status" -eq 0 ]
   [[ "$output" == *"UNVERIFIED: 1824 categories"* ]]

@@ -104,6 +104,42 @@ changing() {
   fails 3 'net/n2-l2-bias.tsv: neuron 1 is missing, expected a line for each of 1..2' "$SPDNN" inspect net
 }
 
+@test "inputs: a layer or bias that ends without a newline is refused unless allowed, other texts are noted" {
+  mkdir net
+  printf '1\t1\t1\n2\t2\t2.500000' > net/n2-l1.tsv  # cut from 2.500000e-01
+  printf '1\t1\t1\n2\t2\t1' > sparse-images-2.tsv
+  printf '1\n2' > truth.tsv
+  refused='expected a newline at its end (--allow-missing-newline takes the line as it is)'
+  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be cut off, $refused" \
+    "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --verify all
+  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be cut off, $refused" \
+    "$SPDNN" convert net out.spdnn --bias 0
+  [ ! -e out.spdnn ]
+  "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --truth truth.tsv --allow-missing-newline > out
+  for file in net/n2-l1.tsv sparse-images-2.tsv truth.tsv; do
+    grep -q "^ *$file: the last line has no newline: the file may be cut off" out || { cat out; return 1; }
+  done
+  "$SPDNN" inspect net --bias 0 --allow-missing-newline | grep -q 'net/n2-l1.tsv: the last line has no newline'
+  "$SPDNN" convert net out.spdnn --bias 0 --allow-missing-newline 2> err
+  [ "$(cat err)" = 'spdnn: note: net/n2-l1.tsv: the last line has no newline: the file may be cut off' ]
+  "$SPDNN" convert sparse-images-2.tsv images.spdnn 2> err
+  [ "$(cat err)" = 'spdnn: note: sparse-images-2.tsv: the last line has no newline: the file may be cut off' ]
+  printf '1\t0\n2\t-0.' > net/n2-l1-bias.tsv
+  printf '1\t1\t1\n' > net/n2-l1.tsv
+  fails 3 "net/n2-l1-bias.tsv:2:6: the file ends within a line and may be cut off, $refused" \
+    "$SPDNN" infer --network net --inputs sparse-images-2.tsv
+}
+
+@test "inputs: a file of /proc, which states no bytes and holds some, is no empty list" {
+  printf '1\t1\t-1\n' > n1-l1.tsv
+  printf '1\t1\t1\n' > sparse-images-1.tsv
+  [ "$(stat -c %s /proc/version)" -eq 0 ] || skip "needs /proc/version to state 0 bytes"
+  refused='/proc/version: holds more than the 0 bytes that the system states, expected a regular file'
+  fails 3 "$refused" "$SPDNN" infer --network n1-l1.tsv --bias 0 --inputs sparse-images-1.tsv --truth /proc/version
+  ln -s /proc/version sparse-images-4.tsv
+  fails 3 "sparse-images-4.tsv${refused#/proc/version}" "$SPDNN" convert sparse-images-4.tsv out.tsv --images 3
+}
+
 # peak COMMAND...: prints the most memory that it took, in MB; it must end by itself with exit code 0 or 3.
 peak() {
   /usr/bin/env python3 - "$@" << 'PY'

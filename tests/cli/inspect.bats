@@ -47,6 +47,7 @@ refused() {
   "${inspect[@]}" --html out.html --run run.jsonl >/dev/null
   grep -q 'From a run of 10 images by <code>cpu_reference fp64</code>' out.html
   grep -q 'id="images-chart"' out.html
+  grep -q 'Lines do not name their network' out.html
   # The last run of this network counts, wherever others stand.
   infer --variant cpu_openmp
   cp run.jsonl both.jsonl
@@ -63,8 +64,11 @@ refused() {
   refused 2 'spdnn: --layer needs --html' "${inspect[@]}" --layer 1
   refused 2 'spdnn: --run needs --html' "${inspect[@]}" --run run.jsonl
   jq -c '.problem.layers = 3' run.jsonl >other.jsonl
-  refused 3 'spdnn: other.jsonl: no run of this network, expected one of 2 layers and 8 edges from 4 to 4 neurons' \
+  refused 3 'spdnn: other.jsonl: no run of this network, expected one of 2 layers and 8 edges from 4 to 4 neurons with bias '* \
     "${inspect[@]}" --html out.html --run other.jsonl
+  # Of the same neurons, layers and edges, but another cap.
+  jq -c '.problem.cap = 31' run.jsonl >other.jsonl
+  refused 3 'spdnn: other.jsonl: no run of this network, *' "${inspect[@]}" --html out.html --run other.jsonl
   : >empty.jsonl
   refused 3 'spdnn: empty.jsonl: no run of this network, *' "${inspect[@]}" --html out.html --run empty.jsonl
   refused 3 'spdnn: missing.jsonl: *' "${inspect[@]}" --html out.html --run missing.jsonl

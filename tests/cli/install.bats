@@ -13,6 +13,7 @@ setup_file() {
   if [[ $out == *-cuda* ]]; then options+=(GPU=1); fi
   if [[ $out == *-portable ]]; then options+=(PORTABLE=1); fi
   env -u MAKEFLAGS -u MAKELEVEL make -s -C "$repository" "${options[@]}" "DESTDIR=$BATS_FILE_TMPDIR" PREFIX=/tree install
+  printf '%s\n' "${options[@]}" >"$BATS_FILE_TMPDIR/options"
   # Moved after it was installed, as packagers and containers do.
   mv "$BATS_FILE_TMPDIR/tree" "$BATS_FILE_TMPDIR/moved"
 }
@@ -20,6 +21,7 @@ setup_file() {
 setup() {
   [ -d "$BATS_FILE_TMPDIR/moved" ] || skip "the program is not in the build folder of these tests"
   tree=$BATS_FILE_TMPDIR/moved
+  export PKG_CONFIG_PATH=$tree/lib/pkgconfig
   cd "$BATS_TEST_TMPDIR" || return 1
 }
 
@@ -30,6 +32,19 @@ expects_the_example() {
   [ "$status" -eq 0 ]
   [[ "${lines[0]}" == "PASSED by "*", categories: 0 2" ]]
   [ "${lines[1]}" = "16 of 16 edges computed per image" ]
+}
+
+# expects_the_model_example COMMAND...: of a model that the installed program makes; a file that is no model is refused.
+expects_the_model_example() {
+  "$tree/bin/spdnn" generate model --family lenet5 --out lenet5.onnx
+  run "$@" lenet5.onnx
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "${lines[0]}" =~ ^PASSED\ by\ [a-z_]+,\ classes:(\ [0-9]){4}$ ]]
+  [[ "${lines[1]}" =~ ^"4 x 10 logits, the first "[-+.e0-9]+$ ]]
+  run "$@" all.onnx
+  [ "$status" -eq 2 ]
+  [ "$output" = "example_model: all.onnx: cannot read: No such file or directory" ]
 }
 
 @test "install: the program runs from there" {
@@ -49,10 +64,15 @@ expects_the_example() {
 }
 
 @test "install: the example is built by pkg-config" {
-  export PKG_CONFIG_PATH=$tree/lib/pkgconfig
   # shellcheck disable=SC2046
   g++ -std=c++20 "$repository/docs/example.cpp" $(pkg-config --cflags --libs spdnn) -o example
   expects_the_example ./example
+}
+
+@test "install: the example of a model is built by pkg-config" {
+  # shellcheck disable=SC2046
+  g++ -std=c++20 -Wall -Wextra "$repository/docs/example_model.cpp" $(pkg-config --cflags --libs spdnn) -o example_model
+  expects_the_model_example ./example_model
 }
 
 @test "install: the example is built by CMake's find_package, which knows the version" {
@@ -63,10 +83,56 @@ project(example CXX)
 find_package(spdnn \${WANTED} REQUIRED)
 add_executable(example $repository/docs/example.cpp)
 target_link_libraries(example spdnn::spdnn)
+add_executable(example_model $repository/docs/example_model.cpp)
+target_link_libraries(example_model spdnn::spdnn)
 END
   cmake -S . -B out -DCMAKE_PREFIX_PATH="$tree" -DWANTED="$version" >log 2>&1 || { cat log; return 1; }
   cmake --build out >>log 2>&1 || { cat log; return 1; }
   expects_the_example out/example
+  expects_the_model_example out/example_model
   run cmake -S . -B other -DCMAKE_PREFIX_PATH="$tree" -DWANTED=99.0
   [ "$status" -ne 0 ]
+}
+
+@test "install: the program runs on two ranks with each MPI library that make finds" {
+  load ../support/ranks
+  mpicxx=$(command -v mpicxx) || skip "needs MPI: mpicxx and mpirun"
+  libraries=$(printf '%s\n' "$mpicxx".* | sed -n 's/.*mpicxx\.\([a-z]*\)$/\1/p')
+  "$tree/bin/spdnn" generate network --family random --neurons 64 --layers 6 --degree 8 --seed 2 --bias -0.1 --out n.spdnn
+  "$tree/bin/spdnn" generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
+  for name in ${libraries:-mpi}; do
+    [ -e "$tree/lib/spdnn/spdnn-$name.so" ]
+    use_mpi "$name"
+    SPDNN=$tree/bin/spdnn ends 0 ranks 2 infer --network n.spdnn --inputs i.spdnn --device cpu --verify all --progress never
+    grep -q '^ranks  *2 on 1 host; ' stdout
+    grep -q '^verdict  *PASSED: ' stdout
+  done
+}
+
+@test "install: an MPI library that came after the program was built gets its plug-in, and a new one when its wrapper changes" {
+  cat >mpicxx.fake <<'END'
+#!/bin/bash
+[ "$1" != -show ] || { echo "compiles for release $(cat "$(dirname "$0")/release")"; exit; }
+while [ "$1" != -o ]; do shift; done
+cp "$(dirname "$0")/release" "$2"
+END
+  chmod +x mpicxx.fake
+  mapfile -t options <"$BATS_FILE_TMPDIR/options"
+  make_install() {
+    env -u MAKEFLAGS -u MAKELEVEL make -s -C "$repository" "${options[@]}" "MPICXX=$PWD/mpicxx" MPI_LIBRARIES=fake \
+      "DESTDIR=$PWD" PREFIX=/again install
+  }
+  for release in 1 2; do
+    echo "$release" >release
+    make_install
+    cmp release again/lib/spdnn/spdnn-fake.so
+  done
+  rm "$(dirname "$(realpath "$SPDNN")")"/{spdnn-fake.so,generated/mpi-fake}
+}
+
+@test "install: licence, pages, man pages and completion come along" {
+  cmp "$repository/LICENSE" "$tree/share/doc/spdnn/LICENSE"
+  cmp "$repository/docs/files.md" "$tree/share/doc/spdnn/docs/files.md"
+  grep -q '^.TH' "$tree/share/man/man1/spdnn-infer.1"
+  [ -s "$tree/share/bash-completion/completions/spdnn" ]
 }

@@ -2,21 +2,8 @@
 # The cluster jobs' front, as far as it needs no Slurm; tests/slurm has the rest.
 
 setup() {
-  site="$BATS_TEST_TMPDIR/my site"
-  mkdir -p "$site/build"
-  cd "$site" || return 1
-  cp -r "$BATS_TEST_DIRNAME/../../jobs" .
-  ln -s "$SPDNN" build/spdnn
-}
-
-# Makes a command that takes sbatch's place and writes down its arguments, one a line.
-make_sbatch() {
-  mkdir bin
-  # shellcheck disable=SC2016  # the script's own
-  printf '%s\n' '#!/bin/sh' 'printf "%s\n" "$@" >arguments' 'echo "77;cluster"' >bin/sbatch
-  printf '%s\n' '#!/bin/sh' 'exit 0' >bin/squeue
-  chmod +x bin/*
-  PATH=$PWD/bin:$PATH
+  load ../support/jobs
+  make_site
 }
 
 @test "what a site wants reaches sbatch, each as one argument" {
@@ -114,53 +101,87 @@ END
   refuse 2 infer -- --network n --json here
   refuse 2 sweep -- --model m.onnx
   refuse 2 infer -- --network n --checkpoint=here
+  refuse 2 infer --name 1024x120-auto -- --network n
   refuse 2 sweep --configs 1024
   refuse 2 sweep --variants 'a b/c'
   refuse 2 sweep --at-once none
   refuse 2 table --surprise
   refuse 3 table
   make_sbatch
-  printf '%s\n' '#!/bin/sh' 'exit 1' >bin/squeue
+  make_command squeue <<<'exit 1'
   refuse 4 sweep
+  run jobs/submit.sh surprise
+  [ "$status" -eq 2 ]
   rm build/spdnn
   refuse 3 sweep
   [[ "$output" == *"SPDNN_PROGRAM"* ]]
-  run jobs/submit.sh surprise
-  [ "$status" -eq 2 ]
-  printf '%s\n' '#!/bin/sh' 'exit 1' >bin/sbatch
+  refuse 3 infer -- --network n
+  [[ "$output" == *"SPDNN_PROGRAM"* ]]
+  ln -s "$SPDNN" build/spdnn
+  make_command sbatch <<<'exit 1'
   refuse 4 infer -- --network n
   echo 'SPDNN_MODULES=(gcc/12)' >>jobs/site.sh
-  ln -s "$SPDNN" build/spdnn
   refuse 4 sweep
 }
 
-@test "the table shows the right numbers of models that are called as fields of the report are" {
+@test "a list of configurations or engines is not expanded to the names of files" {
   make_sbatch
-  mkdir -p model build/cluster
-  "$SPDNN" generate model --family lenet5 --out model/m.safetensors
-  "$SPDNN" generate tensors --shape 2,1,28,28 --out images.npy
-  for name in flops machine; do
-    jq --arg name "$name" '.name = $name' model/architecture.json >changed
-    mv changed model/architecture.json
-    "$SPDNN" infer --model model/m.safetensors --inputs images.npy --json "build/cluster/$name.json" >/dev/null
-    jq -e --arg name "$name" '.model.name == $name' "build/cluster/$name.json"
-    dense=$(jq .flops.dense "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
-    run jobs/submit.sh table
+  : >1024x120
+  : >auto
+  for options in '--configs *' '--configs 1024x120,*' '--variants *'; do
+    set -f
+    # shellcheck disable=SC2086
+    run jobs/submit.sh sweep --dry-run $options
+    set +f
     echo "$output"
-    [ "$status" -eq 0 ]
-    awk -v name="$name" -v dense="$dense" '$1 == name { found = $5 == 1 && $9 == dense } END { exit !found }' <<<"$output"
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"'*' is "* ]]
   done
 }
 
-@test "the table names a result that cannot be read, and shows the others" {
+@test "results that cannot be written are named, with exit code 3, and nothing is submitted" {
   make_sbatch
-  mkdir -p build/cluster/directory.json
-  ln -s nowhere build/cluster/lost.json
-  echo '{"schema":"spdnn-model-1","model":{"nodes":3},"verdict":{"status":"PASSED"}}' >build/cluster/there.json
-  run jobs/submit.sh table
+  : >file
+  refuse_results() {
+    echo "SPDNN_RESULTS=$1" >>jobs/site.sh
+    shift
+    local command
+    for command in 'infer -- --network n' sweep; do
+      # shellcheck disable=SC2086
+      run "$@" jobs/submit.sh $command
+      echo "$output"
+      [ "$status" -eq 3 ]
+      [[ "$output" == "jobs/submit.sh: SPDNN_RESULTS in jobs/site.sh: "* && "${#lines[@]}" -eq 1 ]]
+      [ ! -e arguments ]
+    done
+  }
+  refuse_results file/results
+  [[ "$output" == *"Not a directory"* ]]
+  mkdir -p results/logs
+  chmod -R 555 results
+  refuse_results results "${without_root[@]}"
+  [[ "$output" == *"/results and logs in it must be writable"* ]]
+}
+
+@test "sweeps of more elements than array indices are several arrays, whose elements keep their lines" {
+  make_sbatch
+  # A Slurm whose indices end at 3.
+  make_command scontrol <<<'echo "MaxArraySize            = 4"'
+  # shellcheck disable=SC2016  # the script's own
+  make_command sbatch <<<'printf "%s " "$@" >>submitted; echo >>submitted; echo $((70 + $(wc -l <submitted)))'
+  jobs/submit.sh sweep --configs 1024x1,1024x2,1024x3,1024x4,1024x5,1024x6,1024x7 --at-once 2 -- --trials 3
+  cat submitted
+  [ "$(grep -o -- '--array=[^ ]*' submitted | xargs)" = "--array=1,2,3%2 --array=1,2,3%2 --array=1%2" ]
+  [ "$(grep -o -- '+[036] ' submitted | xargs)" = "+0 +3 +6" ]
+  [ "$(grep -oE -- '/jobs [036] --trials 3 $' submitted | xargs)" = "/jobs 0 --trials 3 /jobs 3 --trials 3 /jobs 6 --trials 3" ]
+  # No more than two elements run at one time.
+  [ "$(grep -o -- '--dependency=[^ ]*' submitted | xargs)" = "--dependency=afterany:71 --dependency=afterany:72" ]
+  # What is in the queue is known by its line.
+  printf '%s\n' "echo '2 72 PENDING $PWD/build/cluster +3'" "echo '1 73 RUNNING $PWD/build/cluster +6'" \
+    "echo '3 99 RUNNING /elsewhere +0'" "echo 'N/A 98 RUNNING $PWD/build/cluster +0'" | make_command squeue
+  : >submitted
+  run jobs/submit.sh sweep --configs 1024x3,1024x5,1024x7 -- --trials 3
   echo "$output"
-  [ "$status" -eq 1 ]
-  [[ "${lines[1]}" == "there "*" PASSED "* ]]
-  [ "${lines[2]}" = "failed: directory: its result cannot be read" ]
-  [ "${lines[3]}" = "failed: lost: its result cannot be read" ]
+  [ "${lines[0]}" = "3 elements: 0 in the results, 2 in the queue" ]
+  [ "$(grep -o -- '--array=[^ ]*' submitted)" = "--array=3" ]
 }

@@ -84,7 +84,13 @@ refused() {
   refused 2 "spdnn: OUT: *" convert images.npy none/m.safetensors
   refused 3 "spdnn: absent.onnx: *" convert absent.onnx none/m.spdnn
   refused 3 "spdnn: absent.spdnn: *" convert absent.spdnn none/m.onnx
-  refused 3 "spdnn: out/architecture.json: belongs to another model*" convert model.safetensors out/other.safetensors
+  "$SPDNN" generate model --family lenet5 --out lenet5.onnx
+  refused 3 "spdnn: out/architecture.json: belongs to another model*" convert lenet5.onnx out/other.safetensors
+  "$SPDNN" convert model.safetensors out/twin.safetensors
+  cmp out/m.safetensors out/twin.safetensors
+  grep -q '"m.safetensors"' out/architecture.json
+  "$SPDNN" inspect out/twin.safetensors > shown
+  "$SPDNN" inspect out/m.safetensors > shown
 }
 
 @test "packed models and networks are told apart by every command" {
@@ -94,8 +100,8 @@ refused() {
   refused 3 "spdnn: m.spdnn: holds no network, but a model*" infer --network m.spdnn --inputs i.spdnn
   refused 3 "spdnn: m.spdnn: holds no images, but a model*" infer --network n.spdnn --inputs m.spdnn
   refused 3 "spdnn: m.spdnn: holds no network, but a model*" inspect --network m.spdnn
-  refused 3 "spdnn: n.spdnn: holds no model, but a network or images" infer --model n.spdnn --inputs images.npy
-  refused 3 "spdnn: i.spdnn: holds no model, but a network or images" infer --model i.spdnn --inputs images.npy
+  refused 3 "spdnn: n.spdnn: holds no model, but a network or images, which are given without --model" infer --model n.spdnn --inputs images.npy
+  refused 3 "spdnn: i.spdnn: holds no model, but a network or images, which are given without --model" infer --model i.spdnn --inputs images.npy
   refused 2 "spdnn: OUT: *" convert n.spdnn none/m.safetensors
   refused 2 "spdnn: --kind*" convert m.spdnn none/n --kind network
 }

@@ -45,7 +45,7 @@ setup() {
     run "${plain[@]}" "${@:2}"
     echo "$output"
     [ "$status" -eq 2 ]
-    [ "$output" = "spdnn: --precision: $1 fp32; expected fp64" ]
+    [ "$output" = "spdnn: --precision: plain: $1 fp32; expected fp64" ]
     run "${plain[@]}" "${@:2}" --precision fp64
     [ "$status" -eq 0 ]
   }
@@ -128,4 +128,47 @@ setup() {
   jq -e '(has("saturated") or has("identical")) | not' run.json
   run cat run.txt
   [[ "$output" != *" identical,"* ]]
+}
+
+@test "numbers of a model beyond fp32 are named in the report, and nothing verifies the run" {
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+  # A sum of weights 2 and one of weights -1, clipped to 0..6: sums of large pixels overflow, which the clip hides.
+  /usr/bin/python3 -c "
+import json, numpy, struct
+header = json.dumps({'fc.weight': {'dtype': 'F32', 'shape': [2, 2], 'data_offsets': [0, 16]}}).encode()
+open('model.safetensors', 'wb').write(struct.pack('<Q', len(header)) + header + struct.pack('<4f', 2, 2, -1, -1))
+nodes = [{'op': 'linear', 'name': 'fc', 'inputs': ['input'], 'cin': 2, 'cout': 2, 'bias': False}, {'op': 'relu6', 'name': 'clip', 'inputs': ['fc']}]
+json.dump({'name': 'sums', 'input_shape': ['N', 2], 'output': 'clip', 'nodes': nodes}, open('architecture.json', 'w'))
+numpy.save('small.npy', numpy.full((3, 2), 3, '<f4'))
+numpy.save('large.npy', numpy.full((3, 2), 3e38, '<f4'))
+numpy.save('labels.npy', numpy.zeros(3, '<i8'))
+numpy.save('logits.npy', numpy.array([[6, 0]] * 3, '<f4'))"
+  infer=("$SPDNN" infer --model model.safetensors --variant conv_dense --progress never --json run.json)
+  for truth in "--labels labels.npy --min-accuracy 1" "--expected logits.npy" "--labels labels.npy --min-accuracy 1 --expected logits.npy"; do
+    # shellcheck disable=SC2086
+    run "${infer[@]}" --inputs small.npy $truth
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"PASSED (against "* && "$output" != *overflow* ]]
+    jq -e '.overflow == null' run.json
+    # shellcheck disable=SC2086
+    run "${infer[@]}" --inputs large.npy $truth
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *$'\n'"overflow         numbers may have exceeded fp32 from node 1 \"fc\" (linear) on;"*"UNVERIFIED (against "*", but sums may have overflowed)" ]]
+    jq -e '.verdict.status == "UNVERIFIED" and .overflow == "node 1 \"fc\" (linear)"' run.json
+  done
+}
+
+@test "pixels that are infinite once they are scaled are refused, with their file, image and number" {
+  /usr/bin/python3 "$(dirname "$BATS_TEST_FILENAME")/../support/toy_model.py" . 3
+  for scale in "--divide 1e-45" "--subtract=-3e38 --divide 1e-3" "--divide=-1e-45"; do
+    # shellcheck disable=SC2086
+    run "$SPDNN" infer --model model.safetensors --inputs images.npy --progress never --logits out.npy $scale
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "$output" == "spdnn: images.npy: image 1: number 1 is 0.5"*" and becomes "*"inf when it is scaled, expected a finite fp32 number" ]]
+    [ ! -e out.npy ]
+  done
 }

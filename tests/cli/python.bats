@@ -40,8 +40,19 @@ passes() {
   passes models_test.py
 }
 
+@test "python: threads that wait" {
+  passes waits_test.py
+}
+
 @test "python: result lines" {
   passes results_test.py
+}
+
+@test "python -m spdnn is the program, with its exit codes" {
+  [ "$("$PYTHON" -m spdnn --version)" = "$("$package/spdnn/spdnn" --version)" ]
+  run "$PYTHON" -m spdnn infre
+  [ "$status" -eq 2 ]
+  [ "$output" = "$("$SPDNN" infre 2>&1)" ]
 }
 
 @test "python: the example makes a network of SciPy, verifies it and plots" {
@@ -89,6 +100,16 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   else
     [[ "$output" == *"there is no spdnn_onednn.so beside"* ]]
   fi
+  # So does the command line, which pip puts into the environment.
+  [ "$(env -C empty ../venv/bin/spdnn --version)" = "$("$SPDNN" --version)" ]
+  [ "$(env -C empty ../venv/bin/python -m spdnn --version)" = "$("$SPDNN" --version)" ]
+  run env -C empty ../venv/bin/spdnn infer --model ../model.safetensors --inputs ../images.npy --verify all
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *PASSED* ]]
+  run env -C empty ../venv/bin/spdnn infer --model ../model.safetensors --inputs ../images.npy --variant conv_dense
+  echo "$output"
+  [ "$status" -eq "$([ -e "$package/spdnn/spdnn_onednn.so" ] && echo 0 || echo 2)" ]
   [[ "$(venv/bin/pip show spdnn)" == *"Requires: numpy, scipy"* ]]
   venv/bin/pip uninstall -y spdnn >/dev/null
   run venv/bin/python -c 'import spdnn'

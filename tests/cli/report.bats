@@ -34,6 +34,15 @@ make_lines() {
   } >"$1"
 }
 
+# Two runs of a small model, one of them verified and with a profile.
+make_model_lines() {
+  /usr/bin/python3 "$root/tests/support/toy_model.py" . 20
+  local infer=("$SPDNN" infer --model model.safetensors --inputs images.npy --progress never)
+  "${infer[@]}" --verify all --profile --json one.json >out
+  "${infer[@]}" --json two.json >out
+  cat one.json two.json >"$1"
+}
+
 make_reports() {
   local suffix
   for suffix in md csv tex html; do
@@ -67,10 +76,10 @@ squeezed() { tr -s ' ' <"$1"; }
   make_lines lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
-  row='| 1024 | 120 | -0.3 | 60000 | 3932160 | cascade | twins,dead | D | 1 | 1.500 | 1.000 | 2.000 | 157.3 | 6.000 | 0.6266 | 0.1180 | PASSED | 1812 | 500.0 | 0.007864 | - | 20 | 2 | 1 |'
+  row='| 1024 | 120 | cascade | 1.500 | 157.3 | PASSED | D | 1 | twins,dead | -0.3 | 60000 | 3932160 | 1.000 | 2.000 | 6.000 | 0.6266 | 0.1180 | 1812 | 500.0 | 0.007864 | - | 20 | 2 | 1 |'
   [[ "$(squeezed report.md)" == *"$row"* ]]
   # On two ranks it is another configuration.
-  [[ "$(squeezed report.md)" == *"| cascade | twins,dead | D | 2 | 0.6000 |"* ]]
+  [[ "$(squeezed report.md)" == *"| cascade | 0.6000 | 393.2 | PASSED | D | 2 | twins,dead |"* ]]
 }
 
 @test "other images, batches, streamed layers and runs made in parts are other configurations" {
@@ -85,8 +94,8 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.007 5 '.verdict.categories = 12 | .parts = 3' >>lines.jsonl
   rows lines.jsonl
   [ "$(rows lines.jsonl | grep -c .)" -eq 5 ]
-  [[ "$(rows lines.jsonl)" == *"| 2.000 | 1.000 | 3.000 |"*"| 12 |"*"| - | 5 | 2 | 1 |"* ]]
-  [[ "$(rows lines.jsonl)" == *"| 2.000 | 2.000 | 2.000 |"*"| 77 |"* ]]
+  [[ "$(rows lines.jsonl)" == *"| cascade | 2.000 |"*"| 1.000 | 3.000 |"*"| 12 |"*"| - | 5 | 2 | 1 |"* ]]
+  [[ "$(rows lines.jsonl)" == *"| cascade | 2.000 |"*"| 2.000 | 2.000 |"*"| 77 |"* ]]
   [[ "$(rows lines.jsonl)" == *"| streamed layers | 5 | 1 | 1 |"*"| batches of 600 | 5 | 1 | 1 |"* ]]
   "$SPDNN" report lines.jsonl | grep -q '^| stopped and continued: its times are sums over 3 parts *| list '
   # Official images and synthetic ones, where lines tell.
@@ -124,6 +133,70 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(sed '/^## Not verified/,$d' report.md)" != *cusparse_spmm* ]]
 }
 
+@test "a run that failed one of its checks makes its configuration wrong, whatever the others say" {
+  # aside FILE: how many configurations are verified, then of each row that was set aside the reason and what it says.
+  aside() {
+    "$SPDNN" report "$1" >report.md
+    tr '\n' ' ' <report.md | grep -oE '[0-9]+ configurations? (are|is) verified' | cut -d' ' -f1
+    sed -n '/^## Not verified/,/^## /p' report.md | grep '^|' | tail -n +3 | cut -d'|' -f 2,3 | tr -s ' '
+  }
+  local wrong='.verdict.status = "FAILED" | .verdict.categories = 7'
+  # Of a list and the reference, in the words of earlier versions, and as data.
+  line 1024 120 cascade dead 0.001 5 "$wrong | .verdict.against = \"t.tsv, though not against cpu_reference on all images\"" >lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.verdict.against = "t.tsv and cpu_reference on all images"' >>lines.jsonl
+  [ "$(aside lines.jsonl)" = $'0\n wrong categories | t.tsv, though not against cpu_reference on all images ' ]
+  sed -i '2{s/"against":"[^"]*"/"against":"in other words","checks":["t.tsv","cpu_reference on all images"]/}' lines.jsonl
+  [ "$(aside lines.jsonl)" = $'0\n wrong categories | t.tsv, though not against cpu_reference on all images ' ]
+  # A second run with `dead` alone that disagreed, beside one that agreed.
+  local compared='.compared = {variant: "cpu_openmp", passes: "dead", same_categories: '
+  line 1024 120 cascade twins 0.001 5 "$compared false} | $wrong | .verdict.against = \"--reduce dead by cpu_openmp, though not against t.tsv\"" >lines.jsonl
+  line 1024 120 cascade twins 0.002 5 "$compared true} | .verdict.against = \"t.tsv\"" >>lines.jsonl
+  [ "$(aside lines.jsonl)" = $'0\n wrong categories | --reduce dead by cpu_openmp, though not against t.tsv ' ]
+  # And one that made no second run: the list was the same.
+  line 1024 120 cascade twins 0.002 5 '.verdict.against = "t.tsv"' >>lines.jsonl
+  [ "$(aside lines.jsonl | grep -c '^ wrong categories | --reduce dead by cpu_openmp, though not against t.tsv $')" -eq 2 ]
+  [ "$(aside lines.jsonl | head -1)" = 0 ]
+  # A line that says that both runs differ is not verified, whatever else it says.
+  line 1024 120 cascade twins 0.001 5 "$compared false} | .verdict.against = \"t.tsv\"" >lines.jsonl
+  [ "$(aside lines.jsonl)" = $'0\n wrong categories | t.tsv ' ]
+  # What was compared with other things, or on another machine, says nothing of this.
+  line 1024 120 cascade dead 0.001 5 "$wrong | .verdict.checks = [\"a\", \"b\"]" >lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["c"]' >>lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["b"] | .machine.device = "E"' >>lines.jsonl
+  line 1024 120 resident dead 0.002 5 '.verdict.checks = ["b"]' >>lines.jsonl
+  "$SPDNN" report lines.jsonl | tr '\n' ' ' | grep -q '3 configurations are verified by a build without changes; 1 is set aside'
+}
+
+@test "a later build that fails more checks than the earlier one made replaces it" {
+  line 1024 120 cascade dead 0.001 5 '.verdict.against = "t.tsv"' >lines.jsonl
+  line 1024 120 cascade dead 0.002 5 '.verdict.against = "cpu_reference, though not against t.tsv" | .verdict.status = "FAILED"
+    | .build.commit = "def"' >>lines.jsonl
+  "$SPDNN" report lines.jsonl | tr '\n' ' ' >report.md
+  grep -q '0 configurations are verified by a build without changes; 1 is set aside, with its reason. 1 line is of earlier builds' report.md
+}
+
+@test "runs of infer that were checked alike are one configuration, and one list that was wrong makes it wrong" {
+  "$SPDNN" generate network --family radixnet --neurons 64 --layers 6 --degree 16 --bias -0.2 --out r.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 200 --seed 3 --out i.spdnn
+  local arguments=(--network r.spdnn --inputs i.spdnn --variant cpu_openmp --trials 1)
+  "$SPDNN" infer "${arguments[@]}" --categories right.tsv >/dev/null
+  for options in "--truth t.tsv --verify all" "--truth t.tsv --verify all --compare"; do
+    sed 1d right.tsv >t.tsv
+    # shellcheck disable=SC2086
+    run "$SPDNN" infer "${arguments[@]}" $options --json wrong.json
+    [ "$status" -eq 1 ]
+    cp right.tsv t.tsv
+    # shellcheck disable=SC2086
+    "$SPDNN" infer "${arguments[@]}" $options --json right.json >/dev/null
+    cat wrong.json right.json | jq -c '.build |= (.commit = "abc" | .dirty = false)' >lines.jsonl
+    "$SPDNN" report lines.jsonl >report.md
+    cat report.md
+    tr '\n' ' ' <report.md | grep -q '2 runs of `spdnn infer`.* 0 configurations are verified.*; 1 is set aside'
+    jq -se --arg n "$(wc -w <<<"$options")" '.[0].verdict.checks == .[1].verdict.checks and
+      (.[0].verdict.checks | length) == ($n | tonumber) - 2 and .[0].verdict.checks[0] == "t.tsv"' lines.jsonl
+  done
+}
+
 @test "machines and commits are never mixed, and a later commit replaces an earlier one only on its machine" {
   line 1024 120 cascade dead 0.001 5 >lines.jsonl
   line 1024 120 cascade dead 0.003 5 '.build.commit = "def"' >>lines.jsonl
@@ -131,8 +204,8 @@ squeezed() { tr -s ' ' <"$1"; }
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
   grep -q '1 line is of earlier builds' report.md
-  [[ "$(squeezed report.md)" == *"| D | 1 | 3.000 |"* && "$(squeezed report.md)" == *"| E | 1 | 5.000 |"* ]]
-  [[ "$(squeezed report.md)" != *"| D | 1 | 1.000 |"* ]]
+  [[ "$(squeezed report.md)" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* && "$(squeezed report.md)" == *"| cascade | 5.000 | 47.19 | PASSED | E | 1 |"* ]]
+  [[ "$(squeezed report.md)" != *"| cascade | 1.000 | 235.9 | PASSED | D | 1 |"* ]]
   [[ "$(squeezed report.md)" == *"| 1 | h | D | - | - | C | 1 | 0 | abc | none | 1 |"* ]]
   # One rank of 32 threads and two of 16 are one machine; two of 32 are not.
   line 1024 120 cascade dead 0.001 5 '.machine.threads = 32' >ranks.jsonl
@@ -141,26 +214,26 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.001 5 '.machine.threads = 32 | .machine.ranks = 2' >>ranks.jsonl
   "$SPDNN" report ranks.jsonl | tr '\n' ' ' | grep -qF 'made on 2 kinds of machine by 2 combinations'
   "$SPDNN" report lines.jsonl --all >all.md
-  [[ "$(squeezed all.md)" == *"| D | 1 | 1.000 |"* && "$(squeezed all.md)" == *"| D | 1 | 3.000 |"* ]]
+  [[ "$(squeezed all.md)" == *"| cascade | 1.000 | 235.9 | PASSED | D | 1 |"* && "$(squeezed all.md)" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* ]]
   # A later line that is worth less replaces nothing.
   line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .build.dirty = true' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
-  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* ]]
   line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .build.dirty = true | .verdict.status = "FAILED"' >>lines.jsonl
   line 1024 120 cascade dead 0.0001 5 '.build.commit = "unknown" | .verdict.status = "FAILED"' >>lines.jsonl
   line 1024 120 cascade dead 0.0001 5 '.build.commit = "ghi" | .verdict.status = "UNVERIFIED"' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
-  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* ]]
   # Unless it says that a later commit computes wrong categories.
   line 1024 120 cascade dead 0.004 5 '.build.commit = "jkl" | .verdict.status = "FAILED" | .verdict.categories = 7' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
-  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" != *"| D | 1 | 3.000 |"* ]]
-  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| E | 1 | 5.000 |"* ]]
-  [[ "$(sed -n '/^## Not verified/,$p' report.md | tr -s ' ')" == *"| wrong categories | list |"*"| D | 1 | 4.000 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" != *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| cascade | 5.000 | 47.19 | PASSED | E | 1 |"* ]]
+  [[ "$(sed -n '/^## Not verified/,$p' report.md | tr -s ' ')" == *"| wrong categories | list |"*"| cascade | 4.000 |"* ]]
   # And a commit after that mends it.
   line 1024 120 cascade dead 0.003 5 '.build.commit = "mno"' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
-  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| D | 1 | 3.000 |"* ]]
+  [[ "$(sed '/^## Not verified/,$d' report.md | tr -s ' ')" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* ]]
 }
 
 @test "where nothing is verified, the report says how to verify, and has no empty table" {
@@ -287,7 +360,7 @@ squeezed() { tr -s ' ' <"$1"; }
   jq -c '.machine.threads = 2147483647 | .machine.ranks = 2147483647 | .seconds.infer.max = 1e60 | .verdict.missing = 0 | .machine.device = null' \
     <<<"$good" >lines.jsonl
   "$SPDNN" report lines.jsonl --out report.md
-  [[ "$(squeezed report.md)" == *"| C | 4611686014132420609 | 2.000 | 2.000 | 1.000e+63 |"* ]]
+  [[ "$(squeezed report.md)" == *"| C | 4611686014132420609 |"*"| 2.000 | 1.000e+63 |"* ]]
 }
 
 @test "files and options that do not fit are refused, and outputs are whole or not there" {
@@ -302,7 +375,7 @@ squeezed() { tr -s ' ' <"$1"; }
   mkdir folder
   refuse 2 "RESULTS"
   refuse 3 "missing.jsonl" missing.jsonl
-  refuse 3 "no files *.jsonl in this directory" folder
+  refuse 3 "no files *.jsonl or *.json in this directory" folder
   refuse 2 "is named twice" lines.jsonl ./lines.jsonl
   refuse 2 "--format: 'pdf' is none of" lines.jsonl --format pdf
   refuse 2 "--out: 'r.pdf' does not end in .md, .csv, .tex or .html" lines.jsonl --out r.pdf
@@ -330,8 +403,9 @@ squeezed() { tr -s ' ' <"$1"; }
 @test "another table as CSV, and a title" {
   make_lines lines.jsonl
   run "$SPDNN" report lines.jsonl --format csv --table machines-table
-  [[ "${lines[0]}" == "run on,host,device,driver,CUDA,processor,threads,version,commit,changes,lines" ]]
+  [[ "${lines[0]}" == "run_on,host,device,driver,CUDA,processor,threads,version,commit,changes,lines" ]]
   [[ "${lines[1]}" == "1,h,D,,,C,1,0,abc,none,"* ]]
+  for name in machines results alive phases; do "$SPDNN" report lines.jsonl --format csv --table $name | grep -q ,; done
   run "$SPDNN" report lines.jsonl --title 'A & B'
   [[ "${lines[0]}" == "# A &amp; B" ]]
 }
@@ -347,10 +421,38 @@ squeezed() { tr -s ' ' <"$1"; }
   grep -qF '<title>caf\xe9 \x07</title>' report.html
   grep -qF '| a\\xff ' report.md
   "$SPDNN" report lines.jsonl --format csv >report.csv
-  grep -qF $',"\'@a","\'=1+1",1,1.000,' report.csv
-  grep -qF ',120,-0.3,' report.csv
+  grep -qF $',"\'=1+1",1,"\'@a",-0.3,' report.csv
   "$SPDNN" report lines.jsonl --baseline b.csv --format csv --table others-table >report.csv
   grep -qF $',a\\xff ,"\'=2+2",1,' report.csv
+}
+
+@test "the first sentence of a Markdown report holds no link and no image of a line's text" {
+  line 1024 120 'v[x](http://y)' dead 0.001 5 '.machine.device = "D ![i](http://z) ``[k](l)"' >lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  cat report.md
+  ! grep -qE '(^|[^\\])\[' report.md
+}
+
+@test "a report of models alone: no empty section, a machine, the time of each node, CSV of the models" {
+  make_model_lines lines.jsonl
+  "$SPDNN" report lines.jsonl >report.md
+  cat report.md
+  [ "$(grep '^## ' report.md | xargs)" = "## Machines and builds ## Models ## Time by node ## What is counted" ]
+  tr '\n' ' ' <report.md | grep -q '2 runs of models by `spdnn infer --model`, made on 1 kind of machine .* Of the runs of models 1 is verified'
+  [ "$(sed -n '/^## Machines/,/^## Models/p' report.md | grep -c '^| *1 ')" -eq 1 ]
+  grep -q '`dense` is 2 x' report.md
+  nodes=$(jq '.profile | length' lines.jsonl | head -1)
+  [ "$nodes" -gt 3 ]
+  [ "$("$SPDNN" report lines.jsonl --format csv --table profile-1 | wc -l)" -eq $((nodes + 1)) ]
+  # The table of models is what a CSV of such lines holds, under either name.
+  "$SPDNN" report lines.jsonl --format csv >models.csv
+  [ "$(head -1 models.csv)" = "model,verdict,variant,images,batch,infer_ms,rate_images_per_s,zeros_percent,dense_GFLOP_per_s,sparse_GFLOP_per_s,accuracy_percent,of_the_bound_percent,run_on" ]
+  [ "$(wc -l <models.csv)" -eq 3 ]
+  for name in models models-table; do "$SPDNN" report lines.jsonl --format csv --table $name | cmp - models.csv; done
+  jq -c '.profile[1].seconds = "long"' lines.jsonl >wrong.jsonl
+  run "$SPDNN" report wrong.jsonl
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: wrong.jsonl:1:"*"expected nodes with name, operation and seconds" ]]
 }
 
 @test "pandas loads the CSV" {
@@ -360,8 +462,8 @@ squeezed() { tr -s ' ' <"$1"; }
   run /usr/bin/python3 -c '
 import pandas
 table = pandas.read_csv("report.csv")
-assert table["infer [ms]"].dtype == float and table["edges"].dtype == int, table.dtypes
-print(table["rate [TE/s]"].max(), len(table), table["computed [TE/s]"].isna().sum())'
+assert table.infer_ms.dtype == float and table["edges"].dtype == int, table.dtypes
+print(table.rate_TE_per_s.max(), len(table), table.computed_TE_per_s.isna().sum())'
   echo "$output"
   [ "$status" -eq 0 ]
   [ "$output" = "1258.0 6 4" ]
@@ -385,12 +487,30 @@ print(table["rate [TE/s]"].max(), len(table), table["computed [TE/s]"].isna().su
   run /usr/bin/python3 "$root/tests/report/browser.py" report.html
   echo "$output"
   [ "$status" -eq 0 ]
+  make_model_lines models.jsonl
+  "$SPDNN" report models.jsonl --out models.html
+  run /usr/bin/python3 "$root/tests/report/browser.py" models.html
+  echo "$output"
+  [ "$status" -eq 0 ]
   # The test can fail: without its script a page draws nothing.
   sed 's/new Chart(canvas/(() => ({destroy() {}}))(canvas/' report.html >broken.html
   run /usr/bin/python3 "$root/tests/report/browser.py" broken.html
   echo "$output"
   [ "$status" -eq 1 ]
   [[ "$output" == *"is blank"* ]]
+}
+
+@test "the time of a report grows with its lines, not with their square" {
+  # Of equal lines, of lines with other categories, and of one configuration by many builds. No clock is read: a report that
+  # compares all pairs of these would take minutes.
+  local one
+  one=$(line 1024 120 cascade dead 0.001 5)
+  { yes "$one" | head -20000 || true; } >equal.jsonl
+  "$SPDNN" report equal.jsonl --format csv | tail -1 | grep -q ',5,20000,1$'
+  seq 20000 | jq -c --argjson one "$one" '. as $n | $one | .verdict.categories = $n' >categories.jsonl
+  [ "$("$SPDNN" report categories.jsonl --format csv | wc -l)" -eq 20001 ]
+  seq 20000 | sed "s/.*/${one/'"abc"'/'"&"'}/" >builds.jsonl
+  [ "$("$SPDNN" report builds.jsonl --format csv | wc -l)" -eq 2 ]
 }
 
 @test "single layers: what is below fp32 is set beside the fastest in fp32, per image" {

@@ -167,8 +167,30 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
 
 @test "memory for less than two layers is refused, and the message says what they take" {
   make_problem 4 10
-  run "${infer[@]}" --host-memory 1K
+  run "${infer[@]}" --host-memory 100kB
   echo "$output"
   [ "$status" -eq 4 ]
-  [ "$output" = "spdnn: --host-memory: two layers, the fewest that a process has in memory at a time, take 278.5 kB, but beside the images 0 bytes are left for them; expected more" ]
+  [ "$output" = "spdnn: --host-memory: two layers, the fewest that a process has in memory at a time, take 278.5 kB, but beside the images 98.7 kB are left for them; expected more" ]
+}
+
+@test "images that take more than the limit are refused before they are read" {
+  make_problem 4 20000 # 2.56 MB of images
+  "$SPDNN" convert images.spdnn images.tsv --progress never
+  expected='spdnn: --host-memory: the images take 2.6 MB, but 2.5 MB may be taken'
+  printf 'zzzz' | dd of=images.spdnn bs=1 seek=1000000 conv=notrunc status=none
+  run "${infer[@]}" --host-memory 2500kB
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [ "$output" = "$expected" ]
+  run "${infer[@]}" --host-memory 20MB
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"images.spdnn: is corrupted"* ]]
+  run "$SPDNN" infer --network net.spdnn --inputs images.tsv --host-memory 2500kB --progress never # known when it is read
+  [ "$status" -eq 4 ]
+  [ "$output" = "$expected" ]
+  printf '\0\0\10\3\0\0\352\140\0\0\0\34\0\0\0\34' >cut-idx3-ubyte # 60000 images of 28 x 28 pixels that are not there
+  run "$SPDNN" infer --network net.spdnn --mnist cut-idx3-ubyte --host-memory 7MB --progress never
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [ "$output" = 'spdnn: --host-memory: the images take 7.7 MB, but 7.0 MB may be taken' ]
 }

@@ -78,8 +78,8 @@ same_on_ranks() {
 }
 
 @test "the official network of 1024 neurons and 120 layers, with its own images" {
-  mnist=$BATS_TEST_DIRNAME/../../../shared/data/mnist/train-images-idx3-ubyte.gz
-  [ -f "$mnist" ] || skip "needs ../shared/data/mnist"
+  mnist=$("$BATS_TEST_DIRNAME/../../data_scripts/mnist.sh")
+  [ -n "$mnist" ] || skip "needs MNIST's training images"
   "$SPDNN" generate network --family official --neurons 1024 --layers 120 --out n.spdnn
   "$SPDNN" generate inputs --family official --neurons 1024 --mnist "$mnist" --out i.spdnn
   numbers_of_ranks='2 3' same_on_ranks --network n.spdnn --inputs i.spdnn

@@ -1,6 +1,8 @@
 """Arguments of wrong types and values: each is refused by its name, and no file but the one named is touched."""
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -8,7 +10,7 @@ import unittest
 import warnings
 
 import numpy as np
-from support import random_images, random_weights, small_network
+from support import REPOSITORY, random_images, random_weights, small_network
 
 import spdnn
 
@@ -33,13 +35,13 @@ class Arguments(InAnEmptyFolder):
         self.network.save("net.spdnn")
         wrong_types = {"variant": (None, 3, b"auto"), "device": (None,), "reduce": (3,), "precision": (32,),
                        "trials": (None, 1.5, "2"), "batch": ("a", 7.0), "threads": (1.5,), "verify": ([1], "some"),
-                       "compare": ("no", None, 1), "host_memory": (None, "1G"), "device_memory": (1.5,),
+                       "compare": ("no", None, 1), "activations": (1,), "host_memory": (None, "1G"), "device_memory": (1.5,),
                        "truth": (3, [0.5], [[1, 2], [1]], [None], [1j]), "progress": (3, "yes")}
         for name, values in wrong_types.items():
             for value in values:
                 self.refused(TypeError, name, spdnn.infer, self.network, self.images, **{name: value})
-        for name, value in {"trials": 0, "batch": -1, "threads": 2000, "host_memory": -1, "device_memory": 2**64,
-                            "verify": 0, "truth": [3, 2]}.items():
+        for name, value in (("trials", 0), ("batch", -1), ("threads", 2000), ("host_memory", -1), ("device_memory", 2**64),
+                            ("verify", 0), ("truth", [3, 2]), ("truth", [3, 3])):
             self.refused(ValueError, name, spdnn.infer, self.network, self.images, **{name: value})
         for name in ("reduce", "device"):
             self.refused(TypeError, name, spdnn.plan, self.network, **{name: None})
@@ -76,6 +78,42 @@ class Arguments(InAnEmptyFolder):
         self.assertEqual(spdnn.Network(weights, np.array(-0.3)).biases, [-0.3] * 6)
         with self.assertRaisesRegex(spdnn.DataError, "^bias: 2 biases for 6 layers$"):
             spdnn.Network(weights, [0.0, 0.0])
+
+
+class Hints(InAnEmptyFolder):
+    def assert_says(self, message, call, *args, **options):
+        with self.assertRaisesRegex(TypeError, message):
+            call(*args, **options)
+
+    def test_arrays_in_place_of_images_and_networks(self):
+        self.assert_says(r"^images: expected Images, not ndarray: Images\.from_dense\(array\), Images\.from_scipy",
+                         spdnn.infer, self.network, random_images())
+        for call in (lambda given: spdnn.infer(given, self.images), spdnn.plan):
+            self.assert_says(r"^network: expected a Network.*, not list: Network\(weights, bias\)", call, random_weights())
+        self.assert_says(r"^layer 1: expected a SciPy sparse matrix, not ndarray: scipy\.sparse\.csr_array\(array\)",
+                         spdnn.Network, [np.eye(3)])
+
+    def test_pickling_is_refused_with_what_to_do_instead_and_copies_are_the_same(self):
+        subprocess.run([sys.executable, REPOSITORY / "tests/support/toy_model.py", "."], check=True)
+        for held, instead in ((self.network, "save"), (self.images, "save"), (spdnn.plan(self.network), "plan"),
+                              (spdnn.load_model("model.safetensors"), "load_model")):
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                self.assert_says(f"^{type(held).__name__}: expected something that can be pickled: .*{instead}",
+                                 pickle.dumps, held, protocol)
+            self.assertIs(copy.copy(held), held)
+            self.assertIs(copy.deepcopy([held])[0], held)
+        outcome = spdnn.infer(self.network, self.images)
+        self.assertEqual(pickle.loads(pickle.dumps(outcome)).report, outcome.report)
+
+    def test_a_model_in_place_of_a_network(self):
+        subprocess.run([sys.executable, REPOSITORY / "tests/support/toy_model.py", "."], check=True)
+        self.assert_says(r"^network: expected .*, not Model: a model runs by model\.infer\(images\)$",
+                         spdnn.infer, spdnn.load_model("model.safetensors"), self.images)
+
+    def test_dir_lists_what_is_the_packages_own(self):
+        names = [name for name in dir(spdnn) if not name.startswith("__")]
+        self.assertEqual(sorted(names), sorted(spdnn.__all__))
+        self.assertIn("__version__", dir(spdnn))
 
 
 class NumPy(unittest.TestCase):

@@ -1,6 +1,7 @@
 """Plans, inferences and their outcomes; Python threads, progress and Ctrl-C meanwhile."""
 
 import functools
+import gc
 import os
 import pathlib
 import signal
@@ -10,7 +11,8 @@ import threading
 import unittest
 
 import numpy as np
-from support import MNIST, categories_of, interrupt, random_images, random_weights, resident_bytes, small_network
+from support import (MNIST, activations_of, categories_of, interrupt, random_images, random_weights, resident_bytes,
+                     small_network)
 
 import spdnn
 
@@ -53,7 +55,25 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(report["problem"]["images"], 50)
         self.assertEqual(report["alive"], outcome.alive.tolist())
         self.assertGreater(report["seconds"]["infer"]["median"], 0)
+        self.assertEqual((report["passes"], report["compared"]), (spdnn.plan(self.network).passes, None))
+        compared = spdnn.infer(self.network, self.images, device="cpu", compare=True).report["compared"]
+        self.assertEqual((compared["passes"], compared["same_categories"]), ("dead", True))
         self.assertIn("verdict          UNVERIFIED", str(outcome))
+
+    def test_activations_are_those_of_numpy_and_are_kept_where_asked_for(self):
+        expected = activations_of(random_weights(), self.given, -0.1)
+        for options in ({}, {"reduce": "none"}, {"batch": 7, "trials": 2}, {"variant": "cpu_reference"}):
+            with self.subTest(options):
+                outcome = spdnn.infer(self.network, self.images, device="cpu", activations=True, **options)
+                self.assertEqual((outcome.activations.shape, outcome.activations.dtype), ((50, 64), np.float32))
+                np.testing.assert_allclose(outcome.activations.toarray(), expected, rtol=1e-5, atol=1e-6)
+                self.assertEqual(outcome.activations.nnz, np.count_nonzero(outcome.activations.data))
+                np.testing.assert_array_equal(np.flatnonzero(np.diff(outcome.activations.indptr)), outcome.categories)
+        planned = spdnn.infer(spdnn.plan(self.network), self.images, device="cpu", activations=True)
+        del outcome
+        gc.collect()
+        np.testing.assert_allclose(planned.activations.toarray(), expected, rtol=1e-5, atol=1e-6)
+        self.assertIsNone(spdnn.infer(self.network, self.images, device="cpu").activations)
 
     def test_verdicts(self):
         def verdict(**options):

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import io
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 
 import numpy as np
 from support import REPOSITORY, interrupt, resident_bytes
@@ -70,7 +72,7 @@ class Files(WithToy):
                           for node in shown["nodes"]])
         self.assertEqual((self.model.name, self.model.path), ("toy", "model.safetensors"))
         self.assertEqual((self.model.input_shape, self.model.output_shape), ((None, 1, 6, 6), (None, 7)))
-        self.assertEqual((self.model.output_names, len(self.model)), (["fc"], 6))
+        self.assertEqual((self.model.input_names, self.model.output_names, len(self.model)), (["input"], ["fc"], 6))
         self.assertEqual(repr(self.model), f"<spdnn.Model: 6 nodes, {shown['nonzeros']} of 288 weights are not zero>")
 
     def test_weights_are_those_of_the_file(self):
@@ -126,7 +128,9 @@ class Files(WithToy):
         sparse = spdnn.load_model(CNN / "face_detection_full_range_sparse.tflite")
         self.assertLess(sum(node.nonzeros for node in sparse.nodes), 0.4 * sum(node.weights for node in sparse.nodes))
         images = np.random.default_rng(1).random((1, *sparse.input_shape[1:]), np.float32)
-        self.assertEqual(sparse.infer(images, verify="all").verdict, "PASSED")
+        outcome = sparse.infer(images, verify="all")
+        self.assertEqual((outcome.verdict, outcome.logits.shape[1:]), ("PASSED", sparse.output_shape[1:]))
+        self.assertEqual(len(sparse.output_names), 2)
         path = CNN / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
         with self.assertRaisesRegex(spdnn.DataError, "has no fixed length; give the shape of the input"):
             spdnn.load_model(path)
@@ -189,15 +193,52 @@ class Images(WithToy):
         self.assert_same(np.ascontiguousarray(self.images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2))
         self.assert_same(np.frombuffer(b"\0" + self.images.tobytes(), np.uint8)[1:].view("<f4").reshape(20, 1, 6, 6))
 
-    def test_numbers_that_would_change_are_refused(self):
-        for number, dtype in ((0.1, np.float64), (1e300, np.float64), (1e-50, np.float64), (2**24 + 1, np.int32),
+    def test_numbers_that_float32_does_not_have_are_rounded_with_one_warning(self):
+        for number, dtype in ((0.1, np.float64), (1e-50, np.float64), (-0.3, np.longdouble), (2**24 + 1, np.int32),
                               (2**53 + 1, np.int64), (2**63 - 1, np.int64), (-2**24 - 1, np.int64), (2**32 - 1, np.uint32),
                               (2**64 - 1, np.uint64)):
             images = np.zeros((3, 6, 6), dtype)
             images[2, 1, 5] = number
-            with self.subTest(number), self.assertRaisesRegex(
-                    spdnn.DataError, r"^images: [-+.e\d]* at \[2, 1, 5\] is no float32 number: give an array of float32"):
+            with self.subTest(number), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = self.logits_of(images)
+                self.assertEqual([str(one.message) for one in caught], [
+                    f"images: {images.dtype} is rounded to float32; .astype(numpy.float32) does so without this warning"])
+                np.testing.assert_array_equal(found, self.logits_of(images.astype(np.float32)))
+                self.assertEqual(len(caught), 1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                self.model.infer(np.full((1, 6, 6), 0.1), expected=self.logits[:1].astype(np.float64) * 1.1)
+        self.assertEqual([(str(one.message).partition(":")[0], one.filename) for one in caught],
+                         [("images", __file__), ("expected", __file__)])
+
+    def test_numbers_beyond_float32_are_refused(self):
+        for number in (1e300, -3.5e38):
+            images = np.zeros((3, 6, 6))
+            images[2, 1, 5] = number
+            with self.assertRaises(spdnn.DataError) as caught:
                 self.model.infer(images)
+            self.assertEqual(str(caught.exception),
+                             f"images: {number} at [2, 1, 5] is beyond the numbers of float32")
+
+    def test_what_callers_of_other_libraries_write_is_taken_or_answered(self):
+        for found in (self.model(self.images, variant="conv_reference"),
+                      self.model.infer({"input": self.images}, variant="conv_reference")):
+            np.testing.assert_array_equal(found.logits, self.logits)
+        for wrong, names in (({"image": self.images}, "'image'"), ({}, "none"),
+                             ({"input": self.images, "more": 1}, "'input', 'more'")):
+            with self.assertRaises(spdnn.UsageError) as caught:
+                self.model.infer(wrong)
+            self.assertEqual(str(caught.exception), f"images: the model's input is 'input', not {names}")
+        for wrong in ("cat.png", b"\x89PNG", bytearray(b"\x89PNG"), pathlib.Path("images.npy")):
+            with self.assertRaisesRegex(TypeError, r"^images: expected an array of pixels, not .*: .*PIL.*numpy\.load"):
+                self.model.infer(wrong)
+        for content in (pathlib.Path("model.safetensors").read_bytes(), b"a" * 5000, io.BytesIO(b"model")):
+            with self.assertRaisesRegex(TypeError, "^path: expected the name of a file, not [A-Za-z]*: what it holds"):
+                spdnn.load_model(content)
+
+    def test_what_is_no_number_is_refused(self):
         for number in (np.nan, np.inf):
             for dtype in (np.float32, np.float64):
                 with self.assertRaisesRegex(spdnn.DataError, "^images: number 1 is (nan|inf)"):
@@ -211,7 +252,8 @@ class Images(WithToy):
         np.testing.assert_array_equal(self.logits_of(self.images[:, 0]), self.logits)
         np.testing.assert_array_equal(self.logits_of(self.images[..., np.newaxis]), self.logits)
         for images, message in ((self.images[..., :5], "images of 1 x 6 x 5, expected 1 x 6 x 6, as the model takes them"),
-                                (self.images[0, 0], "images of 6, expected 1 x 6 x 6, as the model takes them"),
+                                (self.images[0, 0], "images of 6, expected 1 x 6 x 6, as the model takes them; the axis of images, "
+                                 "of length 1 for one image, is missing in front"),
                                 (self.images[:0], "holds no images"), (1.0, "a single number, expected an array")):
             with self.subTest(message), self.assertRaises(spdnn.DataError) as caught:
                 self.model.infer(images)
@@ -273,14 +315,14 @@ class Verdicts(WithToy):
         wrong[3, 2] += 1
         for options, expected in (
                 ({}, "UNVERIFIED"), ({"verify": False}, "UNVERIFIED"), ({"verify": True}, "PASSED"),
-                ({"verify": "all", "variant": "conv_reference"}, "PASSED"), ({"verify": 3, "batch": 7}, "PASSED"),
-                ({"verify": 1, "rewrite": "none"}, "PASSED"), ({"labels": classes}, "UNVERIFIED"),
+                ({"verify": "all", "variant": "conv_reference"}, "PASSED"), ({"verify": 3, "batch": 7}, "UNVERIFIED"), ({"verify": 20, "batch": 7}, "PASSED"),
+                ({"verify": True, "rewrite": "none"}, "PASSED"), ({"labels": classes}, "UNVERIFIED"),
                 ({"labels": classes, "min_accuracy": 1}, "PASSED"),
                 ({"labels": "labels.npy", "min_accuracy": 1.0}, "PASSED"),
                 ({"labels": classes[:, np.newaxis].astype(np.uint8), "min_accuracy": np.float32(0.5)}, "PASSED"),
                 ({"labels": ((classes + 1) % 7).tolist(), "min_accuracy": 0.5}, "FAILED"),
                 ({"expected": self.logits}, "PASSED"), ({"expected": pathlib.Path("logits.npy")}, "PASSED"),
-                ({"expected": self.logits[:3].astype(np.float64)}, "PASSED"), ({"expected": wrong}, "FAILED")):
+                ({"expected": self.logits.astype(np.float64)}, "PASSED"), ({"expected": self.logits[:3]}, "UNVERIFIED"), ({"expected": wrong}, "FAILED")):
             with self.subTest(options):
                 self.assertEqual(self.verdict(**options), expected)
         outcome = self.model.infer(self.images, expected=wrong)
@@ -306,7 +348,7 @@ class Verdicts(WithToy):
                                "batch": (0,), "threads": (0, 2000), "trials": (0,), "warm_up": (-1,),
                                "host_memory": (-1,), "labels": ("", "a\0"), "expected": ("\0",)},
             spdnn.DataError: {"labels": ([0], [], [7] * 20, [-1] * 20),
-                              "expected": (self.logits[:, :6], np.zeros((21, 7)), np.full((20, 7), 0.1), 1.0)},
+                              "expected": (self.logits[:, :6], np.zeros((21, 7)), np.full((20, 7), 1e300), 1.0)},
         }
         for kind, arguments in wrong.items():
             for name, values in arguments.items():

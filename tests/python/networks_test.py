@@ -192,6 +192,10 @@ class FromSciPy(unittest.TestCase):
         with self.assertRaises(spdnn.UsageError):
             spdnn.Network(weights, 0.0, bias_rule="nowhere")
 
+    def test_without_a_bias_there_is_none(self):
+        network = spdnn.Network(random_weights(layers=3))
+        self.assertEqual((network.biases, network.layers, len(network)), ([0.0] * 3, 3, 3))
+
     def test_a_network_without_layers_or_edges(self):
         self.assertEqual(len(spdnn.Network([], 0.0)), 0)
         empty = spdnn.Network([scipy.sparse.csr_array((4, 5), dtype=np.float32)], 0.0)
@@ -244,6 +248,21 @@ class Files(unittest.TestCase):
             warnings.simplefilter("always")
             spdnn.Network.read(self.folder / "n2-l1.tsv", bias=0.0)
         self.assertIn("is empty", str(caught[0].message))
+
+    def test_files_that_may_be_cut_off_are_refused_or_warned_of(self):
+        layer, images = self.folder / "n2-l1.tsv", self.folder / "sparse-images-2.tsv"
+        layer.write_text("1\t1\t1\n2\t2\t2.5", encoding="ascii")  # of 2.5e-01
+        images.write_text("1\t2\t1", encoding="ascii")
+        with self.assertRaisesRegex(spdnn.DataError, r"n2-l1\.tsv:2:8: the file ends within a line"):
+            spdnn.Network.read(layer, bias=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            network = spdnn.Network.read(layer, bias=0, allow_missing_newline=True)
+            self.assertEqual(spdnn.Images.read(images).shape, (1, 2))
+        self.assertEqual(network.edges, 2)
+        self.assertEqual([str(one.message) for one in caught],
+                         [f"{file}: the last line has no newline: the file may be cut off" for file in (layer, images)])
+        self.assertEqual([one.filename for one in caught], [__file__] * 2)
 
 
 class Memory(unittest.TestCase):

@@ -4,6 +4,7 @@ import gc
 import os
 import pathlib
 import signal
+import subprocess
 
 import numpy as np
 import scipy.sparse
@@ -11,7 +12,8 @@ import scipy.sparse
 import spdnn
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-MNIST = REPOSITORY.parent / "shared/data/mnist/train-images-idx3-ubyte.gz"
+_found = subprocess.run([REPOSITORY / "data_scripts/mnist.sh"], check=True, capture_output=True, text=True).stdout
+MNIST = pathlib.Path(_found.strip() or "/nonexistent")
 
 
 def random_weights(neurons=64, layers=6, seed=1, density=0.15):
@@ -29,15 +31,19 @@ def small_network(bias=-0.1, **options):
     return spdnn.Network(random_weights(), bias, **options)
 
 
-def categories_of(weights, images, bias, cap=32.0, everywhere=False):
-    """The inference as the challenge defines it, in fp64."""
+def activations_of(weights, images, bias, cap=32.0, everywhere=False):
+    """After the last layer, of the inference as the challenge defines it, in fp64."""
     y = np.asarray(images, dtype=np.float64)
     for k, w in enumerate(weights):
         z = y @ w.toarray().astype(np.float64).T
         b = bias[k] if isinstance(bias, list) else bias
         z = z + b if everywhere else np.where(z != 0, z + b, 0)
         y = np.clip(z, 0, cap)
-    return np.flatnonzero(y.any(axis=1))
+    return y
+
+
+def categories_of(*network_and_images, **options):
+    return np.flatnonzero(activations_of(*network_and_images, **options).any(axis=1))
 
 
 def resident_bytes():

@@ -104,6 +104,51 @@ class Browser:
         expect(wide <= window, f"the page is {wide} pixels wide in a window of {window}")
 
 
+    def axes_are_legible(self):
+        """No two numbers at an axis run into one another, nor out of the picture."""
+        clashes = self.run("""
+            return [...document.querySelectorAll('canvas[data-chart]')].flatMap(canvas => {
+              const chart = Chart.getChart(canvas);
+              return Object.values(chart.scales).flatMap(scale => {
+                chart.ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
+                const along = scale.isHorizontal();
+                const ends = scale.ticks.map((tick, i) => {
+                  const middle = scale.getPixelForTick(i), lines = [].concat(tick.label);
+                  const size = along ? Math.max(...lines.map(line => chart.ctx.measureText(line).width)) : 11 * lines.length;
+                  return {label: lines.join(' '), from: middle - size / 2, to: middle + size / 2,
+                          width: Math.max(...lines.map(line => chart.ctx.measureText(line).width))};
+                }).filter(end => end.label !== '').sort((a, b) => a.from - b.from);
+                const clash = ends.filter((end, i) => i > 0 && end.from < ends[i - 1].to + (along ? 2 : 0));
+                const outside = ends.filter(end => along ? end.from < -1 || end.to > chart.width + 1 : end.width > chart.width / 2);
+                return [...clash, ...outside].map(end => `${canvas.dataset.chart}: ${end.label}`);
+              });
+            });""")
+        expect(not clashes, f"numbers at an axis overlap or are cut: {clashes}")
+
+    def seen_without_scrolling(self, table, titles):
+        """These columns of a table are in the window as it opens."""
+        for title in titles:
+            right = self.run("""
+                const head = [...document.querySelectorAll(`#${arguments[0]} th`)].find(
+                    head => head.querySelector('button').firstChild.textContent.trim() === arguments[1]);
+                return head ? head.getBoundingClientRect().right : null;""", table, title)
+            width = self.run("return innerWidth")
+            expect(right is not None and right <= width, f"{table}: {title} ends at {right} of {width} pixels")
+
+    def contents_are_whole(self):
+        """Each link of the contents is within the window."""
+        cut = self.run("""return [...document.querySelectorAll('nav a')].filter(
+            link => link.getBoundingClientRect().right > innerWidth).map(link => link.textContent)""")
+        expect(not cut, f"the contents are cut: {cut}")
+
+
+def columns_are_seen(browser, phone):
+    for table, wide, narrow in (("submission", ("infer", "rate", "verdict"), ()),
+                                ("models-table", ("verdict", "infer", "rate"), ("verdict",))):
+        if browser.run("return document.getElementById(arguments[0])", table):
+            browser.seen_without_scrolling(table, narrow if phone else wide)
+
+
 def column(browser, table, place):
     return browser.run(
         "return [...document.getElementById(arguments[0]).tBodies[0].rows].map(row => row.cells[arguments[1]].dataset.value)",
@@ -130,6 +175,8 @@ def sorting_works(browser):
     """By mouse, and by keyboard alone; numbers as numbers, and what is not known last."""
     if browser.run("return document.getElementById('nodes-table')"):  # the page of a model
         return sorts(browser, "nodes-table", "weights", lambda button: button.click())
+    if browser.run("return document.getElementById('profile-1')"):  # of runs of models
+        return sorts(browser, "profile-1", "time (ms)", lambda button: button.click())
     if browser.run("return !document.getElementById('submission')"):  # the page of a network
         return sorts(browser, "images-table", "after layer", lambda button: button.click())
     heads = heads_of(browser, "submission")
@@ -187,6 +234,9 @@ def main(arguments):
         browser.no_errors()
         charts = browser.charts_drawn()
         browser.no_overflow()
+        browser.axes_are_legible()
+        browser.contents_are_whole()
+        columns_are_seen(browser, phone=False)
         browser.spies_are_legible()
         sorting_works(browser)
         keyboard_reaches_everything(browser)
@@ -194,6 +244,9 @@ def main(arguments):
         prints(browser)
         browser.open(PHONE, dark=False)
         browser.no_overflow()
+        browser.axes_are_legible()
+        browser.contents_are_whole()
+        columns_are_seen(browser, phone=True)
         browser.spies_are_legible()
         browser.charts_drawn()
         browser.shoot("phone")

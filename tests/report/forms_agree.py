@@ -89,6 +89,11 @@ def in_ascii(text):
     return re.sub(r"[^ -~]", "?", text.replace('"', "''"))
 
 
+def name_in_csv(head):
+    name = head.replace("%", "percent").replace("/", "_per_")
+    return re.sub("_+", "_", re.sub("[^A-Za-z0-9.+=@-]", "_", name)).strip("_")
+
+
 def same(name, ours, theirs):
     if ours != theirs:
         for a, b in zip(ours, theirs):
@@ -111,8 +116,9 @@ def main(stem):
             if len({row[i] for row in rows[1:]}) != 1:
                 sys.exit(f"{name} in LaTeX: {rows[0][i]} is left out, but varies")
     in_csv = [[re.sub("^'(?= *[-=+@])", "", cell) for cell in row] for row in csv.reader(read(".csv").split("\n")[:-1])]
-    heads = [re.sub(r" \[(.*)\]$", r" (\1)", head) for head in in_csv[0]]
-    same("submission in CSV", [heads] + [[cell or "-" for cell in row] for row in in_csv[1:]], page["submission"])
+    heads = [name_in_csv(head) for head in page["submission"][0]]
+    same("submission in CSV", [in_csv[0]], [heads])
+    same("submission in CSV", [[cell or "-" for cell in row] for row in in_csv[1:]], page["submission"][1:])
     print(f"{len(page)} tables, {sum(map(len, page.values()))} rows: the same in all forms")
 
 

@@ -38,7 +38,7 @@ SlurmctldPort=$controller_port
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=$dir/munge.socket,cred_expire=5
+AuthInfo=socket=$dir/munge.socket,cred_expire=10
 CryptoType=crypto/munge
 StateSaveLocation=$dir/state
 SlurmdSpoolDir=$dir/spool/%n
@@ -60,18 +60,19 @@ SchedulerParameters=sched_interval=1,sched_min_interval=0,batch_sched_delay=0,bf
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 ReturnToService=2
-KillWait=5
+KillWait=60
+MessageTimeout=60
 MinJobAge=3600
 GresTypes=gpu
 NodeName=DEFAULT CPUs=8 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
 NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n0_port
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n1_port
-PartitionName=test Nodes=n0,n1 Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=test Nodes=n0,n1 Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=120
 PartitionName=urgent Nodes=n0,n1 MaxTime=60 PriorityTier=10 PreemptMode=OFF
 END
 }
 
-# Tells whether a command succeeds within so many seconds.
+# within SECONDS COMMAND...: whether it succeeds by then. The limits are there for what hangs, not for a busy machine.
 within() {
   local seconds=$1 end
   shift
@@ -82,8 +83,8 @@ within() {
   done
 }
 
-no_jobs() { [ -z "$(timeout 5 squeue --noheader)" ]; }
-both_idle() { [ "$(timeout 5 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
+no_jobs() { [ -z "$(timeout 60 squeue --noheader)" ]; }
+both_idle() { [ "$(timeout 60 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
 
 start() {
   local dir=$1 node
@@ -99,14 +100,14 @@ start() {
   munged --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
     --log-file="$dir/log/munged" --seed-file="$dir/munge.seed" 2>"$dir/log/munged.start" ||
     die "munge did not start: $(tail -n 1 "$dir/log/munged.start")"
-  within 10 test -S "$dir/munge.socket" || die "munge has no socket"
+  within 60 test -S "$dir/munge.socket" || die "munge has no socket"
   (cd "$dir/state" && slurmctld -c 2>"$dir/log/slurmctld.start") ||
     die "slurmctld did not start: $(tail -n 1 "$dir/log/slurmctld.start")"
   for node in n0 n1; do
     (cd "$dir/spool/$node" && slurmd -N "$node" -c 2>"$dir/log/$node.start") ||
       die "slurmd of $node did not start: $(tail -n 1 "$dir/log/$node.start")"
   done
-  within 30 both_idle || {
+  within 300 both_idle || {
     tail -n 5 "$dir"/log/* >&2
     die "the nodes did not come up"
   }
@@ -117,7 +118,7 @@ end_process() {
   local pid
   pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] || return 0
   kill "$pid" 2>/dev/null || return 0
-  within 5 eval "! kill -0 $pid" || kill -9 "$pid" 2>/dev/null || true
+  within 30 eval "! kill -0 $pid" || kill -9 "$pid" 2>/dev/null || true
 }
 
 stop() {
@@ -125,8 +126,8 @@ stop() {
   export SLURM_CONF=$dir/slurm.conf
   # Jobs that are still there outlive slurmd, so they go first, and their steps' keepers after them.
   if [ -e "$dir/slurmctld.pid" ]; then
-    timeout 10 scancel --partition=test --partition=urgent 2>/dev/null || true
-    within 10 no_jobs || true
+    timeout 60 scancel --partition=test --partition=urgent 2>/dev/null || true
+    within 120 no_jobs || true
   fi
   for file in "$dir"/slurmd-n0.pid "$dir"/slurmd-n1.pid "$dir"/slurmctld.pid "$dir"/munged.pid; do
     end_process "$file"

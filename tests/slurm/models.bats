@@ -24,7 +24,7 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   find_types
   for type in "${types[@]}"; do
     edit "SPDNN_MPI_TYPE=$type"
-    submit infer --name "$type" --nodes 2 --tasks-per-node 2 -- "${model[@]}" --verify 4 --logits "$type.npy"
+    submit infer --name "$type" --nodes 2 --tasks-per-node 2 -- "${model[@]}" --verify all --logits "$type.npy"
     run scontrol show job "$job"
     [[ "$output" != *[gG]pu* ]]
     table
@@ -39,14 +39,15 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
 @test "the table has models below networks, and spdnn report reads both" {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out few.spdnn
   submit infer --name network -- --generate official --neurons 1024 --layers 6 --inputs few.spdnn
-  submit infer --name lenet5 --nodes 2 -- "${model[@]}" --verify 4
+  submit infer --name lenet5 --nodes 2 -- "${model[@]}" --verify all
   table
   [ "$status" -eq 0 ]
   [ "${#lines[@]}" -eq 4 ]
-  [ "$(awk '{ print $1, $2 }' <<<"$output" | xargs)" = "neurons layers 1024 6 model variant lenet5 conv_reference" ]
+  [ "$(awk '{ print $1, $2 }' <<<"$output" | xargs)" = "name neurons network 1024 name variant lenet5 conv_reference" ]
   [ "$(awk 'NR == 4 { print $5, $6, $11 }' <<<"$output")" = "2 64 PASSED" ]
-  "$SPDNN" report "$results"/*.json --out report.md
-  grep -q '^| model.onnx .* conv_reference .* 64 .* PASSED ' report.md
+  "$SPDNN" report "$results" --out report.md
+  row=$(grep '^| model.onnx ' report.md)
+  [[ $row == *' PASSED'* && $row == *' conv_reference '* && $row == *' 64 '* ]]
 }
 
 @test "a model that cannot be read and one with wrong logits leave word of why" {
@@ -66,9 +67,9 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
 }
 
 @test "a model's run that is told to stop, or preempted, is queued again and begins again" {
-  submit infer --name told --nodes 2 -- "${model[@]}" --trials 300 --logits told.npy
+  submit infer --name told --nodes 2 -- "${model[@]}" --trials 600 --logits told.npy
   told=$job
-  submit infer --name preempted --nodes 2 -- "${model[@]}" --trials 300 --logits preempted.npy
+  submit infer --name preempted --nodes 2 -- "${model[@]}" --trials 600 --logits preempted.npy
   until_it_computes "$told"
   until_it_computes "$job"
   scancel --signal=USR1 "$told"
@@ -81,7 +82,7 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   [ "$(starts_of told) $(starts_of preempted)" = "2 2" ]
   cmp alone.npy told.npy
   cmp alone.npy preempted.npy
-  jq -e '.trials == 300' "$results/told.json"
+  jq -e '.trials == 600' "$results/told.json"
   nothing_is_left
 }
 
@@ -92,7 +93,7 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   submit infer --name ended --nodes 2 -- "${model[@]}" --trials 1000000 --logits ended.npy
   until_it_computes "$job"
   scancel "$job"
-  within 20 test -s "$results/ended.failed"
+  within_limit test -s "$results/ended.failed"
   [[ $(cat "$results/ended.failed") == "stopped from outside; submitted again, it begins anew (job $job, log "* ]]
   submit infer --name ended --nodes 2 -- "${model[@]}" --logits ended.npy
   table

@@ -68,3 +68,15 @@ setup() {
   run jobs/submit.sh sweep --configs 1024x3,1024x4 --variants auto,no_such_engine --dry-run
   [[ "$output" == *"--array=2,3,4 "* ]]
 }
+
+@test "an element beyond the largest array index runs as one of an array of its own" {
+  # Slurm's indices end at 1000 here.
+  mkdir -p "$results"
+  printf '%s\t1024\t3\tauto\n' 1024x3-auto-{1..999} >"$results/sweep.list"
+  submit sweep --configs 1024x3,1024x4
+  table
+  [ "$status" -eq 1 ] # as all the others are missing
+  for layers in 3 4; do jq -e ".problem.layers == $layers" "$results/1024x$layers-auto-digits100.json"; done
+  [ "$(sed -n 1000,1001p "$results/sweep.list" | cut -f 1 | xargs)" = "1024x3-auto-digits100 1024x4-auto-digits100" ]
+  [[ "$output" != *"missing: 1024x4-auto-digits100"* ]]
+}

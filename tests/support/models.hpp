@@ -11,6 +11,8 @@
 
 namespace spdnn::testing {
 
+inline constexpr Extent kN = kBatchExtent;  ///< the number of images, in shapes
+
 /// Makes a model node by node.
 class ModelBuilder {
  public:

@@ -1,8 +1,10 @@
-# Runs of several ranks, for command line tests: `load ../support/ranks`. Every run ends within a time that only a hang
-# reaches; then its exit code is 124 or 137.
+# Runs of several ranks, for command line tests: `load ../support/ranks`. Every run ends within `limit` seconds, which only a
+# hang reaches, however busy the machine is; then its exit code is 124 or 137.
 # shellcheck disable=SC2034  # variables that the tests read
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+limit=300
 
 # use_mpi [LIBRARY]: from now on runs are those of this MPI library, or else of one for which there are a launcher and a
 # plug-in beside the program; fails where there is none.
@@ -18,7 +20,7 @@ use_mpi() {
 }
 
 # under_mpi ARGUMENTS...: runs the launcher with these arguments.
-under_mpi() { timeout -k 2 60 "$mpirun" "$@"; }
+under_mpi() { timeout -k 2 $limit "$mpirun" "$@"; }
 
 # ranks N ARGUMENTS...: runs spdnn with these arguments on N ranks.
 ranks() { under_mpi -n "$1" "$SPDNN" "${@:2}"; }
@@ -46,7 +48,7 @@ says_once() {
 # `stderr`. All of its processes bear a mark in their environment.
 start_job() {
   mark="SPDNN_TEST_JOB=$$-$BASHPID-$RANDOM$RANDOM"
-  env "$mark" timeout -k 2 60 "$mpirun" -n "$1" "$SPDNN" "${@:2}" >stdout 2>stderr 3>&- &
+  env "$mark" timeout -k 2 $limit "$mpirun" -n "$1" "$SPDNN" "${@:2}" >stdout 2>stderr 3>&- &
   job=$!
 }
 
@@ -95,14 +97,14 @@ wait_until_working() {
   for process in "${found[@]}"; do working["$(rank_of "$process")"]=$process; done
 }
 
-# wait_for_job: `status` is its exit code, `seconds` what it took to end. Fails where a process of it is still there two
+# wait_for_job: `status` is its exit code, `seconds` what it took to end. Fails where a process of it is still there 20
 # seconds later.
 wait_for_job() {
   local begin=$SECONDS left
   status=0
   wait "$job" || status=$?
   seconds=$((SECONDS - begin))
-  for _ in {1..40}; do
+  for _ in {1..400}; do
     left=$(job_processes)
     [ -n "$left" ] || return 0
     sleep 0.05

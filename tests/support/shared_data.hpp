@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace spdnn {
@@ -10,6 +11,12 @@ inline std::filesystem::path shared_data(const std::filesystem::path& name) {
   return std::filesystem::path("../shared/data") / name;
 }
 
-inline std::filesystem::path shared_mnist() { return shared_data("mnist/train-images-idx3-ubyte.gz"); }
+/// MNIST's training images, where data_scripts/mnist.sh finds them.
+inline std::filesystem::path shared_mnist() {
+  constexpr const char* kName = "train-images-idx3-ubyte.gz";
+  if (const char* const named = std::getenv("MNIST"); named != nullptr && *named != '\0') return named;
+  const std::filesystem::path fetched = std::filesystem::path("build/data") / kName;
+  return std::filesystem::exists(fetched) ? fetched : shared_data("mnist") / kName;
+}
 
 }  // namespace spdnn

@@ -70,14 +70,15 @@ class ThreadRank : public Communicator {
 
 /// Does `work` on so many ranks, each a thread of its own, and returns by rank what it threw, or null. Work that one
 /// rank leaves while the others wait for it never ends.
-inline std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
+template <class Rank = ThreadRank>
+std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
   Mail mail;
   std::vector<std::exception_ptr> thrown(ranks);
   std::vector<std::jthread> threads;
   threads.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      ThreadRank own(mail, rank, ranks);
+      Rank own(mail, rank, ranks);
       try {
         work(own);
       } catch (...) {

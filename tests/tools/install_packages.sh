@@ -30,8 +30,25 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   echo "  sudo apt-get install -y --no-install-recommends ${packages[*]}" >&2
   exit 1
 fi
-echo "installing ${packages[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
-exec 9<"$0" && flock 9 # one at a time: make may run several of us at once
-install() { apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null; }
-install 2>/dev/null || { apt-get -qq update && install; }
+# One of us at a time, whichever make runs it; another program that has the lock of apt or dpkg is waited for.
+exec 9>/run/lock/spdnn-packages.lock && flock 9
+apt() { apt-get -o DPkg::Lock::Timeout=600 "$@"; }
+
+# install: its log goes to $log, and of that what a person watches: how many packages are fetched and set up so far.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+  apt -q install -y --no-install-recommends "${packages[@]}" 2>&1 | tee "$log" | awk '
+    function progress(what, n) { printf "  %s %d of %d packages\n", what, n, all; fflush() }
+    / newly installed/ { all = $1 + $3 }
+    /^Need to get/ { print "  " $0; fflush() }
+    /^Get:/ && ++fetched % 50 == 0 { progress("fetched", fetched) }
+    /^Setting up/ && (++ready % 50 == 0 || ready == all) { progress("set up", ready) }' >&2
+}
+echo "installing ${packages[*]}" >&2
+# What apt knows of its mirror may be missing or too old: it asks anew then.
+install || { tries=0; until apt -q update >"$log" 2>&1 || [ $((tries += 1)) -ge 5 ]; do sleep 5; done; install; } || {
+  cat "$log" >&2
+  exit 1
+}

@@ -178,6 +178,47 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   EXPECT_NO_THROW(run(stopped));
 }
 
+TEST_F(CheckpointTest, ActivationsOfAnotherCheckpointAreRefused) {
+  InferenceSpec stopped = spec("cpu_openmp");
+  stopped.checkpoint = path();
+  const auto stop_at = [&](int question) {
+    stopped.stop = [asked = 0, question]() mutable { return ++asked >= question; };
+    EXPECT_THROW(run(stopped), Stopped);
+    stopped.stop = {};
+    return path() + "." + file()["activations"].get<std::string>() + ".spdnn";
+  };
+  const std::string activations = stop_at(4);
+  const ImageSet right = read_images(activations, std::nullopt, std::nullopt);
+  CsrMatrix other = right.to_csr();  // as many images, of which one differs in one value
+  ASSERT_FALSE(other.values.empty());
+  std::vector<float> values(other.values.begin(), other.values.end());
+  values.back() *= 2;
+  other.values = Array<float>(std::move(values));
+  write_images(activations, {other});
+  try {
+    run(stopped);
+    FAIL() << "taken";
+  } catch (const DataError& error) {
+    EXPECT_EQ(std::string(error.what()), activations + ": holds other activations than the checkpoint's");
+  }
+  write_images(activations, right);
+  EXPECT_NO_THROW(run(stopped));
+}
+
+TEST_F(CheckpointTest, ActivationsOfEarlierPartsDoNotStay) {
+  InferenceSpec stopped = spec("cpu_openmp");
+  stopped.checkpoint = path();
+  for (int part = 0; part < 3; ++part) {
+    stopped.stop = [asked = 0]() mutable { return ++asked > 2; };
+    EXPECT_THROW(run(stopped), Stopped);
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+      files.push_back(entry.path().filename());
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(files, (std::vector<std::string>{"run", "run." + file()["activations"].get<std::string>() + ".spdnn"}));
+  }
+}
+
 TEST_F(CheckpointTest, IsRefusedForOtherPassesAndAnotherPrecision) {
   InferenceSpec stopped = spec("cpu_openmp");
   stopped.checkpoint = path();

@@ -31,7 +31,7 @@ struct Case {
   bool maybe_several;
 };
 
-class LaunchOf : public testing::TestWithParam<Case> {};
+class LaunchOf : public ::testing::TestWithParam<Case> {};
 
 TEST_P(LaunchOf, ReadsTheEnvironment) {
   const Case& expected = GetParam();
@@ -64,7 +64,40 @@ std::vector<Case> cases() {
       {"Mpich", {{"PMI_RANK", "5"}, {"PMI_SIZE", "7"}, {"PMI_FD", "9"}}, By::mpich, 5, 7, true},
       {"MpichAlone", {{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}, By::mpich, 0, 1, false},
       {"SrunWithPmi2", {{"PMI_FD", "9"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "2"}}, By::mpich, 2, 3, true},
-      {"SrunWithoutPmi", {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, By::no_pmi, 1, 2, true},
+      {"SrunWithoutPmi", {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, By::srun_no_pmi, 1, 2, true},
+      {"IntelMpi", {{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}}, By::mpich, 1, 4, true},
+      {"Mvapich2", {{"MV2_COMM_WORLD_RANK", "3"}, {"MV2_COMM_WORLD_SIZE", "6"}}, By::mpich, 3, 6, true},
+      {"Mvapich3", {{"MVP_COMM_WORLD_RANK", "2"}, {"MVP_COMM_WORLD_SIZE", "3"}}, By::mpich, 2, 3, true},
+      {"MvapichAlone", {{"MV2_COMM_WORLD_RANK", "0"}, {"MV2_COMM_WORLD_SIZE", "1"}}, By::mpich, 0, 1, false},
+      {"CrayPals", {{"PALS_RANKID", "5"}, {"PALS_NODEID", "1"}}, By::mpich, 5, std::nullopt, true},
+      {"SrunWithCrayShasta",
+       {{"PALS_RANKID", "1"}, {"PALS_NODEID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}},
+       By::mpich,
+       1,
+       2,
+       true},
+      {"SrunWithCrayShastaOneTask",
+       {{"PALS_RANKID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}},
+       By::mpich,
+       0,
+       1,
+       false},
+      {"CrayPalsWithPmix", {{"PALS_RANKID", "1"}, {"PMIX_RANK", "1"}}, By::open_mpi, 1, std::nullopt, true},
+      {"FluxWithPmiOfMpich",
+       {{"FLUX_TASK_RANK", "2"}, {"FLUX_JOB_SIZE", "4"}, {"PMI_RANK", "2"}, {"PMI_SIZE", "4"}},
+       By::mpich,
+       2,
+       4,
+       true},
+      {"FluxWithPmix", {{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "4"}, {"PMIX_RANK", "1"}}, By::open_mpi, 1, 4, true},
+      {"FluxWithCrayPals",
+       {{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "3"}, {"PALS_RANKID", "1"}},
+       By::mpich,
+       1,
+       3,
+       true},
+      {"FluxWithoutPmi", {{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "4"}}, By::flux_no_pmi, 1, 4, true},
+      {"FluxOfOneTask", {{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "1"}}, By::nobody, 0, std::nullopt, false},
       {"SrunOfOneTask", {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
       {"BatchScript", {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}, By::nobody, 0, std::nullopt, false},
       {"NoNumbers",
@@ -76,7 +109,7 @@ std::vector<Case> cases() {
   };
 }
 
-INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, ::testing::ValuesIn(cases()),
                          [](const auto& tested) { return tested.param.what; });
 
 TEST(ImagesOfRank, AreAllImagesInOrderAndBalanced) {

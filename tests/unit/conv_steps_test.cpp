@@ -22,7 +22,8 @@ TEST(Arena, BuffersOfOneTimeDoNotOverlap) {
     std::vector<Lifetime> lifetimes;
     for (std::size_t i = 0; i < 25; ++i) {
       const std::size_t first = dice.below(20);
-      lifetimes.push_back({dice.below(5) == 0 ? 0 : dice.below(1000) + 1, first, first + dice.below(6)});
+      const std::size_t steps = dice.below(4) == 0 ? dice.below(80) : dice.below(6);
+      lifetimes.push_back({dice.below(5) == 0 ? 0 : dice.below(1000) + 1, first, first + steps});
     }
     const ArenaLayout layout = lay_out(lifetimes);
     for (std::size_t a = 0; a < lifetimes.size(); ++a) {
@@ -125,6 +126,17 @@ TEST_F(Steps, OneLineIsFused) {
   const ValueId c = with(Kind::add, relu(with(Kind::multiply, convolved(b))));                   // 7+8+9 10
   const ValueId d = with(Kind::divide, convolved(c));                                            // 11 12
   EXPECT_EQ(text(builder_.finish({d})), "0+1+2+3 4+5 6 7+8+9 10 11 12");
+}
+
+/// A sum with one number that has more axes has these axes, too.
+TEST_F(Steps, ALineThatAddsAxesStandsAlone) {
+  for (const Shape& number : {Shape{1, 1}, Shape{1, 1, 1}}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({2, 3});
+    const ValueId y = builder.add(testing::random_linear(dice_, 3, 4, 1), {x});
+    const ValueId constant = builder.constant(testing::make_tensor(number, {0.5F}));
+    EXPECT_EQ(text(builder.finish({builder.add(Elementwise{}, {y, constant})})), number.size() == 2 ? "0+1" : "0 1");
+  }
 }
 
 TEST_F(Steps, OtherActivationsStandAlone) {

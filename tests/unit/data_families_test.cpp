@@ -38,7 +38,7 @@ void expect_degree(const Network& network, Index degree) {
     }
 }
 
-class Families : public testing::TestWithParam<Maker> {};
+class Families : public ::testing::TestWithParam<Maker> {};
 
 TEST_P(Families, HaveTheDegreeAndAscendingInputs) {
   for (const auto& [neurons, degree] : {std::pair<Index, Index>{1024, 32}, {100, 10}, {97, 32}, {60, 60}, {64, 2}})
@@ -114,7 +114,7 @@ TEST_P(Families, KeepImagesAliveByDefault) {
   EXPECT_EQ(*std::min_element(row.begin(), row.end()), 32.0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Families, testing::Values(&generate_radixnet, &generate_random),
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::Values(&generate_radixnet, &generate_random),
                          [](const auto& family) { return family.index == 0 ? "radixnet" : "random"; });
 
 TEST(RadixNet, BlockConnectsEveryInputWithEveryOutputEquallyOften) {

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Mnist : public testing::Test {
+class Mnist : public ::testing::Test {
  protected:
   Mnist() { fs::create_directories(folder_); }
   ~Mnist() override { fs::remove_all(folder_); }

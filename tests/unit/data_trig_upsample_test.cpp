@@ -54,7 +54,7 @@ std::vector<std::vector<double>> magnitudes_by_definition(const std::vector<std:
   return result;
 }
 
-class TrigUpsample : public testing::TestWithParam<std::pair<Index, Index>> {};
+class TrigUpsample : public ::testing::TestWithParam<std::pair<Index, Index>> {};
 
 TEST_P(TrigUpsample, IsTheRecipeDoneSlowly) {
   const auto [images, side] = GetParam();
@@ -82,9 +82,9 @@ TEST_P(TrigUpsample, IsTheRecipeDoneSlowly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, TrigUpsample,
-                         testing::Values(std::pair<Index, Index>{1, 32}, std::pair<Index, Index>{3, 32},
-                                         std::pair<Index, Index>{2, 64}, std::pair<Index, Index>{2, 128},
-                                         std::pair<Index, Index>{1, 192}, std::pair<Index, Index>{1, 256}));
+                         ::testing::Values(std::pair<Index, Index>{1, 32}, std::pair<Index, Index>{3, 32},
+                                           std::pair<Index, Index>{2, 64}, std::pair<Index, Index>{2, 128},
+                                           std::pair<Index, Index>{1, 192}, std::pair<Index, Index>{1, 256}));
 
 TEST(TrigUpsampleArguments, AreChecked) {
   const std::vector<std::uint8_t> pixels(784);

@@ -52,7 +52,7 @@ constexpr std::array<Run, 6> kRuns{{{"none", 1}, {"dead", 2}, {"identical", 3}, 
 
 using Parameter = std::tuple<std::size_t, std::size_t>;  // configuration, case
 
-std::string name_of(const ::testing::TestParamInfo<Parameter>& test) {
+std::string battery_name(const ::testing::TestParamInfo<Parameter>& test) {
   const Configuration c = configurations()[std::get<0>(test.param)];
   return std::string(c.variant->name) + "_" + std::string(to_string(c.precision)) + "_" +
          cases()[std::get<1>(test.param)].name;
@@ -82,7 +82,7 @@ TEST_P(Battery, AgreesWithTheOracle) {
 INSTANTIATE_TEST_SUITE_P(Engines, Battery,
                          ::testing::Combine(::testing::Range<std::size_t>(0, configurations().size()),
                                             ::testing::Range<std::size_t>(0, cases().size())),
-                         name_of);
+                         battery_name);
 
 TEST(BatteryCoverage, SaysWhatIsRefused) {
   for (const auto& [variant, precision] : configurations()) {

@@ -148,6 +148,22 @@ TEST_P(EnginesKeepTheContract, LaterBatchesMayBeSmallerOrEmpty) {
   }
 }
 
+TEST_P(EnginesKeepTheContract, LaterBatchesMayBeLargerWhereRowsAreKept) {
+  RunOptions exact;
+  exact.engine.precision = Precision::fp64;
+  const ImageSet many = testing::bit_images(dice_, 6000, 64, 0.4);
+  engine_ = testing::engine_for(variant(), plan_, many, options());
+  const Outcome expected = run(find_variant("cpu_reference"), plan_, many, exact).outcome;
+  for (const Index count : {1U, 33U, 6000U}) {
+    engine_->load(many.slice(0, count));
+    for (Index layer = 0; layer < plan_.depth();)  // in steps, between which the rows of all images are kept
+      layer = engine_->advance(layer, std::min(layer + 3, plan_.depth()));
+    Categories kept = expected.categories;
+    std::erase_if(kept, [&](Index image) { return image >= count; });
+    EXPECT_EQ(engine_->outcome().categories, kept) << count << " images";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, EnginesKeepTheContract, ::testing::Range<std::size_t>(0, variants().size()),
                          [](const auto& test) { return std::string(variants()[test.param].name); });
 

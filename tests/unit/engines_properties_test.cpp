@@ -12,21 +12,21 @@
 namespace spdnn {
 namespace {
 
-struct Configuration {
+struct Setting {
   const Variant* variant;
   Precision precision;
 };
 
 class Properties : public ::testing::TestWithParam<std::size_t> {
  public:
-  static std::vector<Configuration> configurations() {
-    std::vector<Configuration> all;
+  static std::vector<Setting> configurations() {
+    std::vector<Setting> all;
     for (const Variant& variant : variants())
       for (const Precision precision : variant.precisions) all.push_back({&variant, precision});
     return all;
   }
   static std::string name_of(const ::testing::TestParamInfo<std::size_t>& test) {
-    const Configuration c = configurations()[test.param];
+    const Setting c = configurations()[test.param];
     return std::string(c.variant->name) + "_" + std::string(to_string(c.precision));
   }
 
@@ -58,7 +58,7 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
   }
 
  private:
-  Configuration configuration_ = configurations()[GetParam()];
+  Setting configuration_ = configurations()[GetParam()];
   testing::Dice dice_{77};
   Network network_ = testing::deep_network(40);
   ImageSet images_ = testing::bit_images(dice_, 1500, 64, 0.4);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "inference/run.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using testing::Case;
 
-RunOptions options_of(int trials, Index batch = 0) {
+RunOptions run_options(int trials, Index batch = 0) {
   RunOptions options;
   options.engine.threads = 1;
   options.trials = trials;
@@ -37,6 +38,19 @@ class WaveringEngine final : public Engine {
  private:
   Index images_ = 0;
   int trial_ = 0;
+};
+
+/// Does whatever it is asked to do, and records it.
+class EagerEngine final : public Engine {
+ public:
+  static inline std::vector<std::string> steps;
+  void load(const ImageSet& /*images*/) override {}
+  void reset() override {}
+  Index advance(Index first, Index until) override {
+    steps.push_back(std::to_string(first) + ".." + std::to_string(until));
+    return until;
+  }
+  Outcome outcome() override { return {}; }
 };
 
 /// Batches of up to `most` images take one byte, larger ones more than there is.
@@ -70,25 +84,78 @@ struct Small {
 TEST(Run, BatchesAreEvenAndFitTheMemory) {
   const Small s;
   EXPECT_GT(memory_budget(Device::cpu, {}), std::size_t{1} << 20U);
-  const RunResult result = run(variant_with(fits_up_to<4>), s.plan, s.images, options_of(1));
+  const RunResult result = run(variant_with(fits_up_to<4>), s.plan, s.images, run_options(1));
   EXPECT_EQ(result.batch, 4U);  // 10 = 4 + 4 + 2
   EXPECT_EQ(result.outcome.categories, (Categories{0, 2, 4, 6, 8}));
   EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});
-  EXPECT_EQ(run(variant_with(fits_up_to<9>), s.plan, s.images, options_of(1)).batch, 5U);  // two rounds in either case
-  EXPECT_THROW(run(variant_with(fits_up_to<0>), s.plan, s.images, options_of(1)), DeviceError);
+  EXPECT_EQ(run(variant_with(fits_up_to<9>), s.plan, s.images, run_options(1)).batch, 5U);  // two rounds in either case
+  EXPECT_THROW(run(variant_with(fits_up_to<0>), s.plan, s.images, run_options(1)), DeviceError);
+}
+
+/// An image takes 100 bytes on each thread.
+Support by_threads(const Plan&, const BatchInfo& batch, const EngineOptions& options) {
+  return {.working_bytes = std::size_t{100} * static_cast<std::size_t>(host_threads(options.threads)) * batch.images};
+}
+
+std::string refusal_of(const Plan& plan, int threads, std::size_t host_memory) {
+  EngineOptions options;
+  options.threads = threads;
+  options.host_memory = host_memory;
+  try {
+    automatic_batch(variant_with(by_threads), plan, {10, true, true}, options);
+  } catch (const DeviceError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Run, WhereNoImageFitsFewerThreadsAreProposedIfTheyWould) {
+  const Small s;
+  EXPECT_EQ(refusal_of(s.plan, 8, 800), "none");
+  EXPECT_EQ(
+      refusal_of(s.plan, 8, 799),
+      "recording needs 800 bytes for a single image, but 799 bytes are left for it; with --threads 7 it needs 700 "
+      "bytes");
+  EXPECT_EQ(
+      refusal_of(s.plan, 8, 100),
+      "recording needs 800 bytes for a single image, but 100 bytes are left for it; with --threads 1 it needs 100 "
+      "bytes");
+  EXPECT_EQ(refusal_of(s.plan, 8, 99), "recording needs 800 bytes for a single image, but 99 bytes are left for it");
+  EXPECT_EQ(refusal_of(s.plan, 8, 1), "recording needs 800 bytes for a single image, but nothing is left for it");
+}
+
+/// The calls to advance an engine of a CPU through 200 layers, until the `question`-th question whether to stop.
+std::vector<std::string> steps_until(int question, double stop_seconds) {
+  testing::Dice dice(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 8, 200, 3, 0));
+  RunOptions options = run_options(1);
+  options.stop = [asked = 0, question]() mutable { return ++asked >= question; };
+  options.stop_seconds = stop_seconds;
+  const Variant variant = variant_of<EagerEngine>();
+  EagerEngine::steps.clear();
+  run(variant, plan, testing::bit_images(dice, 10, 8, 0.5), options);
+  return EagerEngine::steps;
+}
+
+TEST(Run, WhereLayersTakeLongAStopIsNoticedAfterEachOfThem) {
+  EXPECT_EQ(steps_until(4, 0), (std::vector<std::string>{"0..1", "1..2", "2..3"}));
+}
+
+TEST(Run, WhereLayersTakeLittleAStopIsNoticedSomeDozenTimesABatch) {
+  EXPECT_EQ(steps_until(6, 1e9), (std::vector<std::string>{"0..1", "1..3", "3..7", "7..13", "13..19"}));
 }
 
 TEST(Run, TrialsMustAgree) {
   const Small s;
-  EXPECT_EQ(run(testing::RecordingEngine::variant(), s.plan, s.images, options_of(3)).infer_seconds.size(), 3U);
-  EXPECT_NO_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(1)));
-  EXPECT_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(2)), std::logic_error);
+  EXPECT_EQ(run(testing::RecordingEngine::variant(), s.plan, s.images, run_options(3)).infer_seconds.size(), 3U);
+  EXPECT_NO_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, run_options(1)));
+  EXPECT_THROW(run(variant_of<WaveringEngine>(), s.plan, s.images, run_options(2)), std::logic_error);
 }
 
 /// Batches of 8 and 2 images through one layer.
 TEST(Run, WarmUpIsRunAsTheTrialsAreButIsNoneOfThem) {
   const Small s;
-  RunOptions options = options_of(1, 8);
+  RunOptions options = run_options(1, 8);
   options.warm_up = 2;
   testing::RecordingEngine::calls.clear();
   const RunResult result = run(testing::RecordingEngine::variant(), s.plan, s.images, options);
@@ -103,22 +170,22 @@ TEST(Run, WarmUpIsRunAsTheTrialsAreButIsNoneOfThem) {
 
 TEST(Run, WhatAnEngineDoesNotCountIsNotToldOfAnyBatch) {
   const Small s;
-  EXPECT_TRUE(run(variant_of<WaveringEngine>(), s.plan, s.images, options_of(1, 4)).outcome.alive.empty());
+  EXPECT_TRUE(run(variant_of<WaveringEngine>(), s.plan, s.images, run_options(1, 4)).outcome.alive.empty());
 }
 
 TEST(Run, RefusesWhatDoesNotFit) {
   const Small s;
   const Variant& reference = find_variant("cpu_reference");
-  EXPECT_THROW(run(reference, s.plan, s.images, options_of(1)), UsageError);  // fp32
+  EXPECT_THROW(run(reference, s.plan, s.images, run_options(1)), UsageError);  // fp32
   const ImageSet narrow_images{testing::make_matrix(7, {{{0, 1.0F}}})};
-  EXPECT_THROW(run(find_variant("cpu_openmp"), s.plan, narrow_images, options_of(1)), DataError);
+  EXPECT_THROW(run(find_variant("cpu_openmp"), s.plan, narrow_images, run_options(1)), DataError);
 }
 
 TEST(Run, WithoutLayersTheLitImagesAreTheCategories) {
   Network network;
   const Plan plan = testing::unreduced_plan(network);
   const ImageSet images{testing::make_matrix(3, {{{0, 1.0F}}, {}, {{2, 1.0F}}})};
-  EXPECT_EQ(run(find_variant("cpu_openmp"), plan, images, options_of(1)).outcome.categories, (Categories{0, 2}));
+  EXPECT_EQ(run(find_variant("cpu_openmp"), plan, images, run_options(1)).outcome.categories, (Categories{0, 2}));
 }
 
 /// The network's rows with equal terms added up, and bounds that call `doubtful` everything within them.
@@ -161,19 +228,41 @@ TEST(Run, BorderlineImagesAreRunInOrder) {
   const ImageSet images = testing::bit_images(dice, 300, 40, 0.5);
   const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
   const Variant& openmp = find_variant("cpu_openmp");
-  const RunResult expected = run(openmp, in_order, images, options_of(1));
+  const RunResult expected = run(openmp, in_order, images, run_options(1));
   ASSERT_GT(expected.outcome.categories.size(), 20U);
   ASSERT_LT(expected.outcome.categories.size(), 250U);
   for (const double bound : {1e-5, 0.02, 0.2, 100.0}) {
     for (const Index batch : {300U, 70U}) {
       const Plan merged = merged_plan(network, bound);
-      const RunResult result = run(openmp, merged, images, options_of(2, batch));
+      const RunResult result = run(openmp, merged, images, run_options(2, batch));
       EXPECT_EQ(result.outcome.categories, expected.outcome.categories) << "bound " << bound;
       EXPECT_EQ(result.outcome.alive, expected.outcome.alive) << "bound " << bound;
       EXPECT_EQ(result.outcome.borderline.empty(), bound < 0.02) << "bound " << bound;
       EXPECT_EQ(result.outcome.borderline.size() == 300, bound == 100.0) << "bound " << bound;
     }
   }
+}
+
+TEST(Run, CopiesOfBorderlineImagesAreCountedOnceInEveryLayer) {
+  const Network network = network_with_repeated_terms();
+  testing::Dice dice(9);
+  const ImageSet various = testing::bit_images(dice, 300, 40, 0.5);
+  const Variant& openmp = find_variant("cpu_openmp");
+  const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
+  const Categories alive = run(openmp, in_order, various, run_options(1)).outcome.categories;
+  ASSERT_GT(alive.size(), 3U);
+  std::vector<Index> copies;  // in one tile, where they are found to be equal before the bound gives them up
+  for (std::size_t i = 0; i < 16; ++i) copies.push_back(i % 5 < 3 ? alive[i % 5] : static_cast<Index>(i % 5));
+  const ImageSet images = various.select(copies);
+  const Outcome expected = run(openmp, in_order, images, run_options(1)).outcome;
+  ASSERT_FALSE(expected.categories.empty());
+  Plan merged = merged_plan(network, 1e-5);
+  std::fill(merged.fallback->error_bounds.begin() + 8, merged.fallback->error_bounds.end(), 100.0);
+  const Outcome found = run(openmp, merged, images, run_options(1)).outcome;
+  EXPECT_GE(found.borderline.size(), expected.categories.size());
+  EXPECT_GT(found.identical, 0);
+  EXPECT_EQ(found.categories, expected.categories);
+  EXPECT_EQ(found.alive, expected.alive);
 }
 
 TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
@@ -183,7 +272,7 @@ TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
   const auto borderline = [&](float value, bool uniform) {
     testing::Rows rows(5);
     for (Index i = 0; i < 5; ++i) rows[i].emplace_back(i, uniform || i == 3 ? value : 1.0F);
-    const RunResult result = run(openmp, merged, {testing::make_matrix(40, rows, uniform)}, options_of(1));
+    const RunResult result = run(openmp, merged, {testing::make_matrix(40, rows, uniform)}, run_options(1));
     EXPECT_EQ(result.plan->passes.merge, result.notes.empty());
     EXPECT_EQ(result.plan, result.notes.empty() ? &merged : merged.fallback->in_order.get());
     return result.outcome.borderline.size();
@@ -225,7 +314,7 @@ class SlowEngine final : public Engine {
 TEST(Run, TheTimesOfAllBatchesAddUp) {
   const Small s;
   SlowEngine::seconds = 0;
-  const RunResult result = run(variant_of<SlowEngine>(), s.plan, s.images, options_of(2, 3));
+  const RunResult result = run(variant_of<SlowEngine>(), s.plan, s.images, run_options(2, 3));
   EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{10});
   ASSERT_EQ(result.infer_seconds.size(), 2U);
   EXPECT_GE(result.infer_seconds[0] + result.infer_seconds[1], SlowEngine::seconds);

@@ -44,6 +44,20 @@ TEST_F(WrittenSafetensors, NamesBecomeTheNodesOwn) {
   EXPECT_EQ(ModelText::of(again(read), true), ModelText::of(read, true));
 }
 
+/// If the time were that of the square of their number, this test would take minutes.
+TEST_F(WrittenSafetensors, ManyNodesMayHaveOneName) {
+  constexpr std::size_t kNodes = 20'000;
+  ModelBuilder builder;
+  ValueId y = builder.input({kBatchExtent, 1});
+  for (std::size_t n = 0; n < kNodes; ++n) y = builder.add(BatchNorm{{1}, {0}, {0}, {1}, 0}, {y});
+  Model model = builder.finish({y});
+  for (Node& node : model.nodes) node.name = "norm";
+  const Model read = again(model);
+  ASSERT_EQ(read.nodes.size(), kNodes);
+  EXPECT_EQ(read.nodes.front().name, "norm");
+  EXPECT_EQ(read.nodes.back().name, "norm_20000");
+}
+
 TEST_F(WrittenSafetensors, WhatTheFormatLacksIsRefusedByName) {
   const auto path = directory_ / "model.safetensors";
   const auto refused = [&](Model model, std::string_view part) {
@@ -97,14 +111,41 @@ TEST_F(WrittenSafetensors, FilesOfTwoModelsAreNeverOne) {
   EXPECT_EQ(ModelText::of(read_safetensors(b / "m.safetensors"), false), ModelText::of(other, false));
 }
 
-/// The first write is stopped between the two: the next one of the same name goes on, one of another name does not.
+TEST_F(WrittenSafetensors, TheSameModelUnderAnotherNameSharesTheGraph) {
+  const Model one = testing::only_first_output(testing::small_network(1, 0.3).model);
+  const auto a = directory_ / "a.safetensors";
+  const auto b = directory_ / "b.safetensors";
+  const auto beside = directory_ / "architecture.json";
+  write_safetensors(a, one);
+  const std::string graph = text_of_file(beside);
+  for (int twice = 0; twice < 2; ++twice) {
+    write_safetensors(b, one);
+    EXPECT_EQ(text_of_file(beside), graph);
+    EXPECT_EQ(text_of_file(a), text_of_file(b));
+    for (const auto& path : {a, b}) EXPECT_EQ(ModelText::of(read_safetensors(path), false), ModelText::of(one, false));
+  }
+  Model other_weights = one;
+  std::get<BatchNorm>(other_weights.nodes[1].operation).shift[0] += 1;
+  Model other_graph = one;
+  std::get<BatchNorm>(other_graph.nodes[1].operation).epsilon *= 2;
+  for (const Model& other : {other_weights, other_graph})
+    for (const auto& path : {b, directory_ / "c.safetensors"})
+      expect_refused(beside, "belongs to another model", [&] { write_safetensors(path, other); });
+  EXPECT_EQ(text_of_file(beside), graph);
+  EXPECT_EQ(text_of_file(a), text_of_file(b));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 3);
+}
+
+/// The first write is stopped between the two: the next one of the same name goes on, another model does not.
 TEST_F(WrittenSafetensors, AnArchitectureThatAwaitsItsWeightsIsReplaced) {
   const Model model = testing::only_first_output(testing::small_network(1, 0.3).model);
   write_safetensors(directory_ / "m.safetensors", model);
   remove(directory_ / "m.safetensors");
   expect_refused(directory_ / "m.safetensors", "No such file", [&] { read_safetensors(directory_ / "m.safetensors"); });
+  Model other = model;
+  std::get<BatchNorm>(other.nodes[1].operation).shift[0] += 1;
   expect_refused(directory_ / "architecture.json", "belongs to another model",
-                 [&] { write_safetensors(directory_ / "n.safetensors", model); });
+                 [&] { write_safetensors(directory_ / "n.safetensors", other); });
   write_safetensors(directory_ / "m.safetensors", model);
   EXPECT_EQ(ModelText::of(read_safetensors(directory_ / "m.safetensors"), false), ModelText::of(model, false));
 }

@@ -49,6 +49,7 @@ TEST(Failures, LackOfMemorySaysWhatItWasFor) {
 
 TEST(Failures, BytesAreShownInAUnitThatFits) {
   EXPECT_EQ(bytes_text(0), "0 bytes");
+  EXPECT_EQ(bytes_text(1), "1 byte");
   EXPECT_EQ(bytes_text(999), "999 bytes");
   EXPECT_EQ(bytes_text(1000), "1.0 kB");
   EXPECT_EQ(bytes_text(2345678), "2.3 MB");

@@ -70,7 +70,7 @@ std::string png(Index height, Index width, int depth, int colour, const std::str
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + more + chunk("IDAT", packed) + chunk("IEND", "");
 }
 
-class ImageTensors : public testing::Test {
+class ImageTensors : public ::testing::Test {
  protected:
   static std::string text(std::initializer_list<int> bytes) {
     std::string all;
@@ -112,12 +112,37 @@ TEST_F(ImageTensors, IdxPlainAndZipped) {
   }
   ImageRequest one = of(grey_images);
   one.images = 1;
-  EXPECT_EQ(read(idx(), one), (std::vector<float>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(read_image_tensor(idx(), one).available, 2U);
+  for (const bool zipped : {false, true}) {
+    EXPECT_EQ(read(idx(zipped), one), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(read_image_tensor(idx(zipped), one).available, 2U);
+  }
+  const std::string whole = text_of_file(idx());
+  const std::string zipped = gzip(std::string(whole).replace(7, 1, "\xff") + std::string(6 * 253, '\7'));
+  EXPECT_EQ(read_image_tensor(written(directory_ / "many", zipped), one).available, 255U);
+  refuses(written(directory_ / "cut", whole.substr(0, whole.size() - 1)), "holds 11 bytes of pixels, expected 12", one);
+  refuses(written(directory_ / "cut", gzip(whole.substr(0, whole.size() - 1))), "holds 11 bytes of pixels", one);
+  refuses(written(directory_ / "cut", whole + "x"), "has bytes after its 2 images", one);
+  refuses(written(directory_ / "cut", zipped.substr(0, zipped.size() - 9)), "cut off", one);
   one.images = 3;
   refuses(idx(), "2 images, expected 3 to", one);
   refuses(idx(), "images of 2 x 3, expected 1 x 3 x 2", of({kBatchExtent, 1, 3, 2}));
   refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
+}
+
+TEST_F(ImageTensors, ScaledPixelsThatAreNotFiniteAreRefused) {
+  ImageRequest request = of(grey_images);
+  request.preprocessing.divide = {5e-37F};  // 255 becomes 5.1e38
+  refuses(idx(), ": image 2: number 6 is 255 and becomes inf when it is scaled, expected a finite fp32 number",
+          request);
+  request.images = 1;
+  EXPECT_EQ(read(idx(), request).size(), 6U);
+  request.images.reset();
+  request.preprocessing.divide = {-1e-40F};
+  refuses(idx(), ": image 1: number 2 is 1 and becomes -inf", request);
+  request.preprocessing = {{-3e38F}, {0.5F}, false};
+  refuses(idx(), ": image 1: number 1 is 0 and becomes inf", request);
+  request.preprocessing = {{0}, {1e-39F}, true};
+  refuses(idx(), ": image 2: number 6 is 255 and becomes inf", request);
 }
 
 TEST_F(ImageTensors, PreprocessingIsFp32StepByStep) {

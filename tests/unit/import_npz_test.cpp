@@ -9,7 +9,7 @@
 namespace spdnn {
 namespace {
 
-class Npz : public testing::Test {
+class Npz : public ::testing::Test {
  protected:
   static std::string bytes(const std::string& numbers) {
     return npy_header("|u1", {static_cast<Extent>(numbers.size())}) + numbers;
@@ -40,8 +40,10 @@ TEST_F(Npz, NamedArrays) {
     EXPECT_EQ(read_array(path / "z").values[299'999], 299'999 % 251);
     EXPECT_EQ(read_integer_array(path / "x").shape, Shape{3});
     EXPECT_EQ(read_array(path / "folder" / "y").values[0], 0);
-    EXPECT_TRUE(array_is_whole(path / "x"));
-    EXPECT_FALSE(array_is_whole(path / "folder/y"));
+    EXPECT_TRUE(is_whole(read_array_rows(path / "x", {}).type));
+    EXPECT_FALSE(is_whole(read_array_rows(path / "folder/y", {}).type));
+    EXPECT_EQ(read_array_rows(path / "z", 5).tensor.values.size(), 5U);
+    EXPECT_EQ(read_array_rows(path / "z", 5).available, 300'000);
     EXPECT_TRUE(names_array(path / "x") && names_array(path) && names_array("a.npy") && !names_array("a.gz"));
     expect_refused(path, "has no array 'w', but x, folder/y, z", [&] { read_array(path / "w"); });
     expect_refused(path, "has 3 arrays (x, folder/y, z), expected", [&] { read_array(path); });

@@ -36,7 +36,7 @@ std::string entry(const std::string& name, const std::string& type, const std::s
          std::to_string(begin) + "," + std::to_string(end) + "]}";
 }
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   void refuses(const std::string& content, std::string_view part) const {
     const auto path = written(directory_ / "model.safetensors", content);
@@ -116,6 +116,9 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   for (const char* shape : {"[-2]", "[2.0]", "2", "[\"2\"]", "[18446744073709551615]"})
     refuses(one("F32", shape, 0, 8), "expected a list of lengths");
   refuses(one("F32", "[3]", 0, 8), "8 bytes, expected a shape of 3 in numbers of 4 bytes");
+  refuses(one("F32", "[1]", 0, 8), "8 bytes, expected a shape of 1 in numbers of 4 bytes");
+  refuses(one("F32", "[0]", 0, 8), "8 bytes, expected a shape of 0 in numbers of 4 bytes");
+  refuses(one("F16", "[3]", 0, 8), "8 bytes, expected a shape of 3 in numbers of 2 bytes");
   refuses(one("F32", "[4611686018427387904,4611686018427387904]", 0, 8), "8 bytes, expected a shape of");
   refuses(one("F32", "[2]", 0, 9), "expected positions that ascend from 0 to at most 8");
   refuses(one("F32", "[2]", 8, 0), "expected positions that ascend");
@@ -128,6 +131,22 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   refuses(container("{" + entry("a", "F32", "[2]", 0, 8) + "}", raw({1, INFINITY})),
           "tensor 'a': number 2 is inf, expected finite numbers");
   refuses(container("{" + entry("a", "F32", "[2]", 0, 8) + "}", raw({NAN, 1})), "tensor 'a': number 1 is nan");
+}
+
+/// If the time were that of the square of their number, this test would take minutes.
+TEST_F(Safetensors, AContainerMayHaveManyTensors) {
+  constexpr std::size_t kTensors = 100'000;
+  std::string header = "{";
+  std::string numbers;
+  for (std::size_t k = 0; k < kTensors; ++k) {
+    header += (k == 0 ? "" : ",") + entry("t" + std::to_string(k), "F32", "[1]", 4 * k, 4 * k + 4);
+    numbers += raw({static_cast<float>(k)});
+  }
+  const auto path = written(directory_ / "model.safetensors", container(header + "}", numbers));
+  const InputFile file(path);
+  const SafetensorsFile tensors(file);
+  EXPECT_EQ(tensors.tensors().size(), kTensors);
+  EXPECT_EQ(tensors.read("t99999").values[0], 99999.0F);
 }
 
 TEST_F(Safetensors, WhatIsNoFileIsRefused) {
@@ -297,7 +316,7 @@ TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
 }
 
 /// The networks of the shared data, unpacked.
-class TrainedNetworks : public testing::Test {
+class TrainedNetworks : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"cnn/trained-1.tar.xz", "cnn/trained-2.tar.xz"}) {

@@ -68,6 +68,18 @@ TEST(InputFile, NoticesWhateverChangesItsBytes) {
   }
 }
 
+TEST(InputFile, BytesBeyondTheStatedSizeAreAnError) {
+  const fs::path path = "/proc/version";  // which states 0 bytes
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || status.st_size != 0) GTEST_SKIP() << path << " states its size";
+  const std::string expected =
+      path.string() + ": holds more than the 0 bytes that the system states, expected a regular file";
+  EXPECT_EQ(error_of([&] { InputFile(path).check_unchanged(); }), expected);
+  EXPECT_EQ(error_of([&] { text_of_file(path); }), expected);
+  TextSource source(path);
+  EXPECT_EQ(error_of([&] { source.next(80); }), expected);
+}
+
 TEST(InputFile, AnotherFileUnderItsNameIsNoChange) {
   const TemporaryDirectory directory;
   const fs::path path = directory / "a";

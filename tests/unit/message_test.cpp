@@ -36,9 +36,9 @@ TEST(Message, BytesThatAreNoUtf8AreWrittenAsNumbers) {
 
 TEST(Message, IsOneLineOfAnyLength) {
   const std::string name(5000, 'n');
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   print_message({"file\n", name, ": \x1b", "cannot read"});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "spdnn: file\\x0a" + name + ": \\x1bcannot read\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "spdnn: file\\x0a" + name + ": \\x1bcannot read\n");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace spdnn {
 namespace {
 
 using testing::Dice;
+using testing::kN;
 using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelCase;
@@ -17,8 +18,6 @@ using testing::Names;
 using testing::operations;
 using testing::rewritten;
 using Both = Elementwise::Kind;
-
-constexpr Extent kN = kBatchExtent;
 
 TEST(FoldAffine, BatchNormsAfterConvolutionsGo) {
   for (std::uint32_t seed = 1; seed < 6; ++seed) {

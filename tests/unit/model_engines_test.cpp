@@ -202,6 +202,41 @@ std::vector<ModelCase> joins_battery() {
       y = builder.add(testing::make_clip(-1, 0.25F), {y});
       return std::vector<ValueId>{builder.add(Both{Both::Kind::subtract}, {y, number(0.25F)})};
     });
+  for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
+    add("sums_in_a_row_" + std::to_string(kernel) + "_" + std::to_string(groups),
+        [&](auto& builder, ValueId, ValueId a) {
+          const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
+          const ValueId y = builder.add(
+              testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+          std::vector<ValueId> outputs;
+          for (const bool product : {false, true}) {
+            ValueId z = builder.add(testing::random_convolution(dice, 24, 5, {}, 0.6), {y});
+            if (product) z = builder.add(Both{Both::Kind::multiply}, {z, number(0.75F)});
+            z = builder.add(Both{Both::Kind::add}, {z, number(2)});
+            z = builder.add(Both{Both::Kind::add}, {number(0.5F), z});
+            outputs.push_back(builder.add(Both{Both::Kind::subtract}, {z, number(-0.25F)}));
+          }
+          return outputs;
+        });
+  for (const bool first : {false, true}) {  // of the addition's inputs, what the activation gives
+    const auto sum_of = [first](auto& builder, ValueId activated, ValueId other) {
+      return builder.add(Both{}, first ? std::vector{activated, other} : std::vector{other, activated});
+    };
+    for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
+      add("activation_then_shortcut_" + std::to_string(kernel) + "_" + std::to_string(groups),
+          [&](auto& builder, ValueId, ValueId a) {
+            const ValueId b = builder.add(
+                testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+            const ValueId clipped = builder.add(testing::make_clip(-0.5F, 0.5F), {b});
+            return std::vector<ValueId>{builder.add(Activation{}, {sum_of(builder, clipped, a)}), a};
+          });
+    add("linear_activation_then_shortcut", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
+      const ValueId flat = builder.add(Reshape{{kBatchExtent, 210}}, {x});
+      const ValueId one = builder.add(testing::random_linear(dice, 210, 33, 0.3), {flat});
+      const ValueId two = builder.add(testing::random_linear(dice, 210, 33, 1), {flat});
+      return {sum_of(builder, builder.add(Activation{}, {two}), one), one};
+    });
+  }
   for (const Index axis : {1U, 2U, 3U})
     add("concat_" + std::to_string(axis), [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
       if (axis == 1) return {builder.add(Concat{}, {x, a, x}), builder.add(Concat{}, {a, convolve(builder, x)})};

@@ -91,7 +91,14 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
   ModelInference odd(spec);
   odd.load(model, testing::random_tensor(dice, {5, 3}));
   odd.plan();
-  EXPECT_THROW(odd.run(), UsageError);
+  try {
+    odd.run();
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "shape: the model takes 2 images at a time, of which 5 are no multiple; N in the place of 2 makes it "
+                 "take any number, if its nodes allow that");
+  }
 }
 
 TEST(ModelInference, RefusesAnOutputThatDoesNotHaveTheImagesOnAxis0) {
@@ -196,10 +203,12 @@ TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {
   EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
 
   spec.truth = {};
+  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3.F + 0x1p-20F, 1, 1});
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
   spec.truth.expected_logits = make_tensor({1, 2}, {3, 3.F + 0x1p-20F});
   const ModelReport right = report_of(spec, two_sums(), images);
-  EXPECT_EQ(right.verdict.status, Verdict::Status::passed);
-  EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images");
+  EXPECT_EQ(right.verdict.status, Verdict::Status::unverified);
+  EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images, a sample");
   spec.truth.expected_logits = make_tensor({2, 2}, {3, 3, 1, 1});
   EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
   spec.truth.expected_logits = make_tensor({1, 3}, {3, 3, 3});
@@ -241,6 +250,48 @@ TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
   ModelEngineOptions options{.precision = Precision::fp64};
   check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, told);
   EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 4, 6}));
+}
+
+/// Images go through the engine a few at a time; each is compared with its own logits of the run.
+TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
+  testing::Dice dice(6);
+  const Tensor images = testing::random_tensor(dice, {9, 2});
+  std::vector<float> logits;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const float a = images.values[2 * i];
+    const float b = images.values[2 * i + 1];
+    logits.insert(logits.end(), {a + 2.F * b, static_cast<float>(a + (2.0 + 0x1p-20) * b)});
+  }
+  const auto difference = [&](const std::vector<float>& of_the_run) {
+    return check_nodes(find_model_variant("conv_reference"), two_sums(), images, 9, make_tensor({9, 2}, of_the_run),
+                       {.precision = Precision::fp64}, {})
+        .largest_difference;
+  };
+  EXPECT_LT(difference(logits), 1e-6);
+  for (const std::size_t image : {0U, 3U, 4U, 8U}) {
+    std::vector<float> wrong = logits;
+    wrong[2 * image + 1] += 1;
+    EXPECT_NEAR(difference(wrong), 1, 1e-6) << image;
+  }
+}
+
+/// The tolerance and whether bounds say anything are told from the largest logit and bound of all images.
+TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
+  const auto check = [](const std::vector<float>& pixels) {
+    const Tensor images = make_tensor({2, 2}, pixels);
+    const Bounded exact = evaluate(two_sums(), {images}).front();
+    const Tensor logits = make_tensor({2, 2}, {exact.values.begin(), exact.values.end()});
+    return *check_logits(two_sums(), images, logits, 2, {nullptr, "", 2}, {}, {}).recomputed;
+  };
+  const LogitCheck first_is_larger = check({0, -400, 1, 1});
+  const LogitCheck second_is_larger = check({1, 1, 0, -400});
+  for (const LogitCheck& one : {first_is_larger, second_is_larger}) {
+    EXPECT_NEAR(one.largest_expected, 800, 0.001);  // of a negative logit
+    EXPECT_DOUBLE_EQ(one.tolerance(), 1e-4 * one.largest_expected);
+    EXPECT_GT(one.largest_bound, 1e-5);
+  }
+  EXPECT_EQ(first_is_larger.largest_bound, second_is_larger.largest_bound);
+  EXPECT_LT(check({1, 1, 1, 1}).largest_bound, first_is_larger.largest_bound / 100);
 }
 
 LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
@@ -303,6 +354,7 @@ TEST(ModelVerify, ALabelCountsWhereItsLogitIsTheLargestOrAmongTheFive) {
 
 TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
   ModelReport report;
+  report.images = 1;
   report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = 0.01, .largest_expected = 1};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
   report.expected->largest_bound = 0.011;
@@ -319,6 +371,67 @@ TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
   report.expected->beyond = 1;
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
   EXPECT_NE(verdict_of(report).against.find("beyond the tolerance"), std::string::npos);
+}
+
+/// Bounds of a whole model that say little do not count where each node was compared.
+TEST(ModelVerdict, NodesThatWereComparedStandForBoundsThatSayLittle) {
+  ModelReport report;
+  report.images = 2;
+  report.recomputed = LogitCheck{.against = "the reference", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.nodes_checked = NodeCheck{.images = 2, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  EXPECT_EQ(verdict_of(report).against.find("says little"), std::string::npos);
+  EXPECT_NE(verdict_of(report).against.find("the reference: largest deviation"), std::string::npos);
+  report.expected = LogitCheck{.against = "given", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  EXPECT_NE(verdict_of(report).against.find("given: largest deviation 0 of the bound, which says little"),
+            std::string::npos);
+}
+
+TEST(ModelVerdict, ASampleFailsOrProvesNothing) {
+  ModelReport report;
+  report.images = 2;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.accuracy = Accuracy{.images = 2, .correct = 2, .classes = 1, .among = 2, .at_least = 0.5};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.accuracy->correct = 0;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.accuracy.reset();
+  report.expected->outside = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.expected->outside = 0;
+  report.nodes_checked->images = 2;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+}
+
+TEST(ModelInference, AnAccuracyThatAnyLabelsReachIsRefused) {
+  for (const double least : {0.0, -0.5, 1.5, std::nan("")}) {
+    ModelSpec spec;
+    spec.truth.label_list = {1, 0};
+    spec.truth.min_accuracy = least;
+    EXPECT_THROW(ModelInference{spec}, UsageError) << least;
+  }
+}
+
+TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
+  ModelReport report;
+  report.logits = make_tensor({3, 2}, {1, 2, 3, 4, 6, 5});
+  report.classes = 2;
+  report.predictions = predictions_of(report.logits);
+  const AgainstFp32 same = against_fp32(report, "conv_dense", report.logits);
+  EXPECT_EQ(same.differing, 0U);
+  EXPECT_EQ(same.largest_difference, 0);
+  EXPECT_EQ(same.variant, "conv_dense");
+  const AgainstFp32 other = against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5}));
+  EXPECT_EQ(other.differing, 2U);
+  EXPECT_EQ(other.largest_difference, 2);
+  report.classes = 0;  // the output is no list of classes
+  report.predictions.clear();
+  EXPECT_EQ(against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})).differing, 0U);
 }
 
 TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {

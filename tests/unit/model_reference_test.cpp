@@ -379,5 +379,40 @@ TEST(ModelReference, SplitBatchesConcatenate) {
   }
 }
 
+/// Of every activation: wherever in its bound the argument may be, the value there is within the bound of the result,
+/// and for those made of straight lines the bound is no larger than that.
+TEST(ModelReference, AnActivationsBoundCoversAllThatItsArgumentMayBe) {
+  using Kind = Activation::Kind;
+  const auto value_at = [](const Activation& activation, double x) {
+    const Bounded exact{{1, 1}, {x}, {0}, 0};
+    return evaluate(activation, {&exact}).values[0];
+  };
+  std::vector<Activation> activations{Activation{}, testing::make_clip(-0.5F, 0.75F)};
+  for (const Kind kind :
+       {Kind::leaky_relu, Kind::sigmoid, Kind::tanh, Kind::hard_sigmoid, Kind::hard_swish, Kind::identity})
+    for (const float alpha : {0.1F, -2.F, 3.F}) activations.push_back(testing::make_activation(kind, alpha, 0.25F));
+  Activation prelu = testing::make_activation(Kind::prelu);
+  for (const float alpha : {0.F, 0.25F, -1.5F, 4.F}) {
+    prelu.alphas = {alpha};
+    activations.push_back(prelu);
+  }
+  constexpr int kSteps = 64;
+  for (const Activation& activation : activations)
+    for (const double x : {-4.0, -1.0, -0.375, -0.125, -0.03125, 0.0, 0.03125, 0.125, 0.625, 1.0, 5.0})
+      for (const double e : {0.0, 0.0625, 0.25, 2.0}) {
+        const Bounded argument{{1, 1}, {x}, {e}, 0};
+        const Bounded result = evaluate(activation, {&argument});
+        double farthest = 0;
+        for (int step = -kSteps; step <= kSteps; ++step)
+          farthest = std::max(farthest, std::abs(value_at(activation, x + e * step / kSteps) - result.values[0]));
+        EXPECT_LE(farthest, result.bounds[0] * (1 + 1e-12)) << operation_name(activation) << " of " << x << ", " << e;
+        const bool lines =
+            activation.kind == Kind::relu || activation.kind == Kind::clip || activation.kind == Kind::identity;
+        if (lines) {
+          EXPECT_LE(result.bounds[0], farthest + 1e-12) << operation_name(activation) << " of " << x << ", " << e;
+        }
+      }
+}
+
 }  // namespace
 }  // namespace spdnn

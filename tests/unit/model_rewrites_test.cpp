@@ -18,11 +18,10 @@ namespace spdnn {
 namespace {
 
 using testing::Dice;
+using testing::kN;
 using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelCase;
-
-constexpr Extent kN = kBatchExtent;
 
 using testing::Names;
 using testing::operations;

@@ -10,9 +10,8 @@ namespace spdnn {
 namespace {
 
 using testing::Dice;
+using testing::kN;
 using testing::ModelBuilder;
-
-constexpr Extent kN = kBatchExtent;
 
 /// What output_shape() refuses with.
 std::string refusal(const Operation& operation, const std::vector<Shape>& inputs) {

@@ -65,7 +65,7 @@ std::size_t entries(const fs::path& path) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
 }
 
-class NetworkDirectoryTest : public testing::Test {
+class NetworkDirectoryTest : public ::testing::Test {
  protected:
   void write(const Network& network) { write_network(net_, Form::tsv, network); }
   /// The weight of all layers that are read.

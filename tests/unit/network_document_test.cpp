@@ -28,6 +28,8 @@ RunLine run_line() {
   run.widths = {3};
   run.layers = 2;
   run.edges = 10;
+  run.bias = "-0.5";
+  run.cap = "32";
   run.images = 100;
   run.passes = "saturated,dead,identical";
   run.alive = {60, 40};
@@ -152,7 +154,8 @@ TEST(NetworkDocument, TheLastRunOfTheNetworkIsShown) {
   const Network network = square_network();
   EXPECT_EQ(run_of(network, {{run_line(), later, other}, {}}, "f").images, 7U);
   for (const auto& change : {+[](RunLine& run) { run.edges = 9; }, +[](RunLine& run) { run.layers = 3; },
-                             +[](RunLine& run) { run.widths = {4}; },
+                             +[](RunLine& run) { run.widths = {4}; }, +[](RunLine& run) { run.bias = "-0.3"; },
+                             +[](RunLine& run) { run.bias = "-0.5..0"; }, +[](RunLine& run) { run.cap = "none"; },
                              +[](RunLine& run) {
                                run.widths = {3, 3, 2};
                              }}) {
@@ -160,6 +163,28 @@ TEST(NetworkDocument, TheLastRunOfTheNetworkIsShown) {
     change(wrong);
     EXPECT_THROW(run_of(network, {{wrong}, {}}, "f"), DataError);
   }
+}
+
+TEST(NetworkDocument, ARunOfANetworkOfSeveralBiasesMayTellAnyRangeOfThem) {
+  Network network = square_network();
+  network.layers[1].bias.uniform = -0.25;
+  RunLine run = run_line();
+  run.bias = "-0.5..-0.25";
+  EXPECT_EQ(run_of(network, {{run}, {}}, "f").bias, "-0.5..-0.25");
+  run.cap = "16";
+  EXPECT_THROW(run_of(network, {{run}, {}}, "f"), DataError);
+  network.cap.reset();
+  run.cap = "none";
+  EXPECT_EQ(run_of(network, {{run}, {}}, "f").cap, "none");
+}
+
+TEST(NetworkDocument, SeriesThatWouldHideOneAnotherAreOne) {
+  const auto series =
+      without_twins({{"most", {{1, 5}, {2, 7}}}, {"mean", {{1, 5}, {2, 7}}}, {"fewest", {{1, 5}, {2, 6}}}});
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[0].name, "most = mean");
+  EXPECT_EQ(series[1].name, "fewest");
+  EXPECT_EQ(without_twins({{"a", {{1, 5}, {2, 7}}}, {"b", {{1, 5}, {3, 7}}}}).size(), 2U) << "elsewhere";
 }
 
 TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {

@@ -90,7 +90,7 @@ struct Tally {
   int refused = 0;
 };
 
-class OnnxConformance : public testing::Test {
+class OnnxConformance : public ::testing::Test {
  protected:
   /// Empty, or why the case was refused.
   std::string run(const fs::path& folder) {

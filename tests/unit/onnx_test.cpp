@@ -313,6 +313,9 @@ TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
   expect_part(read("none.bin", "0", "4"), "none.bin: cannot read");
   expect_part(read("../net", "0", "4"), "is a directory");
   expect_part(read("", "0", "4"), "no location");
+  std::filesystem::create_symlink("net.onnx", directory / "net/same.bin");
+  for (const std::string itself : {"net.onnx", "./net.onnx", "same.bin"})
+    expect_part(read(itself, "0", "4"), "external data: '" + itself + "' is the model itself, expected another file");
   for (const std::string& outside :
        {std::string("../outside.bin"), std::string("link.bin"), (directory / "net/weights.bin").string()})
     expect_part(read(outside, "0", "4"), "lies outside the folder of the model");

@@ -9,11 +9,13 @@ namespace {
 
 /// The message with which these arguments are refused, or "taken".
 std::string refusal(const Arguments& arguments) {
-  po::options_description options("Options");
-  options.add_options()("neurons", po::value<std::string>(), "")("compare", "");
+  OptionGroup group;
+  group.options.add_options()("neurons", takes("N"), "")("compare", "");
   po::variables_map values;
   try {
-    parse(arguments, "spdnn test [IN]", options, {"[IN]"}, values);
+    parse(arguments,
+          {.name = "test", .summary = "", .usage = "spdnn test [IN]", .groups = {group}, .positional = {"[IN]"}},
+          values);
   } catch (const UsageError& error) {
     return error.what();
   }

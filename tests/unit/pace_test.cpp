@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace spdnn {
 namespace {
@@ -38,6 +39,30 @@ TEST(Pace, FollowsStepsThatGrowLonger) {
   const int many = steps_until_due(pace);
   pace.waited(many * 1e-2);
   EXPECT_LE(steps_until_due(pace) * 1e-2, 1.01 * Pace::kSeconds);
+}
+
+TEST(Stride, BeginsWithOneLayerAndGrowsToWhatTakesTheSeconds) {
+  Stride stride(1000, 5);
+  std::vector<Index> layers;
+  for (int i = 0; i < 8; ++i) {
+    layers.push_back(stride.layers());
+    stride.took(stride.layers(), 0.2 * stride.layers());
+  }
+  EXPECT_EQ(layers, (std::vector<Index>{1, 2, 4, 8, 16, 25, 25, 25}));
+}
+
+TEST(Stride, IsAtLeastOneLayerAndAtMostAllThatItMayBe) {
+  Stride slow(1000, 5);
+  slow.took(1, 60);
+  EXPECT_EQ(slow.layers(), 1U);
+  Stride quick(6, 5);
+  for (int i = 0; i < 5; ++i) quick.took(quick.layers(), 0);
+  EXPECT_EQ(quick.layers(), 6U);
+  quick.took(6, 30);  // later layers may take longer
+  EXPECT_EQ(quick.layers(), 1U);
+  Stride of_few_layers(0, 5);
+  of_few_layers.took(1, 0.001);
+  EXPECT_EQ(of_few_layers.layers(), 1U);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -47,7 +48,7 @@ CsrMatrix row_of_values(Index count, Index different) {
 }
 
 /// Layers of every kind: regular, with an empty and a heavy row, and without edges; with one bias and with several.
-Network small_network() {
+Network stored_network() {
   Network network;
   network.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}, {2, 0}}), {-0.3, {}}});
   network.layers.push_back(
@@ -146,7 +147,7 @@ class OneThread {
 };
 
 TEST(Packed, NetworkRoundTrip) {
-  Network network = small_network();
+  Network network = stored_network();
   const Network back = read_back(network);
   expect_equal(back, network);
   EXPECT_EQ(network_digest(back), network_digest(network));
@@ -212,7 +213,7 @@ TEST(Packed, ImagesRoundTrip) {
 TEST(Packed, PlanRoundTrip) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";
-  const Network network = small_network();
+  const Network network = stored_network();
   for (const Plan& plan : {small_plan(network), small_merged_plan(network)}) {
     write_network_with_plan(path, network, plan);
     expect_equal(read_plan(path), plan);
@@ -248,7 +249,7 @@ TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
 }
 
 TEST(Packed, APlanHoldsWhatItsPassesNeed) {
-  const Plan merged = small_merged_plan(small_network());
+  const Plan merged = small_merged_plan(stored_network());
   check_plan(merged);
   const auto refuses = [&](const std::function<void(Plan&)>& change) {
     Plan plan = merged;
@@ -267,7 +268,7 @@ TEST(Packed, APlanHoldsWhatItsPassesNeed) {
 TEST(Packed, AnotherNetworksPlanIsRefused) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";
-  const Network network = small_network();
+  const Network network = stored_network();
   Plan plan = small_plan(network);
   plan.provenance.network_digest ^= 1;
   EXPECT_EQ(data_error([&] { write_network_with_plan(path, network, plan); }),
@@ -284,7 +285,7 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
 
 /// The error of a plan that was changed in memory and put into a file with right checksums.
 std::string error_of_plan(const std::function<void(Plan&)>& change, bool merged) {
-  const Network network = small_network();
+  const Network network = stored_network();
   Plan plan = merged ? small_merged_plan(network) : small_plan(network);
   change(plan);
   const TemporaryDirectory directory;
@@ -334,7 +335,7 @@ TEST(Packed, CertificatesOfAPlanAreLookedInto) {
 }
 
 TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
-  const Network network = small_network();
+  const Network network = stored_network();
   Plan plan = small_plan(network);
   plan.provenance.given_edges = 4711;
   Bytes file({.network = &network, .plan = &plan});
@@ -361,7 +362,7 @@ TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
 TEST(Packed, ContentsAreReadFromTheHeader) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";
-  const Network network = small_network();
+  const Network network = stored_network();
   const ImageSet images = small_images();
   const Plan plan = small_plan(network);
   write_packed(path, {.network = &network, .images = &images, .plan = &plan});
@@ -383,7 +384,7 @@ TEST(Packed, ContentsAreReadFromTheHeader) {
 TEST(Packed, WhatTheCallerKnowsMustFit) {
   const TemporaryDirectory directory;
   const auto path = directory / "n.spdnn";
-  write_packed_network(path, small_network());
+  write_packed_network(path, stored_network());
   const auto read = [&](std::vector<Index> neurons, std::optional<Index> layers) {
     return data_error([&] { read_packed_network(path, {neurons, layers, {}}); });
   };
@@ -393,11 +394,21 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
   EXPECT_EQ(read({3, 4, 2}, {}), path.string() + ": 3 layers, expected 2");
   EXPECT_EQ(read({}, 4), path.string() + ": holds 3 layers, expected at least 4");
   EXPECT_EQ(read({3}, {}), path.string() + ": layer 1 leads from 3 to 4 neurons, expected 3 to 3");
+  write_packed_images(path, small_bits());
+  const Index neurons = small_bits().neurons();
+  const Index images = small_bits().images();
+  const auto read_set = [&](Index of, Index count) { return data_error([&] { read_packed_images(path, of, count); }); };
+  EXPECT_EQ(read_set(neurons, images + 1), "no error");
+  for (const Index other : {neurons - 1, neurons + 1})
+    EXPECT_EQ(read_set(other, images),
+              fmt::format("{}: images of {} neurons, expected {}", path.string(), neurons, other));
+  EXPECT_EQ(read_set(neurons, images - 1),
+            fmt::format("{}: {} images, expected at most {}", path.string(), images, images - 1));
 }
 
 TEST(Packed, EveryChangedByteIsNoticed) {
   const OneThread one_thread;
-  const Network network = small_network();
+  const Network network = stored_network();
   const ImageSet images = small_images();
   const Plan plan = small_merged_plan(network);
   Bytes file({.network = &network, .images = &images, .plan = &plan});
@@ -418,7 +429,7 @@ TEST(Packed, EveryChangedByteIsNoticed) {
 
 TEST(Packed, EveryCutIsNoticed) {
   const OneThread one_thread;
-  const Network network = small_network();
+  const Network network = stored_network();
   const Bytes file({.network = &network});
   EXPECT_NO_THROW(file.open());
   for (std::size_t size = 0; size < file.bytes.size(); ++size) {
@@ -434,7 +445,7 @@ TEST(Packed, EveryCutIsNoticed) {
 /// sound.
 TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
   const OneThread one_thread;
-  const Network network = small_network();
+  const Network network = stored_network();
   const ImageSet images = small_bits();
   const Plan plan = small_merged_plan(network);
   const Bytes file({.network = &network, .images = &images, .plan = &plan});
@@ -500,6 +511,27 @@ TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {
             "f.spdnn: is corrupted: layer 1: offsets descend or lead outside the matrix");
 }
 
+TEST(Packed, ABitAfterTheLastNeuronIsRefusedInEveryBlock) {
+  constexpr Index kImages = 30'000;  // of three words: blocks begin within images
+  BitMatrix bits;
+  bits.rows = kImages;
+  bits.cols = 130;
+  bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(std::size_t{3} * kImages, 3));
+  const ImageSet images{bits};
+  const Bytes sound({.images = &images});
+  EXPECT_EQ(data_error([&] { load_images(sound.open()); }), "no error");
+  const std::uint64_t words = section_of(sound, std::uint64_t{3} * kImages * sizeof(std::uint64_t));
+  constexpr Index kSecond = packed::kBlockBytes / sizeof(std::uint64_t) / 3;  // which the second block cuts
+  for (const Index image : {Index{0}, kSecond - 1, kSecond, kSecond + 1, kImages - 1}) {
+    Bytes file = sound;
+    file.patch(words + (std::uint64_t{3} * image + 2) * sizeof(std::uint64_t), std::uint64_t{4});
+    packed::seal(file.bytes);
+    EXPECT_EQ(data_error([&] { load_images(file.open()); }),
+              "f.spdnn: is corrupted: images: a neuron is outside 1..130")
+        << image;
+  }
+}
+
 TEST(Packed, AColumnAfterTheLastIsRefusedInNarrowAndWideMatrices) {
   for (const Index cols : {70000U, 300U}) {
     const bool wide = cols > packed::kNarrowColumns;
@@ -529,7 +561,7 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
   EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is no packed spdnn file: its first bytes are others");
   EXPECT_EQ(error_of("\x89SPDNN\r\n"), path.string() + ": is cut short: 8 bytes, expected at least 128");
 
-  const Network network = small_network();
+  const Network network = stored_network();
   Bytes file({.network = &network});
   Bytes changed = file;
   changed.bytes[sizeof(packed::Header)] ^= std::byte{1};
@@ -544,23 +576,23 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
 TEST(Packed, WhatIsNoNetworkIsNotWritten) {
   const TemporaryDirectory directory;
   const auto path = directory / "n.spdnn";
-  Network network = small_network();
+  Network network = stored_network();
   network.layers[1].weights.values = Array<float>({0.5F, 1, 2, std::numeric_limits<float>::quiet_NaN()});
   EXPECT_EQ(data_error([&] { write_packed_network(path, network); }),
             path.string() + ": cannot write: layer 2: a value is not finite");
-  Plan plan = small_plan(small_network());
+  Plan plan = small_plan(stored_network());
   plan.expansion[0] = Array<Index>({0, 1, 2, 3});
   EXPECT_EQ(data_error([&] { write_packed(path, {.plan = &plan}); }),
             path.string() + ": cannot write: layer 1: its expansion leads outside the stored neurons");
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", small_network()); }),
+  EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", stored_network()); }),
             "/dev/full: cannot write: No space left on device");
 }
 
 /// The seeds of the fuzzer were written by the first program with version 1; every later program must read them.
 TEST(Packed, FilesOfVersionOneStayReadable) {
   const auto seeds = std::filesystem::path(__FILE__).parent_path() / "../fuzz/corpus/packed";
-  const Network network = small_network();
+  const Network network = stored_network();
   expect_equal(read_packed_network(seeds / "network.spdnn", {}).network, network);
   expect_equal(read_packed_images(seeds / "images.spdnn", {}, {}).sparse(), small_images().sparse());
   expect_equal(read_packed_images(seeds / "bits.spdnn", {}, {}).to_csr(), small_bits().to_csr());
@@ -569,7 +601,7 @@ TEST(Packed, FilesOfVersionOneStayReadable) {
 }
 
 TEST(NetworkDigest, IsTheNetworksOwn) {
-  const Network network = small_network();
+  const Network network = stored_network();
   const auto changed = [&](const std::function<void(Network&)>& change) {
     Network other = network;
     change(other);

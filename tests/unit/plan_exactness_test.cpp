@@ -13,6 +13,7 @@
 namespace spdnn {
 namespace {
 
+using plan_tests::below;
 using plan_tests::expands_to;
 using plan_tests::make_layer;
 using plan_tests::NetworkLottery;
@@ -197,8 +198,6 @@ TEST_F(Mutants, CategoriesAreCompared) {
 }
 
 // ---- hashes are not trusted, threads do not matter ----------------------------------------------------------------
-
-Index below(std::mt19937& random, Index n) { return std::uniform_int_distribution<Index>(0, n - 1)(random); }
 
 /// Rows drawn so that many are equal, in a matrix large enough to be grouped by several threads.
 Layer crowded_layer(Index rows, Index degree, bool values) {

@@ -15,7 +15,7 @@ using plan_tests::to_vector;
 using Indices = std::vector<Index>;
 
 /// Neurons 0 and 1 of layer 1 are twins; those of layer 2 are twins once their inputs are known to be.
-Network small_network() {
+Network searched_network() {
   return {{make_layer(2, {{{0, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}}, {-0.5, {}}),
            make_layer(3, {{{0, 2.0F}}, {{1, 2.0F}}, {{2, 2.0F}}}, {-0.5, {}})},
           BiasRule::non_zeros,
@@ -23,7 +23,7 @@ Network small_network() {
 }
 
 TEST(Finder, IsAskedOnceForAllLayersAsGiven) {
-  const Network network = small_network();
+  const Network network = searched_network();
   int calls = 0;
   const auto counting = [&](std::span<const Layer> layers) {
     ++calls;
@@ -41,14 +41,14 @@ TEST(Finder, IsNotAskedWithoutThePass) {
     ADD_FAILURE() << "asked for twins";
     return std::vector<Array<Index>>(layers.size());
   };
-  make_plan(small_network(), {.unused = true}, never);
-  make_plan(small_network(), {}, never);
+  make_plan(searched_network(), {.unused = true}, never);
+  make_plan(searched_network(), {}, never);
 }
 
 /// The rows that the finder reports are grouped; the planner itself finds those that only renaming makes equal.
 TEST(Finder, DecidesWhatIsGroupedAsGiven) {
   const auto none = [](std::span<const Layer> layers) { return std::vector<Array<Index>>(layers.size()); };
-  const Plan blind = make_plan(small_network(), {.twins = true}, none);
+  const Plan blind = make_plan(searched_network(), {.twins = true}, none);
   EXPECT_TRUE(blind.expansion[0].empty());
   EXPECT_TRUE(blind.expansion[1].empty());
   const auto first_layer = [](std::span<const Layer> layers) {
@@ -56,7 +56,7 @@ TEST(Finder, DecidesWhatIsGroupedAsGiven) {
     first[0] = planning::first_equal_rows(layers[0]);
     return first;
   };
-  const Plan plan = make_plan(small_network(), {.twins = true}, first_layer);
+  const Plan plan = make_plan(searched_network(), {.twins = true}, first_layer);
   EXPECT_EQ(to_vector(plan.expansion[0]), (Indices{0, 0, 1}));
   EXPECT_EQ(to_vector(plan.expansion[1]), (Indices{0, 0, 1}));
 }

@@ -8,6 +8,7 @@
 namespace spdnn {
 namespace {
 
+using plan_tests::below;
 using plan_tests::make_layer;
 using plan_tests::Terms;
 
@@ -49,8 +50,6 @@ double worst_share(const Plan& plan, const std::vector<std::vector<float>>& imag
   }
   return worst;
 }
-
-Index below(std::mt19937& random, Index n) { return std::uniform_int_distribution<Index>(0, n - 1)(random); }
 
 /// Networks with twins in every layer, weights that are no short binary fractions, and sums that grow to the cap.
 Network twin_network(std::mt19937& random, BiasRule rule, std::optional<double> cap) {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "core/csv_reader.hpp"
 #include "report/baselines.hpp"
-#include "report/csv_reader.hpp"
 #include "report/document.hpp"
 #include "report/json_fields.hpp"
 #include "report/render/text_forms.hpp"
@@ -72,6 +72,11 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
   EXPECT_EQ(refused("S,P,2,1024,120,60000,1,,c,guessed,x"), "f:2:27: 'guessed' is neither 'published' nor 'run by us'");
   EXPECT_EQ(refused(",P,2,1024,120,60000,1,,c,published,x"), "f:2:1: '' is empty");
   EXPECT_EQ(refused("S,P\n"), "f:2:1: 2 fields, expected 11");
+  // A rate that is not what size and time make; both may be rounded to two digits.
+  EXPECT_EQ(refused("S,P,2,1024,120,60000,0.5,9e11,c,published,x"),
+            "f:2:26: '9e11' contradicts the size and the time, which make 4.719e+11");
+  EXPECT_EQ(read_baselines("f", head + "S,P,2,1024,120,60000,0.5,4.9e11,c,published,x").size(), 1U);
+  EXPECT_EQ(refused(std::string("S,P\0Q,2,1024,120,60000,1,,c,published,x", 39)), "f:2:4: a byte 0, expected text");
 }
 
 TEST(JsonFields, PointToTheFieldThatIsWrong) {
@@ -90,9 +95,58 @@ TEST(TextForms, EscapeWhatEachFormTakesForMoreThanACharacter) {
   const Table table{"t", "C", {{"a", "ms", true}, {"b"}}, {{{Cell("1", 1), "x|<&`*[\\,\"\n"}}, {{"", "$#_{}%~^"}}}};
   const Document document{"T", "S", {{"s", "S", {table}}}};
   EXPECT_NE(to_markdown(document).find("x\\|&lt;&amp;\\`\\*\\[\\\\,\""), std::string::npos);
-  EXPECT_EQ(to_csv(document, "t"), "a [ms],b\n1,\"x|<&`*[\\,\"\"\n\"\n,$#_{}%~^\n");
+  EXPECT_EQ(to_csv(document, "t"), "a_ms,b\n1,\"x|<&`*[\\,\"\"\n\"\n,$#_{}%~^\n");
   EXPECT_NE(to_latex(document).find("- & \\$\\#\\_\\{\\}\\%\\textasciitilde{}\\textasciicircum{}"), std::string::npos);
   EXPECT_THROW(to_csv(document, "u"), UsageError);
+}
+
+TEST(TextForms, NamesOfCsvColumnsNeedNoQuotation) {
+  const Table table{"t-table",
+                    "C",
+                    {{"rate", "TE/s"},
+                     {"of the bound", "%"},
+                     {"SM clock", "MHz"},
+                     {"fp32 / below"},
+                     {"with set-up", "TE/s"},
+                     {"baseline's infer", "ms"},
+                     {"1024 neurons, bias -0.3"},
+                     {"temperature", "degrees Celsius"},
+                     {"(x)"}},
+                    {}};
+  const Document document{"T", "S", {{"part", "S", {Paragraph{"p"}, table, Table{"u", "C", {{"other"}}, {}}}}}};
+  const std::string names =
+      "rate_TE_per_s,of_the_bound_percent,SM_clock_MHz,fp32_per_below,with_set-up_TE_per_s,baseline_s_infer_ms,"
+      "1024_neurons_bias_-0.3,temperature_degrees_Celsius,x\n";
+  for (const char* const name : {"t-table", "t", "part"}) EXPECT_EQ(to_csv(document, name), names) << name;
+  EXPECT_EQ(to_csv(document, "u"), "other\n");
+}
+
+TEST(TextForms, NoTextOfAParagraphIsALinkOrAnImageInMarkdown) {
+  const auto paragraph = [](const std::string& text) {
+    const std::string page = to_markdown({"T", text, {{"s", "S", {Table{"t", text, {{"a"}}, {}}}}}});
+    EXPECT_NE(page.find("\n\n" + page.substr(5, page.find("\n", 5) - 5) + "\n", 6), std::string::npos)
+        << "the caption, too";
+    return page.substr(5, page.find("\n", 5) - 5);
+  };
+  EXPECT_EQ(paragraph("a ![x](http://y) [z](http://y) *b* <i> & \\"),
+            "a !\\[x](http://y) \\[z](http://y) \\*b\\* &lt;i> &amp; \\\\");
+  EXPECT_EQ(paragraph("code `a[b]*` here"), "code `a[b]*` here");
+  // Single and double backticks of foreign text: what is open at the end, or holds nothing, is no code that begins
+  // elsewhere.
+  EXPECT_EQ(paragraph("a ``[x](y) b"), "a \\[x](y) b");
+  EXPECT_EQ(paragraph("a `b``c` d `[e"), "a `bc` d `[e`");
+}
+
+TEST(TextForms, NoLineOfAMarkdownParagraphBeginsABlock) {
+  const std::string filler(119, 'x');
+  for (const char* const word : {"#", "-", "1.", "12)", "+", ">", "==="}) {
+    const std::string page = to_markdown({"T", filler + " " + word + " rest", {}});
+    const std::string line = page.substr(page.find(filler) + filler.size() + 1);
+    EXPECT_NE(line.find('\\'), std::string::npos) << line;
+  }
+  const std::string page = to_markdown({"T", filler + " `a # b` 7 rest", {}});
+  EXPECT_NE(page.find("\n`a # b` 7 rest\n"), std::string::npos) << page;
+  EXPECT_NE(to_markdown({"T", filler + " 2.000 ms.", {}}).find("\n2.000 ms.\n"), std::string::npos);
 }
 
 TEST(TextForms, NoCellOfACsvIsAFormula) {

@@ -75,6 +75,23 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   EXPECT_EQ(json["notes"], report.notes);
 }
 
+TEST(Report, RemarksOnTrialsThatLieFarApart) {
+  Report report = timed_report();
+  const auto remarks = [&](std::vector<double> seconds) {
+    report.seconds.infer = spread(std::move(seconds));
+    return to_text(report).find("the slowest trial took ") != std::string::npos;
+  };
+  EXPECT_FALSE(remarks({16, 48, 32}));
+  EXPECT_FALSE(remarks({16})) << "one trial lies far from nothing";
+  EXPECT_FALSE(remarks({0, 0})) << "a rank without images";
+  EXPECT_TRUE(remarks({16, 20, 90}));
+  EXPECT_NE(
+      to_text(report).find("the slowest trial took 6 times as long as the fastest: other programs kept the machine "
+                           "busy, or the first trial was cold; repeat the run on an idle machine"),
+      std::string::npos)
+      << to_text(report);
+}
+
 TEST(Report, TellsWhatIsKnownOfTheDevice) {
   Report report = timed_report();
   EXPECT_EQ(nlohmann::json::parse(to_json(report))["device_state"], nullptr);
@@ -122,6 +139,16 @@ TEST(Report, RatesAreOfTheEdgesAndTheSecondsThatTheyName) {
   report.computed_edges.reset();
   EXPECT_EQ(nlohmann::json::parse(to_json(report))["rate_computed"], nullptr);
   EXPECT_NE(row(to_text(report), "rate_computed").find("not counted"), std::string::npos);
+}
+
+TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
+  Report report = timed_report();
+  report.ranks =
+      RankSpreads{.ranks = 2, .hosts = 1, .images = spread({5}), .upload = spread({1}), .infer = spread({2})};
+  EXPECT_EQ(row(to_text(report), "ranks").find("ranks            2 on 1 host;"), 0U) << row(to_text(report), "ranks");
+  report.parts = 3;
+  EXPECT_EQ(row(to_text(report), "ranks").find("ranks            in the last part: 2 on 1 host;"), 0U);
+  EXPECT_NE(row(to_text(report), "parts").find("phases below are sums over the parts"), std::string::npos);
 }
 
 TEST(Report, RoundingMakesNoNegativeRest) {

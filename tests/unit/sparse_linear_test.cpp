@@ -1,5 +1,6 @@
 #include "engines/cpu/conv/sparse_linear.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,6 +93,35 @@ TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
     EXPECT_NE(notes.find("(linear) runs sparse, as "), std::string::npos) << notes;
     EXPECT_NE(notes.find("(linear) runs dense, as it has 2560 weights"), std::string::npos) << notes;
   }
+}
+
+TEST(SparseLinear, WhichZerosAreLeftOutIsSaid) {
+  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
+  const Model model = classifier();
+  std::vector<Offset> zeros;
+  Offset weights = 0;
+  for (const Node& node : model.nodes)
+    if (const CsrMatrix* const matrix = matrix_or_null(node.operation)) {
+      zeros.push_back(Offset{matrix->rows} * matrix->cols - matrix->entries());
+      weights += Offset{matrix->rows} * matrix->cols;
+    }
+  ASSERT_EQ(zeros.size(), 4U);
+  const Offset all = zeros[0] + zeros[1] + zeros[2] + zeros[3];
+  const auto said = [&](const char* variant, Precision precision) {
+    const Support support = support_of(find_model_variant(variant), model, {.precision = precision, .batch = 17});
+    return support.remarks.back();
+  };
+  const std::string begin = fmt::format("{} of {} weights are zero ({:.2f} %)", all, weights,
+                                        100.0 * static_cast<double>(all) / static_cast<double>(weights));
+  EXPECT_EQ(said("conv_dense", Precision::fp32), begin + "; none is skipped");
+  EXPECT_EQ(said("conv_reference", Precision::fp64), begin + "; all are skipped");
+  EXPECT_EQ(said("sparse_linear", Precision::fp32),
+            fmt::format("{}; {} are skipped, in 2 nodes", begin, zeros[1] + zeros[2]));
+  testing::Dice dice(47);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 3});
+  const Model dense = builder.finish({builder.add(testing::random_linear(dice, 3, 2, 1), {x})});
+  EXPECT_TRUE(support_of(find_model_variant("conv_dense"), dense, {}).remarks.empty());
 }
 
 /// Nodes are verified on few images by the kernels that ran on many.

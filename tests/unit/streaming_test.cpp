@@ -1,6 +1,8 @@
 // Networks whose layers are streamed: the same plans, the same activations bit for bit, few layers in memory at a time,
 // and files that are wrong, or go wrong meanwhile, noticed.
 
+#include "inference/streaming.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -51,14 +53,14 @@ std::vector<Configuration> configurations() {
 constexpr std::array<const char*, 2> kPasses{"none", "dead,saturated,identical"};
 
 template <class T>
-bool same(const Array<T>& a, const Array<T>& b) {
+bool same_plans(const Array<T>& a, const Array<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 void expect_same(const Layer& a, const Layer& b) {
   EXPECT_EQ(a.inputs(), b.inputs());
   EXPECT_EQ(a.outputs(), b.outputs());
-  EXPECT_TRUE(same(a.weights.offsets, b.weights.offsets) && same(a.weights.indices, b.weights.indices));
+  EXPECT_TRUE(same_plans(a.weights.offsets, b.weights.offsets) && same_plans(a.weights.indices, b.weights.indices));
   for (Offset k = 0; k < a.weights.entries(); ++k) ASSERT_EQ(a.weights.entry_value(k), b.weights.entry_value(k));
   for (Index j = 0; j < a.outputs(); ++j) EXPECT_EQ(a.bias[j], b.bias[j]);
 }
@@ -197,7 +199,7 @@ TEST(StreamedPlans, AreReducedAsThoseInMemory) {
       ASSERT_EQ(found.layers.size(), expected.layers.size());
       for (std::size_t k = 0; k < found.layers.size(); ++k) {
         expect_same(found.layers[k], expected.layers[k]);
-        EXPECT_TRUE(same(found.expansion[k], expected.expansion[k]));
+        EXPECT_TRUE(same_plans(found.expansion[k], expected.expansion[k]));
       }
     }
   }
@@ -223,6 +225,35 @@ TEST(StreamedPlans, OfLayersAsOneAreMadeWithoutReadingThem) {
   NetworkStream other = stream;
   other.layers = unreadable;
   expect_same_certificates(testing::streamed_plan(other, parse_passes("dead,saturated"), 2), expected);
+}
+
+TEST(StreamedPlans, SeveralProcessesHaveTogetherWhatOneMayHave) {
+  const Network network = testing::deep_network(400);
+  const NetworkStream stream = testing::stream_of(network);
+  const std::size_t layer = stream.layers->largest_layer_bytes();
+  const auto at_once = [&](int sharers) { return plan_stream(stream, {}, 240 * layer, sharers, {}).streamed->at_once; };
+  EXPECT_EQ(at_once(1), 60U);  // a quarter of the budget
+  EXPECT_EQ(at_once(3), 20U);
+  EXPECT_EQ(at_once(10), 6U);
+  EXPECT_EQ(at_once(120), 2U);  // the fewest that there can be
+  EXPECT_THROW(at_once(121), DeviceError);
+}
+
+TEST(StreamedPlans, LimitOfHostMemoryCoversPlanAndImages) {
+  const Network network = testing::deep_network(40);
+  const Plan plan = make_plan(network, {});
+  testing::Dice dice(2);
+  const ImageSet images = testing::bit_images(dice, 1000, 64, 0.4);
+  const std::size_t held = plan.bytes() + images.bytes();
+  EXPECT_EQ(host_memory_for_engine(0, plan, images), 0U);
+  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images), 5000U);
+  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images, 4), 5000U);  // what each process may take
+  EXPECT_EQ(host_memory_for_engine(held, plan, images), 1U);               // 0 would be no limit
+  EXPECT_EQ(host_memory_for_engine(1, plan, images), 1U);
+  const Plan streamed = testing::streamed_plan(testing::stream_of(network), {}, 4);
+  ASSERT_LT(streamed.bytes(), plan.bytes());
+  EXPECT_EQ(host_memory_for_engine(held, streamed, images), held - streamed.bytes() - images.bytes());
+  EXPECT_GT(host_memory_for_engine(0, streamed, images, 1), host_memory_for_engine(0, streamed, images, 4));
 }
 
 class StreamedFile : public ::testing::Test {

@@ -122,6 +122,46 @@ TEST(Tflite, DepthwiseConvolutionsHaveTheirMultiplier) {
   EXPECT_EQ(outputs(file, x), expected);
 }
 
+TEST(Tflite, FiltersNeedNotBeSquare) {
+  const Images x{5, 4, 3, numbers(5 * 4 * 3)};
+  constexpr std::size_t kRows = 4;  // of the output, for filters of 2 x 3 without padding
+  constexpr std::size_t kCols = 2;
+  const auto for_each_weight = [](auto work) {
+    for (std::size_t i = 0; i < kRows * kCols * 6; ++i) work(i / (kCols * 6), i / 6 % kCols, i % 6 / 3, i % 3);
+  };
+  const auto value = [&](std::size_t h, std::size_t w, std::size_t c) {
+    return double{x.at(static_cast<std::ptrdiff_t>(h), static_cast<std::ptrdiff_t>(w), c)};
+  };
+  {
+    const std::vector<float> w = numbers(2 * 3 * 6, 2);
+    File file;
+    tflite::DepthwiseConv2DOptionsT options;
+    options.padding = tflite::Padding::VALID;
+    options.stride_h = options.stride_w = 1;
+    file.output(file.add(Code::DEPTHWISE_CONV_2D, {file.input({1, 5, 4, 3}), file.floats("w", {1, 2, 3, 6}, w)},
+                         {1, 4, 2, 6}, options));
+    std::vector<double> expected(kRows * kCols * 6);
+    for_each_weight([&](std::size_t p, std::size_t q, std::size_t r, std::size_t s) {
+      for (std::size_t k = 0; k < 6; ++k)
+        expected[(p * kCols + q) * 6 + k] += w[(r * 3 + s) * 6 + k] * value(p + r, q + s, k / 2);
+    });
+    EXPECT_EQ(outputs(file, x), expected);
+  }
+  const std::vector<float> w = numbers(4 * 2 * 3 * 3, 3);
+  File file;
+  tflite::Conv2DOptionsT options = conv_options(1, 1);
+  options.padding = tflite::Padding::VALID;
+  file.output(
+      file.add(Code::CONV_2D, {file.input({1, 5, 4, 3}), file.floats("w", {4, 2, 3, 3}, w)}, {1, 4, 2, 4}, options));
+  std::vector<double> expected(kRows * kCols * 4);
+  for_each_weight([&](std::size_t p, std::size_t q, std::size_t r, std::size_t s) {
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t c = 0; c < 3; ++c)
+        expected[(p * kCols + q) * 4 + k] += w[((k * 2 + r) * 3 + s) * 3 + c] * value(p + r, q + s, c);
+  });
+  EXPECT_EQ(outputs(file, x), expected);
+}
+
 TEST(Tflite, PoolsLeavePaddingOut) {
   const Images x{5, 5, 2, numbers(50)};
   for (const Code code : {Code::MAX_POOL_2D, Code::AVERAGE_POOL_2D}) {
@@ -159,6 +199,68 @@ TEST(Tflite, ActivationsAreFused) {
   EXPECT_EQ(of(Fused::RELU), (std::vector<double>{0, 0.5, 9}));
   EXPECT_EQ(of(Fused::RELU6), (std::vector<double>{0, 0.5, 6}));
   EXPECT_EQ(of(Fused::RELU_N1_TO_1), (std::vector<double>{-1, 0.5, 1}));
+}
+
+TEST(Tflite, ActivationsAreFusedIntoJoinedAndComputedTensors) {
+  const auto of = [](Code code, Fused fused) {
+    File file;
+    const auto x = file.input({1, 1, 1, 3});
+    const auto second = file.floats("second", {1, 1, 1, 3}, {1, -1, 1});
+    if (code == Code::CONCATENATION) {
+      tflite::ConcatenationOptionsT options;
+      options.axis = 3;
+      options.fused_activation_function = fused;
+      file.output(file.add(code, {x, second}, {1, 1, 1, 6}, options));
+    } else if (code == Code::SUB) {
+      tflite::SubOptionsT options;
+      options.fused_activation_function = fused;
+      file.output(file.add(code, {x, second}, {1, 1, 1, 3}, options));
+    } else {
+      tflite::MulOptionsT options;
+      options.fused_activation_function = fused;
+      file.output(file.add(code, {x, second}, {1, 1, 1, 3}, options));
+    }
+    return outputs(file, {1, 1, 3, {-3, 0.5, 8}});
+  };
+  EXPECT_EQ(of(Code::CONCATENATION, Fused::NONE), (std::vector<double>{-3, 0.5, 8, 1, -1, 1}));
+  EXPECT_EQ(of(Code::CONCATENATION, Fused::RELU6), (std::vector<double>{0, 0.5, 6, 1, 0, 1}));
+  EXPECT_EQ(of(Code::SUB, Fused::RELU), (std::vector<double>{0, 1.5, 7}));
+  EXPECT_EQ(of(Code::MUL, Fused::RELU6), (std::vector<double>{0, 0, 6}));
+}
+
+/// A model of one operator that takes values from -8 to 8 as they are.
+File operator_with(Code code, Fused fused) {
+  File file;
+  const auto x = file.input({1, 1, 1, 3});
+  const std::vector<float> unit{1, 0, 0, 0, 1, 0, 0, 0, 1};
+  if (code == Code::CONV_2D) {
+    file.output(file.add(code, {x, file.floats("w", {3, 1, 1, 3}, unit)}, {1, 1, 1, 3}, conv_options(1, 1, fused)));
+  } else if (code == Code::DEPTHWISE_CONV_2D) {
+    tflite::DepthwiseConv2DOptionsT options;
+    options.stride_h = options.stride_w = 1;
+    options.fused_activation_function = fused;
+    file.output(file.add(code, {x, file.floats("w", {1, 1, 1, 3}, {1, 1, 1})}, {1, 1, 1, 3}, options));
+  } else if (code == Code::FULLY_CONNECTED) {
+    tflite::FullyConnectedOptionsT options;
+    options.fused_activation_function = fused;
+    file.output(file.add(code, {x, file.floats("w", {3, 3}, unit)}, {1, 3}, options));
+  } else {
+    tflite::Pool2DOptionsT options;
+    options.stride_h = options.stride_w = options.filter_height = options.filter_width = 1;
+    options.fused_activation_function = fused;
+    file.output(file.add(code, {x}, {1, 1, 1, 3}, options));
+  }
+  return file;
+}
+
+TEST(Tflite, ActivationsAreFusedIntoWindowsAndConnectedLayers) {
+  for (const Code code :
+       {Code::CONV_2D, Code::DEPTHWISE_CONV_2D, Code::FULLY_CONNECTED, Code::MAX_POOL_2D, Code::AVERAGE_POOL_2D}) {
+    const auto of = [&](Fused fused) { return outputs(operator_with(code, fused), {1, 1, 3, {-3, 0.5, 8}}); };
+    EXPECT_EQ(of(Fused::NONE), (std::vector<double>{-3, 0.5, 8})) << tflite::EnumNameBuiltinOperator(code);
+    EXPECT_EQ(of(Fused::RELU), (std::vector<double>{0, 0.5, 8})) << tflite::EnumNameBuiltinOperator(code);
+    EXPECT_EQ(of(Fused::RELU6), (std::vector<double>{0, 0.5, 6})) << tflite::EnumNameBuiltinOperator(code);
+  }
 }
 
 TEST(Tflite, ElementsBecomeWhatTheirOperatorSays) {
@@ -211,6 +313,17 @@ TEST(Tflite, AxesAreThoseOfChannelsLast) {
     const auto axes = file.integers("axes", {2}, {2, -3});
     file.output(file.add(Code::MEAN, {file.input({1, 2, 2, 2}), axes}, {1, 2}));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{4, 5}));
+  }
+  for (const bool kept : {false, true}) {
+    File file;
+    tflite::ReducerOptionsT options;
+    options.keep_dims = kept;
+    const auto axes = file.integers("axes", {2}, {1, 2});
+    file.output(
+        file.add(Code::MEAN, {file.input({1, 2, 2, 2}), axes}, kept ? Shape32{1, 1, 1, 2} : Shape32{1, 2}, options));
+    EXPECT_EQ(outputs(file, x), (std::vector<double>{4, 5}));
+    const Model model = file.read();
+    EXPECT_EQ(model.values[model.outputs.front()].shape.size(), kept ? 4U : 2U);
   }
   {
     File file;

@@ -197,14 +197,31 @@ TEST(Network, ALostBiasFileIsNamed) {
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1-bias.tsv.orig", "n4-l1-bias.tsv~"}, {}), "no error");
 }
 
+TEST(Network, ALayerWhoseNameIsNotInLowerCaseIsNamed) {
+  const auto error = [](const std::string& name, const std::string& expected) {
+    return fmt::format("D/{}: a layer under a name that is not in lower case, expected {}", name, expected);
+  };
+  for (const auto& [name, expected] :
+       std::vector<std::pair<std::string, std::string>>{{"N4-L2.TSV", "n4-l2.tsv"},
+                                                        {"n4-l2.TSV.gz", "n4-l2.tsv.gz"},
+                                                        {"n4-L2.mtx", "n4-l2.mtx"},
+                                                        {"N4-L1-BIAS.tsv", "n4-l1-bias.tsv"}})
+    EXPECT_EQ(directory_error({"n4-l1.tsv", name}, {}), error(name, expected));
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "N4-L1-BIAS.MTX"}, {}),
+            "D/N4-L1-BIAS.MTX: biases in a form that is not read, expected .tsv or .tsv.gz");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "N4-L2.TSV.orig", "NOTES.TSV"}, {}), "no error");
+}
+
 TEST(Network, AForeignLayerInTheDirectoryStopsTheWriter) {
+  for (const char* const name : {"n3-l3.tsv", "N3-L3.TSV"}) {
+    const Scratch scratch;
+    write(scratch / name, "1\t1\t1\n");
+    EXPECT_EQ(error_of([&] { write_network(scratch.path(), Form::tsv, small_network()); }),
+              (scratch / name).string() +
+                  ": is no part of the network to be written beside it, expected a directory without it");
+    EXPECT_FALSE(exists(scratch / "n3-l1.tsv"));
+  }
   const Scratch scratch;
-  write(scratch / "n3-l3.tsv", "1\t1\t1\n");
-  EXPECT_EQ(error_of([&] { write_network(scratch.path(), Form::tsv, small_network()); }),
-            (scratch / "n3-l3.tsv").string() +
-                ": is no part of the network to be written beside it, expected a directory without it");
-  EXPECT_FALSE(exists(scratch / "n3-l1.tsv"));
-  std::filesystem::remove(scratch / "n3-l3.tsv");
   write(scratch / "README", "may stay");
   write(scratch / "n3-l1.tsv", "is written anew");
   write_network(scratch.path(), Form::tsv, small_network());

@@ -11,6 +11,7 @@ namespace spdnn {
 namespace {
 
 using test::error_of;
+using test::joined;
 using test::list;
 using test::same;
 
@@ -76,12 +77,6 @@ std::vector<std::string> many_lines() {
          image += 1 + static_cast<Index>(random() % 7))
       lines.push_back(fmt::format("{}\t{}\t1\n", image, neuron));
   return lines;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
 }
 
 TEST(TsvImages, OrderDoesNotMatter) {

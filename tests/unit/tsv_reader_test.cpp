@@ -13,6 +13,7 @@ namespace spdnn {
 namespace {
 
 using test::error_of;
+using test::joined;
 using test::list;
 using test::same;
 
@@ -114,7 +115,7 @@ TEST(TsvLayer, AValueOfManyTextsIsTheNearestFloat) {
 }
 
 /// The lines of a layer of about 5 MB, which is read in many pieces and several rounds.
-std::vector<std::string> many_lines(Index neurons) {
+std::vector<std::string> layer_lines(Index neurons) {
   std::mt19937_64 random(3);
   std::vector<std::string> lines;
   for (Index output = 1; output <= neurons; ++output)
@@ -124,15 +125,9 @@ std::vector<std::string> many_lines(Index neurons) {
   return lines;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
-}
-
 TEST(TsvLayer, ShuffledLinesGiveTheSameLayer) {
   constexpr Index kNeurons = 1500;
-  std::vector<std::string> lines = many_lines(kNeurons);
+  std::vector<std::string> lines = layer_lines(kNeurons);
   const CsrMatrix sorted = layer(joined(lines), kNeurons, kNeurons);
   sorted.validate();
   EXPECT_EQ(sorted.entries(), lines.size());
@@ -166,7 +161,7 @@ TEST(CsrBuilder, PiecesThatAreSortedEachMayBeOutOfOrder) {
 
 TEST(TsvLayer, TheFirstBadLineWinsAlsoInParallel) {
   constexpr Index kNeurons = 1500;
-  std::vector<std::string> lines = many_lines(kNeurons);
+  std::vector<std::string> lines = layer_lines(kNeurons);
   const auto error = [&] { return error_of([&] { layer(joined(lines), kNeurons, kNeurons); }); };
   for (const std::size_t bad : {lines.size() - 1, lines.size() / 2, lines.size() / 3, std::size_t{5}}) {
     lines[bad] = "7\t0\t1\n";
@@ -179,7 +174,7 @@ TEST(TsvLayer, TheFirstBadLineWinsAlsoInParallel) {
 
 TEST(TsvLayer, ARepeatedEdgeFarApartIsFound) {
   constexpr Index kNeurons = 1500;
-  std::vector<std::string> lines = many_lines(kNeurons);
+  std::vector<std::string> lines = layer_lines(kNeurons);
   lines[lines.size() - 3] = lines[1];
   EXPECT_TRUE(error_of([&] {
                 layer(joined(lines), kNeurons, kNeurons);

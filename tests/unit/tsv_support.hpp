@@ -24,6 +24,12 @@ std::string error_of(const Work& work) {
   return "no error";
 }
 
+inline std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 template <class T>
 std::vector<T> list(const Array<T>& array) {
   return {array.begin(), array.end()};
@@ -38,8 +44,8 @@ inline bool same(const CsrMatrix& a, const CsrMatrix& b) {
 class Scratch {
  public:
   Scratch() {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) /
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::path(::testing::TempDir()) /
             (std::string("spdnn.") + test->test_suite_name() + '.' + test->name() + '.' + std::to_string(::getpid()));
     std::filesystem::create_directories(path_);
   }

@@ -124,6 +124,26 @@ TEST(Verdict, ASecondRunMayFailButNeverPass) {
   EXPECT_EQ(contradicted(wrong, differs).extra, 1U);
 }
 
+TEST(Verdict, ListsWhatWasCheckedWhateverCameOfIt) {
+  using Names = std::vector<std::string>;
+  const Categories categories{1, 4};
+  const Verdict second = judge(categories, {1, 4}, "second run");
+  for (const Categories& truth : {Categories{1, 4}, Categories{1}}) {
+    const Verdict list = judge(categories, truth, "list");
+    const Verdict by_digest = judge(categories, truth.size(), digest(truth), "digest");
+    const Verdict sample = judge_sample(categories, {1, 2}, {1}, "sample");
+    EXPECT_EQ(combine({list, by_digest, sample}).checks, (Names{"list", "digest", "sample"}));
+    EXPECT_EQ(contradicted(list, second).checks, (Names{"list", "second run"}));
+    EXPECT_EQ(contradicted(second, list).checks, (Names{"second run", "list"}));
+    EXPECT_EQ(contradicted(unverified(categories, "why"), list).checks, Names{"list"});
+    EXPECT_EQ(doubted(list).checks, Names{"list"});
+  }
+  EXPECT_EQ(unverified(categories, "why").checks, Names{});
+  Report report;
+  report.verdict = combine({second, judge(categories, {}, "list")});
+  EXPECT_NE(to_json(report).find(R"("checks":["second run","list"])"), std::string::npos);
+}
+
 TEST(Verdict, FirstWrongIdsAreOneBasedAndAscend) {
   EXPECT_EQ(judge({1, 9}, {4, 9}, "truth").first_ids, (std::vector<Index>{2, 5}));
   Categories many(1000);

@@ -15,7 +15,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr std::size_t kRows = kMnistSide;
 constexpr std::size_t kFolds = 7;  ///< n / K
 
 /// exp(2 pi i numerator / denominator); the angle is reduced exactly before it is rounded.
@@ -35,13 +34,13 @@ fftw_complex* as_fftw(Complex* values) { return reinterpret_cast<fftw_complex*>(
 void folded_row(std::span<const std::uint8_t> pixels, Index images, std::size_t i, double* out) {
   const bool odd = i >= FoldedRows::kEven;
   const std::size_t row = odd ? i - FoldedRows::kEven + 1 : i;
-  const bool mirrored = row != 0 && row != kRows / 2;
+  const bool mirrored = row != 0 && row != kMnistSide / 2;
   const double sign = odd ? -1.0 : (mirrored ? 1.0 : 0.0);
-  const std::size_t mirror = (kRows - row) % kRows;
+  const std::size_t mirror = (kMnistSide - row) % kMnistSide;
   for (std::size_t image = 0; image < images; ++image) {
-    const std::uint8_t* const square = pixels.data() + image * kRows * kRows;
-    for (std::size_t col = 0; col < kRows; ++col)
-      *out++ = square[row * kRows + col] + sign * square[mirror * kRows + col];
+    const std::uint8_t* const square = pixels.data() + image * kMnistSide * kMnistSide;
+    for (std::size_t col = 0; col < kMnistSide; ++col)
+      *out++ = square[row * kMnistSide + col] + sign * square[mirror * kMnistSide + col];
   }
 }
 

@@ -32,7 +32,6 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kRows = kMnistSide;
 constexpr std::size_t kLanes = 8;  ///< columns worked on together: one cache line of doubles
 /// One value for each of kLanes columns: one vector register where the CPU has such wide ones, otherwise several.
 using LaneVector = double __attribute__((vector_size(kLanes * sizeof(double))));
@@ -62,13 +61,13 @@ struct RowPair {
 
 /// The angle 2 pi u (r/side - j/28), reduced exactly.
 double angle(std::int64_t u, std::int64_t r, std::int64_t j, std::int64_t side) {
-  const std::int64_t turn = static_cast<std::int64_t>(kRows) * side;
+  const std::int64_t turn = static_cast<std::int64_t>(kMnistSide) * side;
   return 2.0 * std::numbers::pi * static_cast<double>(u * (28 * r - side * j) % turn) / static_cast<double>(turn);
 }
 
 /// The real part of entry (r, j): the sum of exp(i angle) over u = -14..13.
 double entry(Index r, std::size_t j, Index side) {
-  constexpr std::int64_t kHalf = kRows / 2;
+  constexpr std::int64_t kHalf = kMnistSide / 2;
   const auto column = static_cast<std::int64_t>(j);
   double sum = 1.0 + std::cos(angle(kHalf, r, column, side));
   for (std::int64_t u = 1; u < kHalf; ++u) sum += 2.0 * std::cos(angle(u, r, column, side));
@@ -84,15 +83,15 @@ double alternating_sum(const auto& value_of_even) {
 RowPair row_pair(Index r, Index side, const TrigSpectrum& spectrum) {
   RowPair pair;
   for (std::size_t i = 0; i < FoldedRows::kEven; ++i) {
-    const bool mirrored = i != 0 && i != kRows / 2;
-    pair.even[i] = mirrored ? (entry(r, i, side) + entry(r, kRows - i, side)) / 2 : entry(r, i, side);
+    const bool mirrored = i != 0 && i != kMnistSide / 2;
+    pair.even[i] = mirrored ? (entry(r, i, side) + entry(r, kMnistSide - i, side)) / 2 : entry(r, i, side);
     pair.nyquist_even += pair.even[i] * spectrum.nyquist(i);
   }
   for (std::size_t i = 0; i < FoldedRows::kOdd; ++i) {
-    pair.odd[i] = (entry(r, i + 1, side) - entry(r, kRows - 1 - i, side)) / 2;
+    pair.odd[i] = (entry(r, i + 1, side) - entry(r, kMnistSide - 1 - i, side)) / 2;
     pair.nyquist_odd += pair.odd[i] * spectrum.nyquist(FoldedRows::kEven + i);
   }
-  pair.sine = std::sin(angle(kRows / 2, r, 0, side));
+  pair.sine = std::sin(angle(kMnistSide / 2, r, 0, side));
   pair.corner = pair.sine * alternating_sum([&](std::size_t i) { return spectrum.nyquist(i); });
   return pair;
 }
@@ -218,7 +217,7 @@ BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index imag
                                 const ProgressCallback& progress) {
   if (side != 32 && (side == 0 || side % 64 != 0))
     throw std::invalid_argument("the side must be 32 or a multiple of 64");
-  if (images == 0 || pixels.size() != std::size_t{images} * kRows * kRows)
+  if (images == 0 || pixels.size() != std::size_t{images} * kMnistSide * kMnistSide)
     throw std::invalid_argument("expected one or more images of 28 x 28 bytes");
   BitMatrix result;
   result.rows = images;

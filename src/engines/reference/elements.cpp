@@ -35,7 +35,7 @@ struct Point {
   double bound;
 };
 
-double hard_sigmoid(double alpha, double beta, double x) { return std::min(1.0, std::max(0.0, alpha * x + beta)); }
+double hard_sigmoid(double alpha, double beta, double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); }
 
 /// The value of a function that nowhere turns from rising to falling, and how far it is from those at the ends of where
 /// its argument may be.
@@ -45,14 +45,14 @@ Point monotonic(const Function& function, double x, double e) {
   return {value, e == 0 ? 0 : std::max(std::abs(function(x + e) - value), std::abs(function(x - e) - value))};
 }
 
+/// What is no number stays none: no function hides it.
 Point activated(const Activation& activation, double alpha, double x, double e) {
   const double reach = std::abs(x) + e;
   switch (activation.kind) {
     case Activation::Kind::relu:
-      return monotonic([](double v) { return std::max(0.0, v); }, x, e);
+      return monotonic([](double v) { return v < 0 ? 0 : v; }, x, e);
     case Activation::Kind::clip:
-      return monotonic([&](double v) { return std::min(double{activation.high}, std::max(double{activation.low}, v)); },
-                       x, e);
+      return monotonic([&](double v) { return std::clamp(v, double{activation.low}, double{activation.high}); }, x, e);
     case Activation::Kind::leaky_relu:
     case Activation::Kind::prelu: {
       const double rounding = x - e < 0 ? gamma(2) * std::abs(alpha) * reach + 2 * kUnderflow : 0;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/all_finite.hpp"
 #include "core/cancellation.hpp"
 #include "engines/reference/operations.hpp"
 #include "model/node_text.hpp"
@@ -61,7 +62,7 @@ Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& 
 }
 
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
-                              const std::function<bool()>& cancelled) {
+                              const std::function<bool()>& cancelled, std::optional<Index>* overflow) {
   if (inputs.size() != model.inputs.size())
     throw UsageError("the model takes " + std::to_string(model.inputs.size()) + " inputs, not " +
                      std::to_string(inputs.size()));
@@ -89,6 +90,8 @@ std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inp
     } catch (const UsageError& error) {
       throw UsageError(node_text(model, n) + ": " + error.what());
     }
+    if (overflow != nullptr && !*overflow && !all_finite(values[node.output]->values))
+      *overflow = static_cast<Index>(n);
     for (const ValueId id : node.inputs)
       if (--readers[id] == 0) values[id].reset();
     if (readers[node.output] == 0) values[node.output].reset();

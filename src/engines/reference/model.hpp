@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,9 @@ namespace spdnn {
 // - what copies elements: e.
 // To each comes what operations lose where subnormals are flushed to zero: 2^-126 each.
 //
+// All this holds as long as no number, nor a part of a sum, exceeds fp32: ModelEngine::overflow() says where one may
+// have. What is no number here, as sums may exceed even fp64, stays none up to the outputs.
+//
 // Bounds of a whole network are worst cases of worst cases: after eight layers they may exceed the values themselves.
 // To judge an engine, evaluate() each node on what the engine itself made before it, taken exactly().
 
@@ -59,9 +63,10 @@ Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& 
 /// The model's outputs for one tensor for each of its inputs. Where a shape has kBatchExtent, all tensors agree on it;
 /// UsageError where a tensor does not have its input's shape. Cost: one fp64 multiply-add of each non-zero weight at
 /// each place, and 16 bytes for each element that is still to be read.
-/// `cancelled` is asked before each node, and yes ends the call with Cancelled.
+/// `cancelled` is asked before each node, and yes ends the call with Cancelled. `overflow`, if given, becomes the first
+/// node with a value that is infinite or no number.
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
-                              const std::function<bool()>& cancelled = {});
+                              const std::function<bool()>& cancelled = {}, std::optional<Index>* overflow = nullptr);
 
 /// The largest |found - expected| / bound; infinite where a value deviates that has a bound of zero, or is no number.
 double largest_ratio(const Bounded& expected, std::span<const float> found);

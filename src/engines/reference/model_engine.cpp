@@ -2,8 +2,10 @@
 // fp32. Whoever wants the bounds calls evaluate().
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "core/all_finite.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "engines/reference/model.hpp"
 #include "spdnn/error.hpp"
@@ -30,21 +32,26 @@ class ReferenceModelEngine final : public ModelEngine {
     if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
     if (until < model_->nodes.size()) return until;
     outputs_.clear();
-    for (const Bounded& value : evaluate(*model_, {images_}, options_.cancelled)) {
+    overflow_.reset();
+    for (const Bounded& value : evaluate(*model_, {images_}, options_.cancelled, &overflow_)) {
       const auto rounded = allocate<float>(value.values.size());
       std::transform(value.values.begin(), value.values.end(), rounded.get(),
                      [](double x) { return static_cast<float>(x); });
       outputs_.push_back({value.shape, {rounded, value.values.size()}});
+      if (!overflow_ && !all_finite(outputs_.back().values)) overflow_ = until - 1;
     }
     return until;
   }
   std::vector<Tensor> outputs() override { return outputs_; }
+  /// Sums in fp64 leave more room than fp32 has; the outputs must be within fp32 all the same.
+  std::optional<Index> overflow() const override { return overflow_; }
 
  private:
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
   Tensor images_;
   std::vector<Tensor> outputs_;
+  std::optional<Index> overflow_;
 };
 
 }  // namespace
@@ -54,7 +61,11 @@ Support support_conv_reference(const Model& model, const ModelEngineOptions& opt
   std::size_t bytes = 0;
   for (const Value& value : model.values)
     bytes += 2 * sizeof(double) * elements(with_batch(value.shape, options.batch)).value_or(0);
-  return {.preference = Preference::last_resort, .working_bytes = bytes};
+  Support support{.preference = Preference::last_resort, .working_bytes = bytes};
+  std::vector<Index> all(model.nodes.size());
+  std::iota(all.begin(), all.end(), Index{0});
+  add_zeros_remark(model, all, support);
+  return support;
 }
 
 std::unique_ptr<ModelEngine> make_conv_reference(std::shared_ptr<const Model> model,

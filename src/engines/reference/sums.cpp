@@ -99,7 +99,7 @@ namespace {
 class Pooled {
  public:
   void add(double x, double bound) {
-    largest_ = std::max(largest_, x);
+    if (x > largest_ || std::isnan(x)) largest_ = x;  // and is none once one is none
     upper_ = std::max(upper_, x + bound);
     sum_.add(1, x, bound);
   }

@@ -22,6 +22,8 @@ struct LayerName {
 };
 /// Parses such a name; empty for any other.
 std::optional<LayerName> parse_layer_name(const std::string& name);
+/// The same whatever the case of its letters, as other systems may have changed it: `N64-L1.TSV`.
+std::optional<LayerName> parse_layer_name_in_any_case(const std::string& name);
 /// Makes such a name. `ending` is, for instance, ".tsv.gz".
 std::string layer_name(const LayerName& name, const std::string& ending);
 
@@ -34,7 +36,7 @@ struct LayerFiles {
 };
 /// Finds the layer files of a directory, or the one layer file that `path` names with its biases beside it; only those
 /// for `neurons` where that is given. DataError where there are none, where they are for several numbers of neurons, or
-/// where a layer is there twice.
+/// where a layer is there twice, or under a name that is not in lower case.
 LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons);
 
 /// read_network() and write_network() for the text forms.
@@ -44,8 +46,8 @@ struct LayerFilesStream {
   /// Their edges are not known before they are read: shapes have as many as the sizes of the files suggest. A DataError
   /// says where the network is replaced meanwhile.
   std::shared_ptr<const LayerStream> layers;
-  bool has_bias = false;             ///< there are bias files
-  std::vector<std::string> notes{};  ///< as in NetworkFile
+  bool has_bias = false;  ///< there are bias files
+  FileNotes notes{};
 };
 /// Nothing where the path is no directory, or has layers in another form. DataError as read_layer_files().
 std::optional<LayerFilesStream> open_layer_files(const Path& path, const NetworkRequest& request);

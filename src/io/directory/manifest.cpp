@@ -41,7 +41,7 @@ std::string_view take_line(std::string_view& text) {
 /// What a manifest says about layers, whatever form their files have now.
 class NamedLayers {
  public:
-  NamedLayers(const NetworkManifest& manifest, Extent extent) : extent_(extent) {
+  NamedLayers(const NetworkManifest& manifest, ReadPart extent) : extent_(extent) {
     for (const auto& [name, digest] : manifest.files) named_.emplace(key(*parse_layer_name(name)), Named{name, digest});
   }
 
@@ -56,7 +56,7 @@ class NamedLayers {
   }
 
   void check_end(const LayerFiles& files, std::size_t layers) const {
-    if (extent_ == Extent::all_layers)
+    if (extent_ == ReadPart::all_layers)
       check_absence(files.weights.begin()->second.parent_path(),
                     {files.neurons, static_cast<Index>(layers + 1), false});
   }
@@ -68,7 +68,7 @@ class NamedLayers {
     if (found != named_.end() && found->second.digest != digest)
       fail(file,
            fmt::format("is not as {} has it: of another network, or changed since it was written", kManifestName));
-    if (found == named_.end() && extent_ != Extent::one_file)
+    if (found == named_.end() && extent_ != ReadPart::one_file)
       fail(file, fmt::format("is no part of the network that {} names", kManifestName));
   }
 
@@ -87,7 +87,7 @@ class NamedLayers {
   static Key key(const LayerName& name) { return {name.neurons, name.layer, name.bias}; }
 
   std::map<Key, Named> named_;
-  Extent extent_;
+  ReadPart extent_;
 };
 
 bool is_complete(const std::optional<NetworkManifest>& manifest) { return !manifest || manifest->complete; }
@@ -135,7 +135,7 @@ std::optional<NetworkManifest> read_manifest(const Path& directory) {
   return parse_manifest(path, text);
 }
 
-void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent) {
+void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, ReadPart extent) {
   const NamedLayers named(manifest, extent);
   parallel_for(network.layers.size(),
                [&](std::size_t k) { named.check(files, network.layers[k], static_cast<Index>(k)); });
@@ -143,11 +143,11 @@ void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, co
 }
 
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Layer& layer, Index k,
-                    Extent extent) {
+                    ReadPart extent) {
   NamedLayers(manifest, extent).check(files, layer, k);
 }
 
-void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent) {
+void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, ReadPart extent) {
   NamedLayers(manifest, extent).check_end(files, layers);
 }
 

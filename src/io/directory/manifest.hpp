@@ -33,15 +33,15 @@ NetworkManifest parse_manifest(const Path& path, std::string_view text);
 std::optional<NetworkManifest> read_manifest(const Path& directory);
 
 /// What was read from a directory. A single file need not be named in the manifest.
-enum class Extent { all_layers, first_layers, one_file };
+enum class ReadPart { all_layers, first_layers, one_file };
 /// Compares what was read with the manifest. The DataError names the first file that differs from the one that the
 /// manifest describes, is missing, or is there without being named.
-void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, Extent extent);
+void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, ReadPart extent);
 /// The same for one layer, number k from 0, of all that are to be read.
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Layer& layer, Index k,
-                    Extent extent);
+                    ReadPart extent);
 /// What is to be checked besides the layers: that the last one of `layers` is the network's last.
-void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, Extent extent);
+void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, ReadPart extent);
 
 /// What shows whether a directory, or the network in it, was replaced: the identity of the directory, its manifest, and
 /// the identity of that file, so that an equal network in its place shows, too.

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "io/directory/manifest.hpp"
 #include "io/directory_lock.hpp"
 #include "io/text/matrix_market.hpp"
+#include "io/text/notes.hpp"
 #include "io/text/source.hpp"
 #include "io/text/tsv_entries.hpp"
 #include "io/text/tsv_reader.hpp"
@@ -66,16 +66,13 @@ std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::si
   return paths;
 }
 
-CsrMatrix read_weights(const Path& path, const Shapes& shapes, std::size_t k) {
-  return with_memory_for(path.native(), "cannot read", [&] {
-    TextSource source(path);
-    if (form_of(path) != Form::matrix_market) {
-      if (!shapes.given()) check_claimed_size(source.name(), shapes.square, "neurons", source.expected_bytes());
-      return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
-    }
-    if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
-    return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
-  });
+CsrMatrix read_weights(TextSource& source, Form form, const Shapes& shapes, std::size_t k) {
+  if (form != Form::matrix_market) {
+    if (!shapes.given()) check_claimed_size(source.name(), shapes.square, "neurons", source.expected_bytes());
+    return read_tsv_layer(source, shapes.inputs(k), shapes.outputs(k));
+  }
+  if (!shapes.given()) return read_matrix_market_layer(source, {}, {});
+  return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
 }
 
 /// As far as the files' sizes tell.
@@ -119,12 +116,12 @@ void check_first_matrix(const Path& path, const Network& network) {
 }
 
 /// There must be biases for all layers that are read, or for none: a gap means that a file was lost.
-void check_biases(const Path& path, const LayerFiles& files, std::size_t count, Extent extent) {
+void check_biases(const Path& path, const LayerFiles& files, std::size_t count, ReadPart extent) {
   if (const auto& bad = files.unreadable_biases;
-      !bad.empty() && (extent == Extent::all_layers || bad.begin()->first <= count))
+      !bad.empty() && (extent == ReadPart::all_layers || bad.begin()->first <= count))
     throw DataError(bad.begin()->second.string() + ": biases in a form that is not read, expected .tsv or .tsv.gz");
   const auto first_after = files.biases.upper_bound(static_cast<Index>(count));
-  if (extent == Extent::all_layers && first_after != files.biases.end())
+  if (extent == ReadPart::all_layers && first_after != files.biases.end())
     throw DataError(
         fmt::format("{}: biases without a layer, expected those of layers 1..{}", first_after->second.string(), count));
   const auto found = static_cast<std::size_t>(std::distance(files.biases.begin(), first_after));
@@ -141,7 +138,8 @@ struct FoundLayers {
   LayerFiles files;
   Shapes shapes;
   std::vector<Path> paths;  ///< of the weights
-  Extent extent = Extent::all_layers;
+  ReadPart extent = ReadPart::all_layers;
+  bool allow_missing_newline = false;
 
   bool has_bias() const { return !files.biases.empty() && files.biases.begin()->first <= paths.size(); }
 };
@@ -152,16 +150,30 @@ FoundLayers find_layers(const Path& path, const NetworkRequest& request) {
   found.files = find_layer_files(path, square);
   found.shapes = {request.neurons, found.files.neurons};
   found.paths = without_gap(path, found.files, count_layers(path, request, found.files));
-  found.extent = !is_directory(path) ? Extent::one_file : request.layers ? Extent::first_layers : Extent::all_layers;
+  found.extent = !is_directory(path) ? ReadPart::one_file
+                 : request.layers    ? ReadPart::first_layers
+                                     : ReadPart::all_layers;
   check_biases(path, found.files, found.paths.size(), found.extent);
+  found.allow_missing_newline = request.allow_missing_newline;
   return found;
 }
 
-Layer read_layer(const FoundLayers& found, std::size_t k) {
-  Layer layer{read_weights(found.paths[k], found.shapes, k), {}};
+Layer read_layer(const FoundLayers& found, std::size_t k, FileNotes* notes) {
+  Layer layer;
+  const auto end = [&](TextSource& source, const char* when_empty) {
+    if (!found.allow_missing_newline) source.require_whole_lines();
+    add_notes(source, when_empty, notes);
+  };
+  const Path& path = found.paths[k];
+  with_memory_for(path.native(), "cannot read", [&] {
+    TextSource source(path);
+    layer.weights = read_weights(source, form_of(path), found.shapes, k);
+    end(source, "a layer without edges");
+  });
   if (const auto bias = found.files.biases.find(static_cast<Index>(k + 1)); bias != found.files.biases.end()) {
     TextSource source(bias->second);
     layer.bias = read_tsv_bias(source, layer.outputs());
+    end(source, "no biases");
   }
   return layer;
 }
@@ -179,7 +191,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   std::mutex mutex;
   Progress progress(request.progress, "read layers", paths.size());
   std::size_t done = 0;
-  std::set<std::size_t> without_edges;
+  std::vector<FileNotes> notes(paths.size());
   Offset neurons = 0;
   const std::size_t bytes = text_bytes(paths);
   const auto count_neurons = [&](Index more) {
@@ -190,10 +202,9 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   const auto read = [&](std::size_t k) {
     count_neurons(0);  // reads no further layer once there are too many
     Layer& layer = network.layers[k];
-    layer = read_layer(found, k);
+    layer = read_layer(found, k, &notes[k]);
     count_neurons(layer.outputs());
     const std::lock_guard lock(mutex);
-    if (layer.weights.entries() == 0) without_edges.insert(k);
     progress.update(++done);
   };
   if (parallel_over_files(paths))
@@ -202,10 +213,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
     for (std::size_t k = 0; k < paths.size(); ++k) read(k);
   if (!shapes.given()) check_first_matrix(paths.front(), network);
   check_chain(paths, network);
-  std::error_code gone;
-  for (const std::size_t k : without_edges)
-    if (file_size(paths[k], gone) == 0)
-      result.notes.push_back(paths[k].string() + ": the file is empty: a layer without edges");
+  for (const FileNotes& one : notes) result.notes.insert(result.notes.end(), one.begin(), one.end());
   result.has_bias = found.has_bias();
   if (manifest) check_manifest(*manifest, files, network, found.extent);
   return result;
@@ -236,7 +244,7 @@ class TextLayers final : public LayerStream {
   }
 
   Layer read(Index k) const override {
-    Layer layer = read_layer(found_, k);
+    Layer layer = read_layer(found_, k, nullptr);
     if (state_.manifest())
       check_manifest(*state_.manifest(), found_.files, layer, k, found_.extent);
     else if (state_ != NetworkState(directory_))
@@ -263,6 +271,8 @@ std::optional<LayerFilesStream> open_layer_files(const Path& path, const Network
     if (file_size(file, gone) == 0)
       stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");
   }
+  if (request.allow_missing_newline)
+    stream.notes.push_back(path.string() + ": layers are read one at a time, and a missing newline is not noted");
   stream.has_bias = found.has_bias();
   stream.layers = std::make_shared<const TextLayers>(path, std::move(state), std::move(found));
   return stream;

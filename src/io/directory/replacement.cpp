@@ -75,7 +75,7 @@ NetworkDirectory::Contents NetworkDirectory::survey() const {
   for (const Path& path : list_directory(target_.path)) {
     const std::string name = path.filename().string();
     const bool known = name == kManifestName || names_.contains(name) || (manifest && manifest->files.contains(name));
-    if (!known && parse_layer_name(name))
+    if (!known && parse_layer_name_in_any_case(name))
       throw DataError(
           fmt::format("{}: is no part of the network to be written beside it, expected a directory without it",
                       (directory_ / name).string()));

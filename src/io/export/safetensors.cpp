@@ -50,15 +50,18 @@ class WeightsFile {
   FileDigest digest_;
 };
 
+/// The header is put together as text, because an object of nlohmann's that keeps the order of its keys looks through
+/// all of them for each further one.
 void write_header(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
-  auto header = nlohmann::ordered_json::object();
+  std::string text = "{";
   std::size_t end = 0;
   for (const StoredTensor& tensor : tensors) {
     const std::size_t begin = end;
     end += count_of(tensor) * sizeof(float);
-    header.push_back({tensor.name, {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}}});
+    const OrderedJson entry{{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", OrderedJson(tensor.name).dump(), entry.dump());
   }
-  std::string text = header.dump();
+  text += '}';
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   const std::uint64_t size = text.size();
   file.write(std::as_bytes(std::span(&size, 1)));
@@ -83,24 +86,49 @@ void write_numbers(WeightsFile& file, const std::vector<StoredTensor>& tensors) 
       file.write(std::as_bytes(tensor.values));
 }
 
-/// Whether the architecture says that it belongs to that file: a writer was stopped before it had put the file in
-/// place.
-bool awaits(const std::filesystem::path& architecture, const std::string& file) {
-  try {
-    const OrderedJson json = parse_json(text_of_file(architecture));
-    return json.is_object() && json.contains(kWeightsField) && json[kWeightsField].is_object() &&
-           json[kWeightsField].value(kFileField, OrderedJson()) == file;
-  } catch (const JsonProblem&) {
-    return false;
-  }
-}
-
 /// The file's name as an architecture states it, in UTF-8.
 std::string stated_name(const std::filesystem::path& path) { return escaped(path.filename().string()); }
 
-void refuse_foreign(const std::filesystem::path& path, const std::filesystem::path& architecture) {
-  if (path_kind(path) != PathKind::missing || path_kind(architecture) == PathKind::missing) return;
-  if (awaits(architecture, stated_name(path))) return;
+/// The architecture.json that is there before weights are written beside it.
+class GraphThere {
+ public:
+  explicit GraphThere(const std::filesystem::path& path) : is_there_(path_kind(path) != PathKind::missing) {
+    if (!is_there_) return;
+    try {
+      json_ = parse_json(text_of_file(path));
+    } catch (const JsonProblem&) {
+      return;
+    }
+    if (!json_.is_object() || !json_.contains(kWeightsField)) return;
+    const OrderedJson weights = json_[kWeightsField];
+    const auto text = [&](const char* field) {
+      return weights.is_object() && weights.contains(field) && weights[field].is_string()
+                 ? weights[field].get<std::string>()
+                 : std::string();
+    };
+    file_ = text(kFileField);
+    digest_ = text(kDigestField);
+    json_.erase(kWeightsField);
+  }
+
+  /// Whether it belongs to other weights than those of that name. One that names them already was left by a writer that
+  /// was stopped before it had put them in place.
+  bool is_anothers(const std::filesystem::path& path) const {
+    if (!is_there_ || file_ == stated_name(path)) return false;
+    if (path_kind(path) == PathKind::missing) return true;
+    return !file_.empty() && path_kind(path.parent_path() / file_) != PathKind::missing;
+  }
+  bool is_graph_of(const Architecture& architecture) const { return json_ == architecture.json; }
+  const std::string& digest() const { return digest_; }
+
+ private:
+  bool is_there_;
+  OrderedJson json_;  ///< without what it says of the weights
+  std::string file_;
+  std::string digest_;
+};
+
+[[noreturn]] void refuse_anothers(const std::filesystem::path& architecture) {
   throw DataError(fmt::format("{}: belongs to another model, expected a directory without one", architecture.string()));
 }
 
@@ -118,18 +146,25 @@ void refuse_link(const std::filesystem::path& path) {
 void write_safetensors(const std::filesystem::path& path, const Model& model) {
   const std::filesystem::path beside = architecture_beside(path);
   refuse_link(path);
-  refuse_foreign(path, beside);
   Architecture architecture = architecture_of(model, path.string());
+  if (const GraphThere there(beside); there.is_anothers(path) && !there.is_graph_of(architecture))
+    refuse_anothers(beside);
   WeightsFile weights(path);
   AtomicFile graph(beside);
   write_header(weights, architecture.tensors);
   write_numbers(weights, architecture.tensors);
-  architecture.json[kWeightsField] = {{kFileField, stated_name(path)}, {kDigestField, weights.digest()}};
-  graph.write(text_of(architecture.json));
+  const std::string digest = weights.digest();
+  OrderedJson json = architecture.json;
+  json[kWeightsField] = {{kFileField, stated_name(path)}, {kDigestField, digest}};
+  graph.write(text_of(json));
   weights.file().sync();
   graph.sync();
   const Descriptor directory = lock_directory(path.parent_path(), DirectoryLock::exclusive);
-  refuse_foreign(path, beside);
+  if (const GraphThere there(beside); there.is_anothers(path)) {
+    // The same model under another name takes the graph that is there.
+    if (!there.is_graph_of(architecture) || there.digest() != digest) refuse_anothers(beside);
+    return weights.file().commit();
+  }
   // In this order: the new graph refuses the old weights, but an old graph of another program's would take the new
   // ones.
   AtomicFile::commit_together({&graph, &weights.file()});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 
@@ -13,13 +15,16 @@ class UniqueNames {
   /// A name that is not taken yet, and is now: the wanted one, if possible, or that with a number at its end.
   std::string take(const std::string& wanted) {
     std::string name = wanted;
-    for (std::size_t number = 2; name.empty() || !taken_.insert(name).second; ++number)
-      name = fmt::format("{}_{}", wanted, number);
+    if (!name.empty() && taken_.insert(name).second) return name;
+    std::size_t& number = latest_.try_emplace(wanted, 1).first->second;
+    do name = fmt::format("{}_{}", wanted, ++number);
+    while (!taken_.insert(name).second);
     return name;
   }
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, std::size_t> latest_;  ///< the number that a repeated name was given last
 };
 
 }  // namespace spdnn

@@ -18,6 +18,8 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
   return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U | std::uint32_t{bytes[2]} << 8U | bytes[3];
 }
 
+constexpr std::size_t kPiece = std::size_t{1} << 16;  ///< bytes that are read to be skipped
+
 }  // namespace
 
 /// The bytes of an IDX file, decompressed if they are gzip's, whatever the file's name.
@@ -37,6 +39,21 @@ class IdxFile::Bytes {
     file_.read(position_, std::as_writable_bytes(to));
     position_ += to.size();
     return to.size();
+  }
+  /// The same without keeping them.
+  std::size_t skip(std::size_t bytes) {
+    if (!gz_) {
+      bytes = std::min(bytes, file_.size() - position_);
+      position_ += bytes;
+      return bytes;
+    }
+    std::vector<std::uint8_t> piece(std::min(bytes, kPiece));
+    std::size_t done = 0;
+    for (std::size_t got = piece.size(); done < bytes && got == piece.size(); done += got) {
+      piece.resize(std::min(bytes - done, kPiece));
+      got = read_gz(piece);
+    }
+    return done;
   }
   /// The most bytes that a file of this size can hold: deflate codes at most 258 bytes in two bits.
   std::size_t most() const { return gz_ ? file_.size() * 4 * 258 : file_.size(); }
@@ -74,7 +91,7 @@ IdxFile::IdxFile(const std::filesystem::path& path, Kind kind)
 
 IdxFile::~IdxFile() = default;
 
-Array<std::uint8_t> IdxFile::read() {
+Array<std::uint8_t> IdxFile::read(Index most) {
   const char* const what = kind_ == Kind::images ? "pixels" : "labels";
   const char* const each = kind_ == Kind::images ? "images" : "labels";
   std::size_t size = 1;
@@ -82,9 +99,11 @@ Array<std::uint8_t> IdxFile::read() {
     if (__builtin_mul_overflow(size, std::size_t{extent}, &size))
       throw DataError(fmt::format("{}: says it holds {} images of {} x {}, which is more than memory addresses", name_,
                                   extents_[0], extents_[1], extents_[2]));
-  const std::size_t room = std::min(size, bytes_->most());
+  const std::size_t wanted = most < extents_[0] ? size / extents_[0] * most : size;
+  const std::size_t room = std::min(wanted, bytes_->most());
   const auto values = allocate<std::uint8_t>(room);
-  const std::size_t got = bytes_->read({values.get(), room});
+  std::size_t got = bytes_->read({values.get(), room});
+  if (got == wanted) got += bytes_->skip(size - wanted);
   if (got != size)
     throw DataError(
         fmt::format("{}: holds {} bytes of {}, expected {} for {} {}", name_, got, what, size, extents_[0], each));
@@ -93,7 +112,7 @@ Array<std::uint8_t> IdxFile::read() {
   if (bytes_->read(beyond) != 0)
     throw DataError(fmt::format("{}: has bytes after its {} {}", name_, extents_[0], each));
   bytes_->check_unchanged();
-  return Array<std::uint8_t>(values, size);
+  return Array<std::uint8_t>(values, wanted);
 }
 
 }  // namespace spdnn

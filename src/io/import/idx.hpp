@@ -27,8 +27,10 @@ class IdxFile {
 
   const std::string& name() const { return name_; }
   const std::vector<Index>& extents() const { return extents_; }
-  /// All elements, row-major. DataError where the file is shorter, longer, damaged, or changed meanwhile.
-  Array<std::uint8_t> read();
+  /// All elements, row-major, or those of the first images or labels. DataError where the file is shorter, longer,
+  /// damaged, or changed meanwhile.
+  Array<std::uint8_t> read() { return read(extents_[0]); }
+  Array<std::uint8_t> read(Index most);
 
  private:
   class Bytes;

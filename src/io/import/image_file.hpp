@@ -20,6 +20,9 @@ struct Pixels {
 /// is damaged or cut off, or has another size, transparency, 16 bits per sample, or the inks of a printer.
 Pixels read_image_file(const InputFile& file, Index height, Index width);
 
+/// Whether the file begins as a PNG or JPEG image does.
+bool holds_picture(const std::filesystem::path& path);
+
 /// The decoders of read_image_file(); `bytes` is all of the file.
 Pixels decode_png(const std::string& place, std::span<const std::byte> bytes, Index height, Index width);
 Pixels decode_jpeg(const std::string& place, std::span<const std::byte> bytes, Index height, Index width);

@@ -27,16 +27,34 @@ struct Source {
   Array<float> values;
   Extent available = 0;  ///< images in the files, of which these are the first
   bool bytes = false;    ///< pixels are whole numbers from 0 to 255
+  bool whole = false;    ///< pixels are whole numbers
+  std::vector<std::string> files = {};
+  std::vector<std::string> notes = {};
 };
 
 /// Channels of what the model takes; a flat vector has one.
 Index channels_of(const Shape& image) { return image.size() > 1 ? narrow<Index>(image[0]) : 1; }
 
-void require_fit(const std::string& name, const Shape& found, const Shape& wanted) {
+void require_fit(const std::string& name, const Shape& found, const Shape& wanted, const std::string& hint = {}) {
   const bool flat = wanted.size() == 1 && elements(found) == elements(wanted);
   if (!flat && without_ones(found) != without_ones(wanted))
-    throw DataError(fmt::format("{}: images of {}, expected {}, as the model takes them", name, shape_text(found),
-                                shape_text(wanted)));
+    throw DataError(fmt::format("{}: images of {}, expected {}, as the model takes them{}", name, shape_text(found),
+                                shape_text(wanted), hint));
+}
+
+/// What may be wrong with an array whose shape does not fit.
+std::string shape_hint(const Shape& array, const Shape& wanted, ImageLayout layout) {
+  if (array.size() == wanted.size() + 1 && wanted.size() > 1) {
+    Shape moved = of_image(array);
+    std::rotate(moved.begin(), moved.end() - 1, moved.end());
+    if (layout == ImageLayout::channels_first && moved == wanted)
+      return "; its channels stand last, as layout nhwc says";
+    if (layout == ImageLayout::channels_last && of_image(array) == wanted)
+      return "; its channels stand first, as layout nchw says";
+  }
+  if (without_ones(array) == without_ones(wanted))
+    return "; the axis of images, of length 1 for one image, is missing in front";
+  return {};
 }
 
 Array<float> as_floats(const Array<std::uint8_t>& bytes) {
@@ -60,7 +78,6 @@ Array<float> channels_first(const Array<float>& values, std::size_t images, std:
 
 /// Arrays of integers are pixels of one byte; others are taken as they are.
 bool holds_bytes(const fs::path& path, const Array<float>& values) {
-  if (!array_is_whole(path)) return false;
   const auto* const found =
       std::find_if(values.begin(), values.end(), [](float value) { return value < 0 || value > 255; });
   if (found != values.end())
@@ -75,19 +92,23 @@ Source from_tensor(const std::string& name, const Tensor& tensor, const ImageReq
   const Shape wanted = of_image(request.shape);
   Source source{tensor.shape, tensor.values, tensor.shape[0]};
   Shape& shape = source.shape;
+  const std::string hint = shape_hint(shape, wanted, request.layout);
   if (request.layout == ImageLayout::channels_last && wanted.size() > 1 && shape.size() == request.shape.size()) {
     source.values =
         channels_first(source.values, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape.back()));
     std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
   }
-  require_fit(name, of_image(shape), wanted);
+  require_fit(name, of_image(shape), wanted, hint);
   return source;
 }
 
 Source from_array(const fs::path& path, const ImageRequest& request) {
-  const Tensor tensor = read_array(path);
-  Source source = from_tensor(path.string(), tensor, request);
-  source.bytes = request.preprocessing.bytes_to_unit && holds_bytes(path, tensor.values);
+  const FirstRows rows = read_array_rows(path, request.images);
+  Source source = from_tensor(path.string(), rows.tensor, request);
+  source.available = rows.available;
+  source.whole = is_whole(rows.type);
+  source.bytes = request.preprocessing.bytes_to_unit && source.whole && holds_bytes(path, rows.tensor.values);
+  if (rows.type == NumberType::f64) source.notes.push_back(rounded_note(path.string()));
   return source;
 }
 
@@ -95,7 +116,12 @@ Source from_idx(const fs::path& path, const ImageRequest& request) {
   IdxFile file(path, IdxFile::Kind::images);
   const Shape shape{file.extents()[0], file.extents()[1], file.extents()[2]};
   require_fit(path.string(), of_image(shape), of_image(request.shape));
-  return {shape, as_floats(file.read()), shape[0], true};
+  const Index most = request.images.value_or(file.extents()[0]);
+  return {.shape = {std::min<Extent>(shape[0], most), shape[1], shape[2]},
+          .values = as_floats(file.read(most)),
+          .available = shape[0],
+          .bytes = true,
+          .whole = true};
 }
 
 /// The files of a directory of images; names that begin with a dot are left out.
@@ -114,15 +140,14 @@ std::vector<fs::path> image_files(const fs::path& directory) {
   return files;
 }
 
-Source from_directory(const fs::path& directory, const ImageRequest& request) {
-  std::vector<fs::path> files = image_files(directory);
+/// `name`: of all of them, in messages.
+Source from_pictures(const std::string& name, std::vector<fs::path> files, const ImageRequest& request) {
   const auto available = static_cast<Extent>(files.size());
   if (request.images) files.resize(std::min<std::size_t>(files.size(), std::max<Index>(1, *request.images)));
   const Shape wanted = of_image(request.shape);
   const Index channels = channels_of(wanted);
   if (wanted.size() != 3 || (channels != 1 && channels != 3))
-    throw DataError(
-        fmt::format("{}: images of 1 or 3 channels, but the model takes {}", directory.string(), shape_text(wanted)));
+    throw DataError(fmt::format("{}: images of 1 or 3 channels, but the model takes {}", name, shape_text(wanted)));
   const auto height = narrow<Index>(wanted[1]);
   const auto width = narrow<Index>(wanted[2]);
   const std::size_t pixels = std::size_t{height} * width;
@@ -141,11 +166,17 @@ Source from_directory(const fs::path& directory, const ImageRequest& request) {
   });
   Shape shape = request.shape;
   shape[0] = static_cast<Extent>(files.size());
-  return {shape, Array<float>(values, size), available, true};
+  return {.shape = shape,
+          .values = Array<float>(values, size),
+          .available = available,
+          .bytes = true,
+          .whole = true,
+          .files = {files.begin(), files.end()}};
 }
 
 Source from_tokens(const fs::path& path, const ImageRequest& request) {
-  const Tensor table = read_array(request.table);
+  const FirstRows typed = read_array_rows(request.table, {});
+  const Tensor& table = typed.tensor;
   require_finite(request.table.string(), table.values.span());
   if (table.shape.size() != 2)
     throw DataError(
@@ -174,7 +205,11 @@ Source from_tokens(const fs::path& path, const ImageRequest& request) {
         values[static_cast<std::ptrdiff_t>((image * channels + c) * length + t)] = table.values[row + c];
     }
   });
-  return {{static_cast<Extent>(images), shape[1], shape[2]}, Array<float>(values, size), tokens.shape[0], false};
+  Source source{.shape = {static_cast<Extent>(images), shape[1], shape[2]},
+                .values = Array<float>(values, size),
+                .available = tokens.shape[0]};
+  if (typed.type == NumberType::f64) source.notes.push_back(rounded_note(request.table.string()));
+  return source;
 }
 
 void check(const Preprocessing& how, Index channels) {
@@ -191,8 +226,22 @@ void check(const Preprocessing& how, Index channels) {
   if (std::count(how.divide.begin(), how.divide.end(), 0.0F) > 0) throw UsageError(divisor, "expected no zero");
 }
 
+/// Pixels are finite before they are scaled, but quotients may be too large, as may differences.
+void require_finite_images(const std::string& name, const Source& source, const Array<float>& scaled) {
+  const auto* const found =
+      std::find_if(scaled.begin(), scaled.end(), [](float value) { return !std::isfinite(value); });
+  if (found == scaled.end()) return;
+  const auto place = static_cast<std::size_t>(found - scaled.begin());
+  const std::size_t each = scaled.size() / static_cast<std::size_t>(source.shape[0]);
+  throw DataError(
+      fmt::format("{}: image {}: number {} is {} and becomes {} when it is scaled, expected a finite fp32 "
+                  "number",
+                  name, place / each + 1, place % each + 1, source.values[place], *found));
+}
+
 /// Compilers do not replace x / d by x * (1 / d) here, so that the numbers are those of any other IEEE arithmetic.
-Array<float> preprocessed(const Source& source, const Preprocessing& how, std::size_t channels) {
+Array<float> preprocessed(const std::string& name, const Source& source, const Preprocessing& how,
+                          std::size_t channels) {
   if (how.subtract.empty() && how.divide.empty() && !(how.bytes_to_unit && source.bytes)) return source.values;
   const auto values = allocate<float>(source.values.size());
   const auto images = static_cast<std::size_t>(source.shape[0]);
@@ -209,13 +258,16 @@ Array<float> preprocessed(const Source& source, const Preprocessing& how, std::s
     if (!how.subtract.empty()) each([s = of_channel(how.subtract, i % channels)](float x) { return x - s; });
     if (!how.divide.empty()) each([d = of_channel(how.divide, i % channels)](float x) { return x / d; });
   });
-  return {values, source.values.size()};
+  Array<float> scaled(values, source.values.size());
+  require_finite_images(name, source, scaled);
+  return scaled;
 }
 
 Source read(const fs::path& path, const ImageRequest& request) {
   if (!request.table.empty()) return from_tokens(path, request);
   if (names_array(path)) return from_array(path, request);
-  if (path_kind(path) == PathKind::directory) return from_directory(path, request);
+  if (path_kind(path) == PathKind::directory) return from_pictures(path.string(), image_files(path), request);
+  if (holds_picture(path)) return from_pictures(path.string(), {path}, request);
   return from_idx(path, request);
 }
 
@@ -223,6 +275,13 @@ Source read(const fs::path& path, const ImageRequest& request) {
 Array<float> first(const Array<float>& values, std::size_t count) {
   const auto owner = std::make_shared<const Array<float>>(values);
   return {std::shared_ptr<const float[]>(owner, owner->data()), count};
+}
+
+/// Networks are trained on scaled pixels as a rule; nothing is said of images of zeros and ones.
+bool looks_unscaled(const Source& source, const Preprocessing& how) {
+  const bool scaled = how.bytes_to_unit || !how.subtract.empty() || !how.divide.empty();
+  return source.whole && !scaled &&
+         std::any_of(source.values.begin(), source.values.end(), [](float value) { return value > 1; });
 }
 
 /// What `name` holds, as far as it was asked for, and as the model takes it.
@@ -235,10 +294,17 @@ ImageTensor taken(const std::string& name, Source source, const ImageRequest& re
   const std::size_t each = source.values.size() / static_cast<std::size_t>(source.shape[0]);
   source.shape[0] = images;
   source.values = first(source.values, each * static_cast<std::size_t>(images));
+  if (looks_unscaled(source, request.preprocessing))
+    source.notes.push_back(name +
+                           ": pixels go in as they are stored, unscaled; models trained on scaled pixels need "
+                           "divide 255, or the mean and std of their training");
   Shape shape = request.shape;
   shape[0] = images;
   const Index channels = channels_of(of_image(request.shape));
-  return {{shape, preprocessed(source, request.preprocessing, channels)}, static_cast<Index>(source.available)};
+  return {{shape, preprocessed(name, source, request.preprocessing, channels)},
+          static_cast<Index>(source.available),
+          std::move(source.files),
+          std::move(source.notes)};
 }
 
 }  // namespace
@@ -247,6 +313,16 @@ ImageTensor read_image_tensor(const fs::path& path, const ImageRequest& request)
   check(request.preprocessing, channels_of(of_image(request.shape)));
   return taken(path.string(), read(path, request), request);
 }
+
+ImageTensor read_pictures(const std::vector<fs::path>& files, const ImageRequest& request) {
+  check(request.preprocessing, channels_of(of_image(request.shape)));
+  for (const fs::path& file : files)
+    if (path_kind(file) == PathKind::directory || !holds_picture(file))
+      throw DataError(file.string() + ": expected a PNG or JPEG image, as several files are given");
+  return taken(files.front().string(), from_pictures(files.front().string(), files, request), request);
+}
+
+std::string rounded_note(const std::string& name) { return name + ": float64 numbers are rounded to float32"; }
 
 ImageTensor image_tensor(const std::string& name, const Tensor& images, const Shape& shape) {
   ImageRequest request;

@@ -36,15 +36,21 @@ struct ImageRequest {
 };
 
 struct ImageTensor {
-  Tensor tensor;        ///< images, and the axes of the model's input after axis 0
-  Index available = 0;  ///< images in the files, of which a request may take fewer
+  Tensor tensor;                        ///< images, and the axes of the model's input after axis 0
+  Index available = 0;                  ///< images in the files, of which a request may take fewer
+  std::vector<std::string> files = {};  ///< of pictures, by image; otherwise empty
+  std::vector<std::string> notes = {};  ///< what users may not expect: numbers that were rounded, pixels not scaled
 };
 
 /// Reads images and brings them into the form that a model takes: an .npy file, an array of an .npz file (npz.hpp), a
-/// directory of PNG and JPEG files in the order of their names, or an IDX file, plain or .gz. Axes of length 1 may be
-/// left out, and a model that takes a flat vector takes images of as many pixels. DataError where files are not sound,
-/// or do not fit the model or the request; UsageError where the preprocessing does not fit the model.
+/// PNG or JPEG file, a directory of these in the order of their names, or an IDX file, plain or .gz. Axes of length 1
+/// may be left out, and a model that takes a flat vector takes images of as many pixels. DataError where files are not
+/// sound, or do not fit the model or the request; UsageError where the preprocessing does not fit the model.
 ImageTensor read_image_tensor(const std::filesystem::path& path, const ImageRequest& request);
+/// Of these PNG and JPEG files, in this order.
+ImageTensor read_pictures(const std::vector<std::filesystem::path>& files, const ImageRequest& request);
+/// Says that numbers of fp64, which `name` stands for, are rounded.
+std::string rounded_note(const std::string& name);
 /// Of an array in memory, which messages call `name`, the same where nothing but the shape of the model's input is
 /// asked for. Shares storage.
 ImageTensor image_tensor(const std::string& name, const Tensor& images, const Shape& shape);

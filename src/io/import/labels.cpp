@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "core/csv_reader.hpp"
 #include "io/import/idx.hpp"
 #include "io/import/npz.hpp"
 #include "io/input_file.hpp"
+#include "io/text/notes.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/tensor.hpp"
 
@@ -20,8 +23,9 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Integers from_text(const std::filesystem::path& path) {
+Integers from_text(const std::filesystem::path& path, FileNotes* notes) {
   const std::string text = text_of_file(path);
+  add_note_on_missing_newline(path.string(), text, notes);
   Integers labels;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -34,6 +38,37 @@ Integers from_text(const std::filesystem::path& path) {
     if (problem != std::errc{} || stop != line.data() + line.size())
       throw DataError(fmt::format("{}:{}:{}: expected one whole number per line", path.string(), labels.size() + 1,
                                   stop - line.data() + 1));
+    labels.push_back(label);
+  }
+  return labels;
+}
+
+/// The place of the column `class`.
+std::size_t class_column(const std::string& name, const CsvRecord& headings) {
+  const auto found =
+      std::find_if(headings.begin(), headings.end(), [](const auto& field) { return field.text == "class"; });
+  if (found == headings.end()) throw DataError(name + ":1: no column is headed `class`");
+  return static_cast<std::size_t>(found - headings.begin());
+}
+
+Integers from_csv(const std::filesystem::path& path, FileNotes* notes) {
+  const std::string text = text_of_file(path);
+  add_note_on_missing_newline(path.string(), text, notes);
+  const std::vector<CsvRecord> records = read_csv(path.string(), text);
+  if (records.empty()) throw DataError(path.string() + ": empty, expected a line of headings, one of them `class`");
+  const std::size_t column = class_column(path.string(), records.front());
+  Integers labels;
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    const CsvRecord& record = records[i];
+    if (record.size() != records.front().size())
+      throw DataError(fmt::format("{}:{}: {} fields, expected {}", path.string(), record.front().line, record.size(),
+                                  records.front().size()));
+    const CsvField& field = record[column];
+    std::int64_t label = 0;
+    const char* const end = field.text.data() + field.text.size();
+    const auto [stop, problem] = std::from_chars(field.text.data(), end, label);
+    if (problem != std::errc{} || stop != end)
+      throw DataError(fmt::format("{}:{}:{}: expected a whole number", path.string(), field.line, field.column));
     labels.push_back(label);
   }
   return labels;
@@ -74,9 +109,12 @@ std::vector<Index> checked(const std::string& name, const Integers& given, Index
 
 }  // namespace
 
-std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes) {
+std::vector<Index> read_labels(const std::filesystem::path& path, Index images, Index classes, FileNotes* notes) {
   const bool text = path.extension() == ".txt";
-  const Integers read = text ? from_text(path) : names_array(path) ? from_array(path) : from_idx(path);
+  const Integers read = text                         ? from_text(path, notes)
+                        : path.extension() == ".csv" ? from_csv(path, notes)
+                        : names_array(path)          ? from_array(path)
+                                                     : from_idx(path);
   return checked(path.string(), read, images, classes, text);
 }
 

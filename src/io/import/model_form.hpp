@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace spdnn {
 
@@ -15,6 +16,9 @@ inline constexpr const char* kWrittenModelForms = ".onnx, .safetensors or .spdnn
 
 /// The form that the name tells; nothing where it is no model's.
 std::optional<ModelForm> model_form_of(const std::filesystem::path& path);
+/// How a model of another program is brought into a form that is read, `; ...`, by the name of its file or directory;
+/// empty where that is not known.
+std::string conversion_hint(const std::filesystem::path& path);
 /// Whether the name is one that models alone have: not that of a packed file.
 bool names_model(const std::filesystem::path& path);
 /// Whether the file is a model's: by its name, or where it is a packed file by what is in it. False where that cannot

@@ -62,6 +62,17 @@ Tensor read_npy(const InputFile& file) {
 
 Tensor read_npy(const std::filesystem::path& path) { return read_npy(InputFile(path)); }
 
+FirstRows read_npy_rows(const InputFile& file, std::optional<Index> most) {
+  NpyHeader header = read_npy_header(file);
+  const Extent available = header.shape.empty() ? 0 : header.shape[0];
+  const bool by_rows_in_file = !header.by_columns || header.shape.size() == 1;
+  if (most && by_rows_in_file && available > Extent{*most}) {
+    header.numbers.count = header.numbers.count / static_cast<std::size_t>(available) * *most;
+    header.shape[0] = Extent{*most};
+  }
+  return {in_order<Tensor>(file, header, read_floats(file, header.numbers)), available, header.numbers.type};
+}
+
 IntegerTensor read_npy_integers(const InputFile& file) {
   const NpyHeader header = read_npy_header(file);
   if (!is_whole(header.numbers.type))
@@ -71,8 +82,6 @@ IntegerTensor read_npy_integers(const InputFile& file) {
 }
 
 IntegerTensor read_npy_integers(const std::filesystem::path& path) { return read_npy_integers(InputFile(path)); }
-
-bool npy_is_whole(const InputFile& file) { return is_whole(read_npy_header(file).numbers.type); }
 
 void write_npy(AtomicFile& file, const Tensor& tensor) { write(file, "<f4", tensor); }
 

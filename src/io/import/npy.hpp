@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "io/atomic_file.hpp"
 #include "io/import/numbers.hpp"
@@ -19,8 +20,15 @@ Tensor read_npy(const InputFile& file);
 /// The array of integers or booleans. DataError for anything else.
 IntegerTensor read_npy_integers(const std::filesystem::path& path);
 IntegerTensor read_npy_integers(const InputFile& file);
-/// Whether the file holds integers or booleans.
-bool npy_is_whole(const InputFile& file);
+
+/// An array of which no more was read than was asked for.
+struct FirstRows {
+  Tensor tensor;
+  Extent available = 0;               ///< rows (elements of axis 0) in the file; 0 where the array is a single number
+  NumberType type = NumberType::f32;  ///< in the file
+};
+/// The first `most` rows; all of an array by columns, whose rows are spread over the file. DataError as read_npy().
+FirstRows read_npy_rows(const InputFile& file, std::optional<Index> most);
 
 /// Writes version 1, little-endian, by rows: float32, and int64. The file appears whole or not at all.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);

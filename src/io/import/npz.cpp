@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/shared_library.hpp"
-#include "io/import/npy.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
@@ -22,11 +21,20 @@ constexpr std::string_view kEnding = ".npy";
 
 /// The functions of libzip that are used here.
 struct Zip {
-  SharedLibrary library{{"libzip.so.5", "libzip.so.4"}, "it is needed to read .npz files"};
+  SharedLibrary library{{"libzip.so.5", "libzip.so.4"}, "it is needed to read and write .npz files"};
 // NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
 #define SPDNN_ZIP(name) decltype(&::zip_##name) name = library.function<decltype(::zip_##name)>("zip_" #name)
   SPDNN_ZIP(source_buffer_create);
   SPDNN_ZIP(source_free);
+  SPDNN_ZIP(source_keep);
+  SPDNN_ZIP(source_open);
+  SPDNN_ZIP(source_stat);
+  SPDNN_ZIP(source_read);
+  SPDNN_ZIP(source_close);
+  SPDNN_ZIP(file_add);
+  SPDNN_ZIP(set_file_compression);
+  SPDNN_ZIP(file_set_dostime);
+  SPDNN_ZIP(close);
   SPDNN_ZIP(open_from_source);
   SPDNN_ZIP(discard);
   SPDNN_ZIP(get_num_entries);
@@ -133,11 +141,94 @@ NpzFile::Member NpzFile::member(const std::string& name) const {
   return {place, Array<std::byte>(bytes, found.size)};
 }
 
+namespace {
+
+/// An archive that is written to memory.
+class NewArchive {
+ public:
+  NewArchive() {
+    zip_error_t error;
+    zip().error_init(&error);
+    buffer_ = zip().source_buffer_create(nullptr, 0, 0, &error);
+    if (buffer_ != nullptr) handle_ = zip().open_from_source(buffer_, ZIP_TRUNCATE, &error);
+    const std::string reason = handle_ == nullptr ? zip().error_strerror(&error) : "";
+    zip().error_fini(&error);
+    if (handle_ == nullptr) {
+      if (buffer_ != nullptr) zip().source_free(buffer_);
+      throw DeviceError("an .npz file cannot be made: " + reason);
+    }
+    zip().source_keep(buffer_);  // beyond close()
+  }
+  ~NewArchive() {
+    if (handle_ != nullptr) zip().discard(handle_);
+    zip().source_free(buffer_);
+  }
+  NewArchive(const NewArchive&) = delete;
+  NewArchive& operator=(const NewArchive&) = delete;
+
+  /// `bytes` must live until bytes() is called.
+  void add(const std::string& name, std::span<const std::byte> bytes) {
+    zip_error_t error;
+    zip().error_init(&error);
+    zip_source_t* const source = zip().source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+    zip().error_fini(&error);
+    const zip_int64_t index = source == nullptr ? -1 : zip().file_add(handle_, name.c_str(), source, ZIP_FL_ENC_UTF_8);
+    if (index < 0) {
+      if (source != nullptr) zip().source_free(source);
+      fail();
+    }
+    const auto entry = static_cast<zip_uint64_t>(index);
+    // Files of equal arrays are equal, in every time zone: NumPy, too, writes the first moment that the format knows.
+    constexpr zip_uint16_t kFirstOf1980 = (1 << 5) + 1;  // month and day; years count from 1980
+    if (zip().set_file_compression(handle_, entry, ZIP_CM_STORE, 0) != 0 ||
+        zip().file_set_dostime(handle_, entry, 0, kFirstOf1980, 0) != 0)
+      fail();
+  }
+
+  std::vector<std::byte> bytes() {
+    if (zip().close(handle_) != 0) fail();
+    handle_ = nullptr;
+    zip_stat_t size{};
+    if (zip().source_stat(buffer_, &size) != 0 || zip().source_open(buffer_) != 0)
+      throw DeviceError("an .npz file cannot be made: no access to what was written");
+    std::vector<std::byte> all(size.size);
+    const zip_int64_t got = zip().source_read(buffer_, all.data(), all.size());
+    zip().source_close(buffer_);
+    if (got != static_cast<zip_int64_t>(all.size()))
+      throw DeviceError("an .npz file cannot be made: what was written ends early");
+    return all;
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw DeviceError(std::string("an .npz file cannot be made: ") + zip().strerror(handle_));
+  }
+
+  zip_source_t* buffer_ = nullptr;
+  zip_t* handle_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members) {
+  std::vector<std::vector<std::byte>> files;  // as libzip reads them when the archive is closed
+  NewArchive archive;
+  for (const NpzMember& member : members) {
+    const auto header = std::as_bytes(std::span(member.header));
+    std::vector<std::byte>& file = files.emplace_back(header.begin(), header.end());
+    file.insert(file.end(), member.numbers.begin(), member.numbers.end());
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) archive.add(members[i].name + std::string(kEnding), files[i]);
+  return archive.bytes();
+}
+
 Tensor NpzFile::read(const std::string& name) const { return read_npy(member(name).file()); }
 
 IntegerTensor NpzFile::read_integers(const std::string& name) const { return read_npy_integers(member(name).file()); }
 
-bool NpzFile::is_whole(const std::string& name) const { return npy_is_whole(member(name).file()); }
+FirstRows NpzFile::read_rows(const std::string& name, std::optional<Index> most) const {
+  return read_npy_rows(member(name).file(), most);
+}
 
 namespace {
 
@@ -177,10 +268,10 @@ IntegerTensor read_integer_array(const std::filesystem::path& path) {
       [](const InputFile& file) { return read_npy_integers(file); });
 }
 
-bool array_is_whole(const std::filesystem::path& path) {
+FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most) {
   return read_either(
-      path, [](const NpzFile& npz, const std::string& name) { return npz.is_whole(name); },
-      [](const InputFile& file) { return npy_is_whole(file); });
+      path, [&](const NpzFile& npz, const std::string& name) { return npz.read_rows(name, most); },
+      [&](const InputFile& file) { return read_npy_rows(file, most); });
 }
 
 bool names_array(const std::filesystem::path& path) { return path.extension() == kEnding || in_archive(path); }

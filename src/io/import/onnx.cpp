@@ -41,6 +41,7 @@ onnx::ModelProto parsed(const InputFile& file) {
 
 /// The operator set of the file; checks what else the file asks of who reads it.
 int checked_opset(const onnx::ModelProto& model, const InputFile& file) {
+  if (file.size() == 0) fail(file, "the file is empty; perhaps a copy or a download failed");
   if (!model.has_ir_version() || !model.has_graph()) fail(file, "no ONNX file: it has no version or no graph");
   if (model.ir_version() < kFirstIr || model.ir_version() > kLastIr)
     fail(file, fmt::format("version {} of the format (IR) is outside {}..{}", model.ir_version(), kFirstIr, kLastIr));

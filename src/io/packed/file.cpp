@@ -92,7 +92,8 @@ std::uint32_t PackedFile::require(Kind kind, const char* what) const {
   if (const auto section = find(kind)) return *section;
   if (header_.contents == packed::kModel)
     fail(fmt::format("holds no {}, but a model, which infer --model, inspect and convert take", what));
-  fail(fmt::format("holds no {}{}", what, kind == Kind::model ? ", but a network or images" : ""));
+  fail(fmt::format("holds no {}{}", what,
+                   kind == Kind::model ? ", but a network or images, which are given without --model" : ""));
 }
 
 std::optional<std::uint32_t> PackedFile::find(Kind kind) const {

@@ -19,6 +19,8 @@ struct PackedContents {
   std::uint64_t network_digest = 0;
 };
 PackedContents packed_contents(const Path& path);
+/// The least that the images in a packed file take in memory; 0 where it holds none.
+std::size_t packed_images_bytes(const Path& path);
 /// What the layers of the plan stored in a packed file take in memory, with those of the plan that it falls back on.
 std::size_t stored_plan_bytes(const Path& path);
 /// Reads the plan stored in a packed file, without touching its network. DataError where there is none, or where its

@@ -106,7 +106,7 @@ EntryList entry_list(const Header& header, const char* first, const char* second
           .entries = header.entries};
 }
 
-bool all_ones(const CsrMatrix& matrix) { return matrix.uniform() && matrix.value == 1.0F; }
+bool entries_are_ones(const CsrMatrix& matrix) { return matrix.uniform() && matrix.value == 1.0F; }
 
 std::string header_text(bool pattern, Index rows, Index cols, Offset entries) {
   return fmt::format("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", pattern ? "pattern" : "real", rows,
@@ -130,7 +130,7 @@ ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neur
 }
 
 void write_matrix_market_layer(const std::filesystem::path& path, const CsrMatrix& weights) {
-  const bool pattern = all_ones(weights);
+  const bool pattern = entries_are_ones(weights);
   const std::string header = header_text(pattern, weights.cols, weights.rows, weights.entries());
   const LineFormat format{.separator = ' ', .with_value = !pattern, .value_of = weight_text};
   const std::vector<Index> cuts = cut_rows(weights);
@@ -141,7 +141,7 @@ void write_matrix_market_layer(const std::filesystem::path& path, const CsrMatri
 
 void write_matrix_market_images(const std::filesystem::path& path, const ImageSet& images) {
   constexpr Index kImages = 256;  // of a piece
-  const bool pattern = images.is_bits() || all_ones(images.sparse());
+  const bool pattern = images.is_bits() || entries_are_ones(images.sparse());
   const std::string header = header_text(pattern, images.images(), images.neurons(), images.nonzeros());
   write_in_pieces(path, std::max<Index>(1, (images.images() + kImages - 1) / kImages),
                   [&](std::size_t piece, std::string& text) {

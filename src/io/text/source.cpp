@@ -58,6 +58,7 @@ TextSource::~TextSource() {
 
 void TextSource::rewind() {
   position_ = used_ = given_ = offset_ = 0;
+  ends_within_line_ = false;
   if (name().ends_with(".gz")) gz_ = std::make_unique<GzReader>(file_);
 }
 
@@ -71,9 +72,17 @@ std::string_view TextSource::next(std::size_t bytes) {
     const bool ended = !fill(bytes);
     const std::string_view text(buffer_.get(), std::min(bytes, used_));
     given_ = ended ? text.size() : text.rfind('\n') + 1;
+    if (ended && given_ > 0) ends_within_line_ = text.back() != '\n';
     if (ended || given_ > 0) return text.substr(0, given_);
     if (bytes > kLongestLine) fail_at(offset_, fmt::format("a line of more than {} bytes", kLongestLine));
   }
+}
+
+void TextSource::require_whole_lines() {
+  if (ends_within_line_)
+    fail_at(offset_ + used_,
+            "the file ends within a line and may be cut off, expected a newline at its end (--allow-missing-newline "
+            "takes the line as it is)");
 }
 
 /// Reads until the buffer holds that many bytes. Returns false where the text ends before or with them.

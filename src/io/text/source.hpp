@@ -50,6 +50,10 @@ class TextSource {
   void rewind();
   /// Whether no byte of text has been read so far.
   bool empty() const { return offset_ + used_ == 0; }
+  /// Whether the text, which has been read to its end, ends without an LF: its last number may have lost digits.
+  bool ends_within_line() const { return ends_within_line_; }
+  /// DataError, at the end of the text, where it does.
+  void require_whole_lines();
 
  private:
   bool fill(std::size_t bytes);
@@ -67,6 +71,7 @@ class TextSource {
   std::size_t used_ = 0;    ///< bytes of buffer_ in use
   std::size_t given_ = 0;   ///< bytes of buffer_ that are the latest round
   std::size_t offset_ = 0;  ///< where in the text buffer_ begins
+  bool ends_within_line_ = false;
 };
 
 }  // namespace spdnn

@@ -77,8 +77,6 @@ inline const char* read_digits(const char* text, std::uint64_t& id) {
   return text;
 }
 
-inline bool is_separator(char c) { return c == '\t' || c == ' '; }
-
 /// The end of the line if nothing else follows, otherwise null.
 inline const char* line_end(const char* text) {
   if (*text == '\r') ++text;

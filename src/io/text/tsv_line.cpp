@@ -15,7 +15,6 @@ namespace spdnn {
 
 namespace {
 
-bool is_separator(char c) { return c == '\t' || c == ' '; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_whole_number(std::string_view text) {

@@ -11,6 +11,9 @@
 
 namespace spdnn {
 
+/// Whether the character separates fields.
+inline bool is_separator(char c) { return c == '\t' || c == ' '; }
+
 /// What is wrong with a line, and at which of its characters (1-based). The parsers of single lines throw it; callers
 /// that know the file and the line turn it into a DataError.
 struct LineProblem {

@@ -36,9 +36,10 @@ void write_bits(const std::filesystem::path& path, const BitMatrix& bits) {
   });
 }
 
-void write_matrix(const std::filesystem::path& path, const CsrMatrix& matrix, const LineFormat& format) {
+/// `to` is an AtomicFile or a path.
+void write_matrix(auto&& to, const CsrMatrix& matrix, const LineFormat& format) {
   const std::vector<Index> cuts = cut_rows(matrix);
-  write_in_pieces(path, cuts.size() - 1, [&](std::size_t piece, std::string& text) {
+  write_in_pieces(to, cuts.size() - 1, [&](std::size_t piece, std::string& text) {
     format_rows(matrix, cuts[piece], cuts[piece + 1], format, "", text);
   });
 }
@@ -86,6 +87,10 @@ void write_tsv_images(const std::filesystem::path& path, const ImageSet& images)
     write_bits(path, images.bits());
   else
     write_matrix(path, transpose(images.sparse()), {.value_of = value_text});
+}
+
+void write_tsv_matrix(AtomicFile& file, const CsrMatrix& images) {
+  write_matrix(file, transpose(images), {.value_of = value_text});
 }
 
 void write_tsv_categories(AtomicFile& file, const Categories& categories) {

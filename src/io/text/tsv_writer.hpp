@@ -19,6 +19,8 @@ void write_tsv_layer(const std::filesystem::path& path, const CsrMatrix& weights
 void write_tsv_bias(const std::filesystem::path& path, const Bias& bias, Index outputs);
 /// Writes lines `image, neuron, value`, sorted by neuron, then by image.
 void write_tsv_images(const std::filesystem::path& path, const ImageSet& images);
+/// The same lines of a matrix of images x neurons. The caller commits.
+void write_tsv_matrix(AtomicFile& file, const CsrMatrix& images);
 /// Writes lines `image`. The caller commits.
 void write_tsv_categories(AtomicFile& file, const Categories& categories);
 

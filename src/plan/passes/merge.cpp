@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/parallel_rows.hpp"
+#include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 #include "plan/passes/saturation.hpp"
 
@@ -13,8 +14,6 @@ namespace spdnn::planning {
 
 namespace {
 
-constexpr double kUnit = 0x1p-24;            ///< unit roundoff of fp32
-constexpr double kUnderflow = 0x1p-126;      ///< the most that one fp32 operation may lose to underflow
 constexpr double kSlack = 1 + 0x1p-20;       ///< covers the fp64 arithmetic of the bounds
 constexpr Offset kMostTerms = 1U << 20;      ///< keeps relative errors below 1/8
 constexpr double kLargest = 0x1.fffffep127;  ///< largest fp32 number

@@ -5,14 +5,12 @@
 #include <limits>
 
 #include "core/parallel_rows.hpp"
+#include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 
 namespace spdnn::planning {
 
 namespace {
-
-constexpr double kUnit = 0x1p-24;        ///< unit roundoff of fp32
-constexpr double kUnderflow = 0x1p-126;  ///< the most that one fp32 operation may lose to underflow
 
 bool stays_at_cap(const Layer& layer, Index row, BiasRule rule, double cap) {
   const double steps = static_cast<double>(layer.weights.degree(row)) + 1;

@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/message.hpp"
 #include "core/share_of_zeros.hpp"
+#include "report/by_layer.hpp"
 #include "report/network/spy.hpp"
 #include "report/sections/cells.hpp"
 #include "report/significant.hpp"
@@ -67,10 +68,10 @@ Section nodes_section(const ModelView& view) {
   return {"nodes", "Nodes", {std::move(table)}};
 }
 
-/// A line through the nodes that have weights; `value` is of one of them.
+/// Points of the nodes that have weights, not joined, as those between have none; `value` is of one of them.
 template <class Value>
 Series by_node(const ModelView& view, std::string name, Value value) {
-  Series series{std::move(name)};
+  Series series{.name = std::move(name), .line = false};
   for (std::size_t n = 0; n < view.work.size(); ++n)
     if (view.work[n].rows > 0)
       series.points.push_back({static_cast<double>(n + 1), value(view.work[n]), title_of(view, n)});
@@ -144,6 +145,7 @@ Section sparsity_section(const ModelView& view, std::size_t shown) {
   rows_chart.series = {by_node(view, "most", [&](const NodeWork& work) { return of_row(work.most, work); }),
                        by_node(view, "mean", [&](const NodeWork& work) { return of_row(work.mean(), work); }),
                        by_node(view, "fewest", [&](const NodeWork& work) { return of_row(work.least, work); })};
+  rows_chart.series = without_twins(rows_chart.series);
   section.blocks.emplace_back(std::move(rows_chart));
   section.blocks.emplace_back(skew_chart(view, shown));
   return section;
@@ -186,6 +188,7 @@ Section work_section(const ModelView& view) {
                   by_node(view, "non-zero", [](const NodeWork& work) { return work.sparse(); })};
   for (Series& series : chart.series)  // the axis is logarithmic
     std::erase_if(series.points, [](const Point& point) { return point.y <= 0; });
+  chart.series = without_twins(chart.series);
   section.blocks.emplace_back(std::move(chart));
   return section;
 }

@@ -20,6 +20,16 @@ std::vector<std::uint64_t> widths_of(const Network& network) {
   return widths;
 }
 
+/// As lines say it; nothing where biases differ, as lines then tell the range of those that the plan kept.
+std::optional<std::string> one_bias(const Network& network) {
+  std::optional<double> bias;
+  for (const Layer& layer : network.layers) {
+    if (layer.bias.min() != layer.bias.max() || (bias && *bias != layer.bias.min())) return std::nullopt;
+    bias = layer.bias.min();
+  }
+  return fmt::format("{:g}", bias.value_or(0));
+}
+
 std::string summary_of(const NetworkView& view) {
   const Offset given = view.plan.provenance.given_edges;
   return fmt::format(
@@ -44,14 +54,19 @@ Document network_document(const NetworkView& view) {
 
 RunLine run_of(const Network& network, const ResultLines& lines, std::string_view name) {
   const std::vector<std::uint64_t> widths = widths_of(network);
+  const std::optional<std::string> bias = one_bias(network);
+  const std::string cap = network.cap ? fmt::format("{:g}", *network.cap) : "none";
   const auto same = [&](const RunLine& run) {
-    return run.layers == network.layers.size() && run.edges == network.edges() && run.widths == widths;
+    return run.layers == network.layers.size() && run.edges == network.edges() && run.widths == widths &&
+           (!bias || run.bias == *bias) && run.cap == cap;
   };
   const auto last = std::find_if(lines.runs.rbegin(), lines.runs.rend(), same);
   if (last != lines.runs.rend()) return *last;
-  throw DataError(
-      fmt::format("{}: no run of this network, expected one of {} layers and {} edges from {} to {} neurons", name,
-                  network.layers.size(), network.edges(), network.inputs(), network.outputs()));
+  throw DataError(fmt::format(
+      "{}: no run of this network, expected one of {} layers and {} edges from {} to {} neurons with bias {} "
+      "and cap {}",
+      name, network.layers.size(), network.edges(), network.inputs(), network.outputs(),
+      bias.value_or("es of several values"), cap));
 }
 
 }  // namespace spdnn

@@ -34,8 +34,8 @@ struct NetworkView {
 /// from a run, where images die and where they need not be computed any longer. Cost: a pass over the edges.
 Document network_document(const NetworkView& view);
 
-/// The last of the runs that has this network's neurons, layers and edges. DataError where there is none; `name` is
-/// that of the file.
+/// The last of the runs that has this network's neurons, layers, edges, bias (where it is one number) and cap: more of
+/// a network, lines do not tell. DataError where there is none; `name` is that of the file.
 RunLine run_of(const Network& network, const ResultLines& lines, std::string_view name);
 
 }  // namespace spdnn

@@ -77,6 +77,7 @@ std::optional<Chart> chart_by_layer(const Counted& counted, const Census& census
   add("greatest", &Histogram::max);
   add("median", &Histogram::median);
   add("least", &Histogram::min);
+  chart.series = without_twins(chart.series);
   return chart;
 }
 

@@ -73,6 +73,7 @@ Chart images_chart(const Fates& fates) {
     chart.series.push_back({"still computed", points_by_layer(drawn(fates.computed), true)});
   if (any_known(fates.settled))
     chart.series.push_back({"settled or coincided", points_by_layer(drawn(fates.settled), true)});
+  chart.series = without_twins(chart.series);
   return chart;
 }
 
@@ -154,6 +155,10 @@ Section images(const NetworkView& view) {
   section.blocks.emplace_back(Paragraph{
       fmt::format("From a run of {} images by `{}` with passes `{}`, bias {}, cap {}: {}, {} categories.", run.images,
                   sections::variant_of(run), run.passes, run.bias, run.cap, run.status, run.categories)});
+  section.blocks.emplace_back(
+      Paragraph{"Lines do not name their network. This one is of a network of the same neurons, layers, edges, bias "
+                "and cap; were "
+                "its weights others, the figures below would not be of this network."});
   if (run.alive.empty()) {
     section.blocks.emplace_back(Paragraph{"The engine of this run did not count images by layer."});
     return section;

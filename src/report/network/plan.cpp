@@ -152,6 +152,7 @@ Chart edges_by_layer(const NetworkView& view) {
   }
   chart.series.push_back({"given", points_by_layer(given, true), true, false});
   chart.series.push_back({"stored", points_by_layer(stored, true), true, false});
+  chart.series = without_twins(chart.series);
   return chart;
 }
 

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <cctype>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/csv_text.hpp"
 #include "report/render/text_forms.hpp"
 #include "spdnn/error.hpp"
 
@@ -12,32 +14,27 @@ namespace spdnn {
 
 namespace {
 
-bool is_number(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end;
-}
-
-/// Spreadsheets take text that begins so for a formula, and run it.
-bool is_formula(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first != std::string::npos && std::string_view("=+-@\t\r\n").find(text[first]) != std::string_view::npos &&
-         !is_number(text);
-}
-
-std::string quoted(const std::string& text) {
-  const bool formula = is_formula(text);
-  if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string result = formula ? "\"'" : "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
+/// A name that programs take without quotation: no blanks, brackets or signs that mean something to them.
+std::string name_of(const Column& column) {
+  constexpr std::string_view kKept = ".-+=@";  // of numbers in names, and of what csv_field() looks for
+  const std::string text = column.unit.empty() ? column.title : column.title + " " + column.unit;
+  std::string name;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const std::string_view piece = c == '%' ? "percent" : c == '/' ? "_per_" : std::string_view(&c, 1);
+    if (piece.size() > 1 || std::isalnum(byte) != 0 || byte >= 0x80 || kKept.find(c) != std::string_view::npos)
+      name += piece.starts_with('_') && name.ends_with('_') ? piece.substr(1) : piece;
+    else if (!name.empty() && !name.ends_with('_'))
+      name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name;
 }
 
 template <typename Items, typename Text>
 std::string record(const Items& items, Text text) {
   std::string line;
-  for (const auto& item : items) line += (&item == &items.front() ? "" : ",") + quoted(text(item));
+  for (const auto& item : items) line += (&item == &items.front() ? "" : ",") + csv_field(text(item));
   return line + "\n";
 }
 
@@ -50,10 +47,8 @@ std::string to_csv(const Document& document, const std::string& id) {
       const Table* const table = std::get_if<Table>(&block);
       if (table == nullptr) continue;
       ids.push_back(table->id);
-      if (table->id != id) continue;
-      std::string csv = record(table->columns, [](const Column& column) {
-        return column.unit.empty() ? column.title : fmt::format("{} [{}]", column.title, column.unit);
-      });
+      if (table->id != id && table->id != id + "-table" && section.id != id) continue;
+      std::string csv = record(table->columns, name_of);
       for (const Row& row : table->rows) csv += record(row.cells, [](const Cell& cell) { return cell.text; });
       return csv;
     }

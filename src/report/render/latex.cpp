@@ -65,7 +65,7 @@ std::string marked_up(std::string_view text) {
   return open ? result + "}" : result;
 }
 
-std::string heading(const Column& column) {
+std::string column_heading(const Column& column) {
   return escaped(column.unit.empty() ? column.title : fmt::format("{} ({})", column.title, column.unit));
 }
 
@@ -87,7 +87,7 @@ std::string caption_of(const Table& table, const std::vector<std::size_t>& colum
   std::string same;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     if (std::find(columns.begin(), columns.end(), i) == columns.end())
-      same += fmt::format("{}{} {}", same.empty() ? "" : ", ", heading(table.columns[i]),
+      same += fmt::format("{}{} {}", same.empty() ? "" : ", ", column_heading(table.columns[i]),
                           cell_text(table.rows[0].cells[i]));
   return marked_up(table.caption) + (same.empty() ? "" : " In all rows: " + same + ".");
 }
@@ -98,7 +98,7 @@ std::string part_of(const Table& table, const std::vector<std::size_t>& columns,
   std::string head;
   for (const std::size_t i : columns) {
     form += table.columns[i].number ? 'r' : 'l';
-    head += (head.empty() ? "" : " & ") + heading(table.columns[i]);
+    head += (head.empty() ? "" : " & ") + column_heading(table.columns[i]);
   }
   std::string text = fmt::format("\\fitted{{\\begin{{tabular}}{{{}}}\n\\hline\n{} \\\\\n\\hline\n", form, head);
   for (std::size_t k = first; k < last; ++k) {

@@ -9,8 +9,10 @@ namespace spdnn {
 
 namespace {
 
+constexpr std::string_view kSpecials = "\\*`[";  // and in tables `|`
+
 /// What Markdown or HTML would take for more than a character.
-std::string escaped(std::string_view text, std::string_view specials) {
+std::string markdown_escaped(std::string_view text, std::string_view specials) {
   std::string result;
   for (const char c : text) {
     if (c == '<')
@@ -25,7 +27,33 @@ std::string escaped(std::string_view text, std::string_view specials) {
   return result;
 }
 
-std::string cell_text(const std::string& text) { return text.empty() ? "-" : escaped(text, "\\|*`["); }
+std::string markdown_cell(const std::string& text) { return text.empty() ? "-" : markdown_escaped(text, "\\|*`["); }
+
+/// Of a paragraph: code between backticks. Pairs of them are kept where there is something between; so whatever text
+/// holds, no code of it ends elsewhere than where the other forms end it.
+std::string paragraph_text(std::string_view text) {
+  std::string result;
+  std::string code;
+  bool open = false;
+  const auto add_code = [&] {
+    if (!code.empty()) result += "`" + code + "`";
+    code.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('`'), text.size());
+    const std::string_view part = text.substr(0, end);
+    if (open) {
+      code += part;
+    } else if (!part.empty()) {
+      add_code();
+      result += markdown_escaped(part, kSpecials);
+    }
+    open = !open;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  add_code();
+  return result;
+}
 
 /// Characters, not bytes.
 std::size_t width_of(std::string_view text) {
@@ -39,7 +67,7 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 }
 
 std::string heading(const Column& column) {
-  return cell_text(column.unit.empty() ? column.title : fmt::format("{} ({})", column.title, column.unit));
+  return markdown_cell(column.unit.empty() ? column.title : fmt::format("{} ({})", column.title, column.unit));
 }
 
 std::string to_markdown(const Table& table) {
@@ -54,7 +82,7 @@ std::string to_markdown(const Table& table) {
   for (const Row& row : table.rows) {
     lines.emplace_back().reserve(widths.size());
     for (std::size_t i = 0; i < widths.size() && i < row.cells.size(); ++i) {
-      lines.back().push_back(cell_text(row.cells[i].text));
+      lines.back().push_back(markdown_cell(row.cells[i].text));
       widths[i] = std::max(widths[i], width_of(lines.back().back()));
     }
   }
@@ -72,21 +100,42 @@ std::string to_markdown(const Table& table) {
   return text;
 }
 
-/// In lines of at most 120 characters, broken at spaces.
+/// Up to the next space outside of code, which no line may be broken in.
+std::size_t end_of_word(std::string_view text) {
+  bool code = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`' && (i == 0 || text[i - 1] != '\\')) code = !code;
+    if (text[i] == ' ' && !code) return i;
+  }
+  return text.size();
+}
+
+/// At the beginning of a line some words would make it a heading, a list, a rule or a quotation.
+bool begins_block(std::string_view word) {
+  const bool one_sign = word.find_first_not_of(word.front()) == std::string_view::npos;
+  const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+  const bool item = digits > 0 && digits + 1 == word.size() && (word[digits] == '.' || word[digits] == ')');
+  return word.front() == '>' || word.starts_with("~~~") || item ||
+         (one_sign && std::string_view("#-+=_").find(word.front()) != std::string_view::npos);
+}
+
+/// Text that is marked up, in lines of at most 120 characters, broken at spaces.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 120;
   std::string result;
   std::size_t column = 0;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (column > 0 && column + 1 + end > kWidth) {
+    const std::size_t end = end_of_word(text);
+    std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (column > 0 && column + 1 + word.size() > kWidth) {
       result += '\n';
       column = 0;
     }
-    result += column > 0 ? " " : "";
-    column += (column > 0 ? 1 : 0) + end;
-    result += text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    if (column == 0 && !word.empty() && begins_block(word))
+      word.insert(std::min(word.find_first_not_of("0123456789"), word.size()), "\\");
+    result += (column > 0 ? " " : "") + word;
+    column += (column > 0 ? 1 : 0) + word.size();
   }
   return result + "\n";
 }
@@ -95,13 +144,14 @@ std::string wrapped(std::string_view text) {
 
 std::string to_markdown(const Document& document) {
   std::string text =
-      fmt::format("# {}\n\n{}", escaped(document.title, "\\*`["), wrapped(escaped(document.summary, "")));
+      fmt::format("# {}\n\n{}", markdown_escaped(document.title, kSpecials), wrapped(paragraph_text(document.summary)));
   for (const Section& section : document.sections) {
-    text += fmt::format("\n## {}\n", escaped(section.title, "\\*`["));
+    text += fmt::format("\n## {}\n", markdown_escaped(section.title, kSpecials));
     for (const auto& block : section.blocks) {
-      if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += "\n" + wrapped(escaped(paragraph->text, ""));
+      if (const auto* paragraph = std::get_if<Paragraph>(&block))
+        text += "\n" + wrapped(paragraph_text(paragraph->text));
       if (const auto* table = std::get_if<Table>(&block))
-        text += fmt::format("\n{}\n{}", wrapped(escaped(table->caption, "")), to_markdown(*table));
+        text += fmt::format("\n{}\n{}", wrapped(paragraph_text(table->caption)), to_markdown(*table));
     }
   }
   return text;

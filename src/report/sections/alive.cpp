@@ -29,15 +29,17 @@ Shown shown(const Results& results) {
   constexpr std::size_t kMost = 8;
   Shown kept;
   std::vector<const Configuration*>& all = kept.configurations;
+  Candidates<std::size_t> candidates;
   for (const Configuration& one : results.headline) {
     if (one.first.alive.empty()) continue;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Configuration* other) {
-      return differ_in_depth_alone(other->first, one.first);
-    });
-    if (same == all.end())
+    const std::size_t* const same = candidates.find(
+        one.first.neurons, [&](std::size_t place) { return differ_in_depth_alone(all[place]->first, one.first); });
+    if (same == nullptr) {
+      candidates.add(one.first.neurons, all.size());
       all.push_back(&one);
-    else if ((*same)->first.layers < one.first.layers)
-      *same = &one;
+    } else if (all[*same]->first.layers < one.first.layers) {
+      all[*same] = &one;
+    }
   }
   kept.left_out = all.size() - std::min(all.size(), kMost);
   all.resize(all.size() - kept.left_out);
@@ -91,6 +93,7 @@ std::optional<Section> alive(const Results& results) {
   for (const Configuration* one : configurations)
     chart.series.push_back(
         {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
+  chart.series = without_twins(chart.series);
   Section section{"alive", "Images alive by layer", {}};
   section.blocks.emplace_back(std::move(chart));
   section.blocks.emplace_back(Paragraph{remarks_on(kept)});

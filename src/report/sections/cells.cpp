@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/official_sizes.hpp"
@@ -13,24 +14,28 @@ namespace spdnn::sections {
 Cell whole(std::uint64_t value) { return {std::to_string(value), static_cast<double>(value)}; }
 Cell number(double value, int digits) { return {significant(value, digits), value}; }
 Cell milliseconds(double seconds) { return number(seconds * 1e3); }
-Cell tera(double per_second) { return number(per_second / 1e12); }
-Cell tera(std::optional<double> per_second) { return per_second ? tera(*per_second) : Cell(); }
 Cell percent(double share) {
   const double value = share * 100;
   return std::abs(value) < 1e15 ? Cell(fmt::format("{:.1f}", value), value) : number(value);
 }
 Cell origin(std::size_t number) { return whole(number + 1); }
 
-std::string variant_of(const RunLine& run) {
-  return run.precision == "fp32" ? run.variant : run.variant + " " + run.precision;
-}
-std::string variant_of(const LayerLine& line) {
+namespace {
+
+std::string with_precision(const auto& line) {
   return line.precision == "fp32" ? line.variant : line.variant + " " + line.precision;
 }
 
+}  // namespace
+
+std::string variant_of(const RunLine& run) { return with_precision(run); }
+std::string variant_of(const LayerLine& line) { return with_precision(line); }
+std::string variant_of(const ModelLine& line) { return with_precision(line); }
+
 std::string problem_of(const RunLine& run) {
   std::string text = fmt::format("{} x {}", run.neurons, run.layers);
-  if (!run.against.starts_with(kOfficialTruth)) text += fmt::format(" with {} edges, bias {}", run.edges, run.bias);
+  if (!std::binary_search(run.checks.begin(), run.checks.end(), kOfficialTruth))
+    text += fmt::format(" with {} edges, bias {}", run.edges, run.bias);
   if (run.images != kOfficialImages) text += fmt::format(", {} images", run.images);
   return text;
 }
@@ -48,6 +53,21 @@ std::string name_of(const Configuration& configuration, const Results& results) 
   return text;
 }
 
+Cell RateUnit::cell(double per_second) const { return number(per_second / size); }
+Cell RateUnit::cell(std::optional<double> per_second) const { return per_second ? cell(*per_second) : Cell(); }
+
+RateUnit unit_of(double greatest) {
+  return greatest < 1e12 ? RateUnit{"GE/s", "GE/s: 1e9 edges per second", 1e9}
+                         : RateUnit{"TE/s", "TE/s: 1e12 edges per second", 1e12};
+}
+
+RateUnit rate_unit(const Results& results) {
+  double greatest = 0;
+  for (const auto* part : {&results.headline, &results.set_aside})
+    for (const Configuration& one : *part) greatest = std::max(greatest, one.rate());
+  return unit_of(greatest);
+}
+
 namespace columns {
 Column neurons() { return {"neurons", "", true, "Neurons of a layer; of layers of several sizes, all sizes"}; }
 Column layers() { return {"layers", "", true, "Layers of the network"}; }
@@ -58,8 +78,8 @@ Column infer() {
           "From plan and images resident on the device to the host knowing the categories: median over the trials of a "
           "run, and of these medians over the runs"};
 }
-Column rate() {
-  return {"rate", "TE/s", true,
+Column rate(const RateUnit& unit) {
+  return {"rate", unit.name, true,
           "The challenge's rate: images x edges of the network as given / infer, whatever the passes left out"};
 }
 Column run_on() { return {"run on", "", true, "The number of the machine and build, in Machines and builds"}; }

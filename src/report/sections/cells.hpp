@@ -12,14 +12,13 @@ namespace spdnn::sections {
 Cell whole(std::uint64_t value);
 Cell number(double value, int digits = 4);
 Cell milliseconds(double seconds);
-Cell tera(double per_second);  ///< 1e12 of them
-Cell tera(std::optional<double> per_second);
 Cell percent(double share);
 Cell origin(std::size_t number);  ///< in Results::origins
 
 /// The variant, with the precision where that is not fp32.
 std::string variant_of(const RunLine& run);
 std::string variant_of(const LayerLine& line);
+std::string variant_of(const ModelLine& line);
 /// For instance `1024 x 120`; with edges and bias where the categories were not compared with the official ones, and
 /// with the number of images where it is not the official one.
 std::string problem_of(const RunLine& run);
@@ -31,6 +30,20 @@ std::uint64_t processors_of(const RunLine& run);
 /// several; not its passes.
 std::string name_of(const Configuration& configuration, const Results& results);
 
+/// What rates are counted in: one unit for all rates of a table or chart.
+struct RateUnit {
+  const char* name;
+  const char* words;  ///< the title of an axis
+  double size;        ///< edges per second
+
+  Cell cell(double per_second) const;
+  Cell cell(std::optional<double> per_second) const;
+};
+/// The unit in which the rate reads well: TE/s, or GE/s below 1 TE/s.
+RateUnit unit_of(double greatest);
+/// Of the rates of networks: that of the greatest.
+RateUnit rate_unit(const Results& results);
+
 /// Columns that several tables have.
 namespace columns {
 Column neurons();
@@ -38,7 +51,7 @@ Column layers();
 Column variant();
 Column passes();
 Column infer();
-Column rate();
+Column rate(const RateUnit& unit);
 Column run_on();
 }  // namespace columns
 

@@ -15,7 +15,15 @@ namespace {
 
 double edges_per_byte(const LayerLine& line) { return line.edges_per_second * line.seconds.median / line.bytes; }
 
-Table table_of(const Results& results) {
+/// Of rates of layers, that of the greatest.
+RateUnit layer_unit(const Results& results) {
+  double greatest = 0;
+  for (const auto& layer : results.layers) greatest = std::max(greatest, layer.first.edges_per_second);
+  return unit_of(greatest);
+}
+
+Table layer_table(const Results& results) {
+  const RateUnit unit = layer_unit(results);
   Table table{"layers-table",
               "Synthetic layers without structure, timed several together.",
               {columns::neurons(),
@@ -26,7 +34,7 @@ Table table_of(const Results& results) {
                {"a layer", "ms", true, "Median over the trials"},
                {"min", "ms", true},
                {"max", "ms", true},
-               {"rate", "TE/s", true, "Images x edges / time"},
+               {"rate", unit.name, true, "Images x edges / time"},
                {"traffic", "MB", true, "The least: weights once, every activation read and written once"},
                {"edges per byte", "", true, "Images x edges / traffic"},
                {"of ceiling", "%", true, "Traffic / time, as a share of what a plain copy moves"},
@@ -36,7 +44,7 @@ Table table_of(const Results& results) {
   for (const auto& [line, place] : results.layers)
     table.rows.push_back({{whole(line.neurons), whole(line.degree), line.weights, whole(line.images), variant_of(line),
                            milliseconds(line.seconds.median), milliseconds(line.seconds.min),
-                           milliseconds(line.seconds.max), tera(line.edges_per_second), number(line.bytes / 1e6),
+                           milliseconds(line.seconds.max), unit.cell(line.edges_per_second), number(line.bytes / 1e6),
                            number(edges_per_byte(line)), percent(line.bytes / line.seconds.median / line.ceiling),
                            whole(static_cast<std::uint64_t>(line.trials)), origin(place)}});
   return table;
@@ -67,7 +75,7 @@ std::vector<CrossOver> cross_overs(const Results& results) {
   return both;
 }
 
-Table table_of(const std::vector<CrossOver>& all) {
+Table layer_table(const std::vector<CrossOver>& all) {
   Table table{"cross-overs-table",
               "Where less than fp32, whose categories may differ, is faster than the fastest engine in fp32.",
               {columns::neurons(),
@@ -90,7 +98,7 @@ Table table_of(const std::vector<CrossOver>& all) {
 }
 
 /// A straight line on logarithmic axes, over the range of all points.
-void add_roofs(const Results& results, Chart& chart) {
+void add_roofs(const Results& results, const RateUnit& unit, Chart& chart) {
   double least = INFINITY;
   double greatest = 0;
   std::vector<std::pair<std::string, double>> ceilings;
@@ -106,31 +114,52 @@ void add_roofs(const Results& results, Chart& chart) {
   for (const auto& [name, bytes] : ceilings)
     chart.series.push_back(
         {fmt::format("roof: copy on {}, {} GB/s", name, significant(bytes / 1e9, 3)),
-         {{least / 1.5, least / 1.5 * bytes / 1e12}, {greatest * 1.5, greatest * 1.5 * bytes / 1e12}},
+         {{least / 1.5, least / 1.5 * bytes / unit.size}, {greatest * 1.5, greatest * 1.5 * bytes / unit.size}},
          true,
          false});
 }
 
-Chart chart_of(const Results& results) {
+/// The variants with the highest rates, as no more than these can be told apart; the others are one series.
+std::vector<std::string> shown_variants(const Results& results) {
+  constexpr std::size_t kMost = 5;
+  std::map<std::string, double> best;
+  for (const auto& layer : results.layers) {
+    double& rate = best[variant_of(layer.first)];
+    rate = std::max(rate, layer.first.edges_per_second);
+  }
+  std::vector<std::string> names;
+  names.reserve(best.size());
+  for (const auto& one : best) names.push_back(one.first);
+  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return best[a] > best[b]; });
+  if (names.size() > kMost + 1) names.resize(kMost);
+  return names;
+}
+
+Chart layer_chart(const Results& results) {
+  const RateUnit unit = layer_unit(results);
   Chart chart{.id = "roofline",
               .title = "Roofline of single layers",
               .description =
                   "Both axes are logarithmic. A point on the line of its machine moves the least possible "
                   "traffic as fast as a plain copy; engines that keep activations on chip from layer to "
-                  "layer can be above it.",
+                  "layer can be above it. Variants that never reach the rates of the first ones are shown together.",
               .kind = Chart::Kind::lines,
               .x = {"edges per byte of least traffic", true},
-              .y = {"TE/s: 1e12 edges per second", true}};
-  add_roofs(results, chart);
+              .y = {unit.words, true}};
+  add_roofs(results, unit, chart);
+  const std::vector<std::string> shown = shown_variants(results);
+  for (const std::string& name : shown) chart.series.push_back({name, {}, false});
   for (const auto& layer : results.layers) {
     const LayerLine& line = layer.first;
-    auto series = std::find_if(chart.series.begin(), chart.series.end(),
-                               [&](const Series& s) { return s.name == variant_of(line); });
-    if (series == chart.series.end())
-      series = chart.series.insert(chart.series.end(), Series{variant_of(line), {}, false});
-    series->points.push_back({edges_per_byte(line), line.edges_per_second / 1e12,
-                              fmt::format("{} neurons, degree {}, {} weights, {} images", line.neurons, line.degree,
-                                          line.weights, line.images)});
+    const bool alone = std::find(shown.begin(), shown.end(), variant_of(line)) != shown.end();
+    const std::string name = alone ? variant_of(line) : "others";
+    auto series =
+        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == name; });
+    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{name, {}, false});
+    series->points.push_back(
+        {edges_per_byte(line), line.edges_per_second / unit.size,
+         fmt::format("{}{} neurons, degree {}, {} weights, {} images", alone ? "" : variant_of(line) + ", ",
+                     line.neurons, line.degree, line.weights, line.images)});
   }
   return chart;
 }
@@ -143,9 +172,10 @@ std::optional<Section> layers(const Results& results) {
   section.blocks.emplace_back(Paragraph{
       "Measured by `spdnn bench layers`, on layers in which nothing is redundant. No verdict belongs to them: "
       "they say how fast an engine computes a layer, and the tests say that it computes the right one."});
-  section.blocks.emplace_back(chart_of(results));
-  section.blocks.emplace_back(table_of(results));
-  if (const std::vector<CrossOver> all = cross_overs(results); !all.empty()) section.blocks.emplace_back(table_of(all));
+  section.blocks.emplace_back(layer_chart(results));
+  section.blocks.emplace_back(layer_table(results));
+  if (const std::vector<CrossOver> all = cross_overs(results); !all.empty())
+    section.blocks.emplace_back(layer_table(all));
   return section;
 }
 

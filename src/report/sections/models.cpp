@@ -1,3 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "core/share_of_zeros.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
@@ -10,43 +16,160 @@ Cell zeros(const ModelLine& line) {
   return line.weights == 0 ? Cell() : percent(share_of_zeros(line.weights, line.nonzeros));
 }
 
-std::string variant_of_model(const ModelLine& line) {
-  return line.precision == "fp32" ? line.variant : line.variant + " (" + line.precision + ")";
+/// A run on one line: model, variant, batch, and machine and build where there are several.
+std::string model_name(const ModelLine& line, std::size_t place, const Results& results) {
+  std::string text = fmt::format("{}, {}, batches of {}", line.model, variant_of(line), line.batch);
+  if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(place));
+  return text;
 }
 
-std::string build_of(const LineOrigin& origin) {
-  return origin.version + " " + origin.commit + (origin.dirty ? " with changes" : "");
+/// Why nothing is known of the images that were not compared stands beside the word.
+std::string verdict(const ModelLine& line) {
+  if (!line.sample || line.status != "UNVERIFIED") return line.status;
+  return fmt::format("UNVERIFIED: {} of {} images compared", *line.sample, line.images);
+}
+
+Table model_table(const Results& results) {
+  Table table{
+      "models-table",
+      "Runs of models, in the order of the lines.",
+      {{"model", "", false, "The file, as the command named it"},
+       {"verdict", "", false, "PASSED: the logits or the accuracy are right; the rows of other runs are marked"},
+       columns::variant(),
+       {"images", "", true, "Images of a run"},
+       {"batch", "", true, "Images at a time"},
+       {"infer", "ms", true, "Median over the trials, all images together"},
+       {"rate", "images/s", true, "Images / infer"},
+       {"zeros", "%", true, "Of the weights of convolutions and linear nodes"},
+       {"dense", "GFLOP/s", true, "2 x multiply-adds of all weights, zeros too, x images / infer"},
+       {"sparse", "GFLOP/s", true, "2 x multiply-adds of weights that are not zero x images / infer"},
+       {"accuracy", "%", true, "Of the predictions, against labels"},
+       {"of the bound", "%", true, "The largest deviation of a logit, as a share of what fp32 may be off"},
+       columns::run_on()},
+      {}};
+  for (const auto& [line, place] : results.models)
+    table.rows.push_back(
+        {{line.model, verdict(line), variant_of(line), whole(line.images), whole(line.batch),
+          milliseconds(line.infer.median), number(line.images_per_second), zeros(line), number(line.dense / 1e9),
+          number(line.sparse / 1e9), line.accuracy ? percent(*line.accuracy) : Cell(),
+          line.largest_ratio ? percent(*line.largest_ratio) : Cell(), origin(place)},
+         line.status != "PASSED"});
+  return table;
+}
+
+Chart model_rates(const Results& results) {
+  constexpr std::size_t kMost = 40;
+  constexpr double kFarApart = 30;
+  Chart chart{.id = "models-chart",
+              .title = "Images per second",
+              .description = "More is better. Runs that FAILED are left out.",
+              .kind = Chart::Kind::bars,
+              .x = {"images per second"},
+              .series = {{"PASSED"}, {"UNVERIFIED"}}};
+  std::size_t left_out = 0;
+  Spread shown{INFINITY, 0, 0, 0};
+  for (const auto& [line, place] : results.models) {
+    if (line.status == "FAILED" || line.images_per_second <= 0) continue;
+    if (chart.categories.size() == kMost) {
+      ++left_out;
+      continue;
+    }
+    chart.series[line.status == "PASSED" ? 0 : 1].points.push_back(
+        {static_cast<double>(chart.categories.size()), line.images_per_second});
+    shown.min = std::min(shown.min, line.images_per_second);
+    shown.max = std::max(shown.max, line.images_per_second);
+    chart.categories.push_back(model_name(line, place, results));
+  }
+  chart.x.logarithmic = shown.max > kFarApart * shown.min;
+  if (chart.x.logarithmic) chart.description += " The axis is logarithmic.";
+  if (left_out > 0) chart.description += fmt::format(" There is no room for {} more.", left_out);
+  std::erase_if(chart.series, [](const Series& series) { return series.points.empty(); });
+  return chart;
+}
+
+/// A node by its place in the model that ran.
+std::string node_name(const ModelLine& line, std::size_t node) {
+  const ProfiledNode& one = line.profile[node];
+  return fmt::format("{} {}{}", node + 1, one.operation, one.name.empty() ? "" : ", " + one.name);
+}
+
+double seconds_of(const ModelLine& line) {
+  double sum = 0;
+  for (const ProfiledNode& node : line.profile) sum += node.seconds;
+  return sum;
+}
+
+double share_of(double seconds, double all) { return all > 0 ? seconds / all : 0; }
+
+/// The nodes that take the most time, in the order of the model.
+Chart nodes_chart(const ModelLine& line, const std::string& id, const std::string& title) {
+  constexpr std::size_t kMost = 25;
+  std::vector<std::size_t> nodes(line.profile.size());
+  std::iota(nodes.begin(), nodes.end(), std::size_t{0});
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](auto a, auto b) { return line.profile[a].seconds > line.profile[b].seconds; });
+  nodes.resize(std::min(nodes.size(), kMost));
+  std::sort(nodes.begin(), nodes.end());
+  Chart chart{.id = id, .title = title, .kind = Chart::Kind::bars, .x = {"ms"}, .series = {{"time"}}};
+  double shown = 0;
+  for (const std::size_t node : nodes) {
+    chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), line.profile[node].seconds * 1e3});
+    chart.categories.push_back(node_name(line, node));
+    shown += line.profile[node].seconds;
+  }
+  chart.description =
+      nodes.size() == line.profile.size()
+          ? std::string("A trial, all images together, node by node in the order of the model.")
+          : fmt::format(
+                "A trial, all images together: the {} nodes that take the most time, in the order of the model; "
+                "{:.1f} % of the time of all {}.",
+                nodes.size(), 100 * share_of(shown, seconds_of(line)), line.profile.size());
+  return chart;
+}
+
+Table nodes_table(const ModelLine& line, const std::string& id, const std::string& title) {
+  Table table{id,
+              title + ": every node of the model that ran, after the rewrites.",
+              {{"node", "", true, "In the order in which they are computed"},
+               {"operation"},
+               {"name"},
+               {"time", "ms", true, "In a trial, all images together; of several ranks the longest"},
+               {"share", "%", true, "Of the time of all nodes"}},
+              {}};
+  const double all = seconds_of(line);
+  for (std::size_t n = 0; n < line.profile.size(); ++n)
+    table.rows.push_back({{whole(n + 1), line.profile[n].operation, line.profile[n].name,
+                           milliseconds(line.profile[n].seconds), percent(share_of(line.profile[n].seconds, all))}});
+  return table;
 }
 
 }  // namespace
 
-std::optional<Section> models(const std::vector<ModelLine>& lines) {
-  if (lines.empty()) return std::nullopt;
-  Table table{"models-table",
-              "Runs of models, in the order of the lines.",
-              {{"model", "", false, "The file, as the command named it"},
-               {"zeros", "%", true, "Of the weights of convolutions and linear nodes"},
-               columns::variant(),
-               {"images", "", true},
-               {"infer", "ms", true, "Median over the trials, all images together"},
-               {"images a second", "", true, "Images / infer"},
-               {"dense", "GFLOP/s", true, "2 x multiply-adds of all weights x images / infer"},
-               {"sparse", "GFLOP/s", true, "2 x multiply-adds of weights that are not zero x images / infer"},
-               {"accuracy", "%", true, "Of the predictions, against labels"},
-               {"of the bound", "%", true, "The largest deviation of a logit, as a share of what fp32 may be off"},
-               {"verdict", "", false},
-               {"processor", "", false},
-               {"threads", "", true},
-               {"build", "", false}},
-              {}};
-  for (const ModelLine& line : lines)
-    table.rows.push_back(
-        {{line.model, zeros(line), variant_of_model(line), whole(line.images), milliseconds(line.infer.median),
-          number(line.images_per_second), number(line.dense / 1e9), number(line.sparse / 1e9),
-          line.accuracy ? percent(*line.accuracy) : Cell(), line.largest_ratio ? percent(*line.largest_ratio) : Cell(),
-          line.status, processor_of(line.origin), whole(line.origin.threads), build_of(line.origin)},
-         line.status != "PASSED"});
-  return Section{"models", "Models", {std::move(table)}};
+std::optional<Section> models(const Results& results) {
+  if (results.models.empty()) return std::nullopt;
+  Section section{"models", "Models", {}};
+  Chart chart = model_rates(results);
+  if (!chart.series.empty()) section.blocks.emplace_back(std::move(chart));
+  section.blocks.emplace_back(model_table(results));
+  return section;
+}
+
+std::optional<Section> profiles(const Results& results) {
+  constexpr std::size_t kMost = 8;
+  Section section{"profiles", "Time by node", {}};
+  std::size_t number = 0;
+  for (const auto& [line, place] : results.models) {
+    if (line.profile.empty() || ++number > kMost) continue;
+    const std::string title = model_name(line, place, results);
+    const std::string id = fmt::format("profile-{}", number);
+    section.blocks.emplace_back(nodes_chart(line, id + "-chart", title));
+    section.blocks.emplace_back(nodes_table(line, id, title));
+  }
+  if (number == 0) return std::nullopt;
+  if (number > kMost)
+    section.blocks.emplace_back(
+        Paragraph{fmt::format("Of {} runs with `--profile` the first {} are shown.", number, kMost)});
+  return section;
 }
 
 }  // namespace spdnn::sections

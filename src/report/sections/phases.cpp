@@ -19,7 +19,7 @@ std::vector<std::string> names_of(const Results& results) {
   return names;
 }
 
-Table table_of(const Results& results) {
+Table phase_table(const Results& results) {
   const std::vector<std::string> names = names_of(results);
   Table table{"phases-table",
               "Every phase of the headline configurations: medians over their runs.",
@@ -45,7 +45,7 @@ Table table_of(const Results& results) {
   return table;
 }
 
-Chart chart_of(const Results& results) {
+Chart phase_chart(const Results& results) {
   Chart chart{.id = "phases-chart",
               .title = "Where the time of a run goes",
               .description =
@@ -73,8 +73,8 @@ Chart chart_of(const Results& results) {
 std::optional<Section> phases(const Results& results) {
   if (results.headline.empty()) return std::nullopt;
   Section section{"phases", "Phases", {}};
-  section.blocks.emplace_back(chart_of(results));
-  section.blocks.emplace_back(table_of(results));
+  section.blocks.emplace_back(phase_chart(results));
+  section.blocks.emplace_back(phase_table(results));
   return section;
 }
 

@@ -20,55 +20,55 @@ std::string setting_of(const RunLine& run) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<Column> result_columns() {
-  return {
-      columns::neurons(),
-      columns::layers(),
-      {"bias", "", true, "Added to sums that are not zero"},
-      {"inputs", "", true, "Images that were computed, those without a non-zero included"},
-      {"edges", "", true, "Stored weights of the network as given"},
-      columns::variant(),
-      columns::passes(),
-      {"processor"},
-      {"count", "", true, "GPUs, or threads of the CPU"},
-      columns::infer(),
-      {"min", "ms", true, "The least of all trials of infer"},
-      {"max", "ms", true, "The greatest of all trials of infer"},
-      columns::rate(),
-      {"computed", "TE/s", true, "Edges that the device computed / infer; none where the engine does not count them"},
-      {"with set-up", "TE/s", true, "Images x edges as given / (plan + share + upload + infer)"},
-      {"end to end", "TE/s", true,
-       "Images x edges as given / total, from process start to the written result, less trials that do not count"},
-      {"verdict", "", false, "PASSED: all categories are those of the truth that they were compared with"},
-      {"categories", "", true, "Images with a non-zero after the last layer"},
-      {"read", "ms", true, "Reading or generating network and images"},
-      {"read rate", "Gedges/s", true, "Edges as given / read"},
-      {"setting", "", false, "Streamed layers, batches of fewer images than a rank had, the kind of a scaling run"},
-      {"trials", "", true, "Trials of infer in each run"},
-      {"runs", "", true, "Runs taken together: same configuration, machine and build"},
-      columns::run_on()};
+std::vector<Column> result_columns(const RateUnit& unit) {
+  return {columns::neurons(),
+          columns::layers(),
+          columns::variant(),
+          columns::infer(),
+          columns::rate(unit),
+          {"verdict", "", false, "PASSED: all categories are those of the truth that they were compared with"},
+          {"processor"},
+          {"count", "", true, "GPUs, or threads of the CPU"},
+          columns::passes(),
+          {"bias", "", true, "Added to sums that are not zero"},
+          {"inputs", "", true, "Images that were computed, those without a non-zero included"},
+          {"edges", "", true, "Stored weights of the network as given"},
+          {"min", "ms", true, "The least of all trials of infer"},
+          {"max", "ms", true, "The greatest of all trials of infer"},
+          {"computed", unit.name, true,
+           "Edges that the device computed / infer; none where the engine does not count them"},
+          {"with set-up", unit.name, true, "Images x edges as given / (plan + share + upload + infer)"},
+          {"end to end", unit.name, true,
+           "Images x edges as given / total, from process start to the written result, less trials that do not count"},
+          {"categories", "", true, "Images with a non-zero after the last layer"},
+          {"read", "ms", true, "Reading or generating network and images"},
+          {"read rate", "GE/s", true, "Edges as given / read"},
+          {"setting", "", false, "Streamed layers, batches of fewer images than a rank had, the kind of a scaling run"},
+          {"trials", "", true, "Trials of infer in each run"},
+          {"runs", "", true, "Runs taken together: same configuration, machine and build"},
+          columns::run_on()};
 }
 
-Row row_of(const Configuration& one) {
+Row row_of(const Configuration& one, const RateUnit& unit) {
   const RunLine& run = one.first;
   const double read = one.phase("read");
   return {{Cell(run.neurons, static_cast<double>(run.width)),
            whole(run.layers),
+           variant_of(run),
+           milliseconds(one.infer.median),
+           unit.cell(one.rate()),
+           run.status,
+           processor_of(run.origin),
+           whole(processors_of(run)),
+           run.passes,
            run.bias,
            whole(run.images),
            whole(run.edges),
-           variant_of(run),
-           run.passes,
-           processor_of(run.origin),
-           whole(processors_of(run)),
-           milliseconds(one.infer.median),
            milliseconds(one.infer.min),
            milliseconds(one.infer.max),
-           tera(one.rate()),
-           tera(one.rate_computed()),
-           tera(one.rate_with_setup),
-           tera(one.rate_end_to_end),
-           one.status,
+           unit.cell(one.rate_computed()),
+           unit.cell(one.rate_with_setup),
+           unit.cell(one.rate_end_to_end),
            whole(run.categories),
            milliseconds(read),
            read > 0 ? number(static_cast<double>(run.edges) / read / 1e9) : Cell(),
@@ -79,19 +79,20 @@ Row row_of(const Configuration& one) {
 }
 
 Chart rates(const Results& results) {
+  const RateUnit unit = rate_unit(results);
   Chart chart{.id = "rates",
               .title = "Rates of the fastest verified configuration of each problem",
               .description =
                   "Logarithmic axis. The first bar counts the edges of the network as given, the second what "
                   "the device computed of them, the third charges the set-up that finds what to leave out.",
               .kind = Chart::Kind::bars,
-              .x = {"TE/s: 1e12 edges per second", true},
+              .x = {unit.words, true},
               .series = {{"rate (as given / infer)"}, {"computed / infer"}, {"as given / (set-up + infer)"}}};
   for (const Configuration* one : fastest(results)) {
     const auto place = static_cast<double>(chart.categories.size());
     chart.categories.push_back(name_of(*one, results));
     const auto add = [&](std::size_t series, std::optional<double> rate) {
-      if (rate && *rate > 0) chart.series[series].points.push_back({place, *rate / 1e12});
+      if (rate && *rate > 0) chart.series[series].points.push_back({place, *rate / unit.size});
     };
     add(0, one->rate());
     add(1, one->rate_computed());
@@ -103,7 +104,8 @@ Chart rates(const Results& results) {
 
 }  // namespace
 
-Section results(const Results& results) {
+std::optional<Section> results(const Results& results) {
+  if (results.run_lines == 0) return std::nullopt;
   Section section{"results", "Results", {}};
   section.blocks.emplace_back(Paragraph{
       "The headline figures: every configuration whose categories were verified, by a build without changes. Runs of "
@@ -118,19 +120,21 @@ Section results(const Results& results) {
     return section;
   }
   section.blocks.emplace_back(rates(results));
-  Table table{"submission", "Verified results, in the form of a Graph Challenge submission.", result_columns(), {}};
-  for (const Configuration& one : results.headline) table.rows.push_back(row_of(one));
+  const RateUnit unit = rate_unit(results);
+  Table table{"submission", "Verified results, in the form of a Graph Challenge submission.", result_columns(unit), {}};
+  for (const Configuration& one : results.headline) table.rows.push_back(row_of(one, unit));
   section.blocks.emplace_back(std::move(table));
   return section;
 }
 
 std::optional<Section> set_aside(const Results& results) {
   if (results.set_aside.empty()) return std::nullopt;
-  Table table{"set-aside", "Not among the headline figures, the charts and the comparisons.", result_columns(), {}};
+  const RateUnit unit = rate_unit(results);
+  Table table{"set-aside", "Not among the headline figures, the charts and the comparisons.", result_columns(unit), {}};
   table.columns.insert(table.columns.begin(), {"why", "", false, "What keeps it from the headline figures"});
   table.columns.insert(table.columns.begin() + 1, {"compared with", "", false, "What the verdict rests on"});
   for (const Configuration& one : results.set_aside) {
-    Row row = row_of(one);
+    Row row = row_of(one, unit);
     row.apart = true;
     row.cells.insert(row.cells.begin(), {one.set_aside, one.first.against});
     table.rows.push_back(std::move(row));

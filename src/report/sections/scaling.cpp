@@ -11,18 +11,17 @@ namespace {
 
 using Group = std::vector<const Configuration*>;  ///< by number of ranks
 
-/// Threads and hosts may differ from point to point; everything else must not.
+/// Equal where two runs may be points of one series: weak scaling has other images at each point.
+std::string series_key(const RunLine& run) {
+  return fmt::format("{}, {}, {}, {} trials, {}", run.scaling == "weak" ? network_key(run) : problem_key(run),
+                     run.variant, run.passes, run.trials, run.scaling);
+}
+
+/// Of runs with the same key. Threads and hosts may differ from point to point; everything else must not.
 bool same_series(const Configuration& a, const Configuration& b) {
-  RunLine other = b.first;
-  if (a.first.scaling == "weak" && other.scaling == "weak") {
-    other.images = a.first.images;
-    other.empty_images = a.first.empty_images;
-    other.categories = a.first.categories;
-  }
-  return same_problem(a.first, other) && a.first.variant == other.variant && a.first.passes == other.passes &&
-         a.first.precision == other.precision && a.first.trials == other.trials && a.first.scaling == other.scaling &&
-         a.first.origin.device == other.origin.device && a.first.origin.cpu == other.origin.cpu &&
-         a.first.origin.same_build(other.origin);
+  return may_share_images(a.first, b.first) && a.first.precision == b.first.precision &&
+         a.first.origin.device == b.first.origin.device && a.first.origin.cpu == b.first.origin.cpu &&
+         a.first.origin.same_build(b.first.origin);
 }
 
 std::vector<Group> groups_of(const Results& results) {
@@ -30,9 +29,8 @@ std::vector<Group> groups_of(const Results& results) {
   Candidates<std::size_t> candidates;
   for (const std::vector<Configuration>* part : {&results.headline, &results.set_aside})
     for (const Configuration& one : *part) {
-      if (one.status == "FAILED") continue;
-      const std::string key = fmt::format("{}, {}, {}, {} trials", network_key(one.first), one.first.variant,
-                                          one.first.passes, one.first.trials);
+      if (one.first.failed()) continue;
+      const std::string key = series_key(one.first);
       const auto fits = [&](std::size_t place) { return same_series(*groups[place].front(), one); };
       if (const std::size_t* const place = candidates.find(key, fits)) {
         groups[*place].push_back(&one);
@@ -55,7 +53,7 @@ double efficiency(const Configuration& first, const Configuration& one, double f
   return first_seconds / seconds * work / ranks;
 }
 
-Table table_of(const std::vector<Group>& groups) {
+Table table_of(const std::vector<Group>& groups, const RateUnit& unit) {
   Table table{
       "scaling-table",
       "One problem on more and more ranks. Efficiency: work per rank and second, as a share of the first row's.",
@@ -68,7 +66,7 @@ Table table_of(const std::vector<Group>& groups) {
        {"ranks", "", true},
        columns::infer(),
        {"efficiency of infer", "%", true},
-       columns::rate(),
+       columns::rate(unit),
        {"total", "ms", true},
        {"efficiency of total", "%", true},
        {"verdict"},
@@ -77,30 +75,32 @@ Table table_of(const std::vector<Group>& groups) {
   for (const Group& group : groups)
     for (const Configuration* one : group) {
       const Configuration& first = *group.front();
-      table.rows.push_back({{Cell(one->first.neurons, static_cast<double>(one->first.width)), whole(one->first.layers),
-                             whole(one->first.images), variant_of(one->first), one->first.passes,
-                             one->first.scaling.empty() ? std::string("strong") : one->first.scaling,
-                             whole(static_cast<std::uint64_t>(one->first.ranks)), milliseconds(one->infer.median),
-                             percent(efficiency(first, *one, first.infer.median, one->infer.median)), tera(one->rate()),
-                             milliseconds(one->total), percent(efficiency(first, *one, first.total, one->total)),
-                             one->status, origin(one->origin)},
-                            !one->set_aside.empty()});
+      table.rows.push_back(
+          {{Cell(one->first.neurons, static_cast<double>(one->first.width)), whole(one->first.layers),
+            whole(one->first.images), variant_of(one->first), one->first.passes,
+            one->first.scaling.empty() ? std::string("strong") : one->first.scaling,
+            whole(static_cast<std::uint64_t>(one->first.ranks)), milliseconds(one->infer.median),
+            percent(efficiency(first, *one, first.infer.median, one->infer.median)), unit.cell(one->rate()),
+            milliseconds(one->total), percent(efficiency(first, *one, first.total, one->total)), one->first.status,
+            origin(one->origin)},
+           !one->set_aside.empty()});
     }
   return table;
 }
 
-Chart chart_of(const std::vector<Group>& groups) {
+Chart chart_of(const std::vector<Group>& groups, const RateUnit& unit) {
   Chart chart{.id = "scaling-chart",
               .title = "Rate by number of ranks",
               .description =
                   "Verified runs only, both axes logarithmic. Perfect scaling doubles the rate where the ranks double.",
               .kind = Chart::Kind::lines,
               .x = {"ranks", true},
-              .y = {"TE/s: 1e12 edges per second", true}};
+              .y = {unit.words, true}};
   for (const Group& group : groups) {
     Series series{fmt::format("{}, {}", problem_of(group.front()->first), variant_of(group.front()->first))};
     for (const Configuration* one : group)
-      if (one->set_aside.empty()) series.points.push_back({static_cast<double>(one->first.ranks), one->rate() / 1e12});
+      if (one->set_aside.empty())
+        series.points.push_back({static_cast<double>(one->first.ranks), one->rate() / unit.size});
     if (series.points.size() > 1) chart.series.push_back(std::move(series));
   }
   return chart;
@@ -112,9 +112,9 @@ std::optional<Section> scaling(const Results& results) {
   const std::vector<Group> groups = groups_of(results);
   if (groups.empty()) return std::nullopt;
   Section section{"scaling", "Scaling", {}};
-  Chart chart = chart_of(groups);
+  Chart chart = chart_of(groups, rate_unit(results));
   if (!chart.series.empty()) section.blocks.emplace_back(std::move(chart));
-  section.blocks.emplace_back(table_of(groups));
+  section.blocks.emplace_back(table_of(groups, rate_unit(results)));
   return section;
 }
 

@@ -51,9 +51,9 @@ Cell ratio_of(double ours, double theirs) {
   return number(std::round(ours / theirs / unit) * unit, 2);
 }
 
-Row other_row(const Baseline& other) {
+Row other_row(const Baseline& other, const RateUnit& unit) {
   return {{size_of(other.neurons), size_of(other.layers), other.system, other.processor, whole(other.count),
-           size_of(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), tera(other.rate()),
+           size_of(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), unit.cell(other.rate()),
            other.counted, other.measured, other.source},
           true};
 }
@@ -71,7 +71,7 @@ const Configuration* ours_for(const Baseline& other, const Results& results) {
   return best;
 }
 
-Table others_table(const std::vector<Baseline>& baselines) {
+Table others_table(const std::vector<Baseline>& baselines, const RateUnit& unit) {
   Table table{
       "others-table",
       "Other systems, as stated where each number comes from; rates without a stated one are images x edges / time.",
@@ -82,16 +82,16 @@ Table others_table(const std::vector<Baseline>& baselines) {
        {"count", "", true},
        {"inputs", "", true},
        {"time", "ms", true, "As stated; what it covers is in the column counted"},
-       {"rate", "TE/s", true},
+       {"rate", unit.name, true},
        {"counted", "", false, "What the time covers"},
        {"measured", "", false, "Published by its authors, or their program run by us"},
        {"source"}},
       {}};
-  for (const Baseline& other : baselines) table.rows.push_back(other_row(other));
+  for (const Baseline& other : baselines) table.rows.push_back(other_row(other, unit));
   return table;
 }
 
-Table against_table(const Results& results, const std::vector<Baseline>& baselines) {
+Table against_table(const Results& results, const std::vector<Baseline>& baselines, const RateUnit& unit) {
   Table table{
       "against-others",
       "Our fastest verified configuration of a problem of the same size beside each. Rates count edges of the "
@@ -101,11 +101,11 @@ Table against_table(const Results& results, const std::vector<Baseline>& baselin
        columns::variant(),
        columns::passes(),
        columns::infer(),
-       columns::rate(),
+       columns::rate(unit),
        {"other system"},
        {"on"},
        {"count", "", true},
-       {"its rate", "TE/s", true},
+       {"its rate", unit.name, true},
        {"ratio of rates", "", true},
        {"measured"},
        columns::run_on()},
@@ -115,8 +115,8 @@ Table against_table(const Results& results, const std::vector<Baseline>& baselin
     if (ours == nullptr) continue;
     table.rows.push_back(
         {{whole(other.neurons), whole(other.layers), variant_of(ours->first), ours->first.passes,
-          milliseconds(ours->infer.median), tera(ours->rate()), other.system, other.processor, whole(other.count),
-          tera(other.rate()), ratio_of(ours->rate(), other.rate()), other.measured, origin(ours->origin)}});
+          milliseconds(ours->infer.median), unit.cell(ours->rate()), other.system, other.processor, whole(other.count),
+          unit.cell(other.rate()), ratio_of(ours->rate(), other.rate()), other.measured, origin(ours->origin)}});
   }
   return table;
 }
@@ -174,9 +174,12 @@ std::optional<Section> others(const Results& results, const std::vector<Baseline
   section.blocks.emplace_back(
       Paragraph{"None of these numbers is a run of spdnn. They stand as they were stated, on the machine and with the "
                 "clock of whoever measured; the charts leave them out."});
-  Table against = against_table(results, baselines);
+  double greatest = 0;
+  for (const Baseline& other : baselines) greatest = std::max(greatest, other.rate());
+  const RateUnit unit = unit_of(greatest);
+  Table against = against_table(results, baselines, unit);
   if (!against.rows.empty()) section.blocks.emplace_back(std::move(against));
-  section.blocks.emplace_back(others_table(baselines));
+  section.blocks.emplace_back(others_table(baselines, unit));
   return section;
 }
 

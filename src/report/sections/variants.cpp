@@ -12,18 +12,18 @@ namespace {
 
 using Group = std::vector<const Configuration*>;  ///< the fastest first
 
-bool comparable(const Configuration& a, const Configuration& b) {
+bool same_work(const Configuration& a, const Configuration& b) {
   return same_problem(a.first, b.first) && a.first.passes == b.first.passes && a.first.ranks == b.first.ranks &&
          a.first.origin.same_machine(b.first.origin);
 }
 
 /// Of each variant the fastest; groups of one variant are none.
-std::vector<Group> groups_of(const Results& results) {
+std::vector<Group> variant_groups(const Results& results) {
   std::vector<Group> groups;
   Candidates<std::size_t> candidates;
   for (const Configuration& one : results.headline) {
     const std::string key = problem_key(one.first);
-    const auto fits = [&](std::size_t place) { return comparable(*groups[place].front(), one); };
+    const auto fits = [&](std::size_t place) { return same_work(*groups[place].front(), one); };
     if (const std::size_t* const place = candidates.find(key, fits)) {
       Group& group = groups[*place];
       const auto same = [&](const Configuration* other) { return variant_of(other->first) == variant_of(one.first); };
@@ -37,7 +37,7 @@ std::vector<Group> groups_of(const Results& results) {
   return groups;
 }
 
-Table table_of(const std::vector<Group>& groups) {
+Table variant_table(const std::vector<Group>& groups, const RateUnit& unit) {
   Table table{"variants-table",
               "Verified results of variants that had the same problem, passes and machine, the fastest first.",
               {columns::neurons(),
@@ -45,7 +45,7 @@ Table table_of(const std::vector<Group>& groups) {
                columns::passes(),
                columns::variant(),
                columns::infer(),
-               columns::rate(),
+               columns::rate(unit),
                {"times as long", "", true, "infer / infer of the fastest variant"},
                {"upload", "ms", true, "Plan and images into the engine's own form, on its device"},
                {"trials", "", true},
@@ -55,13 +55,13 @@ Table table_of(const std::vector<Group>& groups) {
     for (const Configuration* one : group)
       table.rows.push_back(
           {{Cell(one->first.neurons, static_cast<double>(one->first.width)), whole(one->first.layers),
-            one->first.passes, variant_of(one->first), milliseconds(one->infer.median), tera(one->rate()),
+            one->first.passes, variant_of(one->first), milliseconds(one->infer.median), unit.cell(one->rate()),
             number(one->infer.median / group.front()->infer.median), milliseconds(one->phase("upload")),
             whole(static_cast<std::uint64_t>(one->first.trials)), origin(one->origin)}});
   return table;
 }
 
-Chart chart_of(const std::vector<Group>& groups) {
+Chart variant_chart(const std::vector<Group>& groups) {
   constexpr std::size_t kMostGroups = 4;  // with many variants, more would be a wall of bars
   Chart chart{.id = "variants-chart",
               .title = "Variants on the same work",
@@ -93,14 +93,14 @@ Chart chart_of(const std::vector<Group>& groups) {
 }  // namespace
 
 std::optional<Section> variants(const Results& results) {
-  const std::vector<Group> groups = groups_of(results);
+  const std::vector<Group> groups = variant_groups(results);
   if (groups.empty()) return std::nullopt;
   Section section{"variants", "Variants side by side", {}};
   section.blocks.emplace_back(Paragraph{
       "Rows of one group may be of different builds on the same machine: `run on` says so. `dead` alone among "
       "the passes is what published systems do: every edge of every image that is not all zero."});
-  section.blocks.emplace_back(chart_of(groups));
-  section.blocks.emplace_back(table_of(groups));
+  section.blocks.emplace_back(variant_chart(groups));
+  section.blocks.emplace_back(variant_table(groups, rate_unit(results)));
   return section;
 }
 

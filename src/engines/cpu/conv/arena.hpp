@@ -21,7 +21,8 @@ struct ArenaLayout {
 
 inline constexpr std::size_t kArenaAlignment = 64;  ///< a cache line, and the widest vector register
 
-/// Largest first, each at the lowest place that is free while it lives. O(n^2) for n buffers.
+/// Largest first, each at the lowest place that is free while it lives. Cost: that of looking, for each buffer, at
+/// those that live at the same time, and at all that live for long.
 ArenaLayout lay_out(std::span<const Lifetime> lifetimes);
 
 }  // namespace spdnn

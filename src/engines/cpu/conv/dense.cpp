@@ -39,9 +39,7 @@ Opened open() {
     if (get()->build == build_info().version + " " + build_info().commit) return {get()};
     opened.why_not += fmt::format("; {} is of another build ({})", path.native(), get()->build);
   }
-  if (opened.why_not.empty())
-    opened.why_not = fmt::format(
-        "; there is no {} beside the program or the Python module: make builds it, unless with ONEDNN=0", kName);
+  if (opened.why_not.empty()) opened.why_not = fmt::format("; {} is not beside the program, where make puts it", kName);
   return opened;
 }
 
@@ -80,7 +78,9 @@ Extent rows_of(const Shape& shape, Index images) {
 }  // namespace
 
 Support support_conv_dense(const Model& model, const ModelEngineOptions& options) {
-  return support("conv_dense", model, options, false);
+  Support found = support("conv_dense", model, options, false);
+  if (found.takes()) add_zeros_remark(model, {}, found);
+  return found;
 }
 
 std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
@@ -91,13 +91,18 @@ std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model,
 Support support_sparse_linear(const Model& model, const ModelEngineOptions& options) {
   Support found = support("sparse_linear", model, options, true);
   found.preference = Preference::last_resort;
+  std::vector<Index> without_zeros;
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
     const auto* const linear = std::get_if<Linear>(&model.nodes[n].operation);
     if (linear == nullptr || !found.takes()) continue;
     const Extent rows = rows_of(model.values[model.nodes[n].output].shape, options.images_for_kernels());
-    if (sparse_linear_pays(linear->weights, rows)) found.preference = Preference::preferred;
+    if (sparse_linear_pays(linear->weights, rows)) {
+      found.preference = Preference::preferred;
+      without_zeros.push_back(static_cast<Index>(n));
+    }
     found.remarks.push_back(fmt::format("{} runs {}", node_text(model, n), sparse_linear_text(linear->weights, rows)));
   }
+  if (found.takes()) add_zeros_remark(model, without_zeros, found);
   return found;
 }
 

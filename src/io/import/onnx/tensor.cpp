@@ -193,6 +193,8 @@ const InputFile& TensorReader::companion(const std::string& location, const std:
   const auto [rest, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   if (fs::path(location).is_absolute() || rest != folder.end())
     fail(what, fmt::format("external data: '{}' lies outside the folder of the model", location));
+  if (fs::equivalent(path, file_, error))
+    fail(what, fmt::format("external data: '{}' is the model itself, expected another file", location));
   try {
     auto& file = companions_[location];
     file = std::make_unique<const InputFile>(path);

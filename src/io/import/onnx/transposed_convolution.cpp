@@ -97,7 +97,7 @@ void set_outputs(NodeReader& node, std::array<Axis, 2>& axes, std::size_t count)
   }
 }
 
-std::array<Axis, 2> read_axes(NodeReader& node, std::size_t count, const Filters& filters) {
+std::array<Axis, 2> read_output_axes(NodeReader& node, std::size_t count, const Filters& filters) {
   const Window window = read_moves(node, count, filters.kernel());
   const Shape& shape = node.shape(0);
   std::array<Axis, 2> axes;
@@ -165,7 +165,7 @@ ValueId side_by_side(NodeReader& node, ValueId made, const std::array<Axis, 2>& 
 void read_conv_transpose(NodeReader& node) {
   const std::size_t count = spatial_axes(node);
   const Filters filters = read_filters(node, count);
-  const std::array<Axis, 2> axes = read_axes(node, count, filters);
+  const std::array<Axis, 2> axes = read_output_axes(node, count, filters);
   const Extent channels = node.shape(0)[1];
   const std::int64_t groups = node.integer("group", 1);
   if (channels != filters.shape[0])

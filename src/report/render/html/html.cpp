@@ -79,8 +79,30 @@ void add_head(const Column& column, std::string& html) {
                       column.number ? " class=\"number\"" : "", tip, escaped(column.title), unit);
 }
 
-void add_cell(const Column& column, const Cell& cell, std::string& html) {
+/// Digits after the point; nothing where the text is no number in digits.
+std::optional<std::size_t> decimals_of(const std::string& text) {
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  if (first == text.size() || text.find_first_not_of("0123456789.", first) != std::string::npos) return std::nullopt;
+  const std::size_t point = text.find('.');
+  return point == std::string::npos ? 0 : text.size() - point - 1;
+}
+
+/// Of each column of numbers: the most digits after the point.
+std::vector<std::size_t> decimals_of(const Table& table) {
+  std::vector<std::size_t> most(table.columns.size(), 0);
+  for (const Row& row : table.rows)
+    for (std::size_t i = 0; i < most.size() && i < row.cells.size(); ++i)
+      if (table.columns[i].number) most[i] = std::max(most[i], decimals_of(row.cells[i].text).value_or(0));
+  return most;
+}
+
+/// Numbers stand with their points below one another: `decimals` of its column are left free, and the point, as far as
+/// the cell has none.
+void add_cell(const Column& column, const Cell& cell, std::size_t decimals, std::string& html) {
   html += column.number ? "<td class=\"number\"" : "<td";
+  if (const std::optional<std::size_t> own = decimals_of(cell.text); column.number && own && *own < decimals)
+    html += fmt::format(" style=\"--free:{}\"",
+                        *own == 0 ? fmt::format("{}.4", decimals) : std::to_string(decimals - *own));
   if (cell.value && std::isfinite(*cell.value)) html += fmt::format(" data-value=\"{}\"", *cell.value);
   html += fmt::format(">{}</td>", cell.text.empty() ? "-" : breakable(cell.text));
 }
@@ -92,10 +114,11 @@ std::string to_html(const Table& table) {
       escaped(table.id), marked_up(table.caption));
   for (const Column& column : table.columns) add_head(column, html);
   html += "</tr></thead>\n<tbody>\n";
+  const std::vector<std::size_t> decimals = decimals_of(table);
   for (const Row& row : table.rows) {
     html += row.apart ? "<tr class=\"apart\">" : "<tr>";
     for (std::size_t i = 0; i < table.columns.size() && i < row.cells.size(); ++i)
-      add_cell(table.columns[i], row.cells[i], html);
+      add_cell(table.columns[i], row.cells[i], decimals[i], html);
     html += "</tr>\n";
   }
   return html + "</tbody></table>\n</div>\n";
@@ -166,8 +189,16 @@ Table numbers_of(const Chart& chart) {
   return has_bars(chart) ? table_of_bars(chart) : table_of_points(chart);
 }
 
+/// The most that any of them has: bars that are not there take no room.
+std::size_t bars_of_a_category(const Chart& chart) {
+  std::vector<std::size_t> bars(chart.categories.size(), 0);
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) ++bars.at(static_cast<std::size_t>(point.x));
+  return bars.empty() ? 0 : *std::max_element(bars.begin(), bars.end());
+}
+
 std::size_t height_of(const Chart& chart) {
-  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, chart.series.size()) : 2;
+  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, bars_of_a_category(chart)) : 2;
   return has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
 }
 

@@ -54,6 +54,11 @@
   // Four significant digits, and all digits before the point, as the tables write numbers; trailing zeros left out.
   const number = value => Math.abs(value) >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)));
 
+  // At a bar, all four, as in the tables; whole numbers as such.
+  const label = value => Number.isInteger(value) || Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4);
+
+  const narrow = () => innerWidth < 640;
+
   const decades = ({min, max}) => Math.log10(max / min);
   /// On a logarithmic axis 1, 2 and 5 times the powers of ten, or over many decades these powers alone.
   const thin = scale => {
@@ -62,6 +67,12 @@
       const leading = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
       return kept.some(digit => Math.abs(leading - digit) < 1e-6);
     });
+    if (!scale.isHorizontal()) return;
+    scale.ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
+    const width = Math.max(...scale.ticks.map(({value}) => scale.ctx.measureText(number(value)).width)) + 12;
+    const room = Math.max(1, Math.floor(scale.chart.width * (narrow() ? 0.5 : 0.75) / width));
+    const step = Math.ceil(scale.ticks.length / room);
+    scale.ticks = scale.ticks.filter((_, i) => (scale.ticks.length - 1 - i) % step === 0);
   };
   const valueAxis = ({title, logarithmic, end}) => ({
     type: logarithmic ? 'logarithmic' : 'linear',
@@ -73,12 +84,16 @@
   });
   const categoryAxis = () => ({type: 'category', grid: {display: false}, ticks: {color: css('--text'), autoSkip: false}});
 
-  const narrow = () => innerWidth < 640;
-
-  /// Long names of categories take two lines on a phone.
+  /// Names of categories are broken at commas on a phone, and cut at the left where a line of them is too long.
   const name = text => {
-    const parts = text.split(', ');
-    return narrow() && parts.length > 1 ? [parts[0], parts.slice(1).join(', ')] : text;
+    const most = narrow() ? 26 : 70;
+    const lines = [];
+    for (const part of text.split(', ')) {
+      const joined = lines.length ? `${lines[lines.length - 1]}, ${part}` : part;
+      if (lines.length && (joined.length <= most || !narrow() || lines.length === 3)) lines[lines.length - 1] = joined;
+      else lines.push(part);
+    }
+    return lines.map(line => line.length > most ? `\u2026${line.slice(1 - most)}` : line);
   };
 
   function bars(chart) {
@@ -92,7 +107,7 @@
           for (const [x, y] of series.points) data[x] = y;
           return {
             label: series.name, data, backgroundColor: filling(i), borderColor: colour(i), borderWidth: 1,
-            barPercentage: 0.92, categoryPercentage: stacked ? 0.75 : 0.85,
+            skipNull: true, barPercentage: 0.92, categoryPercentage: stacked ? 0.75 : 0.85,
           };
         }),
       },
@@ -114,7 +129,7 @@
       ctx.textBaseline = 'middle';
       data.datasets.forEach((series, i) => chart.getDatasetMeta(i).data.forEach((bar, k) => {
         if (series.data[k] === null || !chart.isDatasetVisible(i)) return;
-        const text = number(series.data[k]);
+        const text = label(series.data[k]);
         const width = ctx.measureText(text).width;
         const inside = bar.x + width + 6 > chartArea.right;
         ctx.fillStyle = css('--card');
@@ -126,14 +141,18 @@
     },
   };
 
+  // Points are hollow, and those of the first series the largest, so that points at the same place show one another.
+  const radius = (chart, i) => 3.5 + 1.5 * Math.min(3, chart.series.length - 1 - i);
+
   function lines(chart) {
     return {
       type: 'scatter',
       data: {
         datasets: chart.series.map((series, i) => ({
           label: series.name, data: series.points.map(([x, y, label]) => ({x, y, label})), showLine: series.line,
-          borderColor: colour(i), backgroundColor: colour(i), borderDash: kDashes[shape(i)],
-          borderWidth: 2, pointStyle: kPoints[shape(i)], pointRadius: series.marks ? 5 : 0,
+          borderColor: colour(i), backgroundColor: 'transparent', borderDash: kDashes[shape(i)],
+          borderWidth: 2, pointStyle: series.marks ? kPoints[shape(i)] : 'line',
+          pointRadius: series.marks ? radius(chart, i) : 0,
         })),
       },
       options: {scales: {x: valueAxis(chart.x), y: valueAxis(chart.y)}, interaction: {mode: 'nearest', intersect: false}},
@@ -210,7 +229,7 @@
           ctx.fillRect(left + i, line - 7, 1.5, 14);
         }
         left += steps + 8;
-        if (most > 1) write(`${most} (logarithmic)`);
+        if (most > 1) write(narrow() ? `${most}, log` : `${most} (logarithmic)`);
         ctx.restore();
       },
     };

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engines/cpu/conv/onednn/loops.hpp"
+#include "model/magnitudes.hpp"
+
 namespace spdnn::onednn {
 
 Dims dims_of(const Shape& shape) {
@@ -30,27 +33,37 @@ dnnl::primitive_attr with_user_scratchpad() {
   return attributes;
 }
 
-Program compile(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine) {
-  return Compiler(model, images, options, engine).compile();
+Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
+                const dnnl::engine& engine) {
+  return Compiler(model, magnitudes, images, options, engine).compile();
 }
 
-Compiler::Compiler(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine)
+Compiler::Compiler(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
+                   const dnnl::engine& engine)
     : model_(model),
+      magnitudes_(magnitudes),
       images_(images),
       type_(options.type),
       engine_(engine),
       sparse_for_(options.type == dnnl::memory::data_type::f32 ? options.sparse_for : 0),
       epilogues_(options.epilogues),
-      forms_(model.values.size()) {}
+      forms_(model.values.size()),
+      largest_(model.values.size()) {}
 
 Program Compiler::compile() {
   const ValueId input = model_.inputs.front();
   made(input, new_operand(plain_desc(dims(input))));
   program_.buffers.back().kind = Buffer::Kind::input;
+  largest_[input] = kLargestTrusted;  // which the engine looks at as it loads them
+  for (std::size_t id = 0; id < largest_.size(); ++id)
+    if (model_.values[id].constant) largest_[id] = magnitude_of(*model_.values[id].constant);
   for (const Step& step : steps_of(model_, epilogues_)) run(step);
   for (const ValueId output : model_.outputs) program_.outputs.push_back(plain(output));
-  for (const Operand& output : program_.outputs)
-    program_.buffers[output.buffer].lifetime.last = program_.actions.size();
+  const auto keep = [&](const Operand& operand) {
+    program_.buffers[operand.buffer].lifetime.last = program_.actions.size();
+  };
+  for (const Operand& output : program_.outputs) keep(output);
+  for (const Watched& watched : program_.watched) keep(watched.beyond);
 
   std::vector<Lifetime> lifetimes;
   for (const Buffer& buffer : program_.buffers) {
@@ -132,10 +145,69 @@ void Compiler::run(const Step& step) {
   step_ = &step;
   fused_ = false;
   to_fuse_ = step.fused;
+  watch_inputs(step);
   run_alone(step.node);
   if (!fused_)
     for (const Index node : step.fused) run_alone(node);
+  watch_output(step);
   step_ = nullptr;
+}
+
+/// The largest number on the way through the step; notes how large its values can become.
+double Compiler::largest_in(const Step& step) {
+  double largest = 0;
+  const auto take = [&](Index number) {
+    const Node& node = model_.nodes[number];
+    std::vector<double> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(largest_[input]);
+    const Magnitude magnitude = magnitudes_.of(number, inputs);
+    largest = std::max(largest, magnitude.inside);
+    largest_[node.output] = magnitude.result;
+  };
+  take(step.node);
+  for (const Index node : step.fused) take(node);
+  return largest;
+}
+
+/// In models of many layers the bounds grow beyond every number. Before they do, a step's inputs are looked at, and
+/// bounds begin anew. Where even small inputs leave too little room, as weights are huge, nothing is proven.
+void Compiler::watch_inputs(const Step& step) {
+  constexpr double kFewer = 0x1p-20;
+  std::vector<ValueId> lowered;
+  double limit = kLargestTrusted;
+  for (; !(largest_in(step) <= kLargestSafe) && limit >= 1; limit *= kFewer) {
+    lowered.clear();
+    const auto lower = [&](Index number) {
+      for (const ValueId input : model_.nodes[number].inputs) {
+        if (forms_[input].empty() || model_.values[input].constant || largest_[input] < limit) continue;
+        largest_[input] = limit;
+        lowered.push_back(input);
+      }
+    };
+    lower(step.node);
+    for (const Index node : step.fused) lower(node);
+  }
+  for (const ValueId input : lowered) watch(input, largest_[input]);
+  if (!(largest_in(step) <= kLargestSafe) && !program_.unproven) program_.unproven = step.node;
+}
+
+/// A quotient may be anything. As nothing is fused with it, what it is can be seen.
+void Compiler::watch_output(const Step& step) {
+  const ValueId output = model_.nodes[step.last()].output;
+  if (largest_[output] <= kLargestSafe) return;
+  largest_[output] = kLargestTrusted;
+  watch(output, kLargestTrusted);
+}
+
+void Compiler::watch(ValueId value, double limit) {
+  const Operand source = as_made(value);
+  const Operand beyond = new_operand(plain_desc({1}));
+  const std::size_t bytes = source.desc.get_size();
+  const bool half = source.desc.data_type() == dnnl::memory::data_type::bf16;
+  act({.loop = [=, most = static_cast<float>(limit)](
+                   auto data) { *data[1] = loops::within(data[0], bytes, half, most) ? 0.F : 1.F; },
+       .arguments = {{0, source}, {0, beyond}}});
+  program_.watched.push_back({step_->node, beyond});
 }
 
 void Compiler::run_alone(Index number) {

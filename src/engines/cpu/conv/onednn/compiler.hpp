@@ -36,7 +36,8 @@ struct EltwiseFunction {
 /// Turns steps into actions, one after another, and knows in which forms each value is there.
 class Compiler {
  public:
-  Compiler(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine);
+  Compiler(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
+           const dnnl::engine& engine);
   Program compile();
 
  private:
@@ -59,6 +60,12 @@ class Compiler {
   void loop(const Node& node, std::function<void(std::span<float* const>)> work);
   void run(const Step& step);
   void run_alone(Index node);
+
+  // Which values are looked at, so that all numbers are known to be finite.
+  double largest_in(const Step& step);
+  void watch_inputs(const Step& step);
+  void watch_output(const Step& step);
+  void watch(ValueId value, double limit);
 
   // Operations, each by oneDNN or by a loop (operations.cpp, weighted.cpp).
   void run(const Node& node, const Convolution& convolution);
@@ -95,6 +102,7 @@ class Compiler {
   Operand seen(ValueId value, const Desc& form, bool rows);
 
   const Model& model_;
+  const Magnitudes& magnitudes_;
   Extent images_;
   dnnl::memory::data_type type_;
   dnnl::engine engine_;
@@ -102,9 +110,10 @@ class Compiler {
   bool epilogues_;
   Program program_;
   std::vector<std::vector<Operand>> forms_;  ///< by value
-  const Step* step_ = nullptr;               ///< the one that is being compiled
-  std::vector<Index> to_fuse_;               ///< nodes that the step's first node is to do as well
-  bool fused_ = false;                       ///< it did
+  std::vector<double> largest_;  ///< by value, what its numbers cannot exceed as long as those watched do not
+  const Step* step_ = nullptr;   ///< the one that is being compiled
+  std::vector<Index> to_fuse_;   ///< nodes that the step's first node is to do as well
+  bool fused_ = false;           ///< it did
 };
 
 EltwiseFunction function_of(const Activation& activation);

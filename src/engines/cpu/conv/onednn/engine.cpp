@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
 #include "core/host_memory.hpp"
 #include "core/stopwatch.hpp"
+#include "engines/cpu/conv/onednn/loops.hpp"
 #include "engines/cpu/conv/onednn/program.hpp"
 #include "engines/model_variant_lines.hpp"
+#include "model/magnitudes.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onednn {
@@ -95,6 +98,8 @@ class BoundProgram {
       actions_.push_back(std::move(ready));
     }
     for (const Operand& operand : program.outputs) outputs_.push_back(memory(operand));
+    for (const Watched& watched : program.watched) watched_.emplace_back(watched.node, memory(watched.beyond));
+    unproven_ = program.unproven;
   }
 
   void set_input(const float* data) {
@@ -105,6 +110,13 @@ class BoundProgram {
   Index node(std::size_t action) const { return actions_[action].node; }
   Index place(std::size_t action) const { return actions_[action].place; }
   const dnnl::memory& output(std::size_t number) const { return outputs_[number]; }
+  /// See ModelEngine::overflow(), of images that are within what is trusted.
+  std::optional<Index> overflow() const {
+    std::optional<Index> first = unproven_;
+    for (const auto& [node, beyond] : watched_)
+      if (*static_cast<const float*>(beyond.get_data_handle()) != 0) first = std::min(first.value_or(node), node);
+    return first;
+  }
 
   void run(std::size_t number, dnnl::stream& stream) const {
     const Ready& action = actions_[number];
@@ -126,6 +138,8 @@ class BoundProgram {
   std::vector<Ready> actions_;
   std::vector<dnnl::memory> inputs_;
   std::vector<dnnl::memory> outputs_;
+  std::vector<std::pair<Index, dnnl::memory>> watched_;  ///< nodes
+  std::optional<Index> unproven_;
 };
 
 bool takes_any_batch(const Model& model) {
@@ -145,6 +159,7 @@ class Engine final : public ModelEngine {
       : model_(std::move(model)),
         options_(options),
         compile_options_(compile_options(*model_, options, sparse_linear)),
+        magnitudes_(*model_),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
     bind(takes_any_batch(*model_) ? options_.batch : 1);
@@ -160,6 +175,7 @@ class Engine final : public ModelEngine {
       bound_ = ready != nullptr ? ready : &bind(count);
       input_ = images.values;
       bound_->set_input(input_.data());
+      trusted_ = loops::within(input_.data(), input_.bytes(), false, static_cast<float>(kLargestTrusted));
     });
     images_ = count;
     reset();
@@ -198,6 +214,8 @@ class Engine final : public ModelEngine {
     return all;
   }
 
+  std::optional<Index> overflow() const override { return trusted_ ? bound_->overflow() : std::optional<Index>(0); }
+
   std::vector<double> node_seconds() const override { return seconds_; }
 
  private:
@@ -209,7 +227,7 @@ class Engine final : public ModelEngine {
   }
 
   BoundProgram& bind(Index images) {
-    const Program program = compile(*model_, images, compile_options_, engine_);
+    const Program program = compile(*model_, magnitudes_, images, compile_options_, engine_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
       programs_.clear();
@@ -223,6 +241,7 @@ class Engine final : public ModelEngine {
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
   CompileOptions compile_options_;
+  Magnitudes magnitudes_;
   dnnl::engine engine_ = cpu();
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
@@ -231,6 +250,7 @@ class Engine final : public ModelEngine {
   BoundProgram* bound_ = nullptr;           ///< of the loaded images
   Array<float> input_;
   Index images_ = 0;
+  bool trusted_ = false;  ///< the images are within kLargestTrusted
   std::size_t next_ = 0;  ///< action
   std::vector<double> seconds_;
 };
@@ -245,7 +265,7 @@ Support support(const Model& model, const ModelEngineOptions& options, bool spar
   }
   const Threads threads(options.threads);
   return with_onednn_errors([&]() -> Support {
-    const Program program = compile(model, takes_any_batch(model) ? options.batch : 1,
+    const Program program = compile(model, Magnitudes(model), takes_any_batch(model) ? options.batch : 1,
                                     compile_options(model, options, sparse_linear), cpu());
     const std::size_t bytes = program.arena.bytes + program.constant_bytes;
     if (options.host_memory != 0 && bytes > options.host_memory)

@@ -1,7 +1,9 @@
 #include "engines/cpu/conv/onednn/loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -260,6 +262,21 @@ void resize(const Resize& resize, const Shape& from, const float* input, float* 
           nearest ? first[column.first] : (1 - row.weight) * across(first) + row.weight * across(second);
     }
   });
+}
+
+bool within(const float* numbers, std::size_t bytes, bool halves, float limit) {
+  const auto count = static_cast<Extent>(bytes / (halves ? sizeof(std::uint16_t) : sizeof(float)));
+  Extent beyond = 0;
+  if (halves) {
+    const auto* const upper = reinterpret_cast<const std::uint16_t*>(numbers);
+#pragma omp parallel for simd schedule(static) reduction(+ : beyond)
+    for (Extent i = 0; i < count; ++i)
+      beyond += std::abs(std::bit_cast<float>(std::uint32_t{upper[i]} << 16U)) <= limit ? 0 : 1;
+  } else {
+#pragma omp parallel for simd schedule(static) reduction(+ : beyond)
+    for (Extent i = 0; i < count; ++i) beyond += std::abs(numbers[i]) <= limit ? 0 : 1;
+  }
+  return beyond == 0;
 }
 
 void with_channels(Elementwise::Kind kind, const Channels& shape, const float* images, const float* factors,

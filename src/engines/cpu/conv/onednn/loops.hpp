@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "spdnn/model.hpp"
 
@@ -19,6 +20,10 @@ void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, con
 void transpose(const Transpose& transpose, const Shape& from, const float* input, float* output);
 void pad(const Pad& pad, const Shape& from, const float* input, float* output);
 void resize(const Resize& resize, const Shape& from, const float* input, float* output);
+
+/// Whether all numbers, in fp32 or the upper halves of such, are at most `limit` in absolute value. One that is no
+/// number is not.
+bool within(const float* numbers, std::size_t bytes, bool halves, float limit);
 
 /// Images as oneDNN keeps them, `together` channels side by side: images x channels/together x pixels x together. All
 /// channels, where they are innermost.

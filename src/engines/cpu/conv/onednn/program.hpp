@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,10 @@
 #include "engines/cpu/conv/arena.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/outcome.hpp"
+
+namespace spdnn {
+class Magnitudes;
+}
 
 namespace spdnn::onednn {
 
@@ -54,12 +59,20 @@ struct Action {
   std::vector<std::pair<int, Operand>> arguments{};     ///< by oneDNN's numbers, unused by loops
 };
 
+/// Where a run notes whether values were larger than was taken for granted of the numbers after them.
+struct Watched {
+  Index node = 0;  ///< the first whose numbers depend on that
+  Operand beyond;  ///< one number: 0 where they were not
+};
+
 /// A model for one number of images.
 struct Program {
   std::vector<Buffer> buffers;
   std::vector<Action> actions;   ///< in order
   std::vector<Operand> outputs;  ///< fp32, row-major
-  ArenaLayout arena;             ///< by buffer; those that are not the arena's have no bytes there
+  std::vector<Watched> watched;
+  std::optional<Index> unproven;  ///< the first node that may exceed fp32 whatever it reads
+  ArenaLayout arena;              ///< by buffer; those that are not the arena's have no bytes there
   std::size_t constant_bytes = 0;
 };
 
@@ -70,6 +83,7 @@ struct CompileOptions {
 };
 
 /// What oneDNN does how, on as many threads as OpenMP has at the time. The model must outlive the program.
-Program compile(const Model& model, Extent images, const CompileOptions& options, const dnnl::engine& engine);
+Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
+                const dnnl::engine& engine);
 
 }  // namespace spdnn::onednn

@@ -1,4 +1,4 @@
-#include "report/csv_reader.hpp"
+#include "core/csv_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -49,6 +49,7 @@ class CsvReader {
   }
 
   char next() {
+    if (text_[at_] == '\0') fail("a byte 0, expected text");
     const char c = text_[at_++];
     if (c == '\n') {
       ++line_;

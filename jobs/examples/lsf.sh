@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+#BSUB -J spdnn
+#BSUB -n 8
+#BSUB -R "span[ptile=4]"
+#BSUB -gpu "num=4"
+#BSUB -W 60
+#BSUB -o spdnn.%J.log
+# A job for LSF: one problem on two nodes, a rank for each GPU, which continues in further jobs until the result is there.
+# Copy this file, edit it, and submit it by `bsub <lsf.sh`.
+set -uo pipefail
+cd "$LS_SUBCWD" || exit 3
+this_file=$LS_SUBCWD/lsf.sh
+spdnn=$HOME/spdnn # where the repository is, and built; all nodes must see it
+name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
+seconds=3300      # after so many the ranks are told to stop: the limit of -W, less what a checkpoint takes
+problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
+launcher=(mpirun -n 8 --bind-to none) # Open MPI's, which was built for LSF; mpiexec -n 8 with others
+# shellcheck disable=SC2317  # end_part calls it
+submit_again() { bsub <"$this_file"; }
+
+# shellcheck source=jobs/again.sh
+. "$spdnn/jobs/again.sh"
+code=0
+run_part "$name" timeout --foreground --signal=USR1 "$seconds" \
+  "${launcher[@]}" "$spdnn/build/spdnn" infer "${problem[@]}" || code=$?
+end_part "$name" "$code" submit_again

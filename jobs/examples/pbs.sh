@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+#PBS -N spdnn
+#PBS -l select=2:ncpus=64:mpiprocs=4:ngpus=4
+#PBS -l walltime=01:00:00
+#PBS -j oe
+# A job for PBS: one problem on two nodes, a rank for each GPU, which continues in further jobs until the result is there.
+# Copy this file, edit it, and submit it by `qsub pbs.sh`.
+set -uo pipefail
+cd "$PBS_O_WORKDIR" || exit 3
+this_file=$PBS_O_WORKDIR/pbs.sh
+spdnn=$HOME/spdnn # where the repository is, and built; all nodes must see it
+name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
+seconds=3300      # after so many the ranks are told to stop: the walltime, less what a checkpoint takes
+problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
+launcher=(mpirun -n 8 --hostfile "$PBS_NODEFILE" --bind-to none) # Open MPI's; mpiexec -n 8 with others
+# shellcheck disable=SC2317  # end_part calls it
+submit_again() { qsub "$this_file"; }
+
+# shellcheck source=jobs/again.sh
+. "$spdnn/jobs/again.sh"
+code=0
+run_part "$name" timeout --foreground --signal=USR1 "$seconds" \
+  "${launcher[@]}" "$spdnn/build/spdnn" infer "${problem[@]}" || code=$?
+end_part "$name" "$code" submit_again

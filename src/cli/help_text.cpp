@@ -1,0 +1,67 @@
+#include "cli/help_text.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace spdnn::cli {
+
+namespace {
+
+std::string option_text(const std::vector<OptionGroup>& groups, unsigned columns) {
+  const unsigned descriptions = columns * 11 / 20;         // columns at least; longer names stand on their own line
+  po::options_description all("", columns, descriptions);  // aligns all groups
+  for (const OptionGroup& group : groups) {
+    po::options_description printed(group.heading, columns, descriptions);
+    for (const auto& option : group.options.options()) printed.add(option);
+    all.add(printed);
+  }
+  std::ostringstream text;
+  text << all;
+  return std::regex_replace(text.str(), std::regex(" +\n"), "\n");  // Boost leaves blanks where it breaks a line
+}
+
+std::string form_text(const CommandForm& form, unsigned columns) {
+  std::string text = "\n" + wrapped(form.summary, columns);
+  if (!form.examples.empty()) text += "\nexamples:\n" + form.examples;
+  return text + option_text(form.groups, columns);
+}
+
+}  // namespace
+
+unsigned stdout_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return std::clamp<unsigned>(size.ws_col, 40, 120);
+}
+
+std::string wrapped(const std::string& text, unsigned columns, unsigned indent) {
+  std::istringstream words(text);
+  std::string lines;
+  std::string line;
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > columns) {
+      lines += line + '\n';
+      line = std::string(indent, ' ') + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return lines + line + '\n';
+}
+
+std::string help_text(const std::vector<CommandForm>& forms, unsigned columns) {
+  std::string text;
+  for (const CommandForm& form : forms)
+    text += (text.empty() ? "usage: " : "       ") + wrapped(form.usage, columns - 7, 9);
+  for (const CommandForm& form : forms) {
+    if (forms.size() > 1) text += "\n" + wrapped(form.usage, columns, 2);
+    text += form_text(form, columns);
+  }
+  return text;
+}
+
+}  // namespace spdnn::cli

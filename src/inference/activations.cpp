@@ -1,0 +1,121 @@
+#include "inference/activations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/bytes_text.hpp"
+#include "core/counted_csr.hpp"
+#include "core/parallel.hpp"
+#include "engines/devices.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// The given output neurons of each stored neuron, ascending.
+class Readers {
+ public:
+  Readers(const Array<Index>& expansion, Index stored) : begin_(std::size_t{stored} + 1, 0) {
+    for (const Index from : expansion)
+      if (from < stored) ++begin_[std::size_t{from} + 1];
+    for (std::size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+    given_.resize(begin_.back());
+    std::vector<Offset> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t neuron = 0; neuron < expansion.size(); ++neuron)
+      if (expansion[neuron] < stored) given_[next[expansion[neuron]]++] = static_cast<Index>(neuron);
+  }
+  std::span<const Index> of(Index stored) const {
+    return std::span(given_).subspan(begin_[stored], begin_[stored + 1] - begin_[stored]);
+  }
+
+ private:
+  std::vector<Offset> begin_;
+  std::vector<Index> given_;
+};
+
+/// Rows are filled in parallel.
+template <class Work>
+void for_rows(Index rows, const Work& work) {
+  parallel_ranges(rows, static_cast<std::size_t>(host_threads()), [&](auto, std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) work(static_cast<Index>(row));
+  });
+}
+
+void require_memory(std::size_t bytes, Index images, const EngineOptions& options) {
+  const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
+  if (bytes <= room) return;
+  throw DeviceError(
+      fmt::format("the final activations of {} images take {}, more than the {} available; a smaller batch "
+                  "takes less",
+                  images, bytes_text(bytes), bytes_text(room)));
+}
+
+}  // namespace
+
+CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons) {
+  if (std::optional<CsrMatrix> sparse = engine.sparse_activations()) return *std::move(sparse);
+  const std::vector<double> dense = engine.activations();
+  return csr_of_rows(images, neurons, [&](Index image) { return dense.data() + std::size_t{image} * neurons; });
+}
+
+CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan) {
+  if (plan.depth() == 0 || plan.expansion.back().empty()) return stored;
+  const Array<Index>& expansion = plan.expansion.back();
+  const Readers readers(expansion, stored.cols);
+  CountedCsr csr(stored.rows, static_cast<Index>(expansion.size()));
+  for_rows(stored.rows, [&](Index image) {
+    for (const Index neuron : stored.row(image)) csr.count(image) += readers.of(neuron).size();
+  });
+  csr.make_room();
+  for_rows(stored.rows, [&](Index image) {
+    std::vector<std::pair<Index, float>> row;
+    for (Offset k = stored.offsets[image]; k < stored.offsets[image + 1]; ++k)
+      for (const Index given : readers.of(stored.indices[k])) row.emplace_back(given, stored.entry_value(k));
+    std::sort(row.begin(), row.end());
+    Offset entry = csr.begin(image);
+    for (const auto& [given, value] : row) csr.put(entry++, given, value);
+  });
+  return csr.matrix();
+}
+
+CsrMatrix join_rows(const std::vector<CsrMatrix>& parts) {
+  if (parts.size() == 1) return parts.front();
+  Index rows = 0;
+  Index cols = 0;
+  for (const CsrMatrix& part : parts) {
+    rows += part.rows;
+    cols = std::max(cols, part.cols);
+  }
+  CountedCsr csr(rows, cols);
+  Index first = 0;
+  for (const CsrMatrix& part : parts) {
+    for (Index row = 0; row < part.rows; ++row) csr.count(first + row) = part.degree(row);
+    first += part.rows;
+  }
+  csr.make_room();
+  Offset at = 0;
+  for (const CsrMatrix& part : parts) {
+    std::copy(part.indices.begin(), part.indices.end(), csr.indices() + at);
+    for (Offset k = 0; k < part.entries(); ++k) csr.values()[at + k] = part.entry_value(k);
+    at += part.entries();
+  }
+  return csr.matrix();
+}
+
+CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options) {
+  if (plan.depth() == 0) return batch.to_csr();
+  auto* const inspectable = dynamic_cast<InspectableEngine*>(&engine);
+  if (inspectable == nullptr) throw UsageError("activations", "the chosen engine does not hand them out");
+  if (std::optional<CsrMatrix> sparse = inspectable->sparse_activations()) return *std::move(sparse);
+  const Index neurons = plan.outputs(plan.depth() - 1);
+  // At most: held as fp64, and then once more, in fewer bytes.
+  require_memory(2 * sizeof(double) * batch.images() * std::size_t{neurons}, batch.images(), options);
+  return stored_activations(*inspectable, batch.images(), neurons);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+#include "spdnn/engine.hpp"
+
+namespace spdnn {
+
+/// The loaded images' activations after the last advanced layer, of `neurons` stored neurons: one row per image,
+/// without zeros.
+CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons);
+
+/// The activations of the given network's output neurons, from those of the neurons that the plan stores in their
+/// place: twins get the value of the neuron that was computed for them, and neurons that are always zero have none.
+CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan);
+
+/// The rows of all matrices, one matrix after the other; they have equally many columns, or no rows.
+CsrMatrix join_rows(const std::vector<CsrMatrix>& parts);
+
+/// A batch's activations of the neurons that the plan stores, once its last layer has been run. UsageError where the
+/// engine does not hand them out, DeviceError where they exceed the host memory that is free.
+CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options);
+
+}  // namespace spdnn

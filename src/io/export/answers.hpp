@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "io/atomic_file.hpp"
+#include "io/output_form.hpp"
+#include "spdnn/tensor.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// Names beside numbers in .csv files; each list is empty or complete.
+struct AnswerNames {
+  std::span<const std::string> images;   ///< otherwise images are counted from 1
+  std::span<const std::string> classes;  ///< otherwise there are only numbers, from 0
+};
+
+/// Writes the class of each image, from 0; the caller commits. npy: int64. txt: one per line. csv: `image,class`, and
+/// `name` where classes have names. read_labels() reads all of them.
+void write_predictions(AtomicFile& file, std::span<const Index> classes, const AnswerNames& names, OutputForm form);
+
+/// Writes a model's output, one row per image; the caller commits. npy: float32 in the output's shape. txt: numbers
+/// separated by blanks. csv: `image`, and a column for each number, headed by its place, from 0, or its class's name.
+/// Numbers of text are the shortest that give the same fp32 number back.
+void write_logits(AtomicFile& file, const Tensor& logits, const AnswerNames& names, OutputForm form);
+
+}  // namespace spdnn

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+
+// How large the numbers of a node can become, derived from its weights and from how large its inputs are, so that an
+// engine need not look at most of them for overflow: sum |w| X + |b| for a sum whose inputs are at most X, in whatever
+// order it is added up, and likewise for the other operations. The largest number that is accepted leaves a factor of
+// two for the roundings, which enlarge a sum of n terms by less than e^(2 n u), u = 2^-24.
+
+/// A number up to this is within fp32 and bf16 with all the roundings on its way.
+inline constexpr double kLargestSafe = 0x1p127;
+/// Engines trust values up to this, which those of networks never reach, and look at no others.
+inline constexpr double kLargestTrusted = 0x1p80;
+
+/// Upper bounds of absolute values; infinite where there is none.
+struct Magnitude {
+  double inside = 0;  ///< of all that is computed on the way, parts of sums included
+  double result = 0;
+};
+
+/// Those of a model's nodes. The sums of weights are computed once, here, in parallel. The model must outlive them.
+class Magnitudes {
+ public:
+  explicit Magnitudes(const Model& model);
+
+  /// Of a node whose inputs are at most `inputs` in absolute value, in their order.
+  Magnitude of(Index node, std::span<const double> inputs) const;
+
+ private:
+  const Model& model_;
+  std::vector<std::vector<double>> row_sums_;  ///< by node, of the absolute values of each row's weights
+};
+
+/// The largest absolute value.
+double magnitude_of(const Tensor& constant);
+
+}  // namespace spdnn

@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # support/jobs.bash sets them
+# The job scripts for PBS, for LSF and for Slurm without submit.sh, with commands that take the place of the schedulers' and of
+# launchers: they are submitted again if and only if a checkpoint is there, no result is, and nobody has ended the job.
+
+setup() {
+  load ../support/jobs
+  make_site
+  cp jobs/examples/*.sh .
+  sed -i "s|^spdnn=.*|spdnn='$site'|" ./*.sh
+  make_scheduler
+}
+
+teardown() { if [ -e log ]; then cat log; fi; }
+
+# start_job SCRIPT: starts a job as a scheduler does, a copy of the script in a session of its own; the number of the process
+# goes to the file `job`, the exit code to `ended`. Slurm is too busy to queue a job again the first time that it is asked.
+make_scheduler() {
+  make_command start_job <<'END'
+echo "$1" >>submitted
+cp "$1" spooled.sh
+export PBS_O_WORKDIR=$PWD PBS_NODEFILE=$PWD/nodes LS_SUBCWD=$PWD SLURM_JOB_ID=7
+[ "$1" = slurm.sh ] || cd /
+setsid bash -c 'echo $$ >"$0/job"; trap : TERM INT; bash "$0/spooled.sh"; echo $? >>"$0/ended"' "$PBS_O_WORKDIR" \
+  >>"$PBS_O_WORKDIR/log" 2>&1 3>&- &
+END
+  make_command qsub <<<'[ "${1#"$PWD/"}" = pbs.sh ] && exec start_job pbs.sh'
+  make_command bsub <<<'[ $# -eq 0 ] && cmp -s - lsf.sh && exec start_job lsf.sh'
+  make_command sbatch <<<'[ "$1" = slurm.sh ] && exec start_job slurm.sh'
+  make_command scontrol <<<'[ "$*" = "requeue 7" ] && echo >>asked && [ "$(wc -l <asked)" -gt 1 ] && exec start_job slurm.sh'
+  make_launcher mpirun
+  make_launcher srun
+}
+
+# begin EXAMPLE START...: submits an example, for whose launcher these are the lines of `starts`.
+begin() {
+  example=$1
+  shift
+  rm -f submitted ended started asked first.*
+  printf '%s\n' "$@" >starts
+  submit
+}
+submit() {
+  case $example in
+    pbs) qsub pbs.sh ;;
+    lsf) bsub <lsf.sh ;;
+    slurm) sbatch slurm.sh ;;
+  esac
+}
+
+computes() { [ -e computing ]; }
+is_over() { [ "$(wc -l <ended)" -eq "$(wc -l <submitted)" ]; }
+
+# Waits until the job runs, and lets its time be up: `timeout` or Slurm's --signal say so.
+let_time_be_up() {
+  within 60 computes
+  if [ "$example" = slurm ]; then
+    pkill -USR1 -P "$(cat job)"
+  else
+    kill -ALRM "$(tail -n 1 started | cut -d ' ' -f 1)"
+  fi
+  within 60 eval '! computes'
+}
+
+# ended_with CODE...: waits for the end of all jobs, whose exit codes these are.
+ended_with() {
+  within 60 is_over
+  [ "$(xargs <ended)" = "$*" ]
+}
+
+@test "a run that is stopped continues in further jobs until its result is there, whatever the launcher's exit codes are" {
+  for name in pbs lsf slurm; do
+    begin "$name" 'stop 1 900' 'stop 0 500' 'stop 143 100' 'done 0'
+    for _ in 1 2 3; do let_time_be_up; done
+    ended_with 5 5 5 0
+    [ "$(ls first.*)" = first.json ]
+  done
+}
+
+@test "a run that is stopped continues although an older result is there" {
+  begin pbs 'done 0' 'stop 1 900' 'done 0'
+  ended_with 0
+  submit
+  let_time_be_up
+  ended_with 0 5 0
+}
+
+@test "a job that somebody ends is not submitted again, and continues once somebody submits it" {
+  for name in pbs lsf slurm; do
+    for target in group script; do
+      for code in 1 0; do
+        begin "$name" "stop $code 900" 'done 0'
+        within 60 computes
+        if [ "$target" = group ]; then
+          [ "$name" != lsf ] || kill -INT -- "-$(cat job)"
+          kill -TERM -- "-$(cat job)"
+        else
+          pkill -TERM -P "$(cat job)"
+        fi
+        ended_with 5
+        [ -s first.checkpoint ]
+        grep -q '^jobs: ended from outside; submitted again, it continues$' log
+        submit
+        ended_with 5 0
+      done
+    done
+  done
+}
+
+@test "a job without a checkpoint, or with its result, is not submitted again" {
+  for name in pbs lsf slurm; do
+    begin "$name" 'fail 3'
+    ended_with 3
+    # A launcher may say that all is well.
+    begin "$name" 'fail 0'
+    ended_with 4
+    # Wrong categories.
+    begin "$name" 'done 1'
+    ended_with 1
+    # The signal came when all was done.
+    for code in 5 124 143; do
+      begin "$name" "done $code"
+      ended_with 0
+    done
+  done
+}
+
+@test "a job that crashes continues from its last checkpoint while it gets further, and gives up where it does not" {
+  for name in pbs lsf slurm; do
+    begin "$name" 'crash 137 900' 'crash 137 900' 'crash 137 800' 'done 0'
+    ended_with 5 5 5 0
+    begin "$name" 'crash 137 900' 'crash 137 900' 'crash 137 900' 'crash 137 900' 'done 0'
+    ended_with 5 5 5 5
+    grep -q '^jobs: stopped 4 times without getting further; not submitted again$' log
+  done
+}
+
+@test "schedulers find their directives before the first command" {
+  for pair in pbs:PBS lsf:BSUB slurm:SBATCH; do
+    awk -v word="#${pair#*:}" '
+      NR == 1 && $0 != "#!/usr/bin/env bash" { exit bad = 1 }
+      $1 == word { ++directives; if (commands || $2 !~ /^-/) exit bad = 1 }
+      !/^#/ { ++commands }
+      END { exit bad || directives < 4 || !commands }' "jobs/examples/${pair%:*}.sh"
+  done
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154  # support/jobs.bash sets them
+# When the cluster jobs queue themselves again, with commands that take the place of Slurm's; tests/slurm has a real one.
+
+setup() {
+  load ../support/jobs
+  make_site
+  make_launcher srun
+  make_squeue 'RUNNING None'
+  make_command scontrol <<<'echo "$*" >>requeued'
+  results=build/cluster
+  mkdir -p "$results/logs"
+}
+
+teardown() { cat "$results"/logs/*; }
+
+# make_squeue STATE [FAILURES]: a squeue that fails so often, and then says that the job is in this state.
+make_squeue() {
+  echo "${2:-0}" >failures
+  make_command squeue <<END
+left=\$(cat failures)
+echo \$((left - 1)) >failures
+[ "\$left" -le 0 ] || { echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1; }
+echo '$1'
+END
+}
+
+# start NAME START [OPTION...]: starts the job of an infer as Slurm does, whose srun does what START says.
+start() {
+  echo "$2" >starts
+  rm -f started requeued
+  SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
+    "${without_root[@]}" bash jobs/infer.sbatch "$site/jobs" "$1" "${@:3}" >"$results/logs/spdnn-infer-7.log" 2>&1 3>&- &
+  job=$!
+}
+
+computes() { [ -e computing ]; }
+
+# ends_with CODE: waits for the job; `requeues` is how often it was queued again.
+ends_with() {
+  local code=0
+  wait "$job" || code=$?
+  requeues=$(cat requeued 2>/dev/null | grep -cx 'requeue 7' || true)
+  [ "$code" -eq "$1" ]
+}
+
+@test "a job that is told to stop is queued again though squeue fails, a few times or each time" {
+  for failures in 0 1 3 1000; do
+    make_squeue 'RUNNING None' "$failures"
+    start run "stop 5 $failures"
+    within 60 computes
+    kill -USR1 "$job"
+    ends_with 5
+    [ "$requeues" -eq 1 ]
+    [ ! -e "$results/run.failed" ]
+    run grep -r 'without getting further' "$results/logs"
+    [ "$status" -eq 1 ]
+  done
+}
+
+@test "a job that squeue shows while it is being signalled is queued again" {
+  make_squeue 'SIGNALING None'
+  start run 'stop 5 900'
+  within 60 computes
+  kill -USR1 "$job"
+  ends_with 5
+  [ "$requeues" -eq 1 ]
+}
+
+@test "a request to stop is repeated where srun loses it" {
+  start run 'deaf 5 900'
+  within 60 computes
+  kill -USR1 "$job"
+  ends_with 5
+  [ "$requeues" -eq 1 ]
+}
+
+@test "a job that somebody ends is not queued again, whether squeue says so or not" {
+  for case in 'CANCELLED None:0' 'COMPLETING TimeLimit:2' 'RUNNING None:1000'; do
+    make_squeue "${case%:*}" "${case#*:}"
+    start run 'stop 5 900'
+    within 60 computes
+    kill -TERM "$job"
+    ends_with 5
+    [ "$requeues" -eq 0 ]
+    grep -qE '^stopped (at the time limit|from outside); submitted again, it continues ' "$results/run.failed"
+  done
+}
+
+@test "a job whose requeue Slurm refuses at first asks again" {
+  make_command scontrol <<<'echo "$*" >>requeued; [ "$(wc -l <requeued)" -gt 2 ]'
+  start run 'stop 5 900'
+  within 60 computes
+  kill -USR1 "$job"
+  ends_with 5
+  [ "$requeues" -eq 3 ]
+  [ ! -e "$results/run.failed" ]
+  make_command scontrol <<<'exit 1'
+  start run 'stop 5 800'
+  within 60 computes
+  kill -USR1 "$job"
+  ends_with 5
+  grep -q '^stopped, and Slurm did not queue the job again; submitted again, it continues ' "$results/run.failed"
+}
+
+@test "a step that has written a checkpoint is queued again whatever srun's exit code is; no other failure is" {
+  for code in 0 1 137; do
+    start run "crash $code $code"
+    ends_with 5
+    [ "$requeues" -eq 1 ]
+  done
+  # The checkpoint of an earlier job is no sign of progress.
+  for code in 1 3 137; do
+    start run "fail $code"
+    ends_with "$code"
+    [ "$requeues" -eq 0 ]
+    grep -q "^exit code $code: " "$results/run.failed"
+  done
+  start run 'fail 0'
+  ends_with 4
+  [ "$requeues" -eq 0 ]
+  start run 'crash 137 5' --model m.onnx
+  ends_with 137
+  [ "$requeues" -eq 0 ]
+}
+
+@test "a signal that comes when the result is written takes nothing from it" {
+  for code in 5 143 0; do
+    start run "done $code"
+    ends_with 0
+    [ "$requeues" -eq 0 ]
+    [ ! -e "$results/run.failed" ]
+  done
+  start run 'done 1'
+  ends_with 1
+  grep -q '^exit code 1: ' "$results/run.failed"
+}
+
+@test "ranks are started by the --mpi that their MPI library speaks and srun offers" {
+  rm build/spdnn
+  make_command ldd <<<'cat libraries'
+  cp bin/ldd build/spdnn
+  : >build/spdnn-mpi.so
+  starts_by() {
+    printf '\t%s => /opt/lib (0x0000)\n' libc.so.6 "$1" >libraries
+    start run 'done 0'
+    ends_with 0
+    grep -q -- " --mpi=$2 " started
+  }
+  printf '%s\n' 'MPI plugin types are...' none pmi2 pmix cray_shasta >offered
+  starts_by libmpi.so.40 pmix
+  starts_by libmpi.so.12 pmi2
+  starts_by libmpi_cray.so.12 cray_shasta
+  starts_by libmpi_gnu_91.so.12 cray_shasta
+  printf '%s\n' none pmi2 >offered
+  starts_by libmpi_cray.so.12 pmi2
+  starts_by libmpi.so.40 none
+  echo SPDNN_MPI_TYPE=pmi1 >>jobs/site.sh
+  starts_by libmpi.so.40 pmi1
+}
+
+@test "a job whose results cannot be written any more ends with the program's exit code" {
+  chmod 555 "$results"
+  start run 'fail 3'
+  ends_with 3
+  grep -q '/run.failed could not be written$' "$results"/logs/*
+}

@@ -1,0 +1,77 @@
+// Memory that the ranks of a node share, which are threads here: large arrays, and ranks that cannot reach it.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "cluster/shared_memory.hpp"
+#include "cluster/shared_plan.hpp"
+#include "core/parallel.hpp"
+#include "support/battery.hpp"
+#include "support/equal.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+/// A rank in a container of its own, as it were: it finds no process of the number that the leader has.
+class SecludedRank final : public testing::ThreadRank {
+ public:
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    ThreadRank::broadcast(bytes, group);
+    if (group == Group::node && place().rank == 1 && bytes.size() == 2 * sizeof(long)) {
+      const long nobody = 0;
+      std::copy_n(std::as_bytes(std::span(&nobody, 1)).begin(), sizeof nobody, bytes.begin());
+    }
+  }
+};
+
+/// The same on all ranks: a number for each byte.
+std::byte value_at(std::size_t place) { return static_cast<std::byte>(place * 2654435761U >> 24U); }
+
+TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
+  constexpr std::size_t kBegin = 192;
+  constexpr std::size_t kBytes = (std::size_t{130} << 20U) + 77;  // more than twice what is written at a time
+  std::vector<std::byte> bytes(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = value_at(i);
+  for (const int threads : {1, 4}) {
+    const ThreadLimit limit(threads);
+    std::array<bool, 3> right{};
+    const auto work = [&](Communicator& ranks) {
+      SharedMemory memory(ranks, kBegin + kBytes);
+      EXPECT_TRUE(memory.is_shared());
+      const std::vector<SharedMemory::Piece> pieces{{kBegin, bytes, nullptr}};
+      const ThreadLimit own(threads);
+      if (ranks.is_root()) memory.write(pieces);
+      ranks.barrier();
+      memory.fetch();
+      right[static_cast<std::size_t>(ranks.place().rank)] =
+          std::equal(bytes.begin(), bytes.end(), memory.data() + kBegin);
+    };
+    for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
+    EXPECT_EQ(right, (std::array{true, true, true})) << threads << " threads";
+  }
+}
+
+TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  std::array<Plan, 3> found;
+  const auto work = [&](Communicator& ranks) {
+    SharedMemory memory(ranks, 4096);
+    EXPECT_FALSE(memory.is_shared()) << "rank " << ranks.place().rank;
+    ASSERT_NE(memory.data(), nullptr);
+    memory.data()[0] = memory.data()[4095] = std::byte{1};
+    if (ranks.all(!memory.is_shared(), Communicator::Group::job))  // otherwise they would wait for one another
+      found[static_cast<std::size_t>(ranks.place().rank)] = share_plan(ranks, ranks.is_root() ? plan : Plan{});
+  };
+  for (const auto& thrown : testing::on_ranks<SecludedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
+  for (const Plan& one : found) testing::expect_equal(one.layers, plan.layers);
+  ASSERT_FALSE(HasFailure());
+  EXPECT_NE(found[0].layers[0].weights.indices.data(), found[1].layers[0].weights.indices.data());
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,83 @@
+// Models of many thousand nodes: rewrites, plans of memory and runs take time in proportion to them. With a cost for
+// each pair of nodes, these tests would take minutes.
+
+#include <gtest/gtest.h>
+
+#include "engines/cpu/conv/arena.hpp"
+#include "engines/cpu/conv/steps.hpp"
+#include "model/drop_dead_channels.hpp"
+#include "model/rewrite.hpp"
+#include "spdnn/model_inference.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_matrix;
+using testing::make_tensor;
+using testing::ModelBuilder;
+
+constexpr int kNodes = 10000;
+
+Model relus() {
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 2});
+  x = builder.add(Linear{make_matrix(2, {{{0, 1.F}}, {{1, -1.F}}}), {}}, {x});
+  for (int node = 0; node < kNodes; ++node) x = builder.add(Activation{}, {x});
+  return builder.finish({x});
+}
+
+TEST(LongModels, OfActivationsAreRewrittenAndRun) {
+  ModelSpec spec;
+  spec.threads = 1;
+  ModelInference inference(spec);
+  inference.load(relus(), make_tensor({2, 2}, {3, 4, -5, -6}));
+  inference.plan();
+  inference.run();
+  const Array<float>& logits = inference.report().logits.values;
+  EXPECT_EQ(std::vector<float>(logits.begin(), logits.end()), (std::vector<float>{3, 0, 0, 6}));
+}
+
+/// Each layer has a filter without weights and two alike, which reading the constant of the layer before leaves so.
+TEST(LongModels, OfSumsLoseTheirChannelsOneAfterAnother) {
+  constexpr int kLayers = kNodes / 2;
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 4});
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const testing::Rows rows{{{0, 0.5F}, {3, 0.25F}}, {}, {{0, 1.F}, {2, 0.5F}}, {{0, 1.F}, {2, 0.5F}}};
+    x = builder.add(Activation{}, {builder.add(Linear{make_matrix(4, rows), {}}, {x})});
+  }
+  Model model = builder.finish({x});
+  EXPECT_EQ(rewrite(model, kAllRewrites).size(), 2U);
+  model.validate();
+  for (int layer = 0; layer + 1 < kLayers; ++layer)
+    EXPECT_LE(matrix_or_null(model.nodes[2 * layer].operation)->rows, 2U) << layer;
+}
+
+/// The filters of the last layer read nothing: layer by layer, backwards, nothing is read.
+TEST(LongModels, OfSumsThatNothingReadsAreLeftWithOneChannelEach) {
+  constexpr int kLayers = 400;
+  testing::Dice dice(5);
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 3});
+  for (int layer = 0; layer < kLayers; ++layer) {
+    testing::Rows rows{{{0, 1.F}}, {{1, 1.F}, {2, 1.F}}, {{1, 1.F}, {2, -1.F}}};
+    if (layer + 1 == kLayers) rows = {{{0, 1.F}}, {}, {}};
+    x = builder.add(Activation{}, {builder.add(Linear{make_matrix(3, rows), {}}, {x})});
+  }
+  Model model = builder.finish({x});
+  EXPECT_EQ(drop_dead_channels(model), 2U * (kLayers - 1));
+  for (int layer = 0; layer + 1 < kLayers; ++layer)
+    EXPECT_EQ(matrix_or_null(model.nodes[2 * layer].operation)->rows, 1U) << layer;
+}
+
+TEST(LongModels, BuffersOfAChainTakeTwoPlaces) {
+  std::vector<Lifetime> lifetimes;
+  for (std::size_t step = 0; step < 200000; ++step) lifetimes.push_back({640, step, step + 1});
+  EXPECT_EQ(lay_out(lifetimes).bytes, 1280);
+}
+
+TEST(LongModels, StepsAreAsManyAsNodes) { EXPECT_EQ(steps_of(relus(), true).size(), std::size_t{kNodes}); }
+
+}  // namespace
+}  // namespace spdnn

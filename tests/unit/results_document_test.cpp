@@ -1,0 +1,406 @@
+#include "report/results_document.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "report/checks.hpp"
+#include "report/configurations.hpp"
+#include "report/json_fields.hpp"
+#include "report/sections/sections.hpp"
+
+namespace spdnn {
+namespace {
+
+LineOrigin machine(const std::string& device, const std::string& commit = "abc") {
+  return {.host = "h", .cpu = "C", .device = device, .driver = "", .cuda = "", .version = "0", .commit = commit};
+}
+
+/// A verified run of 1024 x 120 on one rank.
+RunLine run_line(const std::string& variant, double seconds, int ranks = 1) {
+  RunLine line;
+  line.neurons = "1024";
+  line.width = 1024;
+  line.layers = 120;
+  line.images = 60000;
+  line.edges = 3932160;
+  line.batch = 60000;
+  line.bias = "-0.3";
+  line.cap = "32";
+  line.variant = variant;
+  line.passes = "dead";
+  line.precision = "fp32";
+  line.ranks = ranks;
+  line.infer = {seconds, seconds, seconds, 0};
+  line.total = 2;
+  line.status = "PASSED";
+  line.against = "list";
+  line.checks = {"list"};
+  line.categories = 1812;
+  line.origin = machine("D");
+  return line;
+}
+
+ModelLine model_run(const std::string& file, double seconds) {
+  return {.model = file,
+          .variant = "conv_dense",
+          .precision = "fp32",
+          .status = "PASSED",
+          .images = 8,
+          .batch = 4,
+          .weights = 100,
+          .nonzeros = 10,
+          .infer = {seconds, seconds, seconds, 0},
+          .images_per_second = 8 / seconds,
+          .dense = 7e9,
+          .sparse = 2e9,
+          .origin = machine("")};
+}
+
+LayerLine layer(const std::string& variant, double rate) {
+  return {.variant = variant,
+          .precision = "fp32",
+          .weights = "constant",
+          .neurons = 1024,
+          .degree = 32,
+          .layers = 8,
+          .images = 10,
+          .seconds = {1, 1, 1, 0},
+          .edges_per_second = rate,
+          .bytes = 1e9,
+          .ceiling = 1e9,
+          .origin = machine("")};
+}
+
+template <typename Block>
+const Block* find_block(const Section& section, const std::string& id) {
+  for (const auto& block : section.blocks)
+    if (const auto* one = std::get_if<Block>(&block); one != nullptr && one->id == id) return one;
+  return nullptr;
+}
+
+template <typename Block>
+const Block* find_block(const Document& document, const std::string& id) {
+  for (const Section& section : document.sections)
+    if (const Block* one = find_block<Block>(section, id)) return one;
+  return nullptr;
+}
+
+/// The texts of a column, row by row.
+std::vector<std::string> column(const Table& table, const std::string& title) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].title == title)
+      for (const Row& row : table.rows) texts.push_back(row.cells[i].text);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+std::string titles_of(const Document& document) {
+  std::string titles;
+  for (const Section& section : document.sections) titles += section.title + "|";
+  return titles;
+}
+
+TEST(ResultsDocument, TheFastestOfAProblemIsOneForEachNumberOfRanks) {
+  const Results results = evaluate(
+      {{run_line("a", 4), run_line("b", 2), run_line("a", 3, 2), run_line("a", 1, 4), run_line("b", 5, 4)}, {}}, false);
+  std::string found;
+  for (const Configuration* one : fastest(results))
+    found += one->first.variant + std::to_string(one->first.ranks) + "|";
+  EXPECT_EQ(found, "a4|b1|a2|") << "in the order of their times";
+}
+
+TEST(ResultsDocument, WhatTwoPartsMadeIsNoHeadlineFigure) {
+  RunLine resumed = run_line("a", 1);
+  resumed.parts = 2;
+  const Results results = evaluate({{resumed}, {}}, false);
+  EXPECT_TRUE(results.headline.empty());
+  ASSERT_EQ(results.set_aside.size(), 1U);
+  EXPECT_EQ(results.set_aside[0].set_aside, "stopped and continued: its times are sums over 2 parts");
+}
+
+TEST(ResultsDocument, WhatIsNotVerifiedReplacesOnlyWhatIsNotVerified) {
+  RunLine later = run_line("a", 2);
+  later.origin.commit = "def";
+  later.status = "UNVERIFIED";
+  const Results kept = evaluate({{run_line("a", 1), later}, {}}, false);
+  EXPECT_EQ(kept.headline.size(), 1U);
+  EXPECT_EQ(kept.superseded, 0U);
+  RunLine earlier = run_line("a", 1);
+  earlier.status = "UNVERIFIED";
+  const Results replaced = evaluate({{earlier, later}, {}}, false);
+  EXPECT_EQ(replaced.set_aside.size(), 1U);
+  EXPECT_EQ(replaced.superseded, 1U);
+}
+
+TEST(ResultsDocument, FailuresSpreadToWhatSharedACheckOnly) {
+  RunLine failed = run_line("a", 1);
+  failed.status = "FAILED";
+  failed.checks = {"list", "reference"};
+  failed.against = "reference, though not against list";
+  RunLine other_check = run_line("a", 3);
+  other_check.checks = {"another list"};
+  const Results results = evaluate({{run_line("a", 2), failed, other_check}, {}}, false);
+  ASSERT_EQ(results.headline.size(), 1U);
+  EXPECT_EQ(results.headline[0].infer.median, 3);
+  ASSERT_EQ(results.set_aside.size(), 2U);
+  for (const Configuration& one : results.set_aside) {
+    EXPECT_EQ(one.set_aside, "wrong categories");
+    EXPECT_EQ(one.first.against, "reference, though not against list");
+  }
+}
+
+TEST(ResultsDocument, RunsOfOtherImagesAreApartThoughALineThatDoesNotSayFitsBoth) {
+  RunLine official = run_line("a", 2);
+  official.official_images = true;
+  RunLine synthetic = run_line("a", 3);
+  synthetic.official_images = false;
+  const Results results = evaluate({{run_line("a", 1), official, synthetic}, {}}, false);
+  ASSERT_EQ(results.headline.size(), 2U);
+  EXPECT_EQ(results.headline[0].runs, 2U);
+  EXPECT_EQ(results.headline[1].infer.median, 3);
+}
+
+TEST(ResultsDocument, ALaterBuildThatWasCheckedOtherwiseReplacesNothingUnlessItFailed) {
+  RunLine later = run_line("a", 2);
+  later.origin.commit = "def";
+  later.checks = {"list", "reference"};
+  EXPECT_EQ(evaluate({{run_line("a", 1), later}, {}}, false).headline.size(), 2U);
+  later.status = "FAILED";
+  const Results results = evaluate({{run_line("a", 1), later}, {}}, false);
+  EXPECT_TRUE(results.headline.empty());
+  EXPECT_EQ(results.superseded, 1U);
+}
+
+TEST(ResultsDocument, PhasesOfSeveralRunsAreMedians) {
+  std::vector<RunLine> runs(3, run_line("a", 1));
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].phases = {{"read", static_cast<double>(9 - i * i)}};
+  const Results results = evaluate({runs, {}}, false);
+  ASSERT_EQ(results.headline.size(), 1U);
+  EXPECT_EQ(results.headline[0].phase("read"), 8);
+}
+
+TEST(ResultsDocument, SpeedUpsAreOverTheSameMachineAndAsManyRanks) {
+  RunLine elsewhere = run_line("base", 10);
+  elsewhere.origin = machine("E");
+  EXPECT_FALSE(sections::speed_ups(evaluate({{run_line("a", 1), elsewhere}, {}}, false), "base"));
+  EXPECT_FALSE(sections::speed_ups(evaluate({{run_line("a", 1), run_line("base", 10, 2)}, {}}, false), "base"));
+  const auto section =
+      sections::speed_ups(evaluate({{run_line("a", 1), run_line("base", 10), elsewhere}, {}}, false), "base");
+  ASSERT_TRUE(section);
+  EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), Texts{"10.0"});
+}
+
+TEST(ResultsDocument, OtherSystemsStandBesideRunsOfTheirSizeOnNoMoreProcessors) {
+  const auto rows = [](const RunLine& line) {
+    const std::vector<Baseline> baselines{{.system = "S",
+                                           .processor = "P",
+                                           .count = 2,
+                                           .neurons = 1024,
+                                           .layers = 120,
+                                           .images = 60000,
+                                           .seconds = 4,
+                                           .edges_per_second = {},
+                                           .counted = "c",
+                                           .measured = "published",
+                                           .source = "s"}};
+    const auto section = sections::others(evaluate({{line}, {}}, false), baselines);
+    const Table* const table = find_block<Table>(*section, "against-others");
+    return table == nullptr ? Texts{} : column(*table, "ratio of rates");
+  };
+  EXPECT_EQ(rows(run_line("a", 2)), Texts{"2.0"});
+  EXPECT_EQ(rows(run_line("a", 1, 2)), Texts{"4.0"});
+  EXPECT_EQ(rows(run_line("a", 1, 3)), Texts{});
+  for (auto change : {+[](RunLine& line) { line.images = 59999; }, +[](RunLine& line) { line.layers = 121; },
+                      +[](RunLine& line) { line.edges -= 1; }, +[](RunLine& line) { line.neurons = "1025"; }}) {
+    RunLine other = run_line("a", 1);
+    change(other);
+    EXPECT_EQ(rows(other), Texts{});
+  }
+}
+
+TEST(ResultsDocument, EfficiencyIsOfTheWorkOfEachRankHoweverManyTheFirstRowHas) {
+  const auto section =
+      sections::scaling(evaluate({{run_line("a", 4, 2), run_line("a", 2, 4), run_line("a", 2, 8)}, {}}, false));
+  ASSERT_TRUE(section);
+  EXPECT_EQ(column(*find_block<Table>(*section, "scaling-table"), "efficiency of infer"),
+            (Texts{"100.0", "100.0", "50.0"}));
+}
+
+TEST(ResultsDocument, RunsOfOtherBuildsAreNoPointsOfOneSeries) {
+  RunLine other = run_line("a", 2, 4);
+  other.origin.commit = "def";
+  EXPECT_FALSE(sections::scaling(evaluate({{run_line("a", 4, 2), other}, {}}, false)));
+}
+
+TEST(ResultsDocument, RatesBelowATeraAreInGiga) {
+  const auto unit_of_table = [](double seconds) {
+    const Document document = results_document({{run_line("a", seconds)}, {}}, {.title = "T"});
+    for (const Column& column : find_block<Table>(document, "submission")->columns)
+      if (column.title == "rate") return column.unit + "; " + document.summary;
+    return std::string();
+  };
+  EXPECT_EQ(unit_of_table(0.2).find("TE/s; "), 0U);
+  EXPECT_NE(unit_of_table(0.2).find(" 1.180 TE/s ("), std::string::npos) << unit_of_table(0.2);
+  EXPECT_EQ(unit_of_table(2).find("GE/s; "), 0U);
+  EXPECT_NE(unit_of_table(2).find(" 118.0 GE/s ("), std::string::npos) << unit_of_table(2);
+}
+
+TEST(ResultsDocument, AReportOfModelsAloneSpeaksOfModelsAlone) {
+  ModelLine unverified = model_run("b.onnx", 2);
+  unverified.status = "UNVERIFIED";
+  unverified.accuracy = 0.5;
+  unverified.largest_ratio = 0.25;
+  const Document document = results_document({{}, {}, {model_run("a.onnx", 0.5), unverified}}, {.title = "T"});
+  EXPECT_EQ(
+      document.summary,
+      "2 runs of models by `spdnn infer --model`, made on 1 kind of machine by 1 combination of machine and build. Of "
+      "the runs of models 1 is verified.");
+  EXPECT_EQ(titles_of(document), "Machines and builds|Models|What is counted|");
+  const Table& table = *find_block<Table>(document, "models-table");
+  EXPECT_EQ(column(table, "model"), (Texts{"a.onnx", "b.onnx"}));
+  EXPECT_EQ(column(table, "verdict"), (Texts{"PASSED", "UNVERIFIED"}));
+  EXPECT_EQ(column(table, "rate"), (Texts{"16.00", "4.000"}));
+  EXPECT_EQ(column(table, "zeros"), (Texts{"90.0", "90.0"}));
+  EXPECT_EQ(column(table, "dense"), (Texts{"7.000", "7.000"}));
+  EXPECT_EQ(column(table, "sparse"), (Texts{"2.000", "2.000"}));
+  EXPECT_EQ(column(table, "accuracy"), (Texts{"", "50.0"}));
+  EXPECT_EQ(column(table, "of the bound"), (Texts{"", "25.0"}));
+  EXPECT_EQ(column(table, "run on"), (Texts{"1", "1"}));
+  EXPECT_FALSE(table.rows[0].apart);
+  EXPECT_TRUE(table.rows[1].apart);
+  EXPECT_EQ(column(*find_block<Table>(document, "machines-table"), "lines"), Texts{"2"});
+  const Chart& chart = *find_block<Chart>(document, "models-chart");
+  ASSERT_EQ(chart.series.size(), 2U);
+  EXPECT_EQ(chart.series[0].points[0].y, 16);
+  EXPECT_EQ(chart.series[1].points[0].x, 1);
+  EXPECT_EQ(find_block<Chart>(document, "rates"), nullptr);
+  // What `dense`, `sparse` and the bound are is said, and nothing of categories.
+  std::string definitions;
+  for (const auto& block : document.sections.back().blocks) definitions += std::get<Paragraph>(block).text;
+  for (const char* word : {"`dense`", "`sparse`", "`of the bound`"})
+    EXPECT_NE(definitions.find(word), std::string::npos);
+  EXPECT_EQ(definitions.find("categories"), std::string::npos);
+}
+
+TEST(ResultsDocument, RunsOfModelsLeadToTheirMachines) {
+  ModelLine elsewhere = model_run("a.onnx", 1);
+  elsewhere.origin = machine("E");
+  const Document document = results_document({{}, {}, {model_run("a.onnx", 1), elsewhere}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(document, "models-table"), "run on"), (Texts{"1", "2"}));
+  EXPECT_EQ(column(*find_block<Table>(document, "machines-table"), "device"), (Texts{"none", "E"}));
+  EXPECT_EQ(find_block<Chart>(document, "models-chart")->categories[1], "a.onnx, conv_dense, batches of 4 [2]");
+}
+
+TEST(ResultsDocument, FailedRunsOfModelsAreInNoChart) {
+  ModelLine failed = model_run("a.onnx", 1);
+  failed.status = "FAILED";
+  const Document document = results_document({{}, {}, {failed, model_run("b.onnx", 1)}}, {.title = "T"});
+  EXPECT_EQ(find_block<Chart>(document, "models-chart")->categories, Texts{"b.onnx, conv_dense, batches of 4"});
+  EXPECT_EQ(find_block<Table>(document, "models-table")->rows.size(), 2U);
+}
+
+TEST(ResultsDocument, AProfileIsShownNodeByNode) {
+  ModelLine line = model_run("a.onnx", 1);
+  for (int node = 1; node <= 30; ++node) line.profile.push_back({"", "relu", node == 7 ? 0 : 0.001});
+  line.profile[2] = {"conv1", "convolution", 0.028};
+  const Document document = results_document({{}, {}, {line}}, {.title = "T"});
+  const Table& table = *find_block<Table>(document, "profile-1");
+  EXPECT_EQ(table.rows.size(), 30U);
+  EXPECT_EQ(column(table, "time")[2], "28.00");
+  EXPECT_EQ(column(table, "share")[2], "50.0");
+  EXPECT_EQ(column(table, "name")[2], "conv1");
+  const Chart& chart = *find_block<Chart>(document, "profile-1-chart");
+  ASSERT_EQ(chart.categories.size(), 25U);
+  EXPECT_EQ(chart.categories[2], "3 convolution, conv1");
+  EXPECT_EQ(chart.series[0].points[2].y, 28);
+  EXPECT_EQ(chart.categories[6], "8 relu") << "the fastest nodes have no bar";
+  EXPECT_NE(chart.description.find("the 25 nodes that take the most time"), std::string::npos) << chart.description;
+}
+
+TEST(ResultsDocument, MeasurementsOfALayerAreReplacedByLaterOnesInTheSamePrecisionAlone) {
+  LayerLine later = layer("a", 1e9);
+  later.seconds = {2, 2, 2, 0};
+  LayerLine fp16 = layer("a", 1e9);
+  fp16.precision = "fp16";
+  const Document document = results_document({{}, {layer("a", 1e9), fp16, later}}, {.title = "T"});
+  const Table& table = *find_block<Table>(document, "layers-table");
+  EXPECT_EQ(column(table, "variant"), (Texts{"a fp16", "a"}));
+  EXPECT_EQ(column(table, "a layer"), (Texts{"1000", "2000"}));
+  LayerLine elsewhere = later;
+  elsewhere.origin = machine("E");
+  const Document both = results_document({{}, {layer("a", 1e9), elsewhere}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(both, "layers-table"), "run on"), (Texts{"1", "2"}));
+}
+
+TEST(ResultsDocument, LessThanFp32IsSetBesideFp32AndFp64IsNot) {
+  LayerLine fp16 = layer("a", 1e9);
+  fp16.precision = "fp16";
+  LayerLine fp64 = layer("a", 1e9);
+  fp64.precision = "fp64";
+  EXPECT_EQ(find_block<Table>(results_document({{}, {layer("a", 1e9), fp64}}, {.title = "T"}), "cross-overs-table"),
+            nullptr);
+  const Document document = results_document({{}, {layer("a", 1e9), fp64, fp16}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(document, "cross-overs-table"), "below fp32"), Texts{"a fp16"});
+}
+
+TEST(ResultsDocument, WithoutRunsOfNetworksNothingIsSaidOfThem) {
+  const Document document = results_document({{}, {layer("a", 1e9)}}, {.title = "T"});
+  EXPECT_EQ(titles_of(document), "Machines and builds|Single layers|");
+  EXPECT_EQ(document.summary,
+            "1 measurement of `spdnn bench layers`, made on 1 kind of machine by 1 combination of machine and build.");
+}
+
+TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
+  std::vector<LayerLine> layers;
+  for (int i = 0; i < 9; ++i) layers.push_back(layer("v" + std::to_string(i), 1e12 + i * 1e11));
+  const Document document = results_document({{}, layers}, {.title = "T"});
+  const Chart& chart = *find_block<Chart>(document, "roofline");
+  std::string names;
+  for (const Series& series : chart.series) names += series.name + " " + std::to_string(series.points.size()) + "|";
+  EXPECT_EQ(names, "roof: copy on C, 1.00 GB/s 2|v8 1|v7 1|v6 1|v5 1|v4 1|others 4|");
+  EXPECT_EQ(chart.series.back().points[0].label.find("v0, 1024 neurons"), 0U) << chart.series.back().points[0].label;
+}
+
+/// The line of a model's run of 8 images, PASSED, with these members.
+std::string passed_line(const std::string& checks) {
+  return R"({"schema":"spdnn-model-1","model":{"file":"m.onnx","weights":4,"nonzeros":2},"images":8,"variant":"v",)"
+         R"("precision":"fp32","batch":8,"seconds":{"infer":{"min":2,"median":2,"max":2,"sum":2}},)"
+         R"("images_per_second":4,"flops":{"dense":1,"sparse":1},"verdict":{"status":"PASSED"},)"
+         R"("machine":{"cpu":"C","threads":1},"build":{"version":"0","commit":"abc","dirty":false},)" +
+         checks + "}";
+}
+
+std::string verdict_read(const std::string& checks) {
+  ResultLines lines;
+  read_result_lines("lines", passed_line(checks), lines);
+  return column(*find_block<Table>(results_document(lines, {.title = "T"}), "models-table"), "verdict").at(0);
+}
+
+TEST(ResultsDocument, AModelOfWhichASampleWasComparedIsNotVerifiedWhateverItsLineSays) {
+  const std::string sample = R"("reference":{"images":1},"expected":)";
+  EXPECT_EQ(verdict_read(sample + "null"), "UNVERIFIED: 1 of 8 images compared");
+  EXPECT_EQ(verdict_read(sample + R"({"images":3},"accuracy":{"at_least":null})"),
+            "UNVERIFIED: 3 of 8 images compared");
+  EXPECT_EQ(verdict_read(sample + R"({"images":8})"), "PASSED");
+  EXPECT_EQ(verdict_read(sample + R"(null,"accuracy":{"at_least":0.5})"), "PASSED");
+  EXPECT_EQ(verdict_read(R"("reference":{"images":8},"expected":null)"), "PASSED");
+}
+
+TEST(ResultsDocument, ASampleIsTheSameCheckAsInLinesOfEarlierVersions) {
+  const auto checks = [](const std::string& verdict) {
+    const std::string text = R"({"verdict":{)" + verdict + "}}";
+    return checks_of(JsonFields("line", text));
+  };
+  const Texts sample{"cpu_reference on 64 of 60000 images, a sample"};
+  EXPECT_EQ(checks(R"("checks":["cpu_reference on 64 of 60000 images, a sample"])"), sample);
+  EXPECT_EQ(checks(R"("checks":["cpu_reference on 64 of 60000 images"])"), sample);
+  EXPECT_EQ(checks(R"("against":"cpu_reference on 64 of 60000 images")"), sample);
+  EXPECT_EQ(checks(R"("checks":["cpu_reference on all images"])"), Texts{"cpu_reference on all images"});
+}
+
+}  // namespace
+}  // namespace spdnn
