@@ -34,6 +34,9 @@ run_step() {
   return "$code"
 }
 
+# A signal that ends the job may reach the ranks before this script. It also ends the `sleep`.
+wait_for_signals() { sleep 2 || true; }
+
 # What changes when a file is replaced by another.
 stamp() { stat -c '%i %y' "$1" 2>/dev/null || echo 'no file'; }
 
@@ -75,7 +78,7 @@ run_part() {
 end_part() {
   local files=$1 code=$2
   shift 2
-  sleep 2 # a signal that ends the job may reach the ranks before this script
+  wait_for_signals
   if has_result "$files"; then
     rm -f "$files.requeues"
     code=$(code_with_result "$code")

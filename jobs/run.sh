@@ -104,6 +104,7 @@ log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "
 end_element() {
   local name=$1 code=$2 first why
   [ "$code" -ne 0 ] || return 0
+  wait_for_signals
   first=$(log_of_start | sed -nE 's/^srun: error: [^ ]+ tasks? [^ ]+: +//p' | head -n 1)
   if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
   # Ranks without a checkpoint, and those that had not begun to look for signals, died of them.

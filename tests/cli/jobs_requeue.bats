@@ -87,6 +87,15 @@ ends_with() {
   done
 }
 
+@test "a job that is ended is known to be so where the signal reaches its ranks first, and the processes of its script too" {
+  make_command sleep <<<'[ "$1" != 2 ] || { kill -TERM "$PPID" && exit 143; }; exec /bin/sleep 0.05'
+  make_squeue 'COMPLETING TimeLimit'
+  start run 'fail 143' --model m.onnx
+  ends_with 5
+  [ "$requeues" -eq 0 ]
+  grep -q '^stopped at the time limit; submitted again, it begins anew ' "$results/run.failed"
+}
+
 @test "a job whose requeue Slurm refuses at first asks again" {
   make_command scontrol <<<'echo "$*" >>requeued; [ "$(wc -l <requeued)" -gt 2 ]'
   start run 'stop 5 900'
