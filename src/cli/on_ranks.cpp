@@ -60,7 +60,7 @@ std::string error_text(const std::exception_ptr& error) {
 
 /// Whether no rank before this one has the same text. Returns on no rank before all have come.
 bool is_first_with(Communicator& ranks, const std::string& text) {
-  const std::vector<std::string> all = broadcast(ranks, gather(ranks, text));
+  const std::vector<std::string> all = gather_on_all(ranks, text);
   return std::find(all.begin(), all.end(), text) - all.begin() == ranks.place().rank;
 }
 

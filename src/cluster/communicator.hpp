@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace spdnn {
 
@@ -37,8 +38,18 @@ class Communicator {
   virtual void broadcast(std::span<std::byte> bytes, Group group) = 0;
   /// Whether it is true for all members of the group; waits for all of them.
   virtual bool all(bool mine, Group group) = 0;
-  virtual void send(std::span<const std::byte> bytes, int to) = 0;
-  virtual void receive(std::span<std::byte> bytes, int from) = 0;
+  /// By rank, on the root, the size that each rank gives; elsewhere nothing.
+  virtual std::vector<std::size_t> gather_size(std::size_t mine) = 0;
+  /// On the root, the bytes of all ranks in `all`, those of one rank after those of another; `sizes` are by rank.
+  /// Elsewhere both are empty.
+  virtual void gather(std::span<const std::byte> mine, std::span<const std::size_t> sizes,
+                      std::span<std::byte> all) = 0;
+  /// By rank, the sizes that the ranks give for this one; `mine` has one for each rank.
+  virtual std::vector<std::size_t> exchange_sizes(std::span<const std::size_t> mine) = 0;
+  /// Each rank sends bytes to each, itself included: `out` has them in the order of the ranks, `in` gets them so. Sizes
+  /// are by rank, and add up to those of `out` and `in`.
+  virtual void exchange(std::span<const std::byte> out, std::span<const std::size_t> out_sizes, std::span<std::byte> in,
+                        std::span<const std::size_t> in_sizes) = 0;
 
   void barrier() { all(true, Group::job); }
 

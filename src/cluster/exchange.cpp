@@ -1,43 +1,67 @@
 #include "cluster/exchange.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace spdnn {
+
+using Group = Communicator::Group;
+
+FlatParcel flatten(const Parcel& parcel) {
+  const std::size_t description = parcel.description.size();
+  const std::size_t arrays = aligned_in_parcel(sizeof description + description);
+  const std::size_t size = arrays + parcel.array_bytes;
+  const std::shared_ptr<std::byte> memory = allocate_bytes(size);
+  std::byte* to = memory.get();
+  std::memcpy(to, &description, sizeof description);
+  to = std::copy(parcel.description.begin(), parcel.description.end(), to + sizeof description);
+  std::fill(to, memory.get() + arrays, std::byte{0});
+  to = memory.get() + arrays;
+  for (const std::span<const std::byte> array : parcel.arrays) {
+    std::fill(std::copy(array.begin(), array.end(), to), to + aligned_in_parcel(array.size()), std::byte{0});
+    to += aligned_in_parcel(array.size());
+  }
+  return {memory, size};
+}
 
 void broadcast_bytes(Communicator& ranks, std::vector<std::byte>& bytes) {
   std::size_t size = bytes.size();
-  ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), Communicator::Group::job);
+  ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), Group::job);
   bytes.resize(size);
-  ranks.broadcast(bytes, Communicator::Group::job);
+  ranks.broadcast(bytes, Group::job);
 }
 
-void send_parcel(Communicator& ranks, const Parcel& parcel, int to) {
-  std::vector<std::size_t> sizes{parcel.description.size()};
-  for (const std::span<const std::byte> array : parcel.arrays) sizes.push_back(array.size());
-  const std::size_t count = sizes.size();
-  ranks.send(std::as_bytes(std::span(&count, 1)), to);
-  ranks.send(std::as_bytes(std::span(sizes)), to);
-  ranks.send(parcel.description, to);
-  for (const std::span<const std::byte> array : parcel.arrays) ranks.send(array, to);
-}
-
-ReceivedParcel receive_parcel(Communicator& ranks, int from) {
-  std::size_t count = 0;
-  ranks.receive(std::as_writable_bytes(std::span(&count, 1)), from);
-  std::vector<std::size_t> sizes(count);
-  ranks.receive(std::as_writable_bytes(std::span(sizes)), from);
-  ReceivedParcel parcel;
-  parcel.description.resize(sizes[0]);
-  ranks.receive(parcel.description, from);
-  const auto array_sizes = std::span(sizes).subspan(1);
-  std::size_t bytes = 0;
-  for (const std::size_t size : array_sizes) bytes += aligned_in_parcel(size);
-  const std::shared_ptr<std::byte> arrays = allocate_bytes(bytes);
-  std::size_t begin = 0;
-  for (const std::size_t size : array_sizes) {
-    ranks.receive({arrays.get() + begin, size}, from);
-    begin += aligned_in_parcel(size);
-  }
-  parcel.arrays = arrays;
+FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel) {
+  ranks.broadcast(std::as_writable_bytes(std::span(&parcel.size, 1)), Group::job);
+  if (!ranks.is_root()) parcel.memory = allocate_bytes(parcel.size);
+  ranks.broadcast(parcel.bytes(), Group::job);
   return parcel;
+}
+
+FlatParcel scatter_parcels(Communicator& ranks, const std::vector<FlatParcel>& all) {
+  std::vector<std::size_t> out_sizes(static_cast<std::size_t>(ranks.place().ranks), 0);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) out_sizes[rank] = all[rank].size;
+  std::vector<std::byte> out;
+  out.reserve(std::reduce(out_sizes.begin(), out_sizes.end()));
+  for (const FlatParcel& one : all) out.insert(out.end(), one.bytes().begin(), one.bytes().end());
+  const std::vector<std::size_t> in_sizes = ranks.exchange_sizes(out_sizes);
+  const FlatParcel mine{allocate_bytes(in_sizes[0]), in_sizes[0]};
+  ranks.exchange(out, out_sizes, mine.bytes(), in_sizes);
+  return mine;
+}
+
+std::vector<FlatParcel> gather_parcels(Communicator& ranks, const FlatParcel& mine) {
+  const std::vector<std::size_t> sizes = ranks.gather_size(mine.size);
+  const std::size_t size = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  const std::shared_ptr<std::byte> memory = allocate_bytes(size);
+  ranks.gather(mine.bytes(), sizes, {memory.get(), size});
+  std::vector<FlatParcel> all;
+  std::size_t begin = 0;
+  for (const std::size_t one : sizes) {
+    all.push_back({std::shared_ptr<std::byte>(memory, memory.get() + begin), one});
+    begin += one;
+  }
+  return all;
 }
 
 }  // namespace spdnn

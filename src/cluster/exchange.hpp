@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "cluster/communicator.hpp"
@@ -9,47 +11,64 @@ namespace spdnn {
 
 // Values from rank to rank, on top of the communicator's bytes. Each type has a function fields(); see parcel.hpp.
 
+/// A parcel in one piece of memory, which is shared with the arrays of the value that it is unpacked to: the size of
+/// the description, the description and, from the next 64-byte bound on, the arrays.
+struct FlatParcel {
+  std::shared_ptr<std::byte> memory;
+  std::size_t size = 0;  ///< a multiple of 64
+
+  std::span<std::byte> bytes() const { return {memory.get(), size}; }
+};
+FlatParcel flatten(const Parcel& parcel);
+
+template <class T>
+T unpack(const FlatParcel& flat) {
+  std::size_t size = 0;
+  std::memcpy(&size, flat.memory.get(), sizeof size);
+  const std::size_t arrays = aligned_in_parcel(sizeof size + size);
+  return unpack<T>(std::span(flat.memory.get() + sizeof size, size),
+                   std::shared_ptr<const std::byte>(flat.memory, flat.memory.get() + arrays));
+}
+
 /// The bytes of the root's vector, on all ranks.
 void broadcast_bytes(Communicator& ranks, std::vector<std::byte>& bytes);
-void send_parcel(Communicator& ranks, const Parcel& parcel, int to);
-/// What was sent; the arrays in memory of this rank's own.
-struct ReceivedParcel {
-  std::vector<std::byte> description;
-  std::shared_ptr<const std::byte> arrays;
-};
-ReceivedParcel receive_parcel(Communicator& ranks, int from);
+/// The root's parcel, on all ranks.
+FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel);
+/// This rank's of the root's parcels, which are by rank; elsewhere there are none.
+FlatParcel scatter_parcels(Communicator& ranks, const std::vector<FlatParcel>& all);
+/// The parcels of all ranks, by rank, on the root; elsewhere nothing.
+std::vector<FlatParcel> gather_parcels(Communicator& ranks, const FlatParcel& mine);
 
-/// The root's value, on all ranks. For small values; see shared_plan.hpp for large ones.
+/// The root's value, on all ranks. See shared_plan.hpp for values that the ranks of a node can have together.
 template <class T>
 T broadcast(Communicator& ranks, const T& value) {
   if (ranks.is_alone()) return value;
-  std::vector<std::byte> bytes;
-  if (ranks.is_root()) bytes = pack(value).description;
-  broadcast_bytes(ranks, bytes);
-  return unpack<T>(bytes);
-}
-
-template <class T>
-void send(Communicator& ranks, const T& value, int to) {
-  send_parcel(ranks, pack(value), to);
-}
-
-template <class T>
-T receive(Communicator& ranks, int from) {
-  const ReceivedParcel parcel = receive_parcel(ranks, from);
-  return unpack<T>(parcel.description, parcel.arrays);
+  const FlatParcel parcel = broadcast_parcel(ranks, ranks.is_root() ? flatten(pack(value)) : FlatParcel{});
+  return ranks.is_root() ? value : unpack<T>(parcel);
 }
 
 /// The values of all ranks, by rank, on the root; elsewhere nothing.
 template <class T>
 std::vector<T> gather(Communicator& ranks, const T& mine) {
-  if (!ranks.is_root()) {
-    send(ranks, mine, 0);
-    return {};
-  }
-  std::vector<T> all{mine};
-  for (int rank = 1; rank < ranks.place().ranks; ++rank) all.push_back(receive<T>(ranks, rank));
+  if (ranks.is_alone()) return {mine};
+  std::vector<T> all;
+  for (const FlatParcel& parcel : gather_parcels(ranks, flatten(pack(mine)))) all.push_back(unpack<T>(parcel));
   return all;
+}
+
+/// This rank's of the root's values, which are by rank.
+template <class T>
+T scatter(Communicator& ranks, const std::vector<T>& all) {
+  if (ranks.is_alone()) return all.front();
+  std::vector<FlatParcel> parcels;
+  for (const T& one : all) parcels.push_back(flatten(pack(one)));
+  return unpack<T>(scatter_parcels(ranks, parcels));
+}
+
+/// The values of all ranks, by rank, on all of them.
+template <class T>
+std::vector<T> gather_on_all(Communicator& ranks, const T& mine) {
+  return broadcast(ranks, gather(ranks, mine));
 }
 
 }  // namespace spdnn

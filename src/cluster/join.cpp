@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -40,6 +41,8 @@ std::string words(const SpdnnMpiFunctions& mpi, int error) {
   throw DeviceError("MPI: another rank does not answer: " + words(mpi, error));
 }
 
+static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes go to MPI as they are");
+
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(const SpdnnMpiFunctions& mpi, const RankPlace& place) : Communicator(place), mpi_(mpi) {}
@@ -57,8 +60,23 @@ class MpiCommunicator final : public Communicator {
     check(mpi_.all(&flag, number(group)));
     return flag != 0;
   }
-  void send(std::span<const std::byte> bytes, int to) override { check(mpi_.send(bytes.data(), bytes.size(), to)); }
-  void receive(std::span<std::byte> bytes, int from) override { check(mpi_.receive(bytes.data(), bytes.size(), from)); }
+  std::vector<std::size_t> gather_size(std::size_t mine) override {
+    std::vector<std::size_t> all(is_root() ? static_cast<std::size_t>(place().ranks) : 0);
+    check(mpi_.gather_size(mine, all.data()));
+    return all;
+  }
+  void gather(std::span<const std::byte> mine, std::span<const std::size_t> sizes, std::span<std::byte> all) override {
+    check(mpi_.gather(mine.data(), mine.size(), sizes.data(), all.data()));
+  }
+  std::vector<std::size_t> exchange_sizes(std::span<const std::size_t> mine) override {
+    std::vector<std::size_t> theirs(mine.size());
+    check(mpi_.exchange_sizes(mine.data(), theirs.data()));
+    return theirs;
+  }
+  void exchange(std::span<const std::byte> out, std::span<const std::size_t> out_sizes, std::span<std::byte> in,
+                std::span<const std::size_t> in_sizes) override {
+    check(mpi_.exchange(out.data(), out_sizes.data(), in.data(), in_sizes.data()));
+  }
 
  private:
   static int number(Group group) {
@@ -84,7 +102,7 @@ std::string file_of(const char* name) { return fmt::format("spdnn-{}.so", name);
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
   // MPI libraries load parts of their own, which look for the library's names among the global ones.
-  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_2", RTLD_GLOBAL, why_not));
+  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_3", RTLD_GLOBAL, why_not));
   return get == nullptr ? nullptr : get();
 }
 

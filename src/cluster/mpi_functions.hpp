@@ -23,8 +23,12 @@ struct SpdnnMpiFunctions {
   int (*start)(SpdnnMpiPlace* place);
   int (*broadcast)(void* data, uint64_t bytes, int group);
   int (*all)(int* flag, int group);
-  int (*send)(const void* data, uint64_t bytes, int to);
-  int (*receive)(void* data, uint64_t bytes, int from);
+  /// `all`: by rank, on the root; elsewhere null.
+  int (*gather_size)(uint64_t mine, uint64_t* all);
+  /// `sizes` and `all`: on the root; elsewhere null.
+  int (*gather)(const void* mine, uint64_t bytes, const uint64_t* sizes, void* all);
+  int (*exchange_sizes)(const uint64_t* mine, uint64_t* theirs);
+  int (*exchange)(const void* out, const uint64_t* out_sizes, void* in, const uint64_t* in_sizes);
   int (*finish)();
   /// Ends all ranks with this exit code, as far as that is sound for the library; may return.
   void (*end_job)(int code);
@@ -34,5 +38,5 @@ struct SpdnnMpiFunctions {
 };
 
 /// The one function that the shared object exports.
-const SpdnnMpiFunctions* spdnn_mpi_functions_2();
+const SpdnnMpiFunctions* spdnn_mpi_functions_3();
 }

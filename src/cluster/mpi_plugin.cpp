@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "cluster/mpi_functions.hpp"
 
@@ -16,18 +17,20 @@ namespace {
 std::array<MPI_Comm, 3> groups{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  ///< of one call: MPI counts in int
+/// Of all ranks in one call to gather, beyond which the root needs this much memory beside the result.
+constexpr uint64_t kMostGathered = uint64_t{1} << 25;
 constexpr int kTag = 1;
 
 double now() { return MPI_Wtime(); }
 
-/// Waits for a call to end. Ranks may wait for seconds while the root reads and plans, so they leave their processor to
+/// Waits for calls to end. Ranks may wait for seconds while the root reads and plans, so they leave their processor to
 /// others after a moment of looking again and again, which keeps short waits short.
-int wait_for(MPI_Request* request) {
+int wait_for(MPI_Request* requests, int count = 1) {
   constexpr double kBusySeconds = 0.002;
   constexpr timespec kNap{0, 50'000};
   const double begin = now();
   for (int done = 0; done == 0;) {
-    if (const int error = MPI_Test(request, &done, MPI_STATUS_IGNORE)) return error;
+    if (const int error = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE)) return error;
     if (done == 0 && now() - begin > kBusySeconds) nanosleep(&kNap, nullptr);
   }
   return MPI_SUCCESS;
@@ -76,16 +79,93 @@ int all(int* flag, int group) {
   return wait_for(&request);
 }
 
-int send(const void* data, uint64_t bytes, int to) {
-  return in_parts(static_cast<const char*>(data), bytes, [to](const char* part, int count, MPI_Request* request) {
-    return MPI_Isend(part, count, MPI_BYTE, to, kTag, MPI_COMM_WORLD, request);
-  });
+int ranks_of_job() {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
 }
 
-int receive(void* data, uint64_t bytes, int from) {
-  return in_parts(static_cast<char*>(data), bytes, [from](char* part, int count, MPI_Request* request) {
+bool is_root() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+int gather_size(uint64_t mine, uint64_t* all) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int error = MPI_Igather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request))
+    return error;
+  return wait_for(&request);
+}
+
+/// One round of gather(): up to `at_once` bytes of each rank, from `done` on.
+int gather_round(const char* mine, uint64_t bytes, uint64_t done, uint64_t at_once, const uint64_t* sizes, char* all) {
+  const auto part = [&](uint64_t size) { return static_cast<int>(std::min(size - std::min(size, done), at_once)); };
+  std::vector<int> counts;
+  std::vector<int> begins;
+  int sum = 0;
+  for (int rank = 0; is_root() && rank < ranks_of_job(); ++rank) {
+    counts.push_back(part(sizes[rank]));
+    begins.push_back(sum);
+    sum += counts.back();
+  }
+  std::vector<char> round(static_cast<size_t>(sum));
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int error = MPI_Igatherv(mine + std::min(bytes, done), part(bytes), MPI_BYTE, round.data(), counts.data(),
+                                 begins.data(), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+  if (error != MPI_SUCCESS) return error;
+  if (const int failed = wait_for(&request)) return failed;
+  for (size_t rank = 0; rank < counts.size(); all += sizes[rank++])
+    if (counts[rank] > 0) std::memcpy(all + done, round.data() + begins[rank], static_cast<size_t>(counts[rank]));
+  return MPI_SUCCESS;
+}
+
+/// In rounds, because MPI counts the bytes of all ranks in int.
+int gather(const void* mine, uint64_t bytes, const uint64_t* sizes, void* all) {
+  uint64_t most = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int error = MPI_Iallreduce(&bytes, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD, &request)) return error;
+  if (const int error = wait_for(&request)) return error;
+  const uint64_t at_once = std::max<uint64_t>(1, kMostGathered / static_cast<uint64_t>(ranks_of_job()));
+  for (uint64_t done = 0; done < most; done += at_once)
+    if (const int error =
+            gather_round(static_cast<const char*>(mine), bytes, done, at_once, sizes, static_cast<char*>(all)))
+      return error;
+  return MPI_SUCCESS;
+}
+
+int exchange_sizes(const uint64_t* mine, uint64_t* theirs) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int error = MPI_Ialltoall(mine, 1, MPI_UINT64_T, theirs, 1, MPI_UINT64_T, MPI_COMM_WORLD, &request))
+    return error;
+  return wait_for(&request);
+}
+
+/// Calls begin(part, count, peer, request) for each part of the bytes of each rank, which lie one after another.
+template <class Byte, class Begin>
+int begin_all(Byte* data, const uint64_t* sizes, std::vector<MPI_Request>& requests, const Begin& begin) {
+  const int ranks = ranks_of_job();
+  for (int peer = 0; peer < ranks; data += sizes[peer++]) {
+    for (uint64_t done = 0; done < sizes[peer]; done += kMostBytes) {
+      const int count = static_cast<int>(std::min(sizes[peer] - done, kMostBytes));
+      if (const int error = begin(data + done, count, peer, &requests.emplace_back(MPI_REQUEST_NULL))) return error;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+/// Messages, and not MPI_Alltoallv, which counts in int what a rank gets from all others together.
+int exchange(const void* out, const uint64_t* out_sizes, void* in, const uint64_t* in_sizes) {
+  std::vector<MPI_Request> requests;
+  const auto receive = [](char* part, int count, int from, MPI_Request* request) {
     return MPI_Irecv(part, count, MPI_BYTE, from, kTag, MPI_COMM_WORLD, request);
-  });
+  };
+  const auto send = [](const char* part, int count, int to, MPI_Request* request) {
+    return MPI_Isend(part, count, MPI_BYTE, to, kTag, MPI_COMM_WORLD, request);
+  };
+  if (const int error = begin_all(static_cast<char*>(in), in_sizes, requests, receive)) return error;
+  if (const int error = begin_all(static_cast<const char*>(out), out_sizes, requests, send)) return error;
+  return wait_for(requests.data(), static_cast<int>(requests.size()));
 }
 
 int finish() { return MPI_Finalize(); }
@@ -126,8 +206,8 @@ constexpr const char* kLibrary = "an MPI library";
 
 }  // namespace
 
-extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_2() {
-  static constexpr SpdnnMpiFunctions kFunctions{start,  broadcast, all,      send,    receive,
-                                                finish, end_job,   describe, kLibrary};
+extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_3() {
+  static constexpr SpdnnMpiFunctions kFunctions{start,    broadcast, all,     gather_size, gather,  exchange_sizes,
+                                                exchange, finish,    end_job, describe,    kLibrary};
   return &kFunctions;
 }

@@ -1,6 +1,6 @@
 #include "inference/model_on_ranks.hpp"
 
-#include <cstring>
+#include <utility>
 
 #include "cluster/exchange.hpp"
 #include "cluster/model_fields.hpp"
@@ -54,23 +54,13 @@ Shape output_of(const Model& model, Index images) {
   return shape;
 }
 
-/// On the root, the output of all ranks; the others send theirs.
-Tensor gather_output(Communicator& ranks, const Shape& shape, const std::vector<ModelRankReport>& reports,
-                     const Tensor& mine) {
-  if (!ranks.is_root()) {
-    if (mine.shape[0] > 0) send(ranks, mine, 0);
-    return mine;
-  }
-  const std::size_t size = elements(shape).value_or(0);
+/// On the root, the output of all ranks, whose shape is `shape`; elsewhere the rank's own.
+Tensor gather_output(Communicator& ranks, const Shape& shape, const Tensor& mine) {
+  const std::vector<std::size_t> sizes = ranks.gather_size(mine.values.bytes());
+  const std::size_t size = ranks.is_root() ? elements(shape).value_or(0) : 0;
   const auto storage = allocate<float>(size);
-  float* to = storage.get();
-  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    if (reports[rank].common.times.images == 0) continue;
-    const Tensor part = rank == 0 ? mine : receive<Tensor>(ranks, static_cast<int>(rank));
-    std::memcpy(to, part.values.data(), part.values.bytes());
-    to += part.values.size();
-  }
-  return {shape, Array<float>(storage, size)};
+  ranks.gather(std::as_bytes(mine.values.span()), sizes, std::as_writable_bytes(std::span(storage.get(), size)));
+  return ranks.is_root() ? Tensor{shape, Array<float>(storage, size)} : mine;
 }
 
 /// The run of this rank's images. This machine may lack what the first rank's has, such as oneDNN's library or bf16.
@@ -88,20 +78,27 @@ ModelRunResult run_mine(const ModelVariant& variant, const std::shared_ptr<const
 ModelOrder share_order(Communicator& ranks, const ModelOrder& order) { return broadcast(ranks, order); }
 
 std::shared_ptr<const Model> share_model(Communicator& ranks, const std::shared_ptr<const Model>& model) {
-  if (!ranks.is_root()) return std::make_shared<const Model>(receive<Model>(ranks, 0));
-  for (int rank = 1; rank < ranks.place().ranks; ++rank) send(ranks, *model, rank);
-  return model;
+  const FlatParcel parcel = broadcast_parcel(ranks, ranks.is_root() ? flatten(pack(*model)) : FlatParcel{});
+  return ranks.is_root() ? model : std::make_shared<const Model>(unpack<Model>(parcel));
 }
 
 Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once) {
   if (ranks.is_alone()) return images;
-  if (!ranks.is_root()) return receive<Tensor>(ranks, 0);
-  const auto part = [&](int rank) {
-    const ImageRange range = part_of(static_cast<Index>(images.shape[0]), at_once, rank, ranks.place().ranks);
-    return images_from(images, range.first, range.count);
-  };
-  for (int rank = 1; rank < ranks.place().ranks; ++rank) send(ranks, part(rank), rank);
-  return part(0);
+  Shape shape = broadcast(ranks, images.shape);
+  const auto all = static_cast<Index>(std::exchange(shape[0], 1));
+  const std::size_t image_bytes = elements(shape).value_or(0) * sizeof(float);
+  const auto bytes_of = [&](int rank) { return part_of(all, at_once, rank, ranks.place().ranks).count * image_bytes; };
+  std::vector<std::size_t> out_sizes(static_cast<std::size_t>(ranks.place().ranks), 0);
+  std::vector<std::size_t> in_sizes(out_sizes.size(), 0);
+  in_sizes[0] = bytes_of(ranks.place().rank);
+  if (ranks.is_root())
+    for (int rank = 0; rank < ranks.place().ranks; ++rank) out_sizes[static_cast<std::size_t>(rank)] = bytes_of(rank);
+  const std::size_t size = in_sizes[0] / sizeof(float);
+  const auto mine = allocate<float>(size);
+  ranks.exchange(std::as_bytes(images.values.span()), out_sizes, std::as_writable_bytes(std::span(mine.get(), size)),
+                 in_sizes);
+  shape[0] = static_cast<Extent>(part_of(all, at_once, ranks.place().rank, ranks.place().ranks).count);
+  return {shape, Array<float>(mine, size)};
 }
 
 Index most_images(Index images, Index at_once, int ranks) {
@@ -137,7 +134,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     if (!all.ranks.empty()) add(all.result, report);
     all.ranks.push_back(report.common.times);
   }
-  all.result.output = gather_output(ranks, shape, reports, all.result.output);
+  all.result.output = gather_output(ranks, shape, all.result.output);
   all.result.gather_seconds += watch.seconds();
   return all;
 }

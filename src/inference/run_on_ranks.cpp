@@ -73,7 +73,7 @@ void add_left(const NetworkRankReport& report, Index first, Index layer, std::ve
 /// Ranks on this rank's host that have the same as this one, and so share it.
 int sharers_of(Communicator& ranks, const std::string& thing) {
   const std::string mine = host_name() + " " + thing;
-  const std::vector<std::string> all = broadcast(ranks, gather(ranks, mine));
+  const std::vector<std::string> all = gather_on_all(ranks, mine);
   return static_cast<int>(std::count(all.begin(), all.end(), mine));
 }
 
@@ -101,13 +101,12 @@ RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan
 
 ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
   if (ranks.is_alone()) return images;
-  if (!ranks.is_root()) return receive<ImageSet>(ranks, 0);
-  const auto part = [&](int rank) {
+  std::vector<ImageSet> parts;
+  for (int rank = 0; ranks.is_root() && rank < ranks.place().ranks; ++rank) {
     const ImageRange range = images_of_rank(images.images(), rank, ranks.place().ranks);
-    return images.slice(range.first, range.count);
-  };
-  for (int rank = 1; rank < ranks.place().ranks; ++rank) send(ranks, part(rank), rank);
-  return part(0);
+    parts.push_back(images.slice(range.first, range.count));
+  }
+  return scatter(ranks, parts);
 }
 
 RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,

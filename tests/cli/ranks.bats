@@ -36,6 +36,15 @@ setup() {
   grep -q '^verdict  *FAILED: .*extra 1' stdout
 }
 
+@test "activations that take several rounds to collect are those of one process" {
+  "$SPDNN" generate network --family random --neurons 4096 --layers 1 --degree 64 --weights constant:0.01 --bias 0 --out n.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 4096 --images 2000 --out i.spdnn
+  "$SPDNN" "${infer[@]}" --activations alone.npz
+  [ "$(stat -c %s alone.npz)" -gt 50000000 ] # a round has at most 32 MiB
+  ends 0 ranks 3 "${infer[@]}" --activations ranks.npz
+  cmp alone.npz ranks.npz
+}
+
 @test "a network that does not fit into memory is streamed by each rank for itself" {
   "$SPDNN" generate network --family random --neurons 1024 --layers 120 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out i.spdnn

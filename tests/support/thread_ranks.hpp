@@ -61,10 +61,37 @@ class ThreadRank : public Communicator {
     broadcast({&flag, 1}, group);
     return flag != std::byte{0};
   }
-  void send(std::span<const std::byte> bytes, int to) override { mail_.put(place().rank, to, bytes); }
-  void receive(std::span<std::byte> bytes, int from) override { mail_.take(from, place().rank, bytes); }
+  std::vector<std::size_t> gather_size(std::size_t mine) override {
+    std::vector<std::size_t> all(is_root() ? static_cast<std::size_t>(place().ranks) : 0);
+    const std::vector<std::size_t> sizes(all.size(), sizeof mine);
+    gather(std::as_bytes(std::span(&mine, 1)), sizes, std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+  void gather(std::span<const std::byte> mine, std::span<const std::size_t> sizes, std::span<std::byte> all) override {
+    send(mine, 0);
+    if (is_root()) receive_all(all, sizes);
+  }
+  std::vector<std::size_t> exchange_sizes(std::span<const std::size_t> mine) override {
+    std::vector<std::size_t> theirs(mine.size());
+    const std::vector<std::size_t> sizes(mine.size(), sizeof mine[0]);
+    exchange(std::as_bytes(mine), sizes, std::as_writable_bytes(std::span(theirs)), sizes);
+    return theirs;
+  }
+  void exchange(std::span<const std::byte> out, std::span<const std::size_t> out_sizes, std::span<std::byte> in,
+                std::span<const std::size_t> in_sizes) override {
+    std::size_t begin = 0;
+    for (int to = 0; to < place().ranks; begin += out_sizes[to++]) send(out.subspan(begin, out_sizes[to]), to);
+    receive_all(in, in_sizes);
+  }
 
  private:
+  void send(std::span<const std::byte> bytes, int to) { mail_.put(place().rank, to, bytes); }
+  void receive(std::span<std::byte> bytes, int from) { mail_.take(from, place().rank, bytes); }
+  void receive_all(std::span<std::byte> all, std::span<const std::size_t> sizes) {
+    std::size_t begin = 0;
+    for (int from = 0; from < place().ranks; begin += sizes[from++]) receive(all.subspan(begin, sizes[from]), from);
+  }
+
   Mail& mail_;
 };
 

@@ -127,8 +127,11 @@ class RootOfSilentRanks final : public Communicator {
   RootOfSilentRanks() : Communicator({0, 2, 0, 1}) {}
   void broadcast(std::span<std::byte> /*bytes*/, Group /*group*/) override {}
   bool all(bool mine, Group /*group*/) override { return mine; }
-  void send(std::span<const std::byte> /*bytes*/, int /*to*/) override {}
-  void receive(std::span<std::byte> /*bytes*/, int /*from*/) override {}
+  std::vector<std::size_t> gather_size(std::size_t mine) override { return {mine}; }
+  void gather(std::span<const std::byte>, std::span<const std::size_t>, std::span<std::byte>) override {}
+  std::vector<std::size_t> exchange_sizes(std::span<const std::size_t>) override { return {}; }
+  void exchange(std::span<const std::byte>, std::span<const std::size_t>, std::span<std::byte>,
+                std::span<const std::size_t>) override {}
 };
 
 TEST(SharePlan, OnTheRootThePlanIsTheSameInOnePieceOfMemory) {
