@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-bool may_overflow(const Plan& plan, const ImageSet& images, Precision precision) {
+bool may_overflow(const Plan& plan, const ImageFacts& images, Precision precision) {
   const double limit = precision == Precision::fp64 ? std::numeric_limits<double>::max()
                                                     : static_cast<double>(std::numeric_limits<float>::max());
   const auto stays_below = [&](planning::RowBounds bounds) {

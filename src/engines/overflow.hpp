@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/image_facts.hpp"
 #include "spdnn/engine.hpp"
 
 namespace spdnn {
@@ -15,7 +16,7 @@ namespace spdnn {
 // is added.
 
 /// Whether a sum of these images may overflow in some order of summation.
-bool may_overflow(const Plan& plan, const ImageSet& images, Precision precision);
+bool may_overflow(const Plan& plan, const ImageFacts& images, Precision precision);
 
 /// For engines that cannot note overflow: why they refuse, where they would have to; otherwise empty.
 std::string reason_not_to_watch(const EngineOptions& options, std::string_view variant);

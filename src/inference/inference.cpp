@@ -250,7 +250,7 @@ void Inference::Steps::report_streaming(std::uint64_t read_before) {
 }
 
 EngineChoice Inference::Steps::choose(const Plan& plan) const {
-  const RunPlan run = plan_for(plan, images_, Precision::fp32);
+  const RunPlan run = plan_for(plan, facts_of(images_), Precision::fp32);
   EngineOptions engine = options(Precision::fp32, plan, images_).engine;
   engine.may_overflow = run.may_overflow;
   return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_), engine);
@@ -258,7 +258,7 @@ EngineChoice Inference::Steps::choose(const Plan& plan) const {
 
 void Inference::Steps::prepare() {
   const EngineChoice choice = choose(plan_);
-  order_ = order_for(*choice.variant, choice.precision, plan_, images_);
+  order_ = order_for(*choice.variant, choice.precision, plan_, facts_of(images_));
   check_second_runs(choice);
   describe(plan_, images_, choice, spec_, report_);
   if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");

@@ -25,17 +25,9 @@ namespace spdnn {
 
 namespace {
 
-bool within_unit_interval(const ImageSet& images) {
-  if (images.is_bits()) return true;
-  const CsrMatrix& rows = images.sparse();
-  const auto inside = [](float value) { return value >= 0.0F && value <= 1.0F; };
-  return rows.uniform() ? rows.entries() == 0 || inside(rows.value)
-                        : std::all_of(rows.values.begin(), rows.values.end(), inside);
-}
-
 /// Why a merged plan's bounds do not hold for the images: a sentence, or nothing.
-std::string reason_to_run_in_order(const ImageSet& images, bool may_overflow) {
-  if (!within_unit_interval(images)) return "an image has a value outside 0..1";
+std::string reason_to_run_in_order(const ImageFacts& images, bool may_overflow) {
+  if (!images.within_unit) return "an image has a value outside 0..1";
   return may_overflow ? "a sum may overflow" : "";
 }
 
@@ -280,7 +272,7 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo&
   return (images - 1) / rounds + 1;
 }
 
-RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision) {
+RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision) {
   const Plan& in_order = plan.fallback ? *plan.fallback->in_order : plan;
   RunPlan chosen{&plan, may_overflow(in_order, images, precision), {}};
   if (plan.fallback) chosen.why = reason_to_run_in_order(images, chosen.may_overflow);
@@ -288,7 +280,7 @@ RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision) 
   return chosen;
 }
 
-void check_run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
+void check_run(const Variant& variant, const Plan& plan, const ImageFacts& images, const RunOptions& options) {
   const RunPlan chosen = plan_for(plan, images, options.engine.precision);
   EngineOptions engine = options.engine;
   engine.may_overflow = chosen.may_overflow;
@@ -316,7 +308,7 @@ RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& ima
 }
 
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options) {
-  return run(variant, plan_for(plan, images, options.engine.precision), images, options);
+  return run(variant, plan_for(plan, facts_of(images), options.engine.precision), images, options);
 }
 
 }  // namespace spdnn

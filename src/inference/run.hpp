@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/image_facts.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/progress.hpp"
 
@@ -68,11 +69,11 @@ struct RunPlan {
 
 /// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, reported
 /// or estimated for a run goes by this plan.
-RunPlan plan_for(const Plan& plan, const ImageSet& images, Precision precision);
+RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision);
 
 /// Throws what run() would throw before it makes an engine: UsageError where the variant does not support the run,
 /// DeviceError where, with an automatic batch, not even one image fits.
-void check_run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);
+void check_run(const Variant& variant, const Plan& plan, const ImageFacts& images, const RunOptions& options);
 
 /// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).

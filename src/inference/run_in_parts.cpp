@@ -50,14 +50,14 @@ void Inference::Steps::run_in_parts() {
 
 RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& rest) const {
   if (piece.layer == 0) return order_;
-  const RunPlan run = plan_for(rest, piece.images, order_.precision);
+  const RunPlan run = plan_for(rest, facts_of(piece.images), order_.precision);
   EngineOptions engine = options(order_.precision, rest, piece.images).engine;
   engine.may_overflow = run.may_overflow;
   EngineRequest request = engine_request(spec_, engine.device);
   if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
     request.variant.clear();
   const EngineChoice choice = choose_engine(request, *run.plan, batch_info(piece.images), engine);
-  RunOrder order = order_for(*choice.variant, order_.precision, rest, piece.images);
+  RunOrder order = order_for(*choice.variant, order_.precision, rest, facts_of(piece.images));
   order.layer = piece.layer;
   return order;
 }

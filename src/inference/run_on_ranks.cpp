@@ -94,7 +94,7 @@ int threads_of(Communicator& ranks, int asked) {
 
 RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
 
-RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images) {
+RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images) {
   const RunPlan chosen = plan_for(plan, images, precision);
   return {0, std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
 }

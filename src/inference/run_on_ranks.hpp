@@ -28,7 +28,7 @@ struct RunOrder {
 /// The root's order on all ranks.
 RunOrder share_order(Communicator& ranks, const RunOrder& order);
 /// The order to run `plan` on `images` from its first layer on.
-RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageSet& images);
+RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images);
 
 /// This rank's part of the root's images; what others give is not looked at.
 ImageSet scatter_images(Communicator& ranks, const ImageSet& images);

@@ -11,18 +11,21 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
   if (spec_.compare) {
     dead_ = plan_given(parse_passes("dead"));
     const EngineChoice by = choose(dead_);
-    check_run(*by.variant, dead_, images_, options(by.precision, dead_, images_));
-    dead_order_ = order_for(*by.variant, by.precision, dead_, images_);
+    check_run(*by.variant, dead_, facts_of(images_), options(by.precision, dead_, images_));
+    dead_order_ = order_for(*by.variant, by.precision, dead_, facts_of(images_));
   }
   if (below_fp32(choice.precision))
-    check_run(*choice.variant, plan_, images_, options(Precision::fp32, plan_, images_));
+    check_run(*choice.variant, plan_, facts_of(images_), options(Precision::fp32, plan_, images_));
 }
 
 void Inference::Steps::judge_by_truth() {
   const Outcome& outcome = report_.outcome;
   report_.verdict = unverified(outcome.categories, "verifying did not finish");
   const auto given = [this](const Passes& passes) { return plan_given(passes); };
-  report_.verdict = spdnn::verify(truth_, {plan_, given, images_, why_unofficial(), spec_.host_memory, spec_.cancelled},
+  const auto some = [this](std::span<const Index> ids) { return images_.select(ids); };
+  report_.verdict = spdnn::verify(truth_,
+                                  {plan_, given, images_.images(), images_.neurons(), some, images_.images(),
+                                   why_unofficial(), spec_.host_memory, spec_.cancelled},
                                   outcome.categories);
   if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
 }
@@ -47,7 +50,7 @@ void Inference::Steps::compare_with_dead(const ImageSet& mine) {
 
 void Inference::Steps::compare_with_fp32(const ImageSet& mine) {
   RunOrder order = order_;
-  if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_);
+  if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, facts_of(images_));
   RunOptions once = options(Precision::fp32, plan_, mine);
   once.trials = 1;
   once.warm_up = 0;

@@ -24,10 +24,15 @@ void pick_evenly(const std::vector<Index>& from, std::size_t count, std::vector<
   for (std::size_t i = 0; i < count; ++i) picked.push_back(from[i * from.size() / count]);
 }
 
-/// Half of the sample from the categories and half from the rest, as most images of a deep network are no categories.
-std::vector<Index> choose_sample(const Categories& categories, Index images, Index sample) {
+std::vector<Index> ids_up_to(Index images) {
   std::vector<Index> all(images);
   std::iota(all.begin(), all.end(), Index{0});
+  return all;
+}
+
+/// Half of the sample from the categories and half from the rest, as most images of a deep network are no categories.
+std::vector<Index> choose_sample(const Categories& categories, Index images, Index sample) {
+  const std::vector<Index> all = ids_up_to(images);
   std::vector<Index> rest;
   std::set_difference(all.begin(), all.end(), categories.begin(), categories.end(), std::back_inserter(rest));
   const std::size_t from_categories = std::max<std::size_t>(std::min<std::size_t>(sample / 2, categories.size()),
@@ -39,35 +44,36 @@ std::vector<Index> choose_sample(const Categories& categories, Index images, Ind
   return picked;
 }
 
-/// cpu_reference on the network as given, leaving out only images that are all zero.
-Categories recompute(const CheckedRun& problem, const ImageSet& images) {
+/// Those of the images that cpu_reference finds to be categories, on the network as given, leaving out only images that
+/// are all zero.
+Categories recompute(const CheckedRun& problem, std::span<const Index> ids) {
   const Variant& reference = oracle();
   const Plan plan = problem.plan_given(parse_passes("dead"));
-  RunOptions options;
-  options.engine.precision = reference.precisions.front();
-  options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images);
-  options.engine.cancelled = problem.cancelled;
-  return run(reference, plan, images, options).outcome.categories;
-}
-
-Verdict recompute_sample(const CheckedRun& problem, const Categories& categories, Index sample) {
-  const Index images = problem.images.images();
-  const std::vector<Index> checked = choose_sample(categories, images, sample);
-  Categories truth;
-  for (const Index hit : recompute(problem, problem.images.select(checked))) truth.push_back(checked[hit]);
-  return judge_sample(categories, checked, truth,
-                      fmt::format("cpu_reference on {} of {} images, a sample", checked.size(), images));
+  Categories found;
+  while (!ids.empty()) {
+    const auto some = ids.first(std::min<std::size_t>(ids.size(), problem.at_once));
+    const ImageSet images = problem.images_of(some);
+    RunOptions options;
+    options.engine.precision = reference.precisions.front();
+    options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images);
+    options.engine.cancelled = problem.cancelled;
+    for (const Index hit : run(reference, plan, images, options).outcome.categories) found.push_back(some[hit]);
+    ids = ids.subspan(some.size());
+  }
+  return found;
 }
 
 Verdict recompute_images(const CheckedRun& problem, const Categories& categories, const Truth& truth) {
-  const bool all = truth.everything || truth.sample >= problem.images.images();
-  if (!all) return recompute_sample(problem, categories, truth.sample);
-  return judge(categories, recompute(problem, problem.images), "cpu_reference on all images");
+  if (truth.everything || truth.sample >= problem.images)
+    return judge(categories, recompute(problem, ids_up_to(problem.images)), "cpu_reference on all images");
+  const std::vector<Index> checked = choose_sample(categories, problem.images, truth.sample);
+  return judge_sample(categories, checked, recompute(problem, checked),
+                      fmt::format("cpu_reference on {} of {} images, a sample", checked.size(), problem.images));
 }
 
 /// Why nothing is proved by a problem in which there is nothing to compute; otherwise empty.
 std::string why_empty(const CheckedRun& problem) {
-  if (problem.images.images() == 0) return "there are no images";
+  if (problem.images == 0) return "there are no images";
   if (problem.plan.depth() == 0) return "the network has no layers";
   if (problem.plan.provenance.given_edges == 0) return "the network has no edges";
   return {};
@@ -91,7 +97,7 @@ Verdict verify(const Truth& truth, const CheckedRun& problem, const Categories& 
   if (truth.list) checks.push_back(judge(categories, *truth.list, truth.source));
   if (truth.wanted()) checks.push_back(recompute_images(problem, categories, truth));
   if (problem.why_unofficial.empty()) {
-    const OfficialProblem official = *official_problem(problem.images.neurons());
+    const OfficialProblem official = *official_problem(problem.neurons);
     checks.push_back(judge(categories, official.categories, official.category_digest, kOfficialTruth));
   }
   const std::string empty = why_empty(problem);

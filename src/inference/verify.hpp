@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "spdnn/files.hpp"
@@ -30,7 +31,11 @@ struct CheckedRun {
   const Plan& plan;
   /// Plans the network as given for some passes; used where images are to be recomputed.
   std::function<Plan(const Passes&)> plan_given;
-  const ImageSet& images;
+  Index images = 0;
+  Index neurons = 0;  ///< of the images
+  /// Some of the images, by ascending ids; used where images are to be recomputed.
+  std::function<ImageSet(std::span<const Index> ids)> images_of;
+  Index at_once = 0;            ///< images that are recomputed at a time, at most; at least 1
   std::string why_unofficial;   ///< empty: network and images are the challenge's own
   std::size_t host_memory = 0;  ///< that recomputing may take; see InferenceSpec
   std::function<bool()> cancelled = {};

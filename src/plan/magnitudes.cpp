@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <mutex>
 #include <span>
@@ -17,13 +16,6 @@ namespace spdnn::planning {
 namespace {
 
 constexpr double kUnit = 0x1p-24;  ///< unit roundoff of fp32
-
-/// Compares bit patterns, which orders finite absolute values alike and vectorises.
-double largest_of(std::span<const float> values) {
-  std::uint32_t largest = 0;
-  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
-  return std::bit_cast<float>(largest);
-}
 
 void add_biases(const Layer& layer, LayerBounds& bounds) {
   bounds.least_bias = layer.bias.min();
@@ -40,16 +32,14 @@ LayerBounds all_in_one(const Layer& layer) {
   return bounds;
 }
 
-/// Whether an image may name a neuron twice: entries that do not ascend are not examined any further.
-bool has_repeats(const CsrMatrix& rows) {
-  for (Index image = 0; image < rows.rows; ++image) {
-    const auto neurons = rows.row(image);
-    if (std::adjacent_find(neurons.begin(), neurons.end(), std::greater_equal<>()) != neurons.end()) return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+/// Compares bit patterns, which orders finite absolute values alike and vectorises.
+double largest_of(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
+  return std::bit_cast<float>(largest);
+}
 
 LayerBounds bounds_of(const Layer& layer) {
   const CsrMatrix& weights = layer.weights;
@@ -88,15 +78,9 @@ Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds) 
   return result;
 }
 
-double largest_value(const ImageSet& images, RowBounds bounds) {
-  if (images.is_bits()) return 1;
-  const CsrMatrix& rows = images.sparse();
-  double largest = largest_of(rows.values.span());
-  if (rows.uniform() && rows.entries() > 0) largest = std::abs(static_cast<double>(rows.value));
-  if (bounds == RowBounds::exact && !has_repeats(rows)) return largest;
-  Offset most = 0;
-  for (Index image = 0; image < rows.rows; ++image) most = std::max(most, rows.degree(image));
-  return largest * static_cast<double>(most);
+double largest_value(const ImageFacts& images, RowBounds bounds) {
+  if (images.bits || (bounds == RowBounds::exact && !images.repeats)) return images.largest;
+  return images.largest * static_cast<double>(images.most_entries);
 }
 
 }  // namespace spdnn::planning

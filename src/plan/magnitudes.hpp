@@ -1,8 +1,9 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "spdnn/images.hpp"
+#include "plan/image_facts.hpp"
 #include "spdnn/plan.hpp"
 
 namespace spdnn::planning {
@@ -37,9 +38,10 @@ LayerBounds bounds_of(const Layer& layer);
 /// For images whose values are at most `largest_value`. What exceeds fp64 becomes infinity.
 Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds);
 
+/// The largest absolute value.
+double largest_of(std::span<const float> values);
 /// An upper bound on the absolute value of a neuron in any image. Entries that name the same neuron add up; a rough
-/// bound assumes that all entries of an image may do so. O(1) for bits; otherwise one pass over the values, or over the
-/// entries for an exact bound.
-double largest_value(const ImageSet& images, RowBounds bounds);
+/// bound assumes that all entries of an image may do so.
+double largest_value(const ImageFacts& images, RowBounds bounds);
 
 }  // namespace spdnn::planning

@@ -68,13 +68,13 @@ TEST(Contract, AnEngineIsNotMadeForWhatItsVariantRefuses) {
     RunOptions options;
     options.batch = batch;
     EXPECT_THROW(run(variant, plan_of(2), some_images(4), options), UsageError);
-    EXPECT_THROW(check_run(variant, plan_of(2), some_images(4), options), UsageError);
+    EXPECT_THROW(check_run(variant, plan_of(2), facts_of(some_images(4)), options), UsageError);
   }
   RunOptions fp64;
   fp64.engine.precision = Precision::fp64;
   EXPECT_THROW(run(RecordingEngine::variant(), plan_of(2), some_images(4), fp64), UsageError);
-  EXPECT_THROW(check_run(RecordingEngine::variant(), plan_of(2), some_images(4), fp64), UsageError);
-  EXPECT_NO_THROW(check_run(RecordingEngine::variant(), plan_of(2), some_images(4), {}));
+  EXPECT_THROW(check_run(RecordingEngine::variant(), plan_of(2), facts_of(some_images(4)), fp64), UsageError);
+  EXPECT_NO_THROW(check_run(RecordingEngine::variant(), plan_of(2), facts_of(some_images(4)), {}));
   EXPECT_TRUE(RecordingEngine::calls.empty());
 }
 

@@ -69,7 +69,7 @@ TEST(Overflow, DuplicatesOverflowToo) {
 
 TEST(Overflow, TheBoundCoversEveryOrderAndIsNotIdle) {
   const auto safe = [](const Network& network, const ImageSet& images, Precision precision) {
-    return !may_overflow(testing::unreduced_plan(network), images, precision);
+    return !may_overflow(testing::unreduced_plan(network), facts_of(images), precision);
   };
   for (const Case& c : testing::battery()) EXPECT_TRUE(safe(c.network, c.images, Precision::fp32)) << c.name;
   const ImageSet bits = ImageSet{ImageSet{make_matrix(2, {{{0, 1.0F}, {1, 1.0F}}}, true)}.to_bits()};
@@ -96,8 +96,8 @@ TEST(Overflow, RepeatedEntriesOfAnImageAddUp) {
   const Plan plan = testing::unreduced_plan(network);
   const ImageSet once{make_matrix(2, {{{0, 3e38F}, {1, 3e38F}}})};
   const ImageSet twice{make_matrix(2, {{{0, 3e38F}, {0, 3e38F}}})};
-  EXPECT_FALSE(may_overflow(plan, once, Precision::fp32));
-  EXPECT_TRUE(may_overflow(plan, twice, Precision::fp32));
+  EXPECT_FALSE(may_overflow(plan, facts_of(once), Precision::fp32));
+  EXPECT_TRUE(may_overflow(plan, facts_of(twice), Precision::fp32));
   EXPECT_EQ(run(find_variant("cpu_openmp"), plan, twice, options_of(Precision::fp32)).outcome.overflow.size(), 1U);
 }
 

@@ -73,7 +73,7 @@ int grain_after(const Plan& plan, Index k, int sums) {
 template <class T>
 std::vector<bool> factors(const Plan& plan, const ImageSet& images, RowBounds bounds) {
   const auto limit = static_cast<double>(std::numeric_limits<T>::max());
-  const Magnitudes magnitudes = planning::magnitudes(plan, planning::largest_value(images, bounds), bounds);
+  const Magnitudes magnitudes = planning::magnitudes(plan, planning::largest_value(facts_of(images), bounds), bounds);
   std::vector<bool> once(plan.depth());
   int grain = grain_of(images);
   for (Index k = 0; k < plan.depth(); ++k) {
