@@ -15,6 +15,7 @@
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
 #include "core/comma_list.hpp"
+#include "core/lower_case.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/model_inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
@@ -44,7 +45,7 @@ ModelInputs inputs_of(const po::variables_map& values) {
   else
     inputs.pictures = given;
   inputs.table = text_of(values, "table").value_or("");
-  const std::string layout = lower(values["layout"].as<std::string>());
+  const std::string layout = lower_case(values["layout"].as<std::string>());
   if (layout != "nchw" && layout != "nhwc")
     throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", values["layout"].as<std::string>()));
   inputs.channels_last = layout == "nhwc";

@@ -11,6 +11,7 @@
 #include "cli/help_text.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/comma_list.hpp"
+#include "core/lower_case.hpp"
 #include "core/nearest_name.hpp"
 #include "core/parallel.hpp"
 #include "spdnn/error.hpp"
@@ -82,11 +83,6 @@ std::vector<std::string> option_names(const po::options_description& options) {
   return names;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values) {
   const std::string& usage = form.usage;
   const po::options_description options = form.options();
@@ -102,7 +98,7 @@ bool parse(const Arguments& arguments, const CommandForm& form, po::variables_ma
     }
     const bool optional = name.starts_with("[");
     if (optional) name = name.substr(1, name.size() - 2);
-    const std::string shown = std::exchange(name, lower(name));
+    const std::string shown = std::exchange(name, lower_case(name));
     const bool declared = options.find_nothrow(name, false) != nullptr;
     if (!declared && count < 0) hidden.add_options()(name.c_str(), po::value<std::vector<std::string>>());
     if (!declared && count > 0) hidden.add_options()(name.c_str(), po::value<std::string>());
@@ -160,7 +156,7 @@ std::size_t parse_bytes(const std::string& option, const std::string& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
   if (error != std::errc{} || number == 0) throw refuse();
-  std::string unit = lower(text.substr(digits));
+  std::string unit = lower_case(text.substr(digits));
   constexpr std::string_view kUnits = "kmgt";
   const std::size_t power = unit.empty() || unit == "b" ? 0 : kUnits.find(unit[0]) + 1;  // npos + 1 is 0
   if (power > 0) unit.erase(0, 1);

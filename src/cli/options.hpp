@@ -18,7 +18,6 @@ namespace spdnn::cli {
 /// where the arguments do not fit the form.
 bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values);
 
-std::string lower(std::string text);
 /// The names of the options, without dashes.
 std::vector<std::string> option_names(const po::options_description& options);
 

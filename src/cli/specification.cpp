@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/lower_case.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -93,7 +94,7 @@ std::optional<Device> device_of(const po::variables_map& values, const char* opt
   for (const Device device : {Device::cpu, Device::cuda})
     if (text == to_string(device)) return device;
   throw UsageError(fmt::format("--{}: '{}' is neither auto, cpu nor cuda{}", option, text,
-                               lower(text) == "gpu" ? "; did you mean cuda?" : ""));
+                               lower_case(text) == "gpu" ? "; did you mean cuda?" : ""));
 }
 
 }  // namespace spdnn::cli

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/lower_case.hpp"
 #include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
@@ -40,11 +41,6 @@ std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
   const auto begin = take_beginning(rest);
   if (!rest.starts_with("-bias.") || rest.starts_with("-bias.tsv")) return {};
   return begin;
-}
-
-std::string in_lower_case(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return name;
 }
 
 void add(LayerFiles& files, const LayerName& name, const Path& path) {
@@ -89,7 +85,7 @@ std::optional<LayerName> parse_layer_name(const std::string& name) {
 }
 
 std::optional<LayerName> parse_layer_name_in_any_case(const std::string& name) {
-  return parse_layer_name(in_lower_case(name));
+  return parse_layer_name(lower_case(name));
 }
 
 std::string layer_name(const LayerName& name, const std::string& ending) {
@@ -106,8 +102,8 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
       add(found[name->neurons], *name, file);
     } else if (parse_layer_name_in_any_case(text)) {
       throw DataError(fmt::format("{}: a layer under a name that is not in lower case, expected {}", file.string(),
-                                  in_lower_case(text)));
-    } else if (const auto bias = bias_in_unknown_form(in_lower_case(text))) {
+                                  lower_case(text)));
+    } else if (const auto bias = bias_in_unknown_form(lower_case(text))) {
       found[bias->neurons].unreadable_biases.emplace(bias->layer, file);
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/lower_case.hpp"
 #include "core/parallel.hpp"
 #include "core/shape.hpp"
 #include "io/import/idx.hpp"
@@ -128,9 +129,7 @@ Source from_idx(const fs::path& path, const ImageRequest& request) {
 std::vector<fs::path> image_files(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const fs::path& path : list_directory(directory)) {
-    std::string ending = path.extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    const std::string ending = lower_case(path.extension().string());
     if (path.filename().string().starts_with('.')) continue;
     if (ending != ".png" && ending != ".jpg" && ending != ".jpeg")
       throw DataError(path.string() + ": expected only .png, .jpg and .jpeg files in a directory of images");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/lower_case.hpp"
 #include "io/claimed_size.hpp"
 #include "io/text/sink.hpp"
 #include "io/text/tsv_reader.hpp"
@@ -26,13 +27,6 @@ struct Header {
   std::size_t lines = 0;  ///< up to the line of sizes, which is included
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 /// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`, each word of which must be known.
 void parse_banner(std::string_view line, Header& header) {
   constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
@@ -41,7 +35,7 @@ void parse_banner(std::string_view line, Header& header) {
   LineFields fields(line, kExpected);
   for (const auto& allowed : words) {
     const std::string_view field = fields.next();
-    const std::string word = lower(field);
+    const std::string word = lower_case(field);
     if (std::find(allowed.begin(), allowed.end(), word) == allowed.end())
       throw LineProblem{fields.column(field),
                         fmt::format("{} is not supported, expected {}", quoted(field), kExpected)};
