@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "io/input_file.hpp"
+#include "io/text/lines.hpp"
 #include "io/text/notes.hpp"
 #include "spdnn/error.hpp"
 
@@ -14,12 +15,7 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path, Ind
   const std::string text = text_of_file(path);
   add_note_on_missing_newline(path.string(), text, notes);
   std::vector<std::string> names;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  for (const std::string_view line : lines_of(text)) {
     if (line.empty())
       throw DataError(fmt::format("{}:{}: an empty line, expected the name of class {}", path.string(),
                                   names.size() + 1, names.size()));

@@ -13,6 +13,7 @@
 #include "io/import/idx.hpp"
 #include "io/import/npz.hpp"
 #include "io/input_file.hpp"
+#include "io/text/lines.hpp"
 #include "io/text/notes.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/tensor.hpp"
@@ -27,12 +28,7 @@ Integers from_text(const std::filesystem::path& path, FileNotes* notes) {
   const std::string text = text_of_file(path);
   add_note_on_missing_newline(path.string(), text, notes);
   Integers labels;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  for (const std::string_view line : lines_of(text)) {
     std::int64_t label = 0;
     const auto [stop, problem] = std::from_chars(line.data(), line.data() + line.size(), label);
     if (problem != std::errc{} || stop != line.data() + line.size())
