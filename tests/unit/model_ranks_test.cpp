@@ -22,16 +22,22 @@ namespace {
 using testing::ModelBuilder;
 using testing::ModelCase;
 
+/// The first two steps, of the model and the images that the root has.
+void load_and_plan(ModelInferenceOnRanks& inference, const Communicator& rank, const Model& model,
+                   const Tensor& images) {
+  if (rank.is_root())
+    inference.load(model, images);
+  else
+    inference.load();
+  inference.plan();
+}
+
 /// The root's report; where a rank throws, the test fails.
 ModelReport report_on(int ranks, const ModelSpec& spec, const Model& model, const Tensor& images) {
   ModelReport report;
   const auto work = [&](Communicator& rank) {
     ModelInferenceOnRanks inference(spec, rank);
-    if (rank.is_root())
-      inference.load(model, images);
-    else
-      inference.load();
-    inference.plan();
+    load_and_plan(inference, rank, model, images);
     inference.run();
     inference.verify();
     if (rank.is_root()) report = inference.report();
@@ -142,11 +148,7 @@ TEST(ModelOnRanks, RanksOfANodeShareItsMemory) {
     Index found = 0;
     const auto work = [&](Communicator& rank) {
       ModelInferenceOnRanks inference(spec, rank);
-      if (rank.is_root())
-        inference.load(model, images);
-      else
-        inference.load();
-      inference.plan();
+      load_and_plan(inference, rank, model, images);
       EXPECT_ANY_THROW(inference.run());
       if (rank.is_root()) found = inference.report().batch;
     };
@@ -161,11 +163,7 @@ TEST(ModelOnRanks, AFailureOfOneIsThatOfAll) {
     ModelSpec spec = reference();
     if (rank.place().rank == 1) spec.cancelled = [] { return true; };
     ModelInferenceOnRanks inference(spec, rank);
-    if (rank.is_root())
-      inference.load(network.model, network.inputs[0]);
-    else
-      inference.load();
-    inference.plan();
+    load_and_plan(inference, rank, network.model, network.inputs[0]);
     inference.run();
   });
   for (std::size_t rank = 0; rank < thrown.size(); ++rank) {
