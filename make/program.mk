@@ -155,6 +155,7 @@ $(OUT)/generated/build_values.hpp: FORCE
 	@{ echo '#define SPDNN_VERSION "$(VERSION)"'; \
 	   echo "#define SPDNN_COMMIT \"$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)\""; \
 	   echo "#define SPDNN_DIRTY $$([ -z "$$(git status --porcelain --untracked-files=no -- . ':!jobs/site.sh' 2>/dev/null)" ] && echo 0 || echo 1)"; \
+	   echo "#define SPDNN_HEADERS \"$$(find include src -name '*.hpp' | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-12)\""; \
 	   echo '#define SPDNN_CUDA $(GPU)'; \
 	   echo '#define SPDNN_ARCH "$(if $(filter 1,$(GPU)),$(ARCH))"'; } > $@.$$PPID
 	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@

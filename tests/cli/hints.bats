@@ -158,3 +158,21 @@ PY
   [ "$status" -eq 2 ]
   [ "$output" = "spdnn: conv_dense: oneDNN cannot be used; spdnn_onednn.so is not beside the program, where make puts it" ]
 }
+
+@test "a plug-in of another build, which may have other types, is refused with exit code 4" {
+  small_model
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+  mkdir other
+  cp -L "$SPDNN" other/spdnn
+  cat >plugin.c <<'END'
+static const struct { const char *build; } functions = {"spdnn 0.1.0 (commit abc, headers def)"};
+const void *spdnn_dense_functions_1(void) { return &functions; }
+END
+  "${CXX:-c++}" -x c -shared -fPIC -o other/spdnn_onednn.so plugin.c
+  for variant in auto conv_dense; do
+    run other/spdnn infer --model model.onnx --inputs images.npy --variant $variant
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [[ "$output" == "spdnn: "*"/other/spdnn_onednn.so: built with spdnn 0.1.0 (commit abc, headers def), but this program is spdnn "*"; make builds both" ]]
+  done
+}

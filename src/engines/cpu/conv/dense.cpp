@@ -28,6 +28,7 @@ struct Opened {
   std::string why_not{};
 };
 
+/// DeviceError where the plug-in and the program may have other types.
 Opened open() {
   constexpr const char* kName = "spdnn_onednn.so";
   Opened opened;
@@ -36,8 +37,9 @@ Opened open() {
     const auto get =
         reinterpret_cast<Get>(plugin_function(path, "spdnn_dense_functions_1", RTLD_LOCAL, opened.why_not));
     if (get == nullptr) continue;
-    if (get()->build == build_info().version + " " + build_info().commit) return {get()};
-    opened.why_not += fmt::format("; {} is of another build ({})", path.native(), get()->build);
+    if (get()->build == interface_text()) return {get()};
+    throw DeviceError(fmt::format("{}: built with {}, but this program is {}; make builds both", path.native(),
+                                  get()->build, interface_text()));
   }
   if (opened.why_not.empty()) opened.why_not = fmt::format("; {} is not beside the program, where make puts it", kName);
   return opened;

@@ -11,7 +11,7 @@
 extern "C" {
 
 struct SpdnnDenseFunctions {
-  const char* build;  ///< version and commit: those of the program, or the types may be others
+  const char* build;  ///< interface_text() of its build: that of the program, or the types may be others
   /// `sparse_linear`: linear nodes leave zeros out where that is faster.
   spdnn::Support (*support)(const spdnn::Model& model, const spdnn::ModelEngineOptions& options, bool sparse_linear);
   std::unique_ptr<spdnn::ModelEngine> (*make)(std::shared_ptr<const spdnn::Model> model,

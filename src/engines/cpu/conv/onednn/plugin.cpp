@@ -5,7 +5,7 @@
 #include "engines/cpu/conv/onednn/engine.hpp"
 
 extern "C" __attribute__((visibility("default"))) const SpdnnDenseFunctions* spdnn_dense_functions_1() {
-  static const std::string build = spdnn::build_info().version + " " + spdnn::build_info().commit;
+  static const std::string build = spdnn::interface_text();
   static const SpdnnDenseFunctions functions{build.c_str(), spdnn::onednn::support, spdnn::onednn::make};
   return &functions;
 }
