@@ -60,7 +60,8 @@ struct InferenceSpec {
   std::optional<Device> device;        ///< where the engine must run; empty: on a CUDA device, if one can be used
   std::optional<Device> plan_device;   ///< where twins are looked for; empty: where that takes less time
   std::optional<Precision> precision;  ///< empty: the engine's own
-  int cuda_device = 0;                 ///< which of the visible ones
+  int cuda_device = 0;                 ///< which of the visible ones, for a process by itself
+  bool share_devices = false;          ///< ranks may share CUDA devices; otherwise DeviceError where they would
   /// Bytes of host memory that network, plan, images and an engine on the CPU may take together; the program itself and
   /// CUDA's own memory come on top. 0: nine tenths of what the machine, and the cgroup that the process is in, have
   /// left. A packed or generated network that takes more is streamed: its layers are read while others are computed.

@@ -87,6 +87,7 @@ class ScalingRun {
     add("inputs", inputs.native());
     for (const char* option : {"reduce", "device", "variant", "trials"}) add(option, text(option));
     if (const auto threads = text_of(values_, "threads")) add("threads", *threads);
+    if (values_.count("share-devices") != 0) words.emplace_back("--share-devices");
     add("json", line.native());
     add("progress", "never");
     return words;
@@ -134,6 +135,7 @@ CommandForm bench_scaling_form() {
       ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                                   //
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                             //
       ("variant", takes("ENGINE", "auto"), "see spdnn variants")                                                      //
+      ("share-devices", "ranks may share CUDA devices")                                                               //
       ("threads", takes("N"), "host threads of each rank; default: the processors, shared evenly")                    //
       ("trials", takes("N", "5"), "the median counts")                                                                //
       ("scratch", takes("DIR", "."), "a directory that all ranks see, for the images")                                //

@@ -49,6 +49,7 @@ CommandForm infer_form() {
       ("host-memory", takes("SIZE", "auto"),                                                                          //
        "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")                                  //
       ("device-memory", takes("SIZE", "auto"), "what an engine may take on its CUDA device; auto: all that is free")  //
+      ("share-devices", "ranks may share CUDA devices, where a node has more ranks than devices")                     //
       ("join-timeout", takes("SECONDS", "600"), "seconds in which all ranks must have started");
   return {.name = "infer",
           .summary =
@@ -84,6 +85,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   if (batch != "auto") spec.batch = parse_count("batch", batch);
   spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
+  spec.share_devices = values.count("share-devices") != 0;
   spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
   spec.activations = values.count("activations") != 0;

@@ -17,6 +17,7 @@
 #include "inference/load.hpp"
 #include "inference/memory_estimate.hpp"
 #include "inference/planned_network.hpp"
+#include "inference/rank_resources.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
 #include "io/path_kind.hpp"
@@ -40,6 +41,7 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   options.trials = spec.trials;
   options.warm_up = spec.warm_up;
   options.batch = spec.batch;
+  options.share_devices = spec.share_devices;
   options.progress = spec.progress;
   return options;
 }

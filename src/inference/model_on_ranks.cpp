@@ -9,6 +9,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/load.hpp"
+#include "inference/rank_resources.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

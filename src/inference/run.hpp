@@ -16,8 +16,9 @@ class DeviceMonitor;
 struct RunOptions {
   EngineOptions engine;
   int trials = 1;
-  int warm_up = 0;  ///< trials of each batch before these; not in a run that `stop` may end
-  Index batch = 0;  ///< images at a time; 0: as many as the memory takes
+  int warm_up = 0;             ///< trials of each batch before these; not in a run that `stop` may end
+  Index batch = 0;             ///< images at a time; 0: as many as the memory takes
+  bool share_devices = false;  ///< ranks may share CUDA devices
   /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
   /// neurons of the given network these stand. Not of a merged plan.
   bool keep_activations = false;

@@ -1,7 +1,5 @@
 #include "inference/run_on_ranks.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -9,13 +7,11 @@
 #include "cluster/exchange.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
-#include "core/control_groups.hpp"
-#include "core/host_name.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
-#include "engines/devices.hpp"
 #include "inference/activations.hpp"
 #include "inference/outcomes.hpp"
+#include "inference/rank_resources.hpp"
 
 namespace spdnn {
 
@@ -70,27 +66,7 @@ void add_left(const NetworkRankReport& report, Index first, Index layer, std::ve
   if (images > begun_end) left.push_back({layer, ids(begun_end, images), {}});
 }
 
-/// Ranks on this rank's host that have the same as this one, and so share it.
-int sharers_of(Communicator& ranks, const std::string& thing) {
-  const std::string mine = host_name() + " " + thing;
-  const std::vector<std::string> all = gather_on_all(ranks, mine);
-  return static_cast<int>(std::count(all.begin(), all.end(), mine));
-}
-
-/// Ranks that run on the device of this one, and so share its memory.
-int sharers_of_device(Communicator& ranks, Device device, int ordinal) {
-  return device == Device::cpu ? ranks.place().node_ranks : sharers_of(ranks, device_names(device, ordinal).id);
-}
-
 }  // namespace
-
-int threads_of(Communicator& ranks, int asked) {
-  const int processor_sharers = sharers_of(ranks, processor_set());
-  const auto& quota = processor_quota();
-  const int quota_sharers = sharers_of(ranks, quota ? quota->group : "no quota");
-  if (asked != 0) return asked;
-  return std::min(host_threads(), part_of_threads(omp_get_num_procs(), processor_sharers, quota, quota_sharers));
-}
 
 RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
 
@@ -122,7 +98,7 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
     return alone;
   }
 
-  own.engine.sharers = sharers_of_device(ranks, variant.device, own.engine.device);
+  own.engine.sharers = sharers_of_device(ranks, variant.device, own.engine, options.share_devices);
   own.engine.threads = threads_of(ranks, own.engine.threads);
   const ThreadLimit limit(own.engine.threads);
   ranks.barrier();
@@ -166,7 +142,5 @@ void add_times(RankedResult& all, const RankedResult& piece) {
     times.infer_seconds += piece.ranks[rank].infer_seconds;
   }
 }
-
-int device_of_rank(const RankPlace& place) { return place.node_rank % std::max(1, device_count(Device::cuda)); }
 
 }  // namespace spdnn

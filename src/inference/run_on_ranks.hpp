@@ -47,10 +47,4 @@ RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan
 /// Adds the times of another piece of the same work, and what is noted of it; outcome and plan stay as they are.
 void add_times(RankedResult& all, const RankedResult& piece);
 
-/// The host threads of this rank: where none are asked for, ranks that may use the same processors share them.
-int threads_of(Communicator& ranks, int asked);
-
-/// Which of the devices that this rank sees is its own, where the ranks of a node use one after another.
-int device_of_rank(const RankPlace& place);
-
 }  // namespace spdnn

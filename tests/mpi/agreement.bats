@@ -55,6 +55,7 @@ differ() {
 --device-memory 1G
 --plan-device cpu
 --device-state
+--share-devices
 --join-timeout 60
 --device cpu
 --variant cpu_openmp

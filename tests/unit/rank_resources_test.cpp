@@ -1,0 +1,74 @@
+// What ranks have of a machine together. Ranks are threads here, and devices are names.
+
+#include "inference/rank_resources.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "cluster/together.hpp"
+#include "spdnn/error.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+constexpr std::size_t kRanks = 4;
+
+TEST(SharersOf, RanksThatHaveTheSameAreCountedForEachThing) {
+  const std::array<std::vector<std::string>, kRanks> things{{{"a", "x"}, {"b", "x"}, {"a", "y"}, {"a", "x"}}};
+  std::array<std::vector<int>, kRanks> sharers;
+  const auto work = [&](Communicator& rank) {
+    const auto number = static_cast<std::size_t>(rank.place().rank);
+    sharers[number] = sharers_of(rank, things[number]);
+  };
+  for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(sharers, (std::array<std::vector<int>, kRanks>{{{3, 3}, {1, 3}, {3, 1}, {3, 3}}}));
+}
+
+/// What each rank found: how many run on its device, or its error, or that another rank has one.
+std::array<std::string, kRanks> found(const std::array<UsedDevice, kRanks>& devices, bool may_share) {
+  std::array<std::string, kRanks> all;
+  const auto work = [&](Communicator& rank) {
+    const auto number = static_cast<std::size_t>(rank.place().rank);
+    std::string& mine = all[number];
+    try {
+      mine = std::to_string(sharers_of_device(rank, devices[number], may_share));
+    } catch (const RanksFailed& failed) {
+      mine = "another rank failed";
+      try {
+        if (failed.own) std::rethrow_exception(failed.own);
+      } catch (const DeviceError& error) {
+        mine = error.what();
+      }
+    }
+  };
+  for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
+  return all;
+}
+
+TEST(SharersOfDevice, MoreRanksThanDevicesAreRefusedUnlessTheyMayShare) {
+  const std::array<UsedDevice, kRanks> three{{{"a", 3}, {"b", 3}, {"c", 3}, {"a", 3}}};
+  const std::string refused =
+      "2 of the 4 ranks on this node run on one CUDA device, of 3 visible; expected a device for each rank: fewer "
+      "ranks "
+      "on a node, or more devices for them; or --share-devices";
+  EXPECT_EQ(found(three, false),
+            (std::array<std::string, kRanks>{refused, "another rank failed", "another rank failed", refused}));
+  EXPECT_EQ(found(three, true), (std::array<std::string, kRanks>{"2", "1", "1", "2"}));
+}
+
+TEST(SharersOfDevice, RanksThatSeeOneDeviceEachHaveItForThemselves) {
+  const std::array<UsedDevice, kRanks> own{{{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}}};
+  EXPECT_EQ(found(own, false), (std::array<std::string, kRanks>{"1", "1", "1", "1"}));
+}
+
+TEST(SharersOfDevice, RanksOnProcessorsShareThemUnasked) {
+  const auto work = [](Communicator& rank) { EXPECT_EQ(sharers_of_device(rank, Device::cpu, {}, false), 3); };
+  for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+}  // namespace
+}  // namespace spdnn
