@@ -53,18 +53,18 @@ is_over() { [ "$(wc -l <ended)" -eq "$(wc -l <submitted)" ]; }
 
 # Waits until the job runs, and lets its time be up: `timeout` or Slurm's --signal say so.
 let_time_be_up() {
-  within 60 computes
+  within 600 computes
   if [ "$example" = slurm ]; then
     pkill -USR1 -P "$(cat job)"
   else
     kill -ALRM "$(tail -n 1 started | cut -d ' ' -f 1)"
   fi
-  within 60 eval '! computes'
+  within 600 eval '! computes'
 }
 
 # ended_with CODE...: waits for the end of all jobs, whose exit codes these are.
 ended_with() {
-  within 60 is_over
+  within 600 is_over
   [ "$(xargs <ended)" = "$*" ]
 }
 
@@ -90,7 +90,7 @@ ended_with() {
     for target in group script; do
       for code in 1 0; do
         begin "$name" "stop $code 900" 'done 0'
-        within 60 computes
+        within 600 computes
         if [ "$target" = group ]; then
           [ "$name" != lsf ] || kill -INT -- "-$(cat job)"
           kill -TERM -- "-$(cat job)"

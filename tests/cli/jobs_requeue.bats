@@ -48,7 +48,7 @@ ends_with() {
   for failures in 0 1 3 1000; do
     make_squeue 'RUNNING None' "$failures"
     start run "stop 5 $failures"
-    within 60 computes
+    within 600 computes
     kill -USR1 "$job"
     ends_with 5
     [ "$requeues" -eq 1 ]
@@ -61,7 +61,7 @@ ends_with() {
 @test "a job that squeue shows while it is being signalled is queued again" {
   make_squeue 'SIGNALING None'
   start run 'stop 5 900'
-  within 60 computes
+  within 600 computes
   kill -USR1 "$job"
   ends_with 5
   [ "$requeues" -eq 1 ]
@@ -69,7 +69,7 @@ ends_with() {
 
 @test "a request to stop is repeated where srun loses it" {
   start run 'deaf 5 900'
-  within 60 computes
+  within 600 computes
   kill -USR1 "$job"
   ends_with 5
   [ "$requeues" -eq 1 ]
@@ -79,7 +79,7 @@ ends_with() {
   for case in 'CANCELLED None:0' 'COMPLETING TimeLimit:2' 'RUNNING None:1000'; do
     make_squeue "${case%:*}" "${case#*:}"
     start run 'stop 5 900'
-    within 60 computes
+    within 600 computes
     kill -TERM "$job"
     ends_with 5
     [ "$requeues" -eq 0 ]
@@ -99,14 +99,14 @@ ends_with() {
 @test "a job whose requeue Slurm refuses at first asks again" {
   make_command scontrol <<<'echo "$*" >>requeued; [ "$(wc -l <requeued)" -gt 2 ]'
   start run 'stop 5 900'
-  within 60 computes
+  within 600 computes
   kill -USR1 "$job"
   ends_with 5
   [ "$requeues" -eq 3 ]
   [ ! -e "$results/run.failed" ]
   make_command scontrol <<<'exit 1'
   start run 'stop 5 800'
-  within 60 computes
+  within 600 computes
   kill -USR1 "$job"
   ends_with 5
   grep -q '^stopped, and Slurm did not queue the job again; submitted again, it continues ' "$results/run.failed"

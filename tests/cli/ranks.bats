@@ -71,8 +71,9 @@ setup() {
   infer+=(--threads 1 --reduce none)
   "$SPDNN" "${infer[@]}" --categories alone.tsv
   start_job 2 "${infer[@]}" --categories ranks.tsv --host-memory 12M --checkpoint stopped
-  sleep 1.5
-  for process in $(job_processes | awk '$2 == "spdnn" { print $1 }'); do kill "$process" || true; done
+  works_by=/n.spdnn # which ranks other than the first open when they have joined
+  wait_until_working 2
+  for process in $(program_processes); do kill "$process" || true; done
   wait_for_job
   cat stderr
   [ "$status" -eq 5 ]

@@ -3,6 +3,7 @@
 # are printed.
 
 load ../support/ranks
+load ../support/computing
 
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
@@ -46,7 +47,7 @@ bytes_read() {
 # kilobytes: of memory that the spdnn processes of the job have, what they share counted once.
 kilobytes() {
   local process
-  for process in $(job_processes | awk '$2 == "spdnn" { print $1 }'); do cat "/proc/$process/smaps_rollup"; done |
+  for process in $(program_processes); do cat "/proc/$process/smaps_rollup"; done |
     awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
 }
 
@@ -56,6 +57,11 @@ memory_of() {
   local before=0 now=0 steady=0
   infer "$2"
   start_job "$1" "${infer[@]}" --trials 1000000
+  # shellcheck disable=SC2046  # numbers
+  until compute $(program_processes); do
+    sleep 0.25
+    kill -0 "$job"
+  done
   while [ "$steady" -lt 3 ]; do
     sleep 0.25
     before=$now

@@ -220,19 +220,20 @@ mixed() {
 
 @test "a rank whose launcher has ended before it joined the others ends as well" {
   use_mpi mpich
-  # Starts a rank as MPICH's launcher does, answers nothing, and ends. The rank has both ends of the wire.
+  # Starts a rank as MPICH's launcher does, answers nothing, and ends when the rank has asked for something. The rank has both
+# ends of the wire.
   cat >launcher.py <<'END'
-import os, socket, subprocess, sys, time
+import os, socket, subprocess, sys
 mine, theirs = socket.socketpair()
 wires = [mine.fileno(), theirs.fileno()]
 place = {"PMI_FD": str(wires[1]), "PMI_RANK": "0", "PMI_SIZE": "2"}
 subprocess.Popen(sys.argv[1:], env=os.environ | place, pass_fds=wires)
-time.sleep(0.5)
+mine.recv(1)
 os._exit(0)
 END
   # What they say ends when the last of them has ended.
   # shellcheck disable=SC2016
-  run timeout 20 bash -c 'python3 launcher.py "$@" 2>&1 | cat' bash \
+  run timeout $limit bash -c 'python3 launcher.py "$@" 2>&1 | cat' bash \
     "$SPDNN" infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv
   echo "$output"
   [ "$status" -eq 0 ]

@@ -62,6 +62,7 @@ PreemptMode=REQUEUE
 ReturnToService=2
 KillWait=60
 MessageTimeout=60
+BatchStartTimeout=300
 MinJobAge=3600
 GresTypes=gpu
 NodeName=DEFAULT CPUs=8 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
@@ -83,8 +84,8 @@ within() {
   done
 }
 
-no_jobs() { [ -z "$(timeout 60 squeue --noheader)" ]; }
-both_idle() { [ "$(timeout 60 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
+no_jobs() { [ -z "$(timeout 300 squeue --noheader)" ]; }
+both_idle() { [ "$(timeout 300 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
 
 start() {
   local dir=$1 node
@@ -100,7 +101,7 @@ start() {
   munged --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
     --log-file="$dir/log/munged" --seed-file="$dir/munge.seed" 2>"$dir/log/munged.start" ||
     die "munge did not start: $(tail -n 1 "$dir/log/munged.start")"
-  within 60 test -S "$dir/munge.socket" || die "munge has no socket"
+  within 300 test -S "$dir/munge.socket" || die "munge has no socket"
   (cd "$dir/state" && slurmctld -c 2>"$dir/log/slurmctld.start") ||
     die "slurmctld did not start: $(tail -n 1 "$dir/log/slurmctld.start")"
   for node in n0 n1; do
@@ -118,7 +119,7 @@ end_process() {
   local pid
   pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] || return 0
   kill "$pid" 2>/dev/null || return 0
-  within 30 eval "! kill -0 $pid" || kill -9 "$pid" 2>/dev/null || true
+  within 300 eval "! kill -0 $pid" || kill -9 "$pid" 2>/dev/null || true
 }
 
 stop() {
@@ -126,8 +127,8 @@ stop() {
   export SLURM_CONF=$dir/slurm.conf
   # Jobs that are still there outlive slurmd, so they go first, and their steps' keepers after them.
   if [ -e "$dir/slurmctld.pid" ]; then
-    timeout 60 scancel --partition=test --partition=urgent 2>/dev/null || true
-    within 120 no_jobs || true
+    timeout 300 scancel --partition=test --partition=urgent 2>/dev/null || true
+    within 300 no_jobs || true
   fi
   for file in "$dir"/slurmd-n0.pid "$dir"/slurmd-n1.pid "$dir"/slurmctld.pid "$dir"/munged.pid; do
     end_process "$file"

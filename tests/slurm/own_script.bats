@@ -19,7 +19,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
 
 teardown() {
   cat "$site"/*.log
-  timeout 100 scancel --partition=test --partition=urgent
+  timeout 600 scancel --partition=test --partition=urgent
 }
 
 @test "a job script of one's own that is told to stop continues in the same job" {

@@ -31,7 +31,7 @@ commands_of() { awk '/^```bash$/ { code = 1; next } /^```$/ { code = 0 } code' "
     sed -i 's|--mnist build/data/train-images-idx3-ubyte.gz|--inputs images.spdnn|' commands
   fi
   sed -i 's|^SPDNN_CPUS_PER_TASK=.*|SPDNN_CPUS_PER_TASK=1|' jobs/site.sh
-  run timeout 600 bash -euo pipefail commands
+  run timeout 3000 bash -euo pipefail commands
   echo "$output"
   [ "$status" -eq 0 ]
   [[ "$output" == *"sbatch --parsable "*"--array=1,2,3,4,5,6,7,8,9,10,11,12 "* ]]
@@ -44,7 +44,7 @@ commands_of() { awk '/^```bash$/ { code = 1; next } /^```$/ { code = 0 } code' "
   commands_of docs/clusters.md
   [ "$(grep -c '^jobs/submit.sh ' commands)" -eq 2 ]
   sed -i 's|^SPDNN_CPUS_PER_TASK=.*|SPDNN_CPUS_PER_TASK=1|' jobs/site.sh
-  run timeout 600 bash -euo pipefail commands
+  run timeout 3000 bash -euo pipefail commands
   echo "$output"
   [ "$status" -eq 0 ]
   [ "$(tail -n 1 <<<"$output" | awk '{ print $1, $5, $6, $11 }')" = "lenet5 2 1000 PASSED" ]

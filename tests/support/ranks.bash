@@ -4,7 +4,7 @@
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
-limit=300
+limit=600
 
 # use_mpi [LIBRARY]: from now on runs are those of this MPI library, or else of one for which there are a launcher and a
 # plug-in beside the program; fails where there is none.
@@ -64,13 +64,18 @@ job_processes() {
 # launcher_process: that of mpirun itself.
 launcher_process() { job_processes | awk '$2 ~ /^(mpirun|mpiexec|orterun|prterun)/ { print $1; exit }'; }
 
-# working_processes: of each rank the process that does its work and has in memory already what tells that it does, the
+# program_processes: those of the job that run spdnn.
+program_processes() { job_processes | awk '$2 == "spdnn" { print $1 }'; }
+
+# working_processes: of each rank the process that does its work and has mapped or open already what tells that it does, the
 # plan, or what `works_by` names; it is a child of the process that the launcher knows.
 works_by=memfd:spdnn
 working_processes() {
   local process
-  for process in $(job_processes | awk '$2 == "spdnn" { print $1 }'); do
-    grep -qs "$works_by" "/proc/$process/maps" && echo "$process"
+  for process in $(program_processes); do
+    if grep -qs "$works_by" "/proc/$process/maps" || [ -n "$(find "/proc/$process/fd" -lname "*$works_by*" 2>/dev/null)" ]; then
+      echo "$process"
+    fi
   done
   return 0
 }
@@ -97,14 +102,15 @@ wait_until_working() {
   for process in "${found[@]}"; do working["$(rank_of "$process")"]=$process; done
 }
 
-# wait_for_job: `status` is its exit code, `seconds` what it took to end. Fails where a process of it is still there 20
+# wait_for_job: `status` is its exit code, `seconds` what it took to end. Fails where a process of it is still there `limit`
 # seconds later.
 wait_for_job() {
-  local begin=$SECONDS left
+  local begin=$SECONDS end left
   status=0
   wait "$job" || status=$?
   seconds=$((SECONDS - begin))
-  for _ in {1..400}; do
+  end=$((SECONDS + limit))
+  while [ "$SECONDS" -lt "$end" ]; do
     left=$(job_processes)
     [ -n "$left" ] || return 0
     sleep 0.05
