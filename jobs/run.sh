@@ -122,12 +122,14 @@ end_element() {
 
 # infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
 infer() {
-  local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK") keep=()
+  local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK") keep=() bind=()
   shift
+  [ -z "$SPDNN_CPU_BIND" ] || bind+=(--cpu-bind="$SPDNN_CPU_BIND")
+  [ -z "$SPDNN_GPU_BIND" ] || [ "$SPDNN_GPUS" = 0 ] || bind+=(--gpu-bind="$SPDNN_GPU_BIND")
   [ -z "$checkpoint" ] || keep=(--checkpoint "$SPDNN_RESULTS/$name.checkpoint")
   [[ " $* " != *" --threads"* ]] || threads=()
-  run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "$SPDNN_PROGRAM" infer \
-    "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" "${keep[@]}" || code=$?
+  run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "${bind[@]}" \
+    "$SPDNN_PROGRAM" infer "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" "${keep[@]}" || code=$?
   if has_result "$SPDNN_RESULTS/$name"; then
     code=$(code_with_result "$code")
   elif [ "$code" -eq 0 ]; then

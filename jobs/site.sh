@@ -17,6 +17,11 @@ SPDNN_SBATCH_OPTIONS=()         # anything else, such as (--constraint=h200 --me
 # `srun --mpi=list` shows. Open MPI speaks pmix, MPICH and its kin speak pmi2, Cray MPICH speaks cray_shasta.
 SPDNN_MPI_TYPE=
 
+# Where ranks run on their nodes: srun --cpu-bind= and --gpu-bind=. Each rank on cores of its own is sound everywhere; its
+# threads are pinned to these one by one. Empty: Slurm's own choice, which for GPUs follows how they are asked for.
+SPDNN_CPU_BIND=cores
+SPDNN_GPU_BIND=
+
 # What is loaded before the program is run, such as (gcc/12 cuda/13.0 openmpi/4.1).
 SPDNN_MODULES=()
 

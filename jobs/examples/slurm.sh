@@ -15,7 +15,8 @@ set -uo pipefail
 spdnn=$HOME/spdnn # where the repository is, and built; all nodes must see it
 name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
-launcher=(srun --kill-on-bad-exit=1 --mpi=pmix)
+# A step does not have the job's --cpus-per-task unless it asks for it.
+launcher=(srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores)
 # shellcheck disable=SC2317  # end_part calls it
 submit_again() { scontrol requeue "$SLURM_JOB_ID"; }
 

@@ -19,7 +19,7 @@ make_scheduler() {
   make_command start_job <<'END'
 echo "$1" >>submitted
 cp "$1" spooled.sh
-export PBS_O_WORKDIR=$PWD PBS_NODEFILE=$PWD/nodes LS_SUBCWD=$PWD SLURM_JOB_ID=7
+export PBS_O_WORKDIR=$PWD PBS_NODEFILE=$PWD/nodes LS_SUBCWD=$PWD SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=16
 [ "$1" = slurm.sh ] || cd /
 setsid bash -c 'echo $$ >"$0/job"; trap : TERM INT; bash "$0/spooled.sh"; echo $? >>"$0/ended"' "$PBS_O_WORKDIR" \
   >>"$PBS_O_WORKDIR/log" 2>&1 3>&- &

@@ -43,6 +43,17 @@ teardown() { cat "$results"/logs/*; }
   [[ "$options" == *" --threads 2 "* && "$options" != *" --threads 4 "* ]]
 }
 
+@test "ranks are bound to cores of their own, or as the site says, and to GPUs where there are some" {
+  element 0 1
+  [[ "$(cat started)" == *" --kill-on-bad-exit=1 "*" --cpus-per-task=4 --cpu-bind=cores $site/build/spdnn infer "* ]]
+  echo 'SPDNN_CPU_BIND=verbose,sockets SPDNN_GPU_BIND=closest' >>jobs/site.sh
+  element 0 1
+  [[ "$(cat started)" == *" --cpu-bind=verbose,sockets --gpu-bind=closest $site/build/spdnn infer "* ]]
+  echo 'SPDNN_CPU_BIND= SPDNN_GPUS=0' >>jobs/site.sh
+  element 0 1
+  [[ "$(cat started)" == *" --cpus-per-task=4 $site/build/spdnn infer "* ]]
+}
+
 @test "an element is verified: by the official categories, or else a sample by the reference, unless it is told how" {
   for line in 1 3; do
     element 0 "$line"
