@@ -9,11 +9,14 @@
 #include <xxhash.h>
 
 #include <cerrno>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <random>
 #include <string_view>
 #include <system_error>
+
+#include "core/host_name.hpp"
 
 namespace spdnn {
 
@@ -22,6 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEnding = ".tmp";
+constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< of temporaries of other hosts
 
 /// The temporaries of this process, and the target of each.
 struct Registry {
@@ -40,6 +44,12 @@ std::string prefix_of(const fs::path& target) {
   return fmt::format(".spdnn-{:016x}-", XXH3_64bits(name.data(), name.size()));
 }
 
+/// What follows the prefix in the names of this host's temporaries.
+std::string host_part() {
+  const std::string host = host_name();
+  return fmt::format("{:08x}-", XXH32(host.data(), host.size(), 0));
+}
+
 using DirectoryStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 /// Returns an empty stream where the directory cannot be read.
@@ -50,6 +60,11 @@ bool is_named(int descriptor, const fs::path& path) {
   struct stat named {};
   return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
+}
+
+bool is_forgotten(int descriptor) {
+  struct stat open {};
+  return ::fstat(descriptor, &open) == 0 && std::time(nullptr) - open.st_mtime > kSecondsToForget;
 }
 
 /// Removes a file, or a directory of files; what cannot be removed stays. This does not use
@@ -73,7 +88,7 @@ Temporary::Temporary(Kind kind, const fs::path& directory, const fs::path& targe
   remove_stale_temporaries(directory, target);
   const auto hold = hold_temporaries();
   std::random_device random;
-  do path_ = directory / fmt::format("{}{:08x}{:08x}{}", prefix_of(target), random(), random(), kEnding);
+  do path_ = directory / fmt::format("{}{}{:08x}{}", prefix_of(target), host_part(), random(), kEnding);
   while (!attempt(kind, mode));
   registry().targets.emplace(path_, target);
 }
@@ -112,16 +127,19 @@ void Temporary::put_in_place() {
 std::size_t remove_stale_temporaries(const fs::path& directory, const fs::path& target) {
   std::size_t held = 0;
   const std::string prefix = prefix_of(target);
+  const std::string own = prefix + host_part();
   const DirectoryStream entries = open_stream(directory);
   while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(prefix) || !name.ends_with(kEnding)) continue;
-    // Only the lock of a writer that is gone can be had.
+    // Of this host, only the lock of a writer that is gone can be had.
     const fs::path path = directory / name;
     const Descriptor found = open_existing(path);
     if (!found) continue;
     if (::flock(found.get(), LOCK_EX | LOCK_NB) != 0)
       held += errno == EWOULDBLOCK ? 1 : 0;
+    else if (!name.starts_with(own) && !is_forgotten(found.get()))
+      ++held;
     else if (is_named(found.get(), path))
       remove_temporary(path);
   }

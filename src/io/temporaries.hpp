@@ -11,9 +11,10 @@
 namespace spdnn {
 
 /// A file or directory under a temporary name, in which an output is made before it is put in place. The name,
-/// `.spdnn-HASH-RANDOM.tmp`, contains a hash of the target's name, and the writer holds an flock on it. So a later
-/// writer of the same target recognises those that a killed writer has left, and removes them. Where the file system
-/// has no flock, they stay.
+/// `.spdnn-HASH-HOST-RANDOM.tmp`, contains hashes of the target's name and of the host's, and the writer holds an flock
+/// on it. So a later writer of the same target recognises those that a killed writer has left, and removes them. Where
+/// the file system has no flock, they stay. Nodes need not see one another's locks, as on Lustre with `localflock` and
+/// on NFS without a lock manager: those of another host are removed only when nobody has written them for a day.
 class Temporary {
  public:
   enum class Kind { file, directory };
@@ -38,7 +39,8 @@ class Temporary {
   Descriptor descriptor_;
 };
 
-/// Removes what killed writers of `target` have left in `directory`. Returns the number of those whose writers live.
+/// Removes what killed writers of `target` have left in `directory`. Returns the number of those whose writers may
+/// live.
 std::size_t remove_stale_temporaries(const std::filesystem::path& directory, const std::filesystem::path& target);
 
 /// The final name of a file in a temporary directory of this process; empty for any other file.

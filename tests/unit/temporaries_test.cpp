@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -73,6 +75,25 @@ TEST(Temporaries, OfLiveWritersAreLeftAlone) {
   remove_stale_temporaries(directory.path(), directory / "a");  // synced and closed, but still to be renamed
   one.commit();
   EXPECT_EQ(entries(directory), 1U);
+}
+
+TEST(Temporaries, OfAnotherHostWhoseLocksAreNotSeenHereStayForADay) {
+  const TemporaryDirectory directory;
+  fs::path path;
+  {
+    const AtomicFile file(directory / "a");
+    path = fs::directory_iterator(directory.path())->path();
+  }
+  // Of the same target, but of a host of another name; nobody has it locked.
+  std::string name = path.filename().string();
+  const std::size_t host = std::string(".spdnn-0123456789abcdef-").size();
+  name[host] = name[host] == '0' ? '1' : '0';
+  std::ofstream(directory / name) << "new";
+  EXPECT_EQ(remove_stale_temporaries(directory.path(), directory / "a"), 1U);
+  EXPECT_EQ(entries(directory), 1U);
+  fs::last_write_time(directory / name, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  EXPECT_EQ(remove_stale_temporaries(directory.path(), directory / "a"), 0U);
+  EXPECT_EQ(entries(directory), 0U);
 }
 
 TEST(Temporaries, ComeIntoBeingBesideWritersThatRemoveStaleOnes) {
