@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
+#include <utility>
 
 #include "cluster/together.hpp"
 #include "core/parallel.hpp"
@@ -36,13 +38,33 @@ Descriptor new_file(std::size_t bytes) {
   return file;
 }
 
+/// Where the leader has its file, and which one that is: in a container of its own, a rank finds another process under
+/// the leader's number, and another file.
+struct FileOfLeader {
+  long process = 0;
+  long descriptor = -1;  ///< -1: there is no file
+  std::uint64_t device = 0;
+  std::uint64_t number = 0;
+
+  FileOfLeader() = default;
+  explicit FileOfLeader(const Descriptor& file) : process(::getpid()), descriptor(file.get()) {
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) return;
+    device = status.st_dev;
+    number = status.st_ino;
+  }
+  bool is(const FileOfLeader& other) const { return device == other.device && number == other.number; }
+};
+
 /// The leader's file, which the others of the node open by the leader's process and descriptor.
 Descriptor leaders_file(Communicator& ranks, std::size_t bytes) {
   Descriptor own = ranks.leads_node() ? new_file(bytes) : Descriptor();
-  std::array<long, 2> of_leader{static_cast<long>(::getpid()), own ? own.get() : -1};
-  ranks.broadcast(std::as_writable_bytes(std::span(of_leader)), Group::node);
-  if (ranks.leads_node() || of_leader[1] < 0) return own;
-  return Descriptor(::open(fmt::format("/proc/{}/fd/{}", of_leader[0], of_leader[1]).c_str(), O_RDWR | O_CLOEXEC));
+  FileOfLeader wanted(own);
+  ranks.broadcast(std::as_writable_bytes(std::span(&wanted, 1)), Group::node);
+  if (ranks.leads_node() || wanted.descriptor < 0) return own;
+  Descriptor found(
+      ::open(fmt::format("/proc/{}/fd/{}", wanted.process, wanted.descriptor).c_str(), O_RDWR | O_CLOEXEC));
+  return FileOfLeader(found).is(wanted) ? std::move(found) : Descriptor();
 }
 
 }  // namespace

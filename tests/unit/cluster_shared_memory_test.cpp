@@ -1,8 +1,11 @@
 // Memory that the ranks of a node share, which are threads here: large arrays, and ranks that cannot reach it.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "cluster/shared_memory.hpp"
@@ -15,16 +18,19 @@
 namespace spdnn {
 namespace {
 
-/// A rank in a container of its own, as it were: it finds no process of the number that the leader has.
+/// A rank in a container of its own, as it were: it finds no process of the number that the leader has, or another one,
+/// which has another file open under the number of the leader's.
 class SecludedRank final : public testing::ThreadRank {
  public:
+  static inline long file = -1;  ///< the number of the other file; -1: there is no process
   using ThreadRank::ThreadRank;
   void broadcast(std::span<std::byte> bytes, Group group) override {
     ThreadRank::broadcast(bytes, group);
-    if (group == Group::node && place().rank == 1 && bytes.size() == 2 * sizeof(long)) {
-      const long nobody = 0;
-      std::copy_n(std::as_bytes(std::span(&nobody, 1)).begin(), sizeof nobody, bytes.begin());
-    }
+    std::array<long, 4> of_leader{};  // the first two: process and descriptor
+    if (group != Group::node || place().rank != 1 || bytes.size() != sizeof(of_leader)) return;
+    std::memcpy(of_leader.data(), bytes.data(), bytes.size());
+    of_leader[file < 0 ? 0 : 1] = file < 0 ? 0 : file;
+    std::memcpy(bytes.data(), of_leader.data(), bytes.size());
   }
 };
 
@@ -55,7 +61,7 @@ TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
   }
 }
 
-TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
+void share_with_secluded_rank() {
   testing::Dice dice(5);
   const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
   std::array<Plan, 3> found;
@@ -69,8 +75,20 @@ TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
   };
   for (const auto& thrown : testing::on_ranks<SecludedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
   for (const Plan& one : found) testing::expect_equal(one.layers, plan.layers);
-  ASSERT_FALSE(HasFailure());
+  ASSERT_FALSE(::testing::Test::HasFailure());
   EXPECT_NE(found[0].layers[0].weights.indices.data(), found[1].layers[0].weights.indices.data());
+}
+
+TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
+  SecludedRank::file = -1;
+  share_with_secluded_rank();
+}
+
+TEST(SharedMemory, AnotherFileUnderTheLeadersNumbersIsNotTakenForIts) {
+  const Descriptor other(::memfd_create("other", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(other.get(), 1 << 20), 0);
+  SecludedRank::file = other.get();
+  share_with_secluded_rank();
 }
 
 }  // namespace
