@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
@@ -15,5 +16,14 @@ std::uint64_t network_digest(const Network& network);
 /// equal for equal images in equal order, whatever files they came from and whatever form they are held in. Empty where
 /// there are other values. Takes one pass at the speed of memory.
 std::optional<std::uint64_t> image_digest(const ImageSet& images);
+
+// Its parts, for images that no process has all of: hashes of as many images at a time as images_per_hash() says, from
+// the first one on, all of them combined.
+Index images_per_hash(Index neurons);
+/// Empty where there are other values than zeros and ones.
+std::optional<std::vector<std::uint64_t>> image_hashes(const ImageSet& images);
+/// Of any images; equal for equal entries in equal order.
+std::vector<std::uint64_t> hashes_with_values(const ImageSet& images);
+std::uint64_t combine_image_hashes(std::vector<std::uint64_t> hashes, Index images, Index neurons);
 
 }  // namespace spdnn

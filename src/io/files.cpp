@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <functional>
 #include <stdexcept>
 
@@ -28,21 +27,9 @@ namespace {
 constexpr const char* kReading = "cannot read";
 constexpr const char* kWriting = "cannot write";
 
-/// The N of a name such as `sparse-images-N.tsv`, with any ending.
-std::optional<Index> neurons_of_name(const Path& path) {
-  constexpr std::string_view kPrefix = "sparse-images-";
-  const std::string name = path.filename().string();
-  if (!name.starts_with(kPrefix)) return {};
-  Index neurons = 0;
-  const char* const begin = name.data() + kPrefix.size();
-  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), neurons);
-  if (error != std::errc{} || *end != '.' || neurons == 0 || neurons > kMaxIndex) return {};
-  return neurons;
-}
-
 ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
                          FileNotes* notes) {
-  const auto named = neurons_of_name(path);
+  const auto named = neurons_in_name(path);
   if (neurons && named && *neurons != *named)
     throw DataError(fmt::format("{}: the images are for {} neurons, expected {}", path.string(), *named, *neurons));
   if (!neurons && !named)

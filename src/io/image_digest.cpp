@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <utility>
 
 #include "core/parallel.hpp"
 #include "io/digests.hpp"
@@ -26,29 +28,70 @@ bool set_bits(const CsrMatrix& images, Index first, Index count, std::size_t wid
   return true;
 }
 
-}  // namespace
+std::size_t words_per_image(Index neurons) { return (std::size_t{neurons} + 63) / 64; }
 
-std::optional<std::uint64_t> image_digest(const ImageSet& images) {
-  const std::size_t width = (std::size_t{images.neurons()} + 63) / 64;
-  const std::size_t row_bytes = std::max<std::size_t>(1, width) * sizeof(std::uint64_t);
-  const auto rows = static_cast<Index>(std::max<std::size_t>(1, packed::kBlockBytes / row_bytes));  // in a block
+std::uint64_t hash_words(const std::uint64_t* words, std::size_t count) {
+  return XXH3_64bits(words, count * sizeof(std::uint64_t));
+}
+
+/// hash(first, count) of each block of images, in parallel.
+template <class Hash>
+std::vector<std::uint64_t> hash_blocks(const ImageSet& images, const Hash& hash) {
+  const Index rows = images_per_hash(images.neurons());
   std::vector<std::uint64_t> hashes((std::size_t{images.images()} + rows - 1) / rows);
-  std::atomic<bool> bits = true;
   parallel_for(hashes.size(), [&](std::size_t block) {
     const auto first = static_cast<Index>(block * rows);
-    const Index count = std::min(rows, images.images() - first);
-    const std::size_t words = count * width;
-    if (images.is_bits()) {
-      hashes[block] = XXH3_64bits(images.bits().words.data() + first * width, words * sizeof(std::uint64_t));
-    } else if (bits) {
-      std::vector<std::uint64_t> made(words, 0);
-      if (!set_bits(images.sparse(), first, count, width, made.data())) bits = false;
-      hashes[block] = XXH3_64bits(made.data(), words * sizeof(std::uint64_t));
-    }
+    hashes[block] = hash(first, std::min(rows, images.images() - first));
+  });
+  return hashes;
+}
+
+}  // namespace
+
+Index images_per_hash(Index neurons) {
+  const std::size_t row_bytes = std::max<std::size_t>(1, words_per_image(neurons)) * sizeof(std::uint64_t);
+  return static_cast<Index>(std::max<std::size_t>(1, packed::kBlockBytes / row_bytes));
+}
+
+std::optional<std::vector<std::uint64_t>> image_hashes(const ImageSet& images) {
+  const std::size_t width = words_per_image(images.neurons());
+  if (images.is_bits())
+    return hash_blocks(images, [&](Index first, Index count) {
+      return hash_words(images.bits().words.data() + first * width, count * width);
+    });
+  std::atomic<bool> bits = true;
+  std::vector<std::uint64_t> hashes = hash_blocks(images, [&](Index first, Index count) -> std::uint64_t {
+    if (!bits) return 0;
+    std::vector<std::uint64_t> made(count * width, 0);
+    if (!set_bits(images.sparse(), first, count, width, made.data())) bits = false;
+    return hash_words(made.data(), made.size());
   });
   if (!bits) return std::nullopt;
-  hashes.insert(hashes.end(), {images.images(), images.neurons()});
+  return hashes;
+}
+
+std::vector<std::uint64_t> hashes_with_values(const ImageSet& images) {
+  const CsrMatrix rows = images.to_csr();
+  return hash_blocks(images, [&](Index first, Index count) {
+    std::vector<std::uint64_t> entries;
+    for (Index image = first; image < first + count; ++image) {
+      entries.push_back(rows.degree(image));
+      for (Offset k = rows.offsets[image]; k < rows.offsets[std::size_t{image} + 1]; ++k)
+        entries.push_back(std::uint64_t{rows.indices[k]} << 32U | std::bit_cast<std::uint32_t>(rows.entry_value(k)));
+    }
+    return hash_words(entries.data(), entries.size());
+  });
+}
+
+std::uint64_t combine_image_hashes(std::vector<std::uint64_t> hashes, Index images, Index neurons) {
+  hashes.insert(hashes.end(), {images, neurons});
   return packed::combine_hashes(hashes);
+}
+
+std::optional<std::uint64_t> image_digest(const ImageSet& images) {
+  auto hashes = image_hashes(images);
+  if (!hashes) return std::nullopt;
+  return combine_image_hashes(*std::move(hashes), images.images(), images.neurons());
 }
 
 }  // namespace spdnn

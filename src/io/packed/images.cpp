@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "io/claimed_size.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/images_record.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"
@@ -35,14 +35,6 @@ ImageSet padded(const ImageSet& set, Index images) {
   return {sparse};
 }
 
-packed::ImagesRecord record_of(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
-  if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
-  const auto bytes = reader.loader().now<std::byte>(section, sizeof(packed::ImagesRecord));
-  packed::ImagesRecord record;
-  std::memcpy(&record, bytes.data(), sizeof record);
-  return record;
-}
-
 BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed::ImagesRecord& record) {
   BitMatrix bits;
   bits.rows = record.sparse.rows;
@@ -65,10 +57,18 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
 
 }  // namespace
 
+packed::ImagesRecord images_record(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
+  if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
+  const auto bytes = reader.loader().now<std::byte>(section, sizeof(packed::ImagesRecord));
+  packed::ImagesRecord record;
+  std::memcpy(&record, bytes.data(), sizeof record);
+  return record;
+}
+
 ImageSet load_images(const PackedFile& file) {
   const std::uint32_t section = file.require(Kind::images, "images");
   ModelReader reader(file, ModelReader::Repeats::refused);
-  const packed::ImagesRecord record = record_of(file, reader, section);
+  const packed::ImagesRecord record = images_record(file, reader, section);
   if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
   ImageSet images{reader.matrix(record.sparse, "images")};
@@ -81,7 +81,7 @@ std::size_t packed_images_bytes(const Path& path) {
   const auto section = file.find(Kind::images);
   if (!section) return 0;
   ModelReader reader(file, ModelReader::Repeats::refused);
-  const packed::ImagesRecord record = record_of(file, reader, *section);
+  const packed::ImagesRecord record = images_record(file, reader, *section);
   if (record.bits != kNone) return file.entry(record.bits).bytes;
   return record.sparse.indices == kNone ? 0 : file.entry(record.sparse.indices).bytes;
 }

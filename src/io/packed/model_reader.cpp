@@ -141,6 +141,11 @@ CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& whe
   return matrix;
 }
 
+Array<Offset> ModelReader::row_offsets(const MatrixRecord& record, const std::string& where) {
+  check_record(record, where);
+  return offsets(record, where);
+}
+
 Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string& where) {
   if (record.offsets != kNone) {
     const std::size_t count = std::size_t{record.rows} + 1;
@@ -207,14 +212,21 @@ Array<float> ModelReader::values(const MatrixRecord& record, const std::string& 
   }
 }
 
-template <class Code>
-Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
-  constexpr std::size_t kMost = std::size_t{std::numeric_limits<Code>::max()} + 1;
+std::vector<float> ModelReader::palette(const MatrixRecord& record, const std::string& where) {
+  if (record.value_bytes != 1 && record.value_bytes != 2) return {};
+  const std::size_t most = std::size_t{1} << 8 * record.value_bytes;
   const std::size_t known = file_.entry(record.palette).bytes / sizeof(float);
-  if (known > kMost) refuse(where, fmt::format("a palette of {} values, expected at most {}", known, kMost));
+  if (known > most) refuse(where, fmt::format("a palette of {} values, expected at most {}", known, most));
   std::vector<float> palette = loader_.now<float>(record.palette, known);
   if (!all_finite(palette)) refuse(where, "a value is not finite");
-  palette.resize(kMost);
+  return palette;
+}
+
+template <class Code>
+Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
+  std::vector<float> palette = this->palette(record, where);
+  const std::size_t known = palette.size();
+  palette.resize(std::size_t{std::numeric_limits<Code>::max()} + 1);
   return loader_.converted<Code, float>(
       record.values, record.entries, {.complaint = where + ": a value outside the palette"},
       [palette = std::move(palette), known](auto, std::span<const Code> codes, float* to) {

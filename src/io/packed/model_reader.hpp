@@ -42,6 +42,10 @@ class ModelReader {
   /// Forgets what was read: any section may be requested again.
   void begin_again();
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
+  /// Requests where the rows of a matrix begin, without its entries.
+  Array<Offset> row_offsets(const packed::MatrixRecord& record, const std::string& where);
+  /// The values that the entries' codes stand for, read at once; empty where there are no codes.
+  std::vector<float> palette(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
   void run(const ProgressCallback& callback);
 

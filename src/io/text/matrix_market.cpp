@@ -10,7 +10,6 @@
 #include "core/lower_case.hpp"
 #include "io/claimed_size.hpp"
 #include "io/text/sink.hpp"
-#include "io/text/tsv_reader.hpp"
 #include "io/text/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 
@@ -116,11 +115,16 @@ CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inpu
   return read_layer_entries(source, entry_list(header, "input", "output", "weight"));
 }
 
-ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
+EntryList list_of_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
   const Header header = read_header(source, true);
   check_size(source, header, "rows, one an image", header.rows, images);
   check_size(source, header, "columns, one a neuron", header.cols, neurons);
-  return read_image_entries(source, entry_list(header, "image", "neuron", "value"), header.rows);
+  return entry_list(header, "image", "neuron", "value");
+}
+
+ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
+  const EntryList list = list_of_images(source, neurons, images);
+  return read_image_entries(source, list, list.columns.first_limit);
 }
 
 void write_matrix_market_layer(const std::filesystem::path& path, const CsrMatrix& weights) {

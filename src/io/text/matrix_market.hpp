@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "io/text/source.hpp"
+#include "io/text/tsv_reader.hpp"
 #include "spdnn/csr_matrix.hpp"
 #include "spdnn/images.hpp"
 
@@ -17,7 +18,9 @@ namespace spdnn {
 
 /// Reads a layer: the challenge's W, inputs x outputs. Sizes that are given must be those of the header.
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs);
-/// Reads images: a matrix of images x neurons.
+/// Reads the header of images, a matrix of images x neurons; the source is then at its first entry.
+EntryList list_of_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images);
+/// Reads images.
 ImageSet read_matrix_market_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images);
 
 /// The writers write `pattern` where every value is 1, otherwise `real` with enough digits to give the same fp32 number

@@ -2,13 +2,9 @@
 
 namespace spdnn {
 
-namespace {
-
 std::string note_on_missing_newline(const std::string& file) {
   return file + ": the last line has no newline: the file may be cut off";
 }
-
-}  // namespace
 
 void add_notes(const TextSource& source, const std::string& when_empty, FileNotes* notes) {
   if (notes == nullptr) return;

@@ -42,13 +42,18 @@ SpareBuffers spare_buffers;
 
 }  // namespace
 
-TextSource::TextSource(const std::filesystem::path& path) : file_(path) {
-  file_.will_need(0, file_.size());
+TextSource::TextSource(const std::filesystem::path& path) : TextSource(path, Part{}) {}
+
+TextSource::TextSource(const std::filesystem::path& path, Part part) : file_(path) {
+  const auto bound = [&](std::size_t number) { return line_from(file_.size() / part.of * number); };
+  if (part.number > 0) begin_ = bound(part.number);
+  end_ = part.number + 1 == part.of ? file_.size() : bound(part.number + 1);
+  file_.will_need(begin_, end_ - begin_);
   rewind();
 }
 
 TextSource::TextSource(std::string name, std::string_view text, std::size_t piece_bytes)
-    : file_(std::move(name), std::as_bytes(std::span(text))), piece_bytes_(piece_bytes) {
+    : file_(std::move(name), std::as_bytes(std::span(text))), piece_bytes_(piece_bytes), end_(file_.size()) {
   rewind();
 }
 
@@ -57,12 +62,26 @@ TextSource::~TextSource() {
 }
 
 void TextSource::rewind() {
-  position_ = used_ = given_ = offset_ = 0;
+  position_ = begin_;
+  used_ = given_ = offset_ = 0;
   ends_within_line_ = false;
   if (name().ends_with(".gz")) gz_ = std::make_unique<GzReader>(file_);
 }
 
-std::size_t TextSource::expected_bytes() const { return gz_ ? file_.size() * kGzRatio : file_.size(); }
+std::size_t TextSource::expected_bytes() const { return gz_ ? file_.size() * kGzRatio : end_ - begin_; }
+
+/// Where the first line begins at a position of the file or after it.
+std::size_t TextSource::line_from(std::size_t position) const {
+  constexpr std::size_t kPiece = 4096;
+  if (position == 0) return 0;
+  std::string piece(kPiece, '\0');
+  for (--position; position < file_.size(); position += piece.size()) {
+    piece.resize(std::min(kPiece, file_.size() - position));
+    file_.read(position, std::as_writable_bytes(std::span(piece)));
+    if (const std::size_t end = piece.find('\n'); end != std::string::npos) return position + end + 1;
+  }
+  return file_.size();
+}
 
 std::string_view TextSource::next(std::size_t bytes) {
   offset_ += given_;
@@ -88,10 +107,10 @@ void TextSource::require_whole_lines() {
 /// Reads until the buffer holds that many bytes. Returns false where the text ends before or with them.
 bool TextSource::fill(std::size_t bytes) {
   if (used_ >= bytes) return true;
-  const std::size_t most = gz_ ? bytes : std::min(bytes, used_ + file_.size() - position_);
+  const std::size_t most = gz_ ? bytes : std::min(bytes, used_ + end_ - position_);
   reserve(most);
   used_ += read({buffer_.get() + used_, most - used_});
-  const bool ended = gz_ ? used_ < bytes : position_ == file_.size();
+  const bool ended = gz_ ? used_ < bytes : position_ == end_;
   if (ended) file_.check_unchanged();
   return !ended;
 }

@@ -26,8 +26,16 @@ class TextSource {
   /// take equally long.
   static constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
 
+  /// One of several parts of a text, which together have each of its lines once.
+  struct Part {
+    std::size_t number = 0;
+    std::size_t of = 1;
+  };
+
   /// Opens a file. DataError where it cannot be read.
   explicit TextSource(const std::filesystem::path& path);
+  /// Opens a part of a file, which is not compressed. Its messages count lines from the beginning of the part.
+  TextSource(const std::filesystem::path& path, Part part);
   /// Reads from a text in memory, which must outlive the source; `name` stands for the file in messages. Tests use
   /// small pieces, with which the readers handle a short text as they do a long one.
   TextSource(std::string name, std::string_view text, std::size_t piece_bytes = kPieceBytes);
@@ -61,10 +69,13 @@ class TextSource {
   std::size_t read_gz(std::span<char> to);
   void reserve(std::size_t bytes);
   [[noreturn]] void fail_at(std::size_t offset, const std::string& what);
+  std::size_t line_from(std::size_t position) const;
 
   InputFile file_;
   std::size_t piece_bytes_ = kPieceBytes;
   std::unique_ptr<GzReader> gz_;
+  std::size_t begin_ = 0;           ///< plain text: of what is read, in the file
+  std::size_t end_ = 0;             ///< plain text: likewise
   std::size_t position_ = 0;        ///< plain text: where in the file to read next
   std::shared_ptr<char[]> buffer_;  ///< the round, and after it the beginning of the line that its end has cut
   std::size_t capacity_ = 0;

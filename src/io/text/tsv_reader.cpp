@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,17 @@ ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index>
   if (!images && source.empty())
     throw DataError(source.name() + ": the file is empty, expected lines of text, or the number of images given");
   return set;
+}
+
+std::optional<Index> neurons_in_name(const std::filesystem::path& path) {
+  constexpr std::string_view kPrefix = "sparse-images-";
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return {};
+  Index neurons = 0;
+  const char* const begin = name.data() + kPrefix.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), neurons);
+  if (error != std::errc{} || *end != '.' || neurons == 0 || neurons > kMaxIndex) return {};
+  return neurons;
 }
 
 Bias read_tsv_bias(TextSource& source, Index outputs) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "io/text/source.hpp"
@@ -24,6 +25,8 @@ Bias read_tsv_bias(TextSource& source, Index outputs);
 /// Reads lines `image, neuron, value`. A value of 0 is dropped, as it says nothing. Without `images`, the largest id
 /// says how many there are; claimed_size.hpp says how far it is believed.
 ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index> images);
+/// The N of a name such as `sparse-images-N.tsv`, with any ending.
+std::optional<Index> neurons_in_name(const std::filesystem::path& path);
 /// Lines `image`.
 Categories read_tsv_categories(TextSource& source);
 

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "inference/move_images.hpp"
+#include "inference/read_on_ranks.hpp"
+#include "plan/image_facts.hpp"
+
+namespace spdnn {
+
+/// The images of a run, of which each rank has those that images_dealt_to() deals it; a process by itself has all. All
+/// ranks call the functions that take `ranks` together.
+class RunImages {
+ public:
+  RunImages() = default;
+  RunImages(Communicator& ranks, ReadImages read);
+
+  /// Of all ranks' images.
+  const ImageFacts& facts() const { return facts_; }
+  const ImageSet& mine() const { return mine_; }
+  /// Images of all ranks without a non-zero.
+  Index empty() const { return empty_; }
+  /// Those that this rank has of some images, ascending, which are dealt anew: images_dealt_to(ids.size(), ...) are the
+  /// places of its own among the root's `ids`.
+  ImageSet deal(Communicator& ranks, std::span<const Index> ids) const;
+  /// On the root, the images of the root's `ids`, ascending; elsewhere none.
+  ImageSet on_root(Communicator& ranks, std::span<const Index> ids) const;
+  /// On the root, image_digest() of all images; empty elsewhere.
+  std::optional<std::uint64_t> binary_digest(Communicator& ranks) const;
+  /// On the root, a digest of all images whatever their values, image_digest() where there is one.
+  std::uint64_t digest(Communicator& ranks) const;
+
+ private:
+  Owners owners(Communicator& ranks) const { return dealt_owners(facts_.images, ranks.place().ranks); }
+  ImageSet in_blocks(Communicator& ranks) const;
+
+  ImageSet mine_;
+  ImageFacts facts_;
+  Index empty_ = 0;
+};
+
+}  // namespace spdnn
