@@ -1,19 +1,50 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # variables are set here and there
-# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads site.sh, and knows
-# which elements a sweep has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json, the
-# line that the program writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why there
-# is no result.
+# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads the settings, and
+# knows which elements a sweep has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json,
+# the line that the program writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why
+# there is no result.
 
-SPDNN_ROOT=$(cd "$jobs/.." && pwd)
 # shellcheck source=jobs/try.sh
 . "$jobs/try.sh"
+
+# die EXIT_CODE MESSAGE: the codes are those of spdnn, 2 usage, 3 data, 4 what the machine does not give.
+die() {
+  printf 'jobs/%s: %s\n' "$me" "$2" >&2
+  exit "$1"
+}
+
+# Settings come in layers, each over those before it: site.sh; of an installed tree the site's, which `make install` leaves
+# alone, under the prefix, or in /etc where that is /usr; and the user's, SPDNN_SITE, which may be empty and of an installed
+# tree has a usual place. `settings` is the file that messages name. What a run writes is not under the prefix.
+if [[ $jobs == */share/spdnn/jobs && ! -e $jobs/../Makefile ]]; then
+  SPDNN_ROOT=$(cd "$jobs/../../.." && pwd)
+  SPDNN_BIN=$SPDNN_ROOT/bin
+  SPDNN_FILES=$HOME/spdnn
+  relative_to=$HOME
+  site_settings=${SPDNN_ROOT%/usr}/etc/spdnn/site.sh
+  settings=${SPDNN_SITE:-${XDG_CONFIG_HOME:-$HOME/.config}/spdnn/site.sh}
+  if [ -z "${SPDNN_SITE+given}" ] && [ -e "$settings" ]; then SPDNN_SITE=$settings; fi
+else
+  SPDNN_ROOT=$(cd "$jobs/.." && pwd)
+  SPDNN_BIN=$SPDNN_ROOT/build
+  SPDNN_FILES=$SPDNN_ROOT/build
+  relative_to=$SPDNN_ROOT
+  site_settings=''
+  settings=jobs/site.sh
+fi
+SPDNN_SITE=${SPDNN_SITE:+$(realpath -ms "$SPDNN_SITE")}
+[[ -z $SPDNN_SITE || -r $SPDNN_SITE ]] || die 3 "SPDNN_SITE: $SPDNN_SITE cannot be read"
 # shellcheck source=jobs/site.sh
 . "$jobs/site.sh"
+for layer in "$site_settings" "$SPDNN_SITE"; do
+  # shellcheck disable=SC1090
+  if [ -e "$layer" ]; then . "$layer"; fi
+done
 absolute() {
   case $1 in
     /*) printf '%s\n' "$1" ;;
-    *) printf '%s\n' "$SPDNN_ROOT/$1" ;;
+    *) printf '%s\n' "$relative_to/$1" ;;
   esac
 }
 SPDNN_PROGRAM=$(absolute "$SPDNN_PROGRAM")
@@ -26,12 +57,6 @@ elements=$SPDNN_RESULTS/sweep.list
 sweep_images=digits$SPDNN_IMAGES
 [ -z "$SPDNN_MNIST" ] || sweep_images=official
 
-# die EXIT_CODE MESSAGE: the codes are those of spdnn, 2 usage, 3 data, 4 what the machine does not give.
-die() {
-  printf 'jobs/%s: %s\n' "$me" "$2" >&2
-  exit "$1"
-}
-
 # of_model INFER_OPTION...: whether these run a model, which has no checkpoint, and no engine on a GPU.
 of_model() {
   local option
@@ -43,7 +68,7 @@ of_model() {
 
 load_modules() {
   [ ${#SPDNN_MODULES[@]} -gt 0 ] || return 0
-  command -v module >/dev/null || die 4 "jobs/site.sh names modules to load, but there is no command 'module' here"
+  command -v module >/dev/null || die 4 "$settings names modules to load, but there is no command 'module' here"
   set +u # which not every site's module command can stand
   module load "${SPDNN_MODULES[@]}" || die 4 "module load ${SPDNN_MODULES[*]} failed"
   set -u
@@ -51,7 +76,7 @@ load_modules() {
 
 find_program() {
   [[ -f $SPDNN_PROGRAM && -x $SPDNN_PROGRAM ]] ||
-    die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in jobs/site.sh names it"
+    die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in $settings names it"
 }
 
 # Sets `commit` and `modified`, the program's own word on what it was built from.

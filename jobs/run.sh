@@ -21,8 +21,10 @@ without_checkpoint() {
 }
 
 # Prints the --mpi of srun that starts the program's ranks: what its MPI libraries, which are shared objects beside it,
-# speak, and srun offers. A library of no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's,
-# libmpi_cray or libmpi_gnu, with the number of a compiler's version, that of HPE Cray.
+# speak, and srun offers. Of a program that was built elsewhere for several libraries, those count that are here. A library of
+# no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's, libmpi_cray or libmpi_gnu, with the
+# number of a compiler's version, that of HPE Cray.
+is_usable() { [[ -e $1 && $(ldd "$1" 2>&1) != *'not found'* ]]; }
 mpi_type() {
   local offered type folder libraries wanted=''
   if [ -n "$SPDNN_MPI_TYPE" ]; then
@@ -31,8 +33,8 @@ mpi_type() {
   fi
   folder=$(dirname "$(realpath "$SPDNN_PROGRAM")")
   for folder in "$folder" "$folder/../lib/spdnn"; do
-    [ ! -e "$folder/spdnn-openmpi.so" ] || wanted+=' pmix'
-    [ ! -e "$folder/spdnn-mpich.so" ] || wanted+=' pmi2'
+    if is_usable "$folder/spdnn-openmpi.so"; then wanted+=' pmix'; fi
+    if is_usable "$folder/spdnn-mpich.so" || is_usable "$folder/spdnn-mpich-debian.so"; then wanted+=' pmi2'; fi
     if [ -e "$folder/spdnn-mpi.so" ]; then
       libraries=$(ldd "$folder/spdnn-mpi.so")
       case $libraries in

@@ -1,7 +1,9 @@
 # shellcheck shell=bash disable=SC2034
 # What a site edits, and nothing else: how jobs are asked for here, and where things are. jobs/submit.sh reads this file
 # when it submits, jobs read it when they begin. It is bash: SPDNN_X=value without blanks around =, quotes around blanks.
-# $SPDNN_ROOT is the repository.
+# Of an installed program, leave this file alone: PREFIX/etc/spdnn/site.sh (/etc/spdnn/site.sh where PREFIX is /usr) is the
+# site's, ~/.config/spdnn/site.sh, or SPDNN_SITE=FILE, a user's. They need only have the lines that differ.
+# $SPDNN_ROOT is the repository, or PREFIX.
 
 # What is asked of Slurm. An empty value leaves the choice to Slurm's own defaults.
 SPDNN_PARTITION=                # sbatch --partition
@@ -10,7 +12,7 @@ SPDNN_QOS=                      # sbatch --qos
 SPDNN_TIME_LIMIT=60             # sbatch --time: minutes, or hours:minutes:seconds
 SPDNN_CPUS_PER_TASK=4           # processors of each rank
 SPDNN_GPUS=1                    # GPUs of each rank; 0: no GPU is asked for, the run is one on CPUs
-SPDNN_GPU_REQUEST=--gpus-per-task=$SPDNN_GPUS # how GPUs are asked for here; some sites want --gres=gpu:a100:4
+SPDNN_GPU_REQUEST=              # how GPUs are asked for, such as --gres=gpu:a100:4; empty: --gpus-per-task=$SPDNN_GPUS
 SPDNN_SBATCH_OPTIONS=()         # anything else, such as (--constraint=h200 --mem=64G --exclusive)
 
 # How ranks are started: srun --mpi=. Empty: the one that fits the MPI library of the program, of those that
@@ -25,10 +27,11 @@ SPDNN_GPU_BIND=
 # What is loaded before the program is run, such as (gcc/12 cuda/13.0 openmpi/4.1).
 SPDNN_MODULES=()
 
-# Where things are. All nodes must see them under the same names.
-SPDNN_PROGRAM=$SPDNN_ROOT/build/spdnn
-SPDNN_DATA=$SPDNN_ROOT/build/data         # images made for sweeps; gigabytes at 65536 neurons
-SPDNN_RESULTS=$SPDNN_ROOT/build/cluster   # results, checkpoints and logs
+# Where things are. All nodes must see them under the same names. $SPDNN_FILES is build/ of the repository, or, of an
+# installed program, ~/spdnn.
+SPDNN_PROGRAM=$SPDNN_BIN/spdnn
+SPDNN_DATA=$SPDNN_FILES/data         # images made for sweeps; gigabytes at 65536 neurons
+SPDNN_RESULTS=$SPDNN_FILES/cluster   # results, checkpoints and logs
 
 # The images of sweeps: the official ones, made of MNIST's training images (data_scripts/fetch_mnist.sh fetches them).
 # Empty: so many synthetic digits, whose categories are compared with the reference on a sample.

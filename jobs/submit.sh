@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The front of the cluster jobs; see usage below. What the site wants is in site.sh.
+# The front of the cluster jobs; see usage below. What the site wants is in site.sh, and what common.sh reads over it.
 set -euo pipefail
 me=submit.sh
-jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+jobs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=jobs/common.sh
 . "$jobs/common.sh"
 # shellcheck source=jobs/table.sh
@@ -10,9 +10,9 @@ jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<END
-usage: jobs/submit.sh infer [OPTIONS] -- INFER_OPTION...   one problem or model, on all nodes asked for
-       jobs/submit.sh sweep [OPTIONS] [-- INFER_OPTION...] configurations x variants, one array element each
-       jobs/submit.sh table [--wait]                       what the results hold, and what failed or is missing
+usage: $0 infer [OPTIONS] -- INFER_OPTION...   one problem or model, on all nodes asked for
+       $0 sweep [OPTIONS] [-- INFER_OPTION...] configurations x variants, one array element each
+       $0 table [--wait]                       what the results hold, and what failed or is missing
 options:
   --nodes N            nodes of a job (1)
   --tasks-per-node K   ranks on each node (1)
@@ -26,7 +26,7 @@ options:
 INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds; with --model it adds --json
 alone, as models have no checkpoints. An element of a sweep that the results hold, of the same commit and configuration,
 is not run again; it runs from its checkpoint if it has one.
-Results, checkpoints and logs are in $SPDNN_RESULTS
+Results, checkpoints and logs are in $SPDNN_RESULTS. Settings: $settings
 Exit codes: 0; 1 the table lists something that failed or is missing; 2 usage; 3 data; 4 Slurm refused.
 END
 }
@@ -84,9 +84,9 @@ show() {
 
 make_results() {
   local said
-  said=$(LC_ALL=C mkdir -p "$SPDNN_RESULTS/logs" 2>&1) || die 3 "SPDNN_RESULTS in jobs/site.sh: ${said#mkdir: }"
+  said=$(LC_ALL=C mkdir -p "$SPDNN_RESULTS/logs" 2>&1) || die 3 "SPDNN_RESULTS in $settings: ${said#mkdir: }"
   [[ -w $SPDNN_RESULTS && -w $SPDNN_RESULTS/logs ]] ||
-    die 3 "SPDNN_RESULTS in jobs/site.sh: $SPDNN_RESULTS and logs in it must be writable, and are not"
+    die 3 "SPDNN_RESULTS in $settings: $SPDNN_RESULTS and logs in it must be writable, and are not"
 }
 
 # submit KIND OFFSET LOG_NAME SBATCH_OPTION... -- ARGUMENT...: submits KIND.sbatch and sets `job`. An array index and the
@@ -100,11 +100,11 @@ submit() {
   [ -z "$SPDNN_PARTITION" ] || command+=(--partition="$SPDNN_PARTITION")
   [ -z "$SPDNN_ACCOUNT" ] || command+=(--account="$SPDNN_ACCOUNT")
   [ -z "$SPDNN_QOS" ] || command+=(--qos="$SPDNN_QOS")
-  [ "$SPDNN_GPUS" = 0 ] || command+=("$SPDNN_GPU_REQUEST")
+  [ "$SPDNN_GPUS" = 0 ] || command+=("${SPDNN_GPU_REQUEST:---gpus-per-task=$SPDNN_GPUS}")
   command+=("${SPDNN_SBATCH_OPTIONS[@]}")
   while [ "$1" != -- ]; do command+=("$1") && shift; done
   shift
-  command+=("$jobs/$kind.sbatch" "$jobs" "$@")
+  command+=("$jobs/$kind.sbatch" "$jobs" "$SPDNN_SITE" "$@")
   if [ -n "$dry" ]; then
     job=JOB
     show "${command[@]}"
@@ -112,7 +112,7 @@ submit() {
   fi
   command -v sbatch >/dev/null || die 4 "there is no command sbatch here: is this a login node of a Slurm cluster?"
   make_results
-  job=$("${command[@]}") || die 4 "sbatch refused; see jobs/site.sh"
+  job=$("${command[@]}") || die 4 "sbatch refused; see $settings"
   job=${job%%;*}
   echo "job $job; its log: $SPDNN_RESULTS/logs/spdnn-$kind-${log_name//%[jA]/$job}.log"
 }

@@ -19,19 +19,34 @@ $(INSTALLED_TEXTS): $(OUT)/install/%: make/install/%.in Makefile make/install.mk
 	@sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(INSTALLED_LIBS)|' \
 	     -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(INSTALLED_LIBS)))|' $< >$@
 
-##   install                      program, library, headers, man pages, completion and docs, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
-.PHONY: install
-install: to := $(DESTDIR)$(PREFIX)
-install: $(READY) $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS) $(MAN_PAGES) $(COMPLETIONS)
-	@$(INSTALL) -d $(to)/bin $(to)/include/spdnn $(to)/lib/pkgconfig $(to)/lib/cmake/spdnn
-	@$(INSTALL) -m 755 $(PROGRAM) $(to)/bin/spdnn
-	@$(foreach plugin,$(filter %.so,$(READY)),$(INSTALL) -D -m 755 $(plugin) $(to)/lib/spdnn/$(notdir $(plugin)) &&) true
-	@cd $(OUT)/share && find . -type f -exec $(INSTALL) -D -m 644 {} $(abspath $(to))/share/{} \;
-	@$(INSTALL) -d $(to)/share/doc/spdnn/docs
-	@$(INSTALL) -m 644 README.md LICENSE CITATION.cff $(to)/share/doc/spdnn
-	@$(INSTALL) -m 644 $(wildcard docs/*.*) $(to)/share/doc/spdnn/docs
+# A module file, which finds the tree that it is in.
+MODULE_FILE := $(OUT)/install/modulefile
+$(MODULE_FILE): make/packaging/modulefile.in Makefile
+	@mkdir -p $(@D)
+	@sed 's|@VERSION@|$(VERSION)|' $< >$@
+
+##   install                      program, library, headers and what install-program does, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
+##   install-program              the program alone: MPI plug-ins, man pages, completion, a module file, docs and jobs come along
+##   install-jobs                 the cluster jobs alone
+.PHONY: install install-program install-jobs
+install install-program install-jobs: to := $(DESTDIR)$(PREFIX)
+install: install-program $(INSTALLED_LIBRARY) $(INSTALLED_TEXTS)
+	@$(INSTALL) -d $(to)/include/spdnn $(to)/lib/pkgconfig $(to)/lib/cmake/spdnn
 	@$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(to)/include/spdnn
 	@$(INSTALL) -m 644 $(INSTALLED_LIBRARY) $(to)/lib
 	@$(INSTALL) -m 644 $(OUT)/install/spdnn.pc $(to)/lib/pkgconfig
 	@$(INSTALL) -m 644 $(filter %.cmake,$(INSTALLED_TEXTS)) $(to)/lib/cmake/spdnn
 	@echo 'installed to $(to)'
+install-program: install-jobs $(READY) $(MAN_PAGES) $(COMPLETIONS) $(MODULE_FILE)
+	@$(INSTALL) -D -m 755 $(PROGRAM) $(to)/bin/spdnn
+	@$(foreach plugin,$(filter %.so,$(READY)),$(INSTALL) -D -m 755 $(plugin) $(to)/lib/spdnn/$(notdir $(plugin)) &&) true
+	@cd $(OUT)/share && find . -type f -exec $(INSTALL) -D -m 644 {} $(abspath $(to))/share/{} \;
+	@$(INSTALL) -D -m 644 $(MODULE_FILE) $(to)/share/modulefiles/spdnn/$(VERSION)
+	@$(INSTALL) -d $(to)/share/doc/spdnn/docs
+	@$(INSTALL) -m 644 README.md LICENSE CITATION.cff $(to)/share/doc/spdnn
+	@$(INSTALL) -m 644 $(wildcard docs/*.*) $(to)/share/doc/spdnn/docs
+# What a site sets is in $(PREFIX)/etc/spdnn/site.sh, which is the site's own: see jobs/common.sh.
+install-jobs:
+	@$(foreach file,$(wildcard jobs/*.* jobs/examples/*),$(INSTALL) -D -m $(if $(filter %/submit.sh,$(file)),755,644) $(file) $(to)/share/spdnn/$(file) &&) true
+	@$(INSTALL) -d $(to)/bin
+	@ln -sfn ../share/spdnn/jobs/submit.sh $(to)/bin/spdnn-jobs

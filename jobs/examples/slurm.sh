@@ -12,7 +12,8 @@
 # A job of one's own for Slurm, without jobs/submit.sh: one problem, which continues in the same job, queued again, until the
 # result is there. Copy this file, edit it, and submit it by `sbatch slurm.sh`. Signals come 300 s before the time is up.
 set -uo pipefail
-spdnn=$HOME/spdnn # where the repository is, and built; all nodes must see it
+spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
+jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
 name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
 # A step does not have the job's --cpus-per-task unless it asks for it.
@@ -21,7 +22,7 @@ launcher=(srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task="$SLURM_CPUS_PER_
 submit_again() { scontrol requeue "$SLURM_JOB_ID"; }
 
 # shellcheck source=jobs/again.sh
-. "$spdnn/jobs/again.sh"
+. "$jobs/again.sh"
 code=0
-run_part "$name" "${launcher[@]}" "$spdnn/build/spdnn" infer "${problem[@]}" || code=$?
+run_part "$name" "${launcher[@]}" "$spdnn" infer "${problem[@]}" || code=$?
 end_part "$name" "$code" submit_again

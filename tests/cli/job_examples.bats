@@ -7,7 +7,7 @@ setup() {
   load ../support/jobs
   make_site
   cp jobs/examples/*.sh .
-  sed -i "s|^spdnn=.*|spdnn='$site'|" ./*.sh
+  sed -i "s|^spdnn=.*|spdnn='$site/build/spdnn'|; s|^jobs=.*|jobs='$site/jobs'|" ./*.sh
   make_scheduler
 }
 

@@ -28,7 +28,7 @@ END
     "--output=$site/out puts/logs/%x-%j.log"; do
     grep -qxF -- "$argument" arguments
   done
-  [ "$(tail -n 7 arguments)" = "$(printf '%s\n' "$site/jobs/infer.sbatch" "$site/jobs" first --network 'my net.spdnn' --inputs 'a*b')" ]
+  [ "$(tail -n 8 arguments)" = "$(printf '%s\n' "$site/jobs/infer.sbatch" "$site/jobs" '' first --network 'my net.spdnn' --inputs 'a*b')" ]
   echo SPDNN_GPUS=0 >>jobs/site.sh
   jobs/submit.sh infer --time 5 -- --network n.spdnn
   run grep -iE 'gpu|gres' arguments
@@ -173,7 +173,7 @@ END
   cat submitted
   [ "$(grep -o -- '--array=[^ ]*' submitted | xargs)" = "--array=1,2,3%2 --array=1,2,3%2 --array=1%2" ]
   [ "$(grep -o -- '+[036] ' submitted | xargs)" = "+0 +3 +6" ]
-  [ "$(grep -oE -- '/jobs [036] --trials 3 $' submitted | xargs)" = "/jobs 0 --trials 3 /jobs 3 --trials 3 /jobs 6 --trials 3" ]
+  [ "$(grep -oE -- '/jobs  [036] --trials 3 $' submitted | xargs)" = "/jobs 0 --trials 3 /jobs 3 --trials 3 /jobs 6 --trials 3" ]
   # No more than two elements run at one time.
   [ "$(grep -o -- '--dependency=[^ ]*' submitted | xargs)" = "--dependency=afterany:71 --dependency=afterany:72" ]
   # What is in the queue is known by its line.

@@ -26,7 +26,7 @@ element() {
   echo 'done 0' >starts
   rm -f started
   SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$2 SLURM_JOB_NAME=spdnn-sweep SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
-    bash jobs/sweep.sbatch "$site/jobs" "$1" "${@:3}" >"$results/logs/spdnn-sweep-7_$2.log" 2>&1
+    bash jobs/sweep.sbatch "$site/jobs" '' "$1" "${@:3}" >"$results/logs/spdnn-sweep-7_$2.log" 2>&1
   options=$(sed 's/.* infer //' started)
 }
 

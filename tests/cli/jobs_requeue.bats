@@ -30,7 +30,7 @@ start() {
   echo "$2" >starts
   rm -f started requeued
   SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
-    "${without_root[@]}" bash jobs/infer.sbatch "$site/jobs" "$1" "${@:3}" >"$results/logs/spdnn-infer-7.log" 2>&1 3>&- &
+    "${without_root[@]}" bash jobs/infer.sbatch "$site/jobs" '' "$1" "${@:3}" >"$results/logs/spdnn-infer-7.log" 2>&1 3>&- &
   job=$!
 }
 
@@ -166,6 +166,29 @@ ends_with() {
   starts_by libmpi.so.40 none
   echo SPDNN_MPI_TYPE=pmi1 >>jobs/site.sh
   starts_by libmpi.so.40 pmi1
+}
+
+@test "of a program with plug-ins for several MPI libraries, those count whose library is here" {
+  printf '%s\n' none pmi2 pmix >offered
+  rm build/spdnn
+  make_command program <<<'exit 0'
+  mv bin/program build/spdnn
+  : >build/spdnn-openmpi.so
+  : >build/spdnn-mpich.so
+  : >build/spdnn-mpich-debian.so
+  # starts_by TYPE MISSING...: the launcher's type where these plug-ins lack their library.
+  starts_by() {
+    local type=$1
+    printf '%s.so\n' "${@:2}" >missing
+    make_command ldd <<<'if grep -qxF "${1##*/}" missing; then echo "libmpi.so => not found"; else echo "libmpi.so => /lib"; fi'
+    start run 'done 0'
+    ends_with 0
+    grep -q -- " --mpi=$type " started
+  }
+  starts_by pmix spdnn-mpich spdnn-mpich-debian
+  starts_by pmi2 spdnn-openmpi spdnn-mpich
+  starts_by pmi2 spdnn-openmpi spdnn-mpich-debian
+  starts_by none spdnn-openmpi spdnn-mpich spdnn-mpich-debian
 }
 
 @test "a job whose results cannot be written any more ends with the program's exit code" {

@@ -9,7 +9,7 @@ setup() {
   results=$site
   find_types
   cp jobs/examples/slurm.sh .
-  sed -i -e "s|^spdnn=.*|spdnn='$site'|" -e "s|^problem=.*|problem=(${problem[*]} --threads 1)|" -e "s|--mpi=pmix|--mpi=${types[0]}|" \
+  sed -i -e "s|^spdnn=.*|spdnn='$site/build/spdnn'|; s|^jobs=.*|jobs='$site/jobs'|" -e "s|^problem=.*|problem=(${problem[*]} --threads 1)|" -e "s|--mpi=pmix|--mpi=${types[0]}|" \
     -e 's|^\(#SBATCH --ntasks-per-node\)=.*|\1=1|' -e 's|^\(#SBATCH --cpus-per-task\)=.*|\1=1|' slurm.sh
   job=$(sbatch --parsable slurm.sh)
   until_it_computes "$job"

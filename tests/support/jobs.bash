@@ -7,6 +7,7 @@ without_root=()
 
 # Makes a site in a directory with a blank in its name, and goes there.
 make_site() {
+  unset SPDNN_SITE
   site="$BATS_TEST_TMPDIR/my site"
   mkdir -p "$site/build"
   cd "$site" || return 1
