@@ -158,31 +158,35 @@ ImageSet ImageSet::slice(Index first, Index count) const {
 }
 
 ImageSet ImageSet::select(std::span<const Index> chosen) const {
+  const auto for_chosen = [&](const auto& copy) {
+    parallel_ranges(chosen.size(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
+      for (std::size_t i = begin; i < end; ++i) copy(i, chosen[i]);
+    });
+  };
   if (is_bits()) {
     BitMatrix part = bits();
     const std::size_t width = part.words_per_row();
-    std::vector<std::uint64_t> words;
-    words.reserve(chosen.size() * width);
-    for (const Index image : chosen) words.insert(words.end(), bits().row(image), bits().row(image) + width);
+    const auto words = allocate<std::uint64_t>(chosen.size() * width);
+    for_chosen([&](std::size_t i, Index image) { std::copy_n(bits().row(image), width, words.get() + i * width); });
     part.rows = narrow<Index>(chosen.size());
-    part.words = Array<std::uint64_t>(std::move(words));
+    part.words = Array<std::uint64_t>(words, chosen.size() * width);
     return {part};
   }
   CsrMatrix part = sparse();
   std::vector<Offset> offsets{0};
-  std::vector<Index> indices;
-  std::vector<float> values;
-  for (const Index image : chosen) {
+  offsets.reserve(chosen.size() + 1);
+  for (const Index image : chosen) offsets.push_back(offsets.back() + sparse().degree(image));
+  const auto indices = allocate<Index>(offsets.back());
+  const auto values = allocate<float>(part.uniform() ? 0 : offsets.back());
+  for_chosen([&](std::size_t i, Index image) {
     const Offset begin = sparse().offsets[image];
-    const Offset end = sparse().offsets[std::size_t{image} + 1];
-    indices.insert(indices.end(), sparse().indices.begin() + begin, sparse().indices.begin() + end);
-    if (!part.uniform()) values.insert(values.end(), part.values.begin() + begin, part.values.begin() + end);
-    offsets.push_back(indices.size());
-  }
+    std::copy_n(sparse().indices.data() + begin, sparse().degree(image), indices.get() + offsets[i]);
+    if (!part.uniform()) std::copy_n(sparse().values.data() + begin, sparse().degree(image), values.get() + offsets[i]);
+  });
+  if (!part.uniform()) part.values = Array<float>(values, offsets.back());
   part.rows = narrow<Index>(chosen.size());
+  part.indices = Array<Index>(indices, offsets.back());
   part.offsets = Array<Offset>(std::move(offsets));
-  part.indices = Array<Index>(std::move(indices));
-  if (!sparse().uniform()) part.values = Array<float>(std::move(values));
   return {part};
 }
 

@@ -83,27 +83,27 @@ CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan) {
   return csr.matrix();
 }
 
-CsrMatrix join_rows(const std::vector<CsrMatrix>& parts) {
-  if (parts.size() == 1) return parts.front();
+CsrMatrix join_rows(const std::vector<CsrMatrix>& parts, const std::vector<std::vector<Index>>& places) {
+  if (parts.size() == 1 && places.empty()) return parts.front();
   Index rows = 0;
   Index cols = 0;
+  std::vector<Index> first;  // row of each matrix, without places
   for (const CsrMatrix& part : parts) {
+    first.push_back(rows);
     rows += part.rows;
     cols = std::max(cols, part.cols);
   }
   CountedCsr csr(rows, cols);
-  Index first = 0;
-  for (const CsrMatrix& part : parts) {
-    for (Index row = 0; row < part.rows; ++row) csr.count(first + row) = part.degree(row);
-    first += part.rows;
-  }
+  const auto place = [&](std::size_t m, Index row) { return places.empty() ? first[m] + row : places[m][row]; };
+  for (std::size_t m = 0; m < parts.size(); ++m)
+    for (Index row = 0; row < parts[m].rows; ++row) csr.count(place(m, row)) = parts[m].degree(row);
   csr.make_room();
-  Offset at = 0;
-  for (const CsrMatrix& part : parts) {
-    std::copy(part.indices.begin(), part.indices.end(), csr.indices() + at);
-    for (Offset k = 0; k < part.entries(); ++k) csr.values()[at + k] = part.entry_value(k);
-    at += part.entries();
-  }
+  for (std::size_t m = 0; m < parts.size(); ++m)
+    for_rows(parts[m].rows, [&, &part = parts[m]](Index row) {
+      Offset entry = csr.begin(place(m, row));
+      for (Offset k = part.offsets[row]; k < part.offsets[row + 1]; ++k)
+        csr.put(entry++, part.indices[k], part.entry_value(k));
+    });
   return csr.matrix();
 }
 

@@ -15,8 +15,9 @@ CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neur
 /// place: twins get the value of the neuron that was computed for them, and neurons that are always zero have none.
 CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan);
 
-/// The rows of all matrices, one matrix after the other; they have equally many columns, or no rows.
-CsrMatrix join_rows(const std::vector<CsrMatrix>& parts);
+/// The rows of all matrices, which have equally many columns, or no rows. Row r of matrix m becomes row places[m][r];
+/// without places they follow one another.
+CsrMatrix join_rows(const std::vector<CsrMatrix>& parts, const std::vector<std::vector<Index>>& places = {});
 
 /// A batch's activations of the neurons that the plan stores, once its last layer has been run. UsageError where the
 /// engine does not hand them out, DeviceError where they exceed the host memory that is free.

@@ -43,15 +43,6 @@ std::uint64_t digest_of(const Plan& plan, Precision precision) {
   return packed::hash_block(std::as_bytes(std::span(text)));
 }
 
-/// The outcome of layers `layer`, layer+1, ... as one of all layers: nobody knows any more what was counted before.
-Outcome with_earlier_layers(Outcome outcome, Index layer) {
-  if (layer == 0) return outcome;
-  outcome.alive.clear();
-  if (!outcome.active.empty()) outcome.active.insert(outcome.active.begin(), layer, -1);
-  for (Overflow& overflow : outcome.overflow) overflow.layer += layer;
-  return outcome;
-}
-
 }  // namespace
 
 Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& all)
@@ -65,23 +56,9 @@ Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& al
   std::iota(left[0].ids.begin(), left[0].ids.end(), Index{0});
 }
 
-void conclude_work(const Work& work, const RankedResult& result, Index depth, Checkpoint& checkpoint) {
-  Outcome outcome = with_earlier_layers(result.result.outcome, work.layer);
-  outcome.active.resize(depth, -1);
-  for (Index& image : outcome.categories) image = work.id(image);
-  for (Index& image : outcome.borderline) image = work.id(image);
-  for (Overflow& overflow : outcome.overflow) overflow.image = work.id(overflow.image);
-  append_outcome(checkpoint.known, outcome, 0);
-  std::sort(checkpoint.known.categories.begin(), checkpoint.known.categories.end());
-  std::sort(checkpoint.known.borderline.begin(), checkpoint.known.borderline.end());
-  const auto by_image = [](const Overflow& a, const Overflow& b) { return a.image < b.image; };
-  std::sort(checkpoint.known.overflow.begin(), checkpoint.known.overflow.end(), by_image);
-  for (Work left : result.left) {
-    // Not begun in this run, but perhaps in an earlier one.
-    if (left.images.images() == 0 && left.layer > 0) left.images = work.images.select(left.ids);
-    for (Index& image : left.ids) image = work.id(image);
-    checkpoint.left.push_back(std::move(left));
-  }
+void conclude_work(RankedResult result, Checkpoint& checkpoint) {
+  merge_outcomes(checkpoint.known, {std::move(result.result.outcome)});
+  checkpoint.left = std::move(result.left);
 }
 
 void join_pieces(std::vector<Work>& work) {
@@ -91,7 +68,10 @@ void join_pieces(std::vector<Work>& work) {
   for (const auto& [layer, pieces] : by_layer) {
     Work one{layer, {}, {}};
     for (const Work* const piece : pieces) one.ids.insert(one.ids.end(), piece->ids.begin(), piece->ids.end());
-    if (layer > 0) one.images = images_of_all(pieces);
+    if (layer > 0)
+      one.images = images_of_all(pieces);
+    else
+      std::sort(one.ids.begin(), one.ids.end());  // as ranges in the file, few
     all.push_back(std::move(one));
   }
   work = std::move(all);
@@ -99,8 +79,11 @@ void join_pieces(std::vector<Work>& work) {
 
 std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images) {
   std::vector<Work> work = checkpoint.left;
+  const auto has_all = [&](const std::vector<Index>& ids) {
+    return ids.size() == images.images() && std::is_sorted(ids.begin(), ids.end());
+  };
   for (Work& piece : work)
-    if (piece.layer == 0) piece.images = piece.ids.size() == images.images() ? images : images.select(piece.ids);
+    if (piece.layer == 0) piece.images = has_all(piece.ids) ? images : images.select(piece.ids);
   return work;
 }
 

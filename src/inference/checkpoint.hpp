@@ -33,8 +33,8 @@ struct Checkpoint {
   Checkpoint(const Plan& plan, Precision precision, const ImageSet& images);
 };
 
-/// Adds what came of one piece of a run's work, which is then over; `result` is that of run_on_ranks().
-void conclude_work(const Work& work, const RankedResult& result, Index depth, Checkpoint& checkpoint);
+/// Adds what came of the work that was left, and puts in its place what is left now.
+void conclude_work(RankedResult result, Checkpoint& checkpoint);
 /// The pieces of work that are left, with the images of those that were not begun.
 std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images);
 /// Work at the same layer becomes one piece.

@@ -131,7 +131,7 @@ void Inference::Steps::run() {
   report_.seconds.start = start_.seconds();
   if (ranks_.is_root()) prepare();
   const Stopwatch watch;
-  order_ = share_order(ranks_, order_);
+  order_ = share_orders(ranks_, {order_}).front();
   plan_ = share_plan(ranks_, std::move(plan_), spec_.network);
   report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
   if (spec_.checkpoint.empty())
@@ -145,7 +145,7 @@ void Inference::Steps::verify() {
   require(stage_ == Stage::run, "verify() comes after run()");
   if (ranks_.is_root()) judge_by_truth();
   if (!spec_.compare && !below_fp32(order_.precision)) return;
-  const ImageSet mine = scatter_images(ranks_, images_);
+  const std::vector<Work> mine = scatter_work(ranks_, {{0, {}, images_}});
   if (spec_.compare) compare_with_dead(mine);
   if (below_fp32(order_.precision)) compare_with_fp32(mine);
 }
@@ -238,9 +238,9 @@ bool Inference::Steps::needs_network() const {
   return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything;
 }
 
-RunOptions Inference::Steps::options(Precision precision, const Plan& plan, const ImageSet& images) const {
+RunOptions Inference::Steps::options(Precision precision, const Plan& plan, std::size_t image_bytes) const {
   return run_options(spec_, start_.device(), precision,
-                     host_memory_for_engine(spec_.host_memory, plan, images, sharers()));
+                     host_memory_for_engine(spec_.host_memory, plan, image_bytes, sharers()));
 }
 
 std::uint64_t Inference::Steps::bytes_read() const { return plan_.streamed ? plan_.streamed->stream->bytes_read() : 0; }
@@ -253,7 +253,7 @@ void Inference::Steps::report_streaming(std::uint64_t read_before) {
 
 EngineChoice Inference::Steps::choose(const Plan& plan) const {
   const RunPlan run = plan_for(plan, facts_of(images_), Precision::fp32);
-  EngineOptions engine = options(Precision::fp32, plan, images_).engine;
+  EngineOptions engine = options(Precision::fp32, plan, images_.bytes()).engine;
   engine.may_overflow = run.may_overflow;
   return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_), engine);
 }
@@ -275,20 +275,20 @@ void Inference::Steps::watch_device() {
     monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml), rates);
 }
 
-RankedResult Inference::Steps::run_piece(const RunOrder& order, const Plan& plan, const ImageSet& all) {
+RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& all) {
   const Stopwatch watch;
-  const ImageSet mine = scatter_images(ranks_, all);
+  const std::vector<Work> mine = scatter_work(ranks_, all);
   if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
-  RunOptions how = options(order.precision, plan, mine);
+  RunOptions how = options(order_.precision, plan_, image_bytes(mine));
   if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
   how.monitor = monitor_.get();
   how.keep_activations = spec_.activations;
-  return run_on_ranks(ranks_, order, plan, mine, how);
+  return run_on_ranks(ranks_, orders, plan_, mine, how);
 }
 
 void Inference::Steps::run_at_once() {
   const std::uint64_t read_before = bytes_read();
-  RankedResult result = run_piece(order_, plan_, images_);
+  RankedResult result = run_work({order_}, {{0, {}, images_}});
   report_streaming(read_before);
   if (ranks_.is_root()) conclude(std::move(result));
 }

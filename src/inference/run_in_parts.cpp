@@ -14,29 +14,23 @@ namespace spdnn {
 
 void Inference::Steps::run_in_parts() {
   const std::uint64_t read_before = bytes_read();
-  RankedResult all;
-  all.result.plan = order_.in_order ? plan_.fallback->in_order.get() : &plan_;
   Checkpoint state;
   std::vector<Work> work;
+  std::vector<RunOrder> orders;
   if (ranks_.is_root()) {
+    const Plan& ran = order_.in_order ? *plan_.fallback->in_order : plan_;
     state = Checkpoint(plan_, order_.precision, images_);
-    if (continues()) read_checkpoint(spec_.checkpoint, *all.result.plan, state);
+    if (continues()) read_checkpoint(spec_.checkpoint, ran, state);
     work = work_left(state, images_);
-    state.left.clear();
+    for (const Work& piece : work) orders.push_back(order_of_piece(piece, ran));
   }
-  const std::size_t pieces = broadcast(ranks_, work.size());
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const Work piece = ranks_.is_root() ? std::move(work[i]) : Work{};
-    const Index layer = broadcast(ranks_, piece.layer);
-    const Plan rest = layer == 0 ? plan_ : plan_from(*all.result.plan, layer);  // of the plan that ran before
-    const RunOrder order = share_order(ranks_, ranks_.is_root() ? order_of_piece(piece, rest) : RunOrder{});
-    RankedResult result = run_piece(order, rest, piece.images);
-    if (!ranks_.is_root()) continue;
-    conclude_work(piece, result, plan_.depth(), state);
-    state.variants.insert(order.variant);
-    add_times(all, result);
-  }
+  orders = share_orders(ranks_, orders);
+  RankedResult all = run_work(orders, work);
   report_streaming(read_before);
+  if (ranks_.is_root()) {
+    for (const RunOrder& order : orders) state.variants.insert(order.variant);
+    conclude_work(all, state);
+  }
   if (!broadcast(ranks_, state.left.empty())) stop(std::move(state), std::move(all));
   if (!ranks_.is_root()) return;
   report_.parts = state.parts + 1;
@@ -48,10 +42,11 @@ void Inference::Steps::run_in_parts() {
   conclude(std::move(all));
 }
 
-RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& rest) const {
+RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) const {
   if (piece.layer == 0) return order_;
+  const Plan rest = plan_from(ran, piece.layer);
   const RunPlan run = plan_for(rest, facts_of(piece.images), order_.precision);
-  EngineOptions engine = options(order_.precision, rest, piece.images).engine;
+  EngineOptions engine = options(order_.precision, rest, piece.images.bytes()).engine;
   engine.may_overflow = run.may_overflow;
   EngineRequest request = engine_request(spec_, engine.device);
   if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
@@ -59,6 +54,7 @@ RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& rest) c
   const EngineChoice choice = choose_engine(request, *run.plan, batch_info(piece.images), engine);
   RunOrder order = order_for(*choice.variant, order_.precision, rest, facts_of(piece.images));
   order.layer = piece.layer;
+  order.in_order = order_.in_order;
   return order;
 }
 

@@ -1,6 +1,7 @@
 #include "inference/run_on_ranks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/activations.hpp"
+#include "inference/move_images.hpp"
 #include "inference/outcomes.hpp"
 #include "inference/rank_resources.hpp"
 
@@ -19,11 +21,17 @@ void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
   archive(order.layer, order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
 }
 
-void fields(auto& archive, MaybeConst<Unfinished> auto& unfinished) {
-  archive(unfinished.first, unfinished.layer, unfinished.begun);
-}
+void fields(auto& archive, MaybeConst<Work> auto& work) { archive(work.layer, work.ids, work.images); }
 
 namespace {
+
+/// A piece of work of all ranks, without its images.
+struct Piece {
+  Index layer = 0;
+  std::vector<Index> ids;  ///< see Work
+  Index images = 0;
+};
+void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer, piece.ids, piece.images); }
 
 /// What a rank tells the root of its run of a network.
 struct NetworkRankReport {
@@ -31,116 +39,175 @@ struct NetworkRankReport {
   double load_seconds = 0;
   Index batch = 0;
   Outcome outcome;
-  std::optional<Unfinished> unfinished;
+  std::vector<Index> rows;  ///< with activations: the ids of their rows
+  std::vector<Work> left;
 };
 
 void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
-  archive(report.common, report.load_seconds, report.batch, report.outcome, report.unfinished);
+  archive(report.common, report.load_seconds, report.batch, report.outcome, report.rows, report.left);
 }
 
-NetworkRankReport report_of(const RunResult& result, Index images) {
-  return {rank_report_of(result, images), result.load_seconds, result.batch, result.outcome, result.unfinished};
-}
-
-/// Puts the other ranks' results after the root's.
-void add(RunResult& all, const NetworkRankReport& one, Index first) {
-  take_longest(all, one.common);
-  all.load_seconds = std::max(all.load_seconds, one.load_seconds);
-  all.batch = std::max(all.batch, one.batch);
-  append_outcome(all.outcome, one.outcome, first);
-}
-
-/// What a rank has left of its images, the first of which is `first` among those of all ranks.
-void add_left(const NetworkRankReport& report, Index first, Index layer, std::vector<Work>& left) {
-  if (!report.unfinished) return;
-  const Unfinished& unfinished = *report.unfinished;
+/// What a piece that was stopped, or never begun, leaves.
+void add_left(const Work& work, const std::optional<Unfinished>& unfinished, std::vector<Work>& left) {
   const auto ids = [&](Index begin, Index end) {
-    std::vector<Index> numbers(end - begin);
-    std::iota(numbers.begin(), numbers.end(), first + begin);
-    return numbers;
+    std::vector<Index> some(end - begin);
+    std::iota(some.begin(), some.end(), begin);
+    for (Index& image : some) image = work.id(image);
+    return some;
   };
-  const Index begun_end = unfinished.first + unfinished.begun.images();
-  if (begun_end > unfinished.first)
-    left.push_back({layer + unfinished.layer, ids(unfinished.first, begun_end), unfinished.begun});
-  const Index images = report.common.times.images;
-  if (images > begun_end) left.push_back({layer, ids(begun_end, images), {}});
+  Index next = 0;  // of the images that were not begun
+  if (unfinished) {
+    next = unfinished->first + unfinished->begun.images();
+    if (next > unfinished->first)
+      left.push_back({work.layer + unfinished->layer, ids(unfinished->first, next), unfinished->begun});
+  }
+  const Index images = work.images.images();
+  if (next == images) return;
+  left.push_back({work.layer, ids(next, images), {}});
+  if (work.layer > 0) left.back().images = work.images.slice(next, images - next);
+}
+
+/// Processes that share the memory of a device, this one included.
+struct Sharers {
+  int cpu = 1;
+  int cuda = 1;
+};
+
+/// This rank's pieces, one after another.
+RankedResult run_pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
+                        RunOptions options, const Sharers& sharers = {}) {
+  RankedResult all;
+  all.result.plan = &plan;
+  all.result.threads = host_threads(options.engine.threads);
+  all.result.outcome.alive.assign(plan.depth(), 0);
+  all.result.outcome.active.assign(plan.depth(), 0);
+  std::vector<Outcome> outcomes;
+  bool stopped = false;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const RunOrder& order = orders[i];
+    const Work& work = mine[i];
+    if (orders.size() > 1 && work.images.images() == 0) continue;
+    if (stopped) {
+      add_left(work, {}, all.left);
+      continue;
+    }
+    const Plan rest = plan_from(plan, order.layer);
+    const RunPlan chosen{&rest, order.may_overflow, order.why_in_order};
+    const Variant& variant = find_variant(order.variant);
+    options.engine.precision = order.precision;
+    options.engine.sharers = variant.device == Device::cpu ? sharers.cpu : sharers.cuda;
+    RunResult piece = run(variant, chosen, work.images, options);
+    stopped = piece.unfinished.has_value();
+    if (stopped) add_left(work, piece.unfinished, all.left);
+    outcomes.push_back(in_whole_run(std::move(piece.outcome), work, plan.depth()));
+    add_times(all.result, piece);
+  }
+  if (orders.size() == 1) all.result.outcome.activations = std::move(outcomes[0].activations);
+  merge_outcomes(all.result.outcome, outcomes);
+  return all;
+}
+
+NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mine) {
+  Index images = 0;
+  for (const Work& work : mine) images += work.images.images();
+  NetworkRankReport report{
+      rank_report_of(own.result, images), own.result.load_seconds, own.result.batch, own.result.outcome, {}, own.left};
+  if (own.result.outcome.activations) report.rows = mine[0].ids;
+  return report;
+}
+
+/// Puts the results of the other ranks to the root's, whose report is the first.
+void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
+  std::vector<Outcome> outcomes;
+  std::vector<CsrMatrix> activations;
+  std::vector<std::vector<Index>> rows;
+  for (NetworkRankReport& report : reports) {
+    all.ranks.push_back(report.common.times);
+    if (report.outcome.activations) {
+      activations.push_back(*report.outcome.activations);
+      rows.push_back(std::move(report.rows));
+    }
+    if (all.ranks.size() == 1) continue;
+    take_longest(all.result, report.common);
+    all.result.load_seconds = std::max(all.result.load_seconds, report.load_seconds);
+    all.result.batch = std::max(all.result.batch, report.batch);
+    outcomes.push_back(std::move(report.outcome));
+    std::move(report.left.begin(), report.left.end(), std::back_inserter(all.left));
+  }
+  merge_outcomes(all.result.outcome, outcomes);
+  if (!activations.empty()) all.result.outcome.activations = join_rows(activations, rows);
+}
+
+/// Ranks that run on the devices of this one.
+Sharers sharers_of_devices(Communicator& ranks, const std::vector<RunOrder>& orders, const RunOptions& options) {
+  Sharers sharers{.cpu = ranks.place().node_ranks};
+  const auto is_cuda = [](const RunOrder& order) { return find_variant(order.variant).device == Device::cuda; };
+  if (std::any_of(orders.begin(), orders.end(), is_cuda))
+    sharers.cuda = sharers_of_device(ranks, Device::cuda, options.engine, options.share_devices);
+  return sharers;
 }
 
 }  // namespace
 
-RunOrder share_order(Communicator& ranks, const RunOrder& order) { return broadcast(ranks, order); }
+std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrder>& orders) {
+  return broadcast(ranks, orders);
+}
 
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images) {
   const RunPlan chosen = plan_for(plan, images, precision);
   return {0, std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
 }
 
-ImageSet scatter_images(Communicator& ranks, const ImageSet& images) {
-  if (ranks.is_alone()) return images;
-  std::vector<ImageSet> parts;
-  for (int rank = 0; ranks.is_root() && rank < ranks.place().ranks; ++rank) {
-    const ImageRange range = images_of_rank(images.images(), rank, ranks.place().ranks);
-    parts.push_back(images.slice(range.first, range.count));
+std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all) {
+  if (ranks.is_alone()) return all;
+  std::vector<Piece> pieces;
+  for (const Work& work : all) pieces.push_back({work.layer, work.ids, work.images.images()});
+  pieces = broadcast(ranks, pieces);
+  std::vector<Work> mine;
+  const int rank = ranks.place().rank;
+  const int count = ranks.place().ranks;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    Work work{piece.layer, images_dealt_to(piece.images, rank, count), {}};
+    if (!piece.ids.empty())
+      for (Index& image : work.ids) image = piece.ids[image];
+    work.images = move_images(ranks, ranks.is_root() ? all[i].images : ImageSet{}, owned_by_root(piece.images),
+                              dealt_owners(piece.images, count));
+    mine.push_back(std::move(work));
   }
-  return scatter(ranks, parts);
+  return mine;
 }
 
-RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,
-                          const RunOptions& options) {
-  const Variant& variant = find_variant(order.variant);
-  const Plan& form = order.in_order ? *plan.fallback->in_order : plan;
-  RunOptions own = options;
-  own.engine.precision = order.precision;
-  const RunPlan chosen{&form, order.may_overflow, order.why_in_order};
-  if (ranks.is_alone()) {
-    RankedResult alone{run(variant, chosen, mine, own), {}, {}};
-    if (alone.result.unfinished) add_left(report_of(alone.result, mine.images()), 0, order.layer, alone.left);
-    return alone;
-  }
+RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
+                          const std::vector<Work>& mine, const RunOptions& options) {
+  const bool in_order = !orders.empty() && orders[0].in_order;
+  const Plan& form = in_order ? *plan.fallback->in_order : plan;
+  if (ranks.is_alone()) return run_pieces(orders, form, mine, options);
 
-  own.engine.sharers = sharers_of_device(ranks, variant.device, own.engine, options.share_devices);
+  RunOptions own = options;
+  const Sharers sharers = sharers_of_devices(ranks, orders, own);
   own.engine.threads = threads_of(ranks, own.engine.threads);
   const ThreadLimit limit(own.engine.threads);
   ranks.barrier();
   RankedResult all;
-  together(ranks, [&] { all.result = run(variant, chosen, mine, own); });
+  together(ranks, [&] { all = run_pieces(orders, form, mine, own, sharers); });
   const Stopwatch watch;
-  const std::vector<NetworkRankReport> reports = gather(ranks, report_of(all.result, mine.images()));
-  Index first = 0;
-  std::vector<CsrMatrix> activations;
-  for (const NetworkRankReport& report : reports) {
-    if (report.outcome.activations) activations.push_back(*report.outcome.activations);
-    if (!all.ranks.empty()) add(all.result, report, first);
-    all.ranks.push_back(report.common.times);
-    add_left(report, first, order.layer, all.left);
-    first += report.common.times.images;
-  }
-  if (!activations.empty()) all.result.outcome.activations = join_rows(activations);
+  add_reports(all, gather(ranks, report_of(all, mine)));
   all.result.gather_seconds += watch.seconds();
   return all;
 }
 
-void add_times(RankedResult& all, const RankedResult& piece) {
-  RunResult& sum = all.result;
-  const RunResult& one = piece.result;
-  sum.infer_seconds.resize(one.infer_seconds.size());
-  for (std::size_t trial = 0; trial < one.infer_seconds.size(); ++trial)
-    sum.infer_seconds[trial] += one.infer_seconds[trial];
-  sum.upload_seconds += one.upload_seconds;
-  sum.load_seconds += one.load_seconds;
-  sum.gather_seconds += one.gather_seconds;
-  sum.threads = one.threads;
-  sum.batch = std::max(sum.batch, one.batch);
-  for (const std::string& note : one.notes)
-    if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end()) sum.notes.push_back(note);
-  all.ranks.resize(piece.ranks.size());
-  for (std::size_t rank = 0; rank < piece.ranks.size(); ++rank) {
-    RankTimes& times = all.ranks[rank];
-    times.host = piece.ranks[rank].host;
-    times.images += piece.ranks[rank].images;
-    times.upload_seconds += piece.ranks[rank].upload_seconds;
-    times.infer_seconds += piece.ranks[rank].infer_seconds;
-  }
+void add_times(RunResult& all, const RunResult& piece) {
+  all.infer_seconds.resize(piece.infer_seconds.size());
+  for (std::size_t trial = 0; trial < piece.infer_seconds.size(); ++trial)
+    all.infer_seconds[trial] += piece.infer_seconds[trial];
+  all.upload_seconds += piece.upload_seconds;
+  all.load_seconds += piece.load_seconds;
+  all.warm_up_seconds += piece.warm_up_seconds;
+  all.gather_seconds += piece.gather_seconds;
+  all.batch = std::max(all.batch, piece.batch);
+  for (const std::string& note : piece.notes)
+    if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);
 }
 
 }  // namespace spdnn

@@ -16,35 +16,39 @@ namespace spdnn {
 // One run on all ranks of a job: every rank runs the same plan on images of its own. All ranks call these functions
 // together. A process by itself calls them too, and nothing is sent.
 
-/// Which engine runs which of the plan's forms, from which layer on: decided on the root, for all images.
+/// How one piece of work runs: decided on the root, for all of its images.
 struct RunOrder {
-  Index layer = 0;
+  Index layer = 0;  ///< with which the work begins
   std::string variant;
   Precision precision = Precision::fp32;
-  bool in_order = false;      ///< the plan that `merge` falls back on
+  bool in_order = false;      ///< the plan that `merge` falls back on; the same in all orders of a run
   bool may_overflow = false;  ///< see EngineOptions
   std::string why_in_order;   ///< see RunPlan
 };
-/// The root's order on all ranks.
-RunOrder share_order(Communicator& ranks, const RunOrder& order);
+/// The root's orders on all ranks, one for each piece of work.
+std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrder>& orders);
 /// The order to run `plan` on `images` from its first layer on.
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images);
 
-/// This rank's part of the root's images; what others give is not looked at.
-ImageSet scatter_images(Communicator& ranks, const ImageSet& images);
+/// This rank's part of each of the root's pieces of work, dealt by images_dealt_to(), with its ids; what others give is
+/// not looked at. A process by itself gets all of them, as they are.
+std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all);
 
 struct RankedResult {
-  RunResult result;              ///< on the root that of all ranks, each time the longest; elsewhere the rank's own
+  /// On the root that of all ranks, each time the longest; elsewhere the rank's own. The outcome is that of the whole
+  /// run's layers, with ids of the whole run; the plan is the one that ran, from its first layer on.
+  RunResult result;
   std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
-  std::vector<Work> left;        ///< on the root, of a run that was stopped: its ids are places in all ranks' images
+  /// On the root, of a run that was stopped: what no rank has done. Work at layer 0 comes without images.
+  std::vector<Work> left;
 };
-/// Runs this rank's images, which are those after the images of the ranks before it. The ranks begin together. `plan`
-/// begins with the order's layer. In `left`, images that were not begun come without their data. RanksFailed
+/// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The
+/// ranks begin together. `plan` is that of the whole run; the orders have the precision. RanksFailed
 /// (cluster/together.hpp), on all ranks, where the run of one fails.
-RankedResult run_on_ranks(Communicator& ranks, const RunOrder& order, const Plan& plan, const ImageSet& mine,
-                          const RunOptions& options);
+RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
+                          const std::vector<Work>& mine, const RunOptions& options);
 
-/// Adds the times of another piece of the same work, and what is noted of it; outcome and plan stay as they are.
-void add_times(RankedResult& all, const RankedResult& piece);
+/// Adds the times of another piece of the same rank's work, and what is noted of it; outcome and plan stay as they are.
+void add_times(RunResult& all, const RunResult& piece);
 
 }  // namespace spdnn

@@ -11,11 +11,11 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
   if (spec_.compare) {
     dead_ = plan_given(parse_passes("dead"));
     const EngineChoice by = choose(dead_);
-    check_run(*by.variant, dead_, facts_of(images_), options(by.precision, dead_, images_));
+    check_run(*by.variant, dead_, facts_of(images_), options(by.precision, dead_, images_.bytes()));
     dead_order_ = order_for(*by.variant, by.precision, dead_, facts_of(images_));
   }
   if (below_fp32(choice.precision))
-    check_run(*choice.variant, plan_, facts_of(images_), options(Precision::fp32, plan_, images_));
+    check_run(*choice.variant, plan_, facts_of(images_), options(Precision::fp32, plan_, images_.bytes()));
 }
 
 void Inference::Steps::judge_by_truth() {
@@ -35,11 +35,11 @@ std::string Inference::Steps::why_unofficial() const {
   return is_official(images_) ? "" : "the images are not the official ones";
 }
 
-void Inference::Steps::compare_with_dead(const ImageSet& mine) {
-  dead_order_ = share_order(ranks_, dead_order_);
+void Inference::Steps::compare_with_dead(const std::vector<Work>& mine) {
+  dead_order_ = share_orders(ranks_, {dead_order_}).front();
   dead_ = share_plan(ranks_, std::move(dead_), spec_.network);
-  const RunResult result =
-      run_on_ranks(ranks_, dead_order_, dead_, mine, options(dead_order_.precision, dead_, mine)).result;
+  const RunOptions how = options(dead_order_.precision, dead_, image_bytes(mine));
+  const RunResult result = run_on_ranks(ranks_, {dead_order_}, dead_, mine, how).result;
   if (!ranks_.is_root()) return;
   const Verdict by_dead = judge(report_.outcome.categories, result.outcome.categories,
                                 fmt::format("--reduce {} by {}", to_string(result.plan->passes), dead_order_.variant));
@@ -48,13 +48,13 @@ void Inference::Steps::compare_with_dead(const ImageSet& mine) {
   report_.verdict = contradicted(report_.verdict, by_dead);
 }
 
-void Inference::Steps::compare_with_fp32(const ImageSet& mine) {
+void Inference::Steps::compare_with_fp32(const std::vector<Work>& mine) {
   RunOrder order = order_;
   if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, facts_of(images_));
-  RunOptions once = options(Precision::fp32, plan_, mine);
+  RunOptions once = options(Precision::fp32, plan_, image_bytes(mine));
   once.trials = 1;
   once.warm_up = 0;
-  const RunResult in_fp32 = run_on_ranks(ranks_, share_order(ranks_, order), plan_, mine, once).result;
+  const RunResult in_fp32 = run_on_ranks(ranks_, share_orders(ranks_, {order}), plan_, mine, once).result;
   if (ranks_.is_root()) report_.against_fp32 = judge(report_.outcome.categories, in_fp32.outcome.categories, "fp32");
 }
 

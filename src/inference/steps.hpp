@@ -64,7 +64,7 @@ class Inference::Steps {
 
   bool needs_network() const;
 
-  RunOptions options(Precision precision, const Plan& plan, const ImageSet& images) const;
+  RunOptions options(Precision precision, const Plan& plan, std::size_t image_bytes) const;
 
   /// By this rank.
   std::uint64_t bytes_read() const;
@@ -83,7 +83,8 @@ class Inference::Steps {
   /// Refuses before the first run what verify() could not run after it.
   void check_second_runs(const EngineChoice& choice);
 
-  RankedResult run_piece(const RunOrder& order, const Plan& plan, const ImageSet& all);
+  /// Pieces of work that the root has, by all ranks.
+  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& all);
 
   void run_at_once();
 
@@ -91,7 +92,7 @@ class Inference::Steps {
   void run_in_parts();
 
   /// An engine that was asked for may be one that takes images, but not activations.
-  RunOrder order_of_piece(const Work& piece, const Plan& rest) const;
+  RunOrder order_of_piece(const Work& piece, const Plan& ran) const;
 
   [[noreturn]] void stop(Checkpoint state, RankedResult all);
 
@@ -103,10 +104,10 @@ class Inference::Steps {
   /// stored plan runs, its file's digest stands for the network, which is not read unless it is verified.
   std::string why_unofficial() const;
 
-  void compare_with_dead(const ImageSet& mine);
+  void compare_with_dead(const std::vector<Work>& mine);
 
   /// What less than fp32 changes: its categories against those of the same run in fp32.
-  void compare_with_fp32(const ImageSet& mine);
+  void compare_with_fp32(const std::vector<Work>& mine);
 
   const std::unique_ptr<Communicator> own_;  ///< of a process by itself
   Communicator& ranks_;

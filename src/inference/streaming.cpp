@@ -180,11 +180,11 @@ void require_room(const NetworkSpec& spec, const Network& network, std::size_t a
   if (asked != 0 && !fits(network.bytes(), asked)) refuse(spec, network.bytes(), asked);
 }
 
-std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images, int sharers) {
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers) {
   if (asked == 0 && !plan.streamed) return 0;
   const std::size_t streamed = plan.streamed ? plan.streamed->bytes() : 0;
   const std::size_t available = less(memory_budget(Device::cpu, {.sharers = sharers}), streamed);
-  const std::size_t left = asked == 0 ? available : std::min(available, less(asked, plan.bytes() + images.bytes()));
+  const std::size_t left = asked == 0 ? available : std::min(available, less(asked, plan.bytes() + image_bytes));
   return std::max<std::size_t>(left, 1);
 }
 

@@ -52,6 +52,6 @@ void require_room(const NetworkSpec& spec, const Network& network, std::size_t a
 
 /// EngineOptions::host_memory for a run: what `asked` leaves beside plan and images, and the layers that are streamed
 /// take; 0 where nothing was asked for and nothing is streamed. So many processes share what the machine has.
-std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, const ImageSet& images, int sharers = 1);
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers = 1);
 
 }  // namespace spdnn

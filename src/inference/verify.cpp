@@ -55,7 +55,7 @@ Categories recompute(const CheckedRun& problem, std::span<const Index> ids) {
     const ImageSet images = problem.images_of(some);
     RunOptions options;
     options.engine.precision = reference.precisions.front();
-    options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images);
+    options.engine.host_memory = host_memory_for_engine(problem.host_memory, plan, images.bytes());
     options.engine.cancelled = problem.cancelled;
     for (const Index hit : run(reference, plan, images, options).outcome.categories) found.push_back(some[hit]);
     ids = ids.subspan(some.size());

@@ -35,6 +35,12 @@ StreamedLayers layers_from(const StreamedLayers& all, Index layer) {
 
 }  // namespace
 
+std::size_t image_bytes(const std::vector<Work>& pieces) {
+  std::size_t bytes = 0;
+  for (const Work& piece : pieces) bytes += piece.images.bytes();
+  return bytes;
+}
+
 ImageSet images_of_all(const std::vector<const Work*>& pieces) {
   if (pieces.size() == 1) return pieces[0]->images;
   std::vector<CsrMatrix> parts;

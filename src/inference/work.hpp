@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "spdnn/images.hpp"
@@ -17,6 +18,8 @@ struct Work {
   Index id(Index image) const { return ids.empty() ? image : ids[image]; }
 };
 
+/// What the images of these pieces take in memory.
+std::size_t image_bytes(const std::vector<Work>& pieces);
 /// The images of all pieces in one set, in their order, as wide as the widest.
 ImageSet images_of_all(const std::vector<const Work*>& pieces);
 

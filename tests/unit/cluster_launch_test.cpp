@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/launch.hpp"
 #include "cluster/partition.hpp"
@@ -133,6 +135,41 @@ TEST(ImagesOfRank, CountsBeyond32BitsAreNotCutOff) {
   const ImageRange last = images_of_rank(kImages, 999, 1000);
   EXPECT_EQ(last.first, 3'996'000'000U);
   EXPECT_EQ(last.count, 4'000'000U);
+}
+
+TEST(ImagesDealtTo, AreAllImagesOnceAscendingAndBalanced) {
+  for (const Index images : {0U, 1U, 2U, 7U, 50U, 1000U, 60000U})
+    for (const int ranks : {1, 2, 3, 7, 64}) {
+      std::vector<int> seen(images, 0);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const std::vector<Index> ids = images_dealt_to(images, rank, ranks);
+        EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
+        const Index least = images / static_cast<Index>(ranks);
+        EXPECT_GE(ids.size(), least);
+        EXPECT_LE(ids.size(), least + (images % static_cast<Index>(ranks) == 0 ? 0 : 1));
+        for (const Index id : ids) ++seen.at(id);
+      }
+      EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), std::int64_t{images}) << images << " on " << ranks;
+    }
+}
+
+TEST(ImagesDealtTo, ImagesThatLieTogetherFallOnAllRanks) {
+  constexpr Index kAlive = 1812;
+  for (const int ranks : {2, 7, 64})
+    for (int rank = 0; rank < ranks; ++rank) {
+      const std::vector<Index> ids = images_dealt_to(60000, rank, ranks);
+      const auto alive = std::count_if(ids.begin(), ids.end(), [](Index id) { return id < kAlive; });
+      EXPECT_NEAR(static_cast<double>(alive), static_cast<double>(kAlive) / ranks, 32.0) << rank << " of " << ranks;
+    }
+}
+
+TEST(ImagesDealtTo, BlocksAreSmallerWhereThereAreFewImages) {
+  EXPECT_EQ(images_dealt_to(10, 1, 3), (std::vector<Index>{1, 4, 7}));
+  const std::vector<Index> some = images_dealt_to(200, 0, 2);  // blocks of six, and four images in each rank's rest
+  EXPECT_EQ((std::vector<Index>(some.begin(), some.begin() + 8)), (std::vector<Index>{0, 1, 2, 3, 4, 5, 12, 13}));
+  const std::vector<Index> many = images_dealt_to(60000, 1, 2);
+  EXPECT_EQ(many[0], 32U);
+  EXPECT_EQ(many[32], 96U);
 }
 
 TEST(SpreadsOf, AreThoseOfEachMemberOverTheRanks) {

@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cluster/together.hpp"
 #include "inference/inference_on_ranks.hpp"
@@ -156,19 +161,88 @@ TEST(StoppedOnRanks, AnyNumberOfRanksGoesOnWithAllImagesThatAreLeft) {
   }
 }
 
+/// A rank that counts how often ranks wait for all others.
+class CountingRank final : public testing::ThreadRank {
+ public:
+  static inline std::atomic<int> waits = 0;
+  using ThreadRank::ThreadRank;
+  bool all(bool mine, Group group) override {
+    ++waits;
+    return ThreadRank::all(mine, group);
+  }
+};
+
+/// What three ranks make of pieces of work that are `images` before layer 0, each its own piece.
+RankedResult run_pieces(const Network& network, const std::vector<ImageSet>& images, std::vector<Work>* shares = {}) {
+  const Plan plan = testing::unreduced_plan(network);
+  std::vector<Work> work;
+  Index next = 0;
+  for (const ImageSet& some : images) {
+    Work piece{0, std::vector<Index>(some.images()), some};
+    std::iota(piece.ids.begin(), piece.ids.end(), std::exchange(next, next + some.images()));
+    work.push_back(std::move(piece));
+  }
+  const std::vector<RunOrder> orders(images.size(), RunOrder{.layer = 0, .variant = "cpu_openmp", .why_in_order = ""});
+  RunOptions options;
+  options.engine.threads = 1;
+  RankedResult found;
+  const auto run = [&](Communicator& ranks) {
+    const std::vector<Work> mine = scatter_work(ranks, ranks.is_root() ? work : std::vector<Work>{});
+    if (shares != nullptr) shares[ranks.place().rank] = mine;
+    RankedResult result = run_on_ranks(ranks, orders, plan, mine, options);
+    if (ranks.is_root()) found = std::move(result);
+    ranks.barrier();
+  };
+  CountingRank::waits = 0;
+  for (const auto& thrown : testing::on_ranks<CountingRank>(3, run)) EXPECT_EQ(thrown, nullptr);
+  return found;
+}
+
+TEST(PiecesOnRanks, RunSideBySideWithTheOutcomeOfOne) {
+  const Network network = testing::deep_network(12);
+  testing::Dice dice(8);
+  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  const Outcome expected = run_pieces(network, {images}).result.outcome;
+  const int waits = CountingRank::waits;
+  ASSERT_GT(expected.categories.size(), 5U);
+  std::array<std::vector<Work>, 3> shares;
+  const RankedResult found =
+      run_pieces(network, {images.slice(0, 1), images.slice(1, 59), images.slice(60, 40)}, shares.data());
+  EXPECT_EQ(found.result.outcome.categories, expected.categories);
+  EXPECT_EQ(found.result.outcome.alive, expected.alive);
+  EXPECT_EQ(CountingRank::waits, waits) << "ranks wait for one another no more often than with one piece";
+  Index all = 0;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    ASSERT_EQ(shares[rank].size(), 3U);
+    Index own = 0;
+    for (const Work& work : shares[rank]) own += work.images.images();
+    EXPECT_EQ(found.ranks[rank].images, own);
+    all += own;
+  }
+  EXPECT_EQ(all, 100U);
+  EXPECT_EQ(shares[0][2].ids, (std::vector<Index>{60, 63, 66, 69, 72, 75, 78, 81, 84, 87, 90, 93, 96}));
+}
+
 TEST(AddTimes, TimesOfPiecesAreSums) {
-  RankedResult all;
-  RankedResult piece;
-  piece.result.infer_seconds = {3};
-  piece.ranks = {{"a", 4, 0.5, 1}, {"b", 6, 0.25, 2}};
+  RunResult all;
+  RunResult piece;
+  piece.infer_seconds = {3, 4};
+  piece.upload_seconds = 0.5;
+  piece.load_seconds = 0.25;
+  piece.warm_up_seconds = 2;
+  piece.gather_seconds = 0.125;
+  piece.batch = 7;
+  piece.notes = {"said once"};
   add_times(all, piece);
+  piece.batch = 5;
   add_times(all, piece);
-  EXPECT_EQ(all.result.infer_seconds, std::vector<double>{6});
-  ASSERT_EQ(all.ranks.size(), 2U);
-  EXPECT_EQ(all.ranks[1].host, "b");
-  EXPECT_EQ(all.ranks[1].images, 12U);
-  EXPECT_EQ(all.ranks[1].upload_seconds, 0.5);
-  EXPECT_EQ(all.ranks[1].infer_seconds, 4);
+  EXPECT_EQ(all.infer_seconds, (std::vector<double>{6, 8}));
+  EXPECT_EQ(all.upload_seconds, 1);
+  EXPECT_EQ(all.load_seconds, 0.5);
+  EXPECT_EQ(all.warm_up_seconds, 4);
+  EXPECT_EQ(all.gather_seconds, 0.25);
+  EXPECT_EQ(all.batch, 7U);
+  EXPECT_EQ(all.notes, std::vector<std::string>{"said once"});
 }
 
 TEST(StreamedOnRanks, ARankThatFindsAnotherNetworkFailsAndAllHearOfIt) {

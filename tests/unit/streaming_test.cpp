@@ -247,15 +247,16 @@ TEST(StreamedPlans, LimitOfHostMemoryCoversPlanAndImages) {
   testing::Dice dice(2);
   const ImageSet images = testing::bit_images(dice, 1000, 64, 0.4);
   const std::size_t held = plan.bytes() + images.bytes();
-  EXPECT_EQ(host_memory_for_engine(0, plan, images), 0U);
-  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images), 5000U);
-  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images, 4), 5000U);  // what each process may take
-  EXPECT_EQ(host_memory_for_engine(held, plan, images), 1U);               // 0 would be no limit
-  EXPECT_EQ(host_memory_for_engine(1, plan, images), 1U);
+  EXPECT_EQ(host_memory_for_engine(0, plan, images.bytes()), 0U);
+  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images.bytes()), 5000U);
+  EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images.bytes(), 4), 5000U);  // what each process may take
+  EXPECT_EQ(host_memory_for_engine(held, plan, images.bytes()), 1U);               // 0 would be no limit
+  EXPECT_EQ(host_memory_for_engine(1, plan, images.bytes()), 1U);
   const Plan streamed = testing::streamed_plan(testing::stream_of(network), {}, 4);
   ASSERT_LT(streamed.bytes(), plan.bytes());
-  EXPECT_EQ(host_memory_for_engine(held, streamed, images), held - streamed.bytes() - images.bytes());
-  EXPECT_GT(host_memory_for_engine(0, streamed, images, 1), host_memory_for_engine(0, streamed, images, 4));
+  EXPECT_EQ(host_memory_for_engine(held, streamed, images.bytes()), held - streamed.bytes() - images.bytes());
+  EXPECT_GT(host_memory_for_engine(0, streamed, images.bytes(), 1),
+            host_memory_for_engine(0, streamed, images.bytes(), 4));
 }
 
 class StreamedFile : public ::testing::Test {

@@ -71,25 +71,55 @@ TEST(Outcomes, ImagesOfALaterBatchAreNumberedOnAndCountsAdded) {
   EXPECT_EQ(all.active, (std::vector<std::int64_t>{6, -1}));
 }
 
-TEST(ConcludeWork, ImagesAndLayersAreThoseOfTheWholeRun) {
+TEST(Outcomes, ImagesAndLayersOfAPieceAreThoseOfTheWholeRun) {
+  const Work work{4, {2, 11, 5, 9}, {}};
+  const Outcome piece{.categories = {0, 3}, .alive = {4, 3}, .active = {4, 3}, .borderline = {1}, .overflow = {{2, 1}}};
+  const Outcome found = in_whole_run(piece, work, 6);
+  EXPECT_EQ(found.categories, (Categories{2, 9}));
+  EXPECT_EQ(found.borderline, (std::vector<Index>{11}));
+  EXPECT_EQ(found.overflow, (std::vector<Overflow>{{5, 5}}));
+  EXPECT_TRUE(found.alive.empty()) << "of earlier layers nobody knows";
+  EXPECT_EQ(found.active, (std::vector<std::int64_t>{-1, -1, -1, -1, 4, 3}));
+  const Outcome whole = in_whole_run(piece, {0, {2, 11, 5, 9}, {}}, 2);
+  EXPECT_EQ(whole.alive, piece.alive);
+  EXPECT_EQ(whole.active, piece.active);
+}
+
+TEST(Outcomes, OfOtherImagesComeInTheOrderOfTheIds) {
+  Outcome all{.categories = {4, 9}, .alive = {2}, .active = {3}, .borderline = {7}, .overflow = {{8, 0}}};
+  merge_outcomes(all, {{.categories = {1, 6}, .alive = {5}, .active = {5}, .borderline = {2}, .overflow = {{3, 1}}},
+                       {.categories = {5}, .alive = {1}, .active = {1}, .borderline = {}, .overflow = {{0, 2}}}});
+  EXPECT_EQ(all.categories, (Categories{1, 4, 5, 6, 9}));
+  EXPECT_EQ(all.borderline, (std::vector<Index>{2, 7}));
+  EXPECT_EQ(all.overflow, (std::vector<Overflow>{{0, 2}, {3, 1}, {8, 0}}));
+  EXPECT_EQ(all.alive, (std::vector<std::int64_t>{8}));
+  EXPECT_EQ(all.active, (std::vector<std::int64_t>{9}));
+}
+
+TEST(WorkLeft, HasTheImagesOfItsIdsInTheirOrder) {
+  const ImageSet images{testing::make_matrix(5, {{{0, 1.0F}}, {{1, 1.0F}}, {{2, 1.0F}}})};
+  Checkpoint checkpoint;
+  checkpoint.left = {{0, {2, 0, 1}, {}}};  // all of them, but not from the first to the last
+  const CsrMatrix permuted = testing::make_matrix(5, {{{2, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}});
+  testing::expect_equal(work_left(checkpoint, images)[0].images.to_csr(), permuted);
+  checkpoint.left = {{0, {2, 0}, {}}, {0, {1}, {}}};
+  join_pieces(checkpoint.left);
+  ASSERT_EQ(checkpoint.left.size(), 1U);
+  EXPECT_EQ(checkpoint.left[0].ids, (std::vector<Index>{0, 1, 2}));
+  testing::expect_equal(work_left(checkpoint, images)[0].images.to_csr(), images.to_csr());
+}
+
+TEST(ConcludeWork, AddsWhatIsKnownAndKeepsWhatIsLeft) {
   Checkpoint checkpoint;
   checkpoint.known.categories = {3};
-  checkpoint.known.active.assign(6, 0);
-  const Work work{4, {2, 5, 9, 11}, {testing::make_matrix(64, {{}, {}, {}, {}})}};
+  checkpoint.left = {{0, {2, 5, 9, 11}, {}}};
   RankedResult result;
-  result.result.outcome = {
-      .categories = {0, 3}, .alive = {}, .active = {4, 3}, .borderline = {1}, .overflow = {{2, 1}}};
-  result.left.push_back({5, {1}, {testing::make_matrix(64, {{{1, 1.0F}}})}});
-  result.left.push_back({4, {2}, {}});
-  conclude_work(work, result, 6, checkpoint);
+  result.result.outcome.categories = {2, 11};
+  result.left.push_back({5, {9}, {testing::make_matrix(64, {{{1, 1.0F}}})}});
+  conclude_work(result, checkpoint);
   EXPECT_EQ(checkpoint.known.categories, (Categories{2, 3, 11}));
-  EXPECT_EQ(checkpoint.known.borderline, (std::vector<Index>{5}));
-  EXPECT_EQ(checkpoint.known.overflow, (std::vector<Overflow>{{9, 5}}));
-  EXPECT_EQ(checkpoint.known.active, (std::vector<std::int64_t>{-1, -1, -1, -1, 4, 3}));
-  ASSERT_EQ(checkpoint.left.size(), 2U);
-  EXPECT_EQ(checkpoint.left[0].ids, (std::vector<Index>{5}));
-  EXPECT_EQ(checkpoint.left[1].ids, (std::vector<Index>{9}));
-  EXPECT_EQ(checkpoint.left[1].images.images(), 1U) << "not begun in this part, but in one before";
+  ASSERT_EQ(checkpoint.left.size(), 1U);
+  EXPECT_EQ(checkpoint.left[0].ids, (std::vector<Index>{9}));
 }
 
 }  // namespace
