@@ -54,8 +54,13 @@ struct RankSpreads {
   int ranks = 1;
   int hosts = 1;
   Spread images;
-  Spread upload;  ///< seconds
-  Spread infer;   ///< seconds; of each rank the median of its trials
+  Spread upload;               ///< seconds
+  Spread infer;                ///< seconds; of each rank the median of its trials
+  int slowest = 0;             ///< the rank with the longest infer
+  std::string slowest_host{};  ///< where it ran
+
+  /// The longest infer as a multiple of the median; empty where the median is 0, as on more ranks than images.
+  std::optional<double> slowest_over_median() const;
 };
 
 /// A second plan's inference, printed beside the first (`--compare`).

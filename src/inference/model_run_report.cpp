@@ -57,6 +57,8 @@ void describe_engine(const ModelEngineChoice& choice, const Model& model, const 
 
 void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
   if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
+  if (report.ranks)
+    if (auto note = note_on_slowest(*report.ranks)) report.notes.push_back(*std::move(note));
   report.threads = all.threads;
   ModelRunResult& result = all.result;
   report.seconds.upload = result.upload_seconds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ struct RankTimes {
 void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
   archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
 }
-/// min, median and max over the ranks.
+/// min, median and max over the ranks, and which is the slowest. Not of no ranks.
 RankSpreads spreads_of(const std::vector<RankTimes>& times);
+/// A note on the slowest rank, where its infer is more than 1.3 times the median and longer by 0.1 s: in shorter runs,
+/// chance makes such a difference.
+std::optional<std::string> note_on_slowest(const RankSpreads& ranks);
 
 /// What a rank tells the root of its run, of a network as of a model.
 struct RankReport {

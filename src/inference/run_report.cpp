@@ -56,6 +56,8 @@ void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choi
 void take_over(RankedResult all, Report& report) {
   RunResult& result = all.result;
   if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
+  if (report.ranks)
+    if (auto note = note_on_slowest(*report.ranks)) report.notes.push_back(*std::move(note));
   report.stored_edges = result.plan->edges();
   report.passes = result.plan->passes;
   report.threads = result.threads;

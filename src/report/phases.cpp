@@ -38,9 +38,10 @@ std::string ranks_text(const RankSpreads& r) {
   const auto by_rank = [](const Spread& s) {
     return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
   };
-  return fmt::format("{} on {}; {:.0f} to {:.0f} images each; upload {}, infer {}", r.ranks,
-                     counted(r.hosts, "host", "hosts"), r.images.min, r.images.max, by_rank(r.upload),
-                     by_rank(r.infer));
+  const auto ratio = r.slowest_over_median();
+  return fmt::format("{} on {}; {:.0f} to {:.0f} images each; upload {}, infer {}{}", r.ranks,
+                     counted(r.hosts, "host", "hosts"), r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer),
+                     ratio ? fmt::format("; the slowest, rank {}, {:.2f} times the median", r.slowest, *ratio) : "");
 }
 
 nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
@@ -50,10 +51,13 @@ nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
 
 nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
   if (!r) return nullptr;
+  const auto ratio = r->slowest_over_median();
+  const nlohmann::ordered_json ratio_json = ratio ? nlohmann::ordered_json(*ratio) : nullptr;
   return {{"hosts", r->hosts},
           {"images", min_median_max_json(r->images)},
           {"upload", min_median_max_json(r->upload)},
-          {"infer", min_median_max_json(r->infer)}};
+          {"infer", min_median_max_json(r->infer)},
+          {"slowest", {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", ratio_json}}}};
 }
 
 nlohmann::ordered_json spread_json(const Spread& spread) {

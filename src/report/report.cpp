@@ -162,6 +162,10 @@ Spread spread(std::vector<double> samples) {
   return {samples.front(), median, samples.back(), std::accumulate(samples.begin(), samples.end(), 0.0)};
 }
 
+std::optional<double> RankSpreads::slowest_over_median() const {
+  return infer.median > 0 ? std::optional(infer.max / infer.median) : std::nullopt;
+}
+
 void PhaseSeconds::add(const PhaseSeconds& part) {
   for (double PhaseSeconds::*phase :
        {&PhaseSeconds::load, &PhaseSeconds::join, &PhaseSeconds::read, &PhaseSeconds::plan, &PhaseSeconds::share,

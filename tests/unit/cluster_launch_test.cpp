@@ -184,6 +184,20 @@ TEST(SpreadsOf, AreThoseOfEachMemberOverTheRanks) {
   expect(spreads.images, 4, 5, 6);
   expect(spreads.upload, 0.25, 0.5, 1);
   expect(spreads.infer, 4, 8, 16);
+  EXPECT_EQ(spreads.slowest, 1);
+  EXPECT_EQ(spreads.slowest_host, "b");
+  EXPECT_EQ(spreads.slowest_over_median(), 2);
+}
+
+TEST(NoteOnSlowest, NamesRankAndHostWhereItIsFarAboveTheMedian) {
+  const auto note = [](double first, double second, double third) {
+    return note_on_slowest(spreads_of({{"a", 4, 0, first}, {"b", 6, 0, second}, {"a", 5, 0, third}})).value_or("");
+  };
+  EXPECT_EQ(note(1, 2, 1), "rank 1 on b took 2.00 times the median of the ranks' infer, 2.000 s");
+  EXPECT_EQ(note(1.31, 1, 1), "rank 0 on a took 1.31 times the median of the ranks' infer, 1.310 s");
+  EXPECT_EQ(note(1.3, 1, 1), "");
+  EXPECT_EQ(note(0.1, 0.19, 0.1), "") << "so short a run says nothing";
+  EXPECT_EQ(note(0, 0, 3), "") << "most ranks have no images";
 }
 
 }  // namespace

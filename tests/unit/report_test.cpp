@@ -146,6 +146,7 @@ TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
   report.ranks =
       RankSpreads{.ranks = 2, .hosts = 1, .images = spread({5}), .upload = spread({1}), .infer = spread({2})};
   EXPECT_EQ(row(to_text(report), "ranks").find("ranks            2 on 1 host;"), 0U) << row(to_text(report), "ranks");
+  EXPECT_NE(row(to_text(report), "ranks").find("; the slowest, rank 0, 1.00 times the median"), std::string::npos);
   report.parts = 3;
   EXPECT_EQ(row(to_text(report), "ranks").find("ranks            in the last part: 2 on 1 host;"), 0U);
   EXPECT_NE(row(to_text(report), "parts").find("phases below are sums over the parts"), std::string::npos);
