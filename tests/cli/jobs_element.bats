@@ -21,9 +21,9 @@ END
   printf '%s\t%s\t%s\t%s\n' 1024x120-auto 1024 120 auto 1024x120-resident 1024 120 resident 4096x7-auto 4096 7 auto >"$results/sweep.list"
 }
 
-# element OFFSET INDEX [OPTION...]: runs the element of an array, whose srun writes a result.
+# element OFFSET INDEX [OPTION...]: runs the element of an array, whose srun writes a result, or does what `start` says.
 element() {
-  echo 'done 0' >starts
+  echo "${start:-done 0}" >starts
   rm -f started
   SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$2 SLURM_JOB_NAME=spdnn-sweep SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
     bash jobs/sweep.sbatch "$site/jobs" '' "$1" "${@:3}" >"$results/logs/spdnn-sweep-7_$2.log" 2>&1
@@ -80,4 +80,10 @@ teardown() { cat "$results"/logs/*; }
   element 0 1
   [[ "$(tail -n 1 generated)" == "generate inputs --family official --mnist $site/train-images.gz --neurons 1024 --out "* ]]
   [[ "$options" == *" --inputs $site/build/data/images-1024-official.spdnn "* ]]
+}
+
+@test "an element that fails names its number in the array, and the log that the array has for it" {
+  start='fail 3'
+  run element 0 2
+  [[ "$(cat "$results/1024x120-resident.failed")" == "exit code 3: "*" (job 7_2, log $site/$results/logs/spdnn-sweep-7_2.log)" ]]
 }
