@@ -102,7 +102,7 @@ std::string file_of(const char* name) { return fmt::format("spdnn-{}.so", name);
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
   // MPI libraries load parts of their own, which look for the library's names among the global ones.
-  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_3", RTLD_GLOBAL, why_not));
+  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_4", RTLD_GLOBAL, why_not));
   return get == nullptr ? nullptr : get();
 }
 
@@ -151,7 +151,8 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   const SpdnnMpiFunctions& mpi = functions_for(launch.by);
   SpdnnMpiPlace place{};
   is_starting = true;
-  if (const int error = mpi.start(&place)) throw DeviceError("MPI does not start: " + words(mpi, error));
+  if (const int error = mpi.start(launch.one_node ? 1 : 0, &place))
+    throw DeviceError("MPI does not start: " + words(mpi, error));
   is_starting = false;
   joined = &mpi;
   was_joined = true;

@@ -18,6 +18,7 @@ struct Launch {
   By by = By::nobody;
   int rank = 0;
   std::optional<int> ranks;  ///< empty where only MPI knows
+  bool one_node = false;     ///< all ranks are on this node, as the launcher says; the same on all ranks
 
   bool maybe_several() const { return by != By::nobody && ranks.value_or(2) > 1; }
 };

@@ -20,7 +20,8 @@ struct SpdnnMpiPlace {
 
 /// Functions return 0, or an error number that `describe` puts into words.
 struct SpdnnMpiFunctions {
-  int (*start)(SpdnnMpiPlace* place);
+  /// `one_node`: all ranks are on one node, and know it.
+  int (*start)(int one_node, SpdnnMpiPlace* place);
   int (*broadcast)(void* data, uint64_t bytes, int group);
   int (*all)(int* flag, int group);
   /// `all`: by rank, on the root; elsewhere null.
@@ -38,5 +39,5 @@ struct SpdnnMpiFunctions {
 };
 
 /// The one function that the shared object exports.
-const SpdnnMpiFunctions* spdnn_mpi_functions_3();
+const SpdnnMpiFunctions* spdnn_mpi_functions_4();
 }

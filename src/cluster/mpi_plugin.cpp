@@ -1,6 +1,7 @@
 // The shared object between spdnn and one MPI library; see mpi_functions.hpp. The only file that includes mpi.h.
 
 #include <mpi.h>
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -19,21 +20,37 @@ std::array<MPI_Comm, 3> groups{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  ///< of one call: MPI counts in int
 /// Of all ranks in one call to gather, beyond which the root needs this much memory beside the result.
 constexpr uint64_t kMostGathered = uint64_t{1} << 25;
+constexpr uint64_t kFewBytes = 4096;  ///< of a call: it ends at once when all have come to it
 constexpr int kTag = 1;
 
 double now() { return MPI_Wtime(); }
 
-/// Waits for calls to end. Ranks may wait for seconds while the root reads and plans, so they leave their processor to
-/// others after a moment of looking again and again, which keeps short waits short.
-int wait_for(MPI_Request* requests, int count = 1) {
+/// What is waited for: a message of some bytes may come late, as ranks wait for the root to read and plan; a long one,
+/// once it has begun, gets on only while it is looked at.
+enum class Message { some_bytes, long_one };
+
+/// Waits for calls to end. At first it looks again and again, which keeps short waits short, and gives way each time:
+/// where there are more ranks than processors, those wait for one another. Then it naps, the longer the longer it has
+/// waited, so that ranks that wait take next to no time from those that work.
+int wait_for(MPI_Request* requests, int count = 1, Message message = Message::some_bytes) {
   constexpr double kBusySeconds = 0.002;
-  constexpr timespec kNap{0, 50'000};
+  constexpr double kShortestNap = 50e-6;
+  constexpr double kLongestNap = 1e-3;
   const double begin = now();
-  for (int done = 0; done == 0;) {
+  for (;;) {
+    int done = 0;
     if (const int error = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE)) return error;
-    if (done == 0 && now() - begin > kBusySeconds) nanosleep(&kNap, nullptr);
+    if (done != 0) return MPI_SUCCESS;
+    const double waited = now() - begin;
+    if (waited < kBusySeconds) {
+      sched_yield();
+    } else {
+      const double nap =
+          message == Message::long_one ? kShortestNap : std::clamp(waited / 64, kShortestNap, kLongestNap);
+      const timespec time{0, static_cast<long>(nap * 1e9)};
+      nanosleep(&time, nullptr);
+    }
   }
-  return MPI_SUCCESS;
 }
 
 /// Calls begin(part, count, request) for each part of the bytes and waits for it.
@@ -43,27 +60,42 @@ int in_parts(Byte* data, uint64_t bytes, const Begin& begin) {
     const uint64_t count = std::min(bytes, kMostBytes);
     MPI_Request request = MPI_REQUEST_NULL;
     if (const int error = begin(data, static_cast<int>(count), &request)) return error;
-    if (const int error = wait_for(&request)) return error;
+    const Message message = bytes > kFewBytes ? Message::long_one : Message::some_bytes;
+    if (const int error = wait_for(&request, 1, message)) return error;
     data += count;
     bytes -= count;
   }
   return MPI_SUCCESS;
 }
 
-int start(SpdnnMpiPlace* place) {
-  int provided = 0;
-  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided)) return error;
-  groups[kSpdnnMpiJob] = MPI_COMM_WORLD;
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(MPI_COMM_WORLD, &place->rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &place->ranks);
+/// The groups of the ranks of a node, and of their leaders. Where there is one node, they are there already: to make
+/// them is several exchanges among all ranks, in which MPICH's turn round and round: with 64 of them on two processors,
+/// that takes twice as long as MPI's own start.
+int make_groups(bool one_node, SpdnnMpiPlace* place) {
   MPI_Comm& node = groups[kSpdnnMpiNode];
+  if (one_node) {
+    node = MPI_COMM_WORLD;
+    place->node_rank = place->rank;
+    place->node_ranks = place->ranks;
+    groups[kSpdnnMpiLeaders] = place->rank == 0 ? MPI_COMM_SELF : MPI_COMM_NULL;
+    return MPI_SUCCESS;
+  }
   if (const int error = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &node))
     return error;
   MPI_Comm_rank(node, &place->node_rank);
   MPI_Comm_size(node, &place->node_ranks);
   const int color = place->node_rank == 0 ? 0 : MPI_UNDEFINED;
   return MPI_Comm_split(MPI_COMM_WORLD, color, place->rank, &groups[kSpdnnMpiLeaders]);
+}
+
+int start(int one_node, SpdnnMpiPlace* place) {
+  int provided = 0;
+  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided)) return error;
+  groups[kSpdnnMpiJob] = MPI_COMM_WORLD;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &place->rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &place->ranks);
+  return make_groups(one_node != 0, place);
 }
 
 int broadcast(void* data, uint64_t bytes, int group) {
@@ -114,7 +146,7 @@ int gather_round(const char* mine, uint64_t bytes, uint64_t done, uint64_t at_on
   const int error = MPI_Igatherv(mine + std::min(bytes, done), part(bytes), MPI_BYTE, round.data(), counts.data(),
                                  begins.data(), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
   if (error != MPI_SUCCESS) return error;
-  if (const int failed = wait_for(&request)) return failed;
+  if (const int failed = wait_for(&request, 1, Message::long_one)) return failed;
   for (size_t rank = 0; rank < counts.size(); all += sizes[rank++])
     if (counts[rank] > 0) std::memcpy(all + done, round.data() + begins[rank], static_cast<size_t>(counts[rank]));
   return MPI_SUCCESS;
@@ -165,7 +197,7 @@ int exchange(const void* out, const uint64_t* out_sizes, void* in, const uint64_
   };
   if (const int error = begin_all(static_cast<char*>(in), in_sizes, requests, receive)) return error;
   if (const int error = begin_all(static_cast<const char*>(out), out_sizes, requests, send)) return error;
-  return wait_for(requests.data(), static_cast<int>(requests.size()));
+  return wait_for(requests.data(), static_cast<int>(requests.size()), Message::long_one);
 }
 
 int finish() { return MPI_Finalize(); }
@@ -206,7 +238,7 @@ constexpr const char* kLibrary = "an MPI library";
 
 }  // namespace
 
-extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_3() {
+extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_4() {
   static constexpr SpdnnMpiFunctions kFunctions{start,    broadcast, all,     gather_size, gather,  exchange_sizes,
                                                 exchange, finish,    end_job, describe,    kLibrary};
   return &kFunctions;

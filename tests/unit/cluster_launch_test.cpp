@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cluster/launch.hpp"
@@ -109,6 +110,32 @@ std::vector<Case> cases() {
        std::nullopt,
        false},
   };
+}
+
+TEST(LaunchOfOneNode, AllRanksAreOnOneNodeOnlyWhereTheLauncherSaysSo) {
+  using Environment = std::map<std::string, std::string>;
+  const Environment open_mpi{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
+  const Environment hydra{{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}};
+  const Environment mvapich{{"MV2_COMM_WORLD_RANK", "0"}, {"MV2_COMM_WORLD_SIZE", "4"}};
+  const Environment pmix{{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  const Environment pmi2{{"PMI_FD", "9"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  const auto one_node = [](Environment environment, const char* name, const char* value) {
+    environment[name] = value;
+    return launch_in(environment).one_node;
+  };
+  for (const auto& [environment, name, one, two] :
+       {std::tuple{open_mpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "4", "2"}, std::tuple{hydra, "MPI_LOCALNRANKS", "4", "2"},
+        std::tuple{mvapich, "MV2_COMM_WORLD_LOCAL_SIZE", "4", "2"}, std::tuple{pmix, "SLURM_STEP_NUM_NODES", "1", "2"},
+        std::tuple{pmi2, "SLURM_STEP_NUM_NODES", "1", "2"}}) {
+    EXPECT_FALSE(launch_in(environment).one_node) << name;
+    EXPECT_TRUE(one_node(environment, name, one)) << name;
+    EXPECT_FALSE(one_node(environment, name, two)) << name;
+  }
+  // mpirun's daemons are a step of one task on each node but the first; what they start says otherwise.
+  Environment within_step = open_mpi;
+  within_step["SLURM_STEP_NUM_TASKS"] = within_step["SLURM_STEP_NUM_NODES"] = "1";
+  EXPECT_FALSE(one_node(within_step, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
+  EXPECT_FALSE(one_node({{"OMPI_COMM_WORLD_RANK", "0"}}, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, ::testing::ValuesIn(cases()),
