@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
 
+#include "cli/inspect_memory.hpp"
 #include "cli/inspect_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
@@ -12,13 +14,13 @@
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/load.hpp"
-#include "inference/memory_estimate.hpp"
 #include "inference/streaming.hpp"
 #include "io/import/model_form.hpp"
 #include "io/input_file.hpp"
 #include "io/outputs.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"
+#include "report/json_line.hpp"
 #include "report/network/document.hpp"
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
@@ -30,13 +32,19 @@ namespace {
 
 CommandForm inspect_network_form() {
   OptionGroup images{.heading = "Images and memory"};
-  images.options.add_options()                             //
-      ("images", takes("N", "60000"), "number of images")  //
+  images.options.add_options()                                                     //
+      ("images", takes("N", "60000"), "number of images, of all ranks together")   //
+      ("ranks", takes("N", "1"), "ranks of the job whose memory is shown")         //
+      ("ranks-per-node", takes("N"), "how many of them a node has; default: all")  //
+      ("checkpoint",
+       "of a job that writes checkpoints, as those of jobs/ do: engines on CPUs keep "  //
+       "all images of a batch then")                                                    //
       ("host-memory", takes("SIZE", "auto"), "what the network and its plan may take: 500M, 4G");
-  OptionGroup page{.heading = "Page"};
-  page.options.add_options()                                                          //
-      ("html", takes("FILE"), "write the network as a page with charts (-: stdout)")  //
-      ("layer", takes("L"), "the layer whose edges the page shows, default 1")        //
+  OptionGroup page{.heading = "Page and file"};
+  page.options.add_options()                                                                                          //
+      ("json", takes("FILE"), "write what is shown, without the table of layers, here (-: stdout) as one JSON line")  //
+      ("html", takes("FILE"), "write the network as a page with charts (-: stdout)")                                  //
+      ("layer", takes("L"), "the layer whose edges the page shows, default 1")                                        //
       ("run", takes("FILE"), "JSON lines of spdnn infer: shows where images die");
   return {.name = "inspect",
           .summary = "Shows the layers of a network, what the exact passes leave out, and what would be run.",
@@ -67,55 +75,44 @@ void print_certificates(std::FILE* out, const Plan& plan) {
   fmt::print(out, "saturated images may leave   {}\n", from(plan.certificates.saturated_from));
 }
 
-std::string megabytes(std::size_t bytes) { return fmt::format("{:>10.1f} MB", static_cast<double>(bytes) / 1e6); }
-
-void print_memory(std::FILE* out, const MemoryEstimate& e) {
-  fmt::print(out, "memory  network as given   {}\n", megabytes(e.network));
-  fmt::print(out, "        plan               {}\n", megabytes(e.shared + e.plan));
-  fmt::print(out, "        images             {}\n", megabytes(e.images));
-  fmt::print(out, "        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(e.device)),
-             megabytes(e.engine), e.batch);
-  fmt::print(out, "        peak on the host   {}\n", megabytes(e.host_peak()));
-}
-
-std::vector<std::pair<std::string, std::size_t>> named(const MemoryEstimate& e) {
-  return {{"memory: network as given", e.network},
-          {"memory: plan", e.shared + e.plan},
-          {"memory: images", e.images},
-          {fmt::format("memory: engine ({}), batches of {} images", to_string(e.device), e.batch), e.engine},
-          {"memory: peak on the host", e.host_peak()}};
-}
-
 std::string name_of(const NetworkSpec& network) {
   if (!network.path.empty()) return "Network " + escaped(std::filesystem::path(network.path).filename().string());
   return fmt::format("Official network, {} neurons", network.neurons.front());
 }
 
-/// What --html, --layer and --run ask for.
+/// What --json, --html, --layer and --run ask for.
 struct PageRequest {
+  std::optional<std::string> json;  ///< none: no JSON line
   std::optional<std::string> path;  ///< none: no page
   Index layer = 1;                  ///< 1-based
   std::string lines_path;           ///< empty: none
   ResultLines lines{};
   std::optional<RunLine> run{};  ///< of the network, once it is there
 
-  PageRequest(const po::variables_map& values, const NetworkSpec& network) : path(text_of(values, "html")) {
-    if (!path) {
+  PageRequest(const po::variables_map& values, const NetworkSpec& network)
+      : json(text_of(values, "json")), path(text_of(values, "html")) {
+    if (!path)
       for (const char* const option : {"layer", "run"})
         if (values.count(option) != 0) throw UsageError(fmt::format("--{} needs --html", option));
-      return;
-    }
     if (const auto text = text_of(values, "layer")) layer = parse_count("layer", *text);
     lines_path = text_of(values, "run").value_or("");
     std::vector<NamedInput> inputs;
     if (!network.path.empty()) inputs.push_back({"--network", network.path});
     if (!lines_path.empty()) inputs.push_back({"--run", lines_path});
-    check_outputs({{"--html", output_path(*path)}}, inputs);
+    check_outputs(outputs_of(values, {"json", "html"}), inputs);
     if (!lines_path.empty()) read_result_lines(lines_path, text_of_file(lines_path), lines);
   }
 
-  /// People read what is printed; a page on stdout sends that to stderr.
-  std::FILE* printed() const { return Printed(path).stream(); }
+  /// People read what is printed; a page or line on stdout sends that to stderr.
+  std::FILE* printed() const { return Printed(json == "-" ? json : path).stream(); }
+
+  /// What goes to stdout is written last, as nobody may read that any more.
+  void write(const std::string& line, const std::function<std::string()>& page) const {
+    const bool json_last = json == "-";
+    if (json && !json_last) write_text(output_path(*json), line);
+    if (path) write_text(output_path(*path), page());
+    if (json_last) write_text(output_path(*json), line);
+  }
 
   /// Refuses what does not fit the network.
   void check_against(const Network& network) {
@@ -124,6 +121,23 @@ struct PageRequest {
     if (!lines_path.empty()) run = run_of(network, lines, lines_path);
   }
 };
+
+nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view, Precision precision,
+                               const InspectedMemory& memory) {
+  return {{"schema", "spdnn-inspect-network-1"},
+          {"network", path.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(path)},
+          {"inputs", view.network.inputs()},
+          {"layers", view.network.layers.size()},
+          {"edges", view.network.edges()},
+          {"stored_edges", view.plan.edges()},
+          {"official", view.official},
+          {"passes", to_string(view.plan.passes)},
+          {"notes", view.notes},
+          {"variant", view.variant},
+          {"precision", to_string(precision)},
+          {"why", view.why},
+          {"memory", memory.json()}};
+}
 
 /// Whether one of the arguments is a model, or one of another program, other than where a network is asked for.
 bool names_a_model(const Arguments& arguments) {
@@ -149,7 +163,7 @@ int inspect(const Arguments& arguments) {
   InferenceSpec spec;
   spec.network = network_spec(values);
   fill_engine(values, spec);
-  const Index images = parse_count("images", values["images"].as<std::string>());
+  const InspectedRun job(values);
   PageRequest page(values, spec.network);
   std::FILE* const out = page.printed();
 
@@ -167,7 +181,7 @@ int inspect(const Arguments& arguments) {
   options.threads = spec.threads;
   const EngineChoice choice =
       choose_engine({.variant = spec.variant, .device = spec.device, .network = spec.network.path}, plan,
-                    {images, true, true}, options);
+                    {job.share(), true, true}, options);
   options.precision = choice.precision;
 
   const std::vector<LayerDescription> layers = describe(given.network, plan);
@@ -182,10 +196,8 @@ int inspect(const Arguments& arguments) {
   fmt::print(out, "official network             {}\n", given.official ? "yes" : "no");
   fmt::print(out, "variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ",
              choice.why);
-  const MemoryEstimate memory =
-      estimate_memory(spec.network.path, given.network, plan, *choice.variant, options, images);
-  print_memory(out, memory);
-  if (!page.path) return 0;
+  const InspectedMemory memory(job, spec.network, given.network, plan, choice, options);
+  memory.print(out);
   const NetworkView view{.name = name_of(spec.network),
                          .network = given.network,
                          .plan = plan,
@@ -195,9 +207,10 @@ int inspect(const Arguments& arguments) {
                          .notes = notes,
                          .variant = std::string(choice.variant->name),
                          .why = choice.why,
-                         .memory = named(memory),
+                         .memory = memory.named(),
                          .run = page.run};
-  write_text(output_path(*page.path), to_html(network_document(view)));
+  page.write(json_line(json_of(spec.network.path, view, choice.precision, memory)),
+             [&] { return to_html(network_document(view)); });
   return 0;
 }
 

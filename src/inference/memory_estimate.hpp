@@ -24,6 +24,8 @@ struct MemoryEstimate {
   Index batch = 0;           ///< images at a time
   Device device = Device::cpu;
 
+  /// The most that network, readers and planner take at one time.
+  std::size_t before_running() const;
   std::size_t host_peak() const;
 };
 
@@ -34,8 +36,25 @@ std::size_t planning_bytes(const Network& network);
 /// DeviceError where network and planning_bytes() are more than `budget`.
 void require_room_to_plan(const Network& network, std::size_t budget);
 
-/// `path` is where the network was read from; empty: generated.
+/// `path` is where the network was read from; empty: generated. `images` are those of one process.
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,
                                const Variant& variant, const EngineOptions& options, Index images);
+
+/// Bytes with all images of a rank in one batch, the most that is of use, and with one image at a time.
+struct MemoryRange {
+  std::size_t most = 0;
+  std::size_t least = 0;
+};
+
+/// What the ranks of a job take, which share the plan where they share a node.
+struct RanksEstimate {
+  MemoryRange rank;        ///< of the host, the plan included; of ranks other than the first
+  MemoryRange first_node;  ///< all ranks on the node of rank 0, which reads and plans the network
+  MemoryRange node;        ///< all ranks on another node
+  MemoryRange device;      ///< of a rank on its CUDA device; 0 for an engine on the CPU
+};
+
+/// `one` is that of a rank, and `engine` what its engine takes: batch_bytes().
+RanksEstimate estimate_on_ranks(const MemoryEstimate& one, const MemoryRange& engine, int ranks, int ranks_per_node);
 
 }  // namespace spdnn

@@ -56,6 +56,31 @@ refused() {
   grep -q 'by <code>cpu_openmp</code>' out.html
 }
 
+@test "memory of ranks: each has its part of the images, and those of a node share the plan" {
+  "$SPDNN" generate network --family random --neurons 4096 --layers 8 --degree 32 --weights normal:0.06:0.01 --bias -0.3 --out n.spdnn
+  memory=("$SPDNN" inspect n.spdnn --variant cpu_openmp --reduce none --images 60000 --threads 1)
+  "${memory[@]}" --json one.json >printed
+  ! grep -q '^job ' printed
+  "${memory[@]}" --json - 2>again | cmp one.json -
+  cmp printed again
+  "${memory[@]}" --ranks 8 --ranks-per-node 4 --json eight.json >printed
+  grep -q '^job     8 ranks, 4 on each node, with 7500 images and 1 thread each$' printed
+  grep -qE '^        first node +[0-9.]+ MB  \(at least [0-9.]+ MB\)$' printed
+  grep -q '^        other nodes ' printed
+  "${memory[@]}" --ranks 8 --ranks-per-node 4 --checkpoint --json stopped.json >printed
+  jq -se 'map(.memory) | .[0] as $one | .[1] as $eight | .[2] as $stopped
+    | $one.images_of_a_rank == 8 * $eight.images_of_a_rank and $eight.plan == $one.plan and $eight.device == null
+    and $eight.node.most - $eight.rank.most == 3 * ($eight.rank.most - $eight.plan)
+    and $eight.first_node.most >= $eight.node.most and $eight.rank.least < $eight.rank.most
+    and $one.first_node.most == $one.host_peak
+    and $stopped.rank.most - $eight.rank.most >= 7500 * 4096 * 4' one.json eight.json stopped.json
+  # More ranks than images, and fewer ranks than a node takes.
+  "${memory[@]}" --ranks 3 --ranks-per-node 64 --json three.json >printed
+  jq -e '.memory.ranks_per_node == 3' three.json
+  refused 2 'spdnn: --ranks: *' "${memory[@]}" --ranks 0
+  refused 2 'spdnn: --json and --html cannot both be -*' "${memory[@]}" --json - --html -
+}
+
 @test "layers that are not there, runs of other networks and pages that cannot be written are refused" {
   infer
   refused 2 'spdnn: --layer: 0 is outside 1..*' "${inspect[@]}" --html out.html --layer 0

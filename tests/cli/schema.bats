@@ -96,6 +96,17 @@ fits() {
   [ "$status" -eq 3 ]
 }
 
+@test "lines of inspect NETWORK fit the schema: of one process and of ranks, generated and read" {
+  make_problem 4
+  "$SPDNN" inspect net.spdnn --json alone.json >out
+  "$SPDNN" inspect --generate official --neurons 1024 --layers 4 --ranks 8 --ranks-per-node 4 --checkpoint --json ranks.json >out
+  jq -se '.[0].network == "net.spdnn" and .[1].network == null and .[1].memory.ranks == 8' alone.json ranks.json
+  fits alone.json ranks.json
+  run "$SPDNN" report alone.json
+  echo "$output"
+  [ "$status" -eq 3 ]
+}
+
 @test "lines of several ranks and of bench scaling and bench suite fit the schema" {
   make_problem 4
   if use_mpi; then
@@ -131,8 +142,10 @@ fits() {
       slowest: {rank: 1, host: "h", over_median: 1.5}}' model.json >>run.jsonl
   "$SPDNN" inspect model.safetensors --json inspected.json >out
   cat inspected.json >>run.jsonl
+  "$SPDNN" inspect net.spdnn --json network.json >out
+  jq -c '.memory.device = .memory.node' network.json >>run.jsonl
   fits run.jsonl
-  [[ "$output" == "6 lines, "* ]]
+  [[ "$output" == "7 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
   run python3 - run.jsonl broken.jsonl <<'END'
 import copy, json, sys

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "inference/engine_choice.hpp"
+#include "inference/memory_estimate.hpp"
+#include "spdnn/inference.hpp"
+#include "spdnn/network.hpp"
+#include "spdnn/plan.hpp"
+
+namespace spdnn::cli {
+
+/// The run for which `inspect` says what memory it takes.
+struct InspectedRun {
+  Index images = 1;
+  int ranks = 1;
+  int ranks_per_node = 1;
+  bool checkpoint = false;  ///< it writes checkpoints, for which engines on the CPU keep all images of a batch
+
+  /// Of --images, --ranks, --ranks-per-node and --checkpoint.
+  explicit InspectedRun(const po::variables_map& values);
+  /// Images of a rank, at most.
+  Index share() const { return (images + static_cast<Index>(ranks) - 1) / static_cast<Index>(ranks); }
+};
+
+/// What such a run takes, rank by rank and node by node.
+class InspectedMemory {
+ public:
+  InspectedMemory(const InspectedRun& run, const NetworkSpec& spec, const Network& network, const Plan& plan,
+                  const EngineChoice& choice, EngineOptions options);
+  void print(std::FILE* out) const;
+  /// With names, for the page.
+  std::vector<std::pair<std::string, std::size_t>> named() const;
+  nlohmann::ordered_json json() const;
+
+ private:
+  InspectedRun run_;
+  int threads_;
+  MemoryEstimate one_;
+  RanksEstimate all_;
+};
+
+}  // namespace spdnn::cli
