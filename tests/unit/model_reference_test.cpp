@@ -314,6 +314,27 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
   }
 }
 
+/// An addition may become one more term of the sum before it; what only scales, names or moves elements adds none.
+TEST(ModelReference, ASumCountsWhatIsAddedToIt) {
+  Dice dice(31);
+  const Bounded x = exactly(testing::random_tensor(dice, {2, 6}));
+  const Bounded other = exactly(testing::random_tensor(dice, {2, 4}));
+  const auto joined = [&](Elementwise::Kind kind, const Bounded& a, const Bounded& b) {
+    return evaluate(Elementwise{kind}, {&a, &b});
+  };
+  const Bounded sum = evaluate(testing::random_linear(dice, 6, 4, 1), {&x});
+  EXPECT_EQ(sum.terms, 6);
+  const Bounded added = joined(Elementwise::Kind::add, other, sum);
+  EXPECT_EQ(added.terms, 7);
+  const Bounded subtracted = joined(Elementwise::Kind::subtract, added, other);
+  EXPECT_EQ(subtracted.terms, 8);
+  EXPECT_EQ(joined(Elementwise::Kind::add, added, subtracted).terms, 9);
+  EXPECT_EQ(joined(Elementwise::Kind::multiply, subtracted, other).terms, 8);
+  EXPECT_EQ(joined(Elementwise::Kind::divide, subtracted, other).terms, 8);
+  EXPECT_EQ(evaluate(Operation{Transpose{{0, 1}}}, {&subtracted}).terms, 8);
+  EXPECT_EQ(evaluate(make_activation(Activation::Kind::relu), {&subtracted}).terms, 0);
+}
+
 TEST(ModelReference, ADivisorOfUnknownSignHasNoBound) {
   const Bounded one = exactly(make_tensor({1}, {1}));
   Bounded small = exactly(make_tensor({1}, {0.5F}));
