@@ -73,15 +73,16 @@ class Constants {
   std::map<std::pair<Index, int>, std::vector<dnnl::memory>> forms_;
 };
 
-/// A program with its primitives made and its operands in memory.
+/// A program with its primitives made and its operands in memory. The arena lives as long as what is bound to it.
 class BoundProgram {
  public:
   BoundProgram(const Program& program, const dnnl::engine& engine, dnnl::stream& stream, Constants& constants,
-               std::byte* arena) {
+               std::shared_ptr<HostMemory<std::byte>> arena)
+      : arena_(std::move(arena)) {
     const auto memory = [&](const Operand& operand) {
       const Buffer& buffer = program.buffers[operand.buffer];
       if (buffer.kind == Buffer::Kind::arena)
-        return dnnl::memory(operand.desc, engine, arena + program.arena.offsets[operand.buffer]);
+        return dnnl::memory(operand.desc, engine, arena_->data() + program.arena.offsets[operand.buffer]);
       if (buffer.kind == Buffer::Kind::constant)
         return dnnl::memory(operand.desc, engine, constants.get(buffer, stream).get_data_handle());
       return inputs_.emplace_back(operand.desc, engine, nullptr);
@@ -135,6 +136,7 @@ class BoundProgram {
     std::function<void(std::span<float* const>)> loop;
     std::vector<dnnl::memory> data;
   };
+  std::shared_ptr<HostMemory<std::byte>> arena_;
   std::vector<Ready> actions_;
   std::vector<dnnl::memory> inputs_;
   std::vector<dnnl::memory> outputs_;
@@ -229,12 +231,8 @@ class Engine final : public ModelEngine {
   BoundProgram& bind(Index images) {
     const Program program = compile(*model_, magnitudes_, images, compile_options_, engine_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
-    if (program.arena.bytes > arena_.size()) {  // what is bound to the smaller one goes with it
-      programs_.clear();
-      arena_ = {};
-      arena_ = HostMemory<std::byte>(program.arena.bytes);
-    }
-    const auto made = programs_.try_emplace(images, program, engine_, stream_, constants_, arena_.data());
+    if (program.arena.bytes > arena_->size()) arena_ = std::make_shared<HostMemory<std::byte>>(program.arena.bytes);
+    const auto made = programs_.try_emplace(images, program, engine_, stream_, constants_, arena_);
     return made.first->second;
   }
 
@@ -245,7 +243,8 @@ class Engine final : public ModelEngine {
   dnnl::engine engine_ = cpu();
   dnnl::stream stream_{engine_};
   Constants constants_{engine_};
-  HostMemory<std::byte> arena_;
+  /// The largest so far. Programs for fewer images, which nearly always need less, are bound to it as well.
+  std::shared_ptr<HostMemory<std::byte>> arena_ = std::make_shared<HostMemory<std::byte>>();
   std::map<Index, BoundProgram> programs_;  ///< by number of images
   BoundProgram* bound_ = nullptr;           ///< of the loaded images
   Array<float> input_;
