@@ -162,9 +162,7 @@ bool TileRunner<T>::compact(Tile& tile, Index layer) {
 template <class T>
 bool TileRunner<T>::worth_compacting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
-  Offset waste = tile.waste;
-  if (layer == phase_->first) waste += empty_lanes(tile) * shared_.layers.front().weights.entries();
-  return waste >= kMoveCost * kLanes<T> * neurons_before(shared_.plan, layer);
+  return tile.waste >= kMoveCost * kLanes<T> * neurons_before(shared_.plan, layer);
 }
 
 /// Moves as many images as fit from `source` to the empty lanes of `target`.
