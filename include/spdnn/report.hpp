@@ -125,6 +125,7 @@ struct Report {
   std::optional<StreamedRun> streamed;  ///< empty where the plan was in memory
   PhaseSeconds seconds;                 ///< of several ranks, from `upload` on, the longest
   std::optional<RankSpreads> ranks;     ///< of a run on several
+  std::string images_read_by;           ///< which ranks, and how; empty for a process by itself
   Outcome outcome;
   Verdict verdict;
   std::optional<ComparedRun> compared;

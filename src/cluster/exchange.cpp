@@ -38,18 +38,6 @@ FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel) {
   return parcel;
 }
 
-FlatParcel scatter_parcels(Communicator& ranks, const std::vector<FlatParcel>& all) {
-  std::vector<std::size_t> out_sizes(static_cast<std::size_t>(ranks.place().ranks), 0);
-  for (std::size_t rank = 0; rank < all.size(); ++rank) out_sizes[rank] = all[rank].size;
-  std::vector<std::byte> out;
-  out.reserve(std::reduce(out_sizes.begin(), out_sizes.end()));
-  for (const FlatParcel& one : all) out.insert(out.end(), one.bytes().begin(), one.bytes().end());
-  const std::vector<std::size_t> in_sizes = ranks.exchange_sizes(out_sizes);
-  const FlatParcel mine{allocate_bytes(in_sizes[0]), in_sizes[0]};
-  ranks.exchange(out, out_sizes, mine.bytes(), in_sizes);
-  return mine;
-}
-
 std::vector<FlatParcel> gather_parcels(Communicator& ranks, const FlatParcel& mine) {
   const std::vector<std::size_t> sizes = ranks.gather_size(mine.size);
   const std::size_t size = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});

@@ -34,8 +34,6 @@ T unpack(const FlatParcel& flat) {
 void broadcast_bytes(Communicator& ranks, std::vector<std::byte>& bytes);
 /// The root's parcel, on all ranks.
 FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel);
-/// This rank's of the root's parcels, which are by rank; elsewhere there are none.
-FlatParcel scatter_parcels(Communicator& ranks, const std::vector<FlatParcel>& all);
 /// The parcels of all ranks, by rank, on the root; elsewhere nothing.
 std::vector<FlatParcel> gather_parcels(Communicator& ranks, const FlatParcel& mine);
 
@@ -54,15 +52,6 @@ std::vector<T> gather(Communicator& ranks, const T& mine) {
   std::vector<T> all;
   for (const FlatParcel& parcel : gather_parcels(ranks, flatten(pack(mine)))) all.push_back(unpack<T>(parcel));
   return all;
-}
-
-/// This rank's of the root's values, which are by rank.
-template <class T>
-T scatter(Communicator& ranks, const std::vector<T>& all) {
-  if (ranks.is_alone()) return all.front();
-  std::vector<FlatParcel> parcels;
-  for (const T& one : all) parcels.push_back(flatten(pack(one)));
-  return unpack<T>(scatter_parcels(ranks, parcels));
 }
 
 /// The values of all ranks, by rank, on all of them.

@@ -19,14 +19,6 @@ namespace spdnn {
 
 namespace {
 
-std::uint64_t digest_of(const ImageSet& images) {
-  if (const auto binary = image_digest(images)) return *binary;
-  const Parcel parcel = pack(images);
-  std::vector<std::uint64_t> hashes{packed::hash_block(parcel.description)};
-  for (const auto array : parcel.arrays) hashes.push_back(packed::hash_block(array));
-  return packed::combine_hashes(hashes);
-}
-
 /// The same whether the layers are in memory or streamed, which are then those of the network as given.
 std::uint64_t digest_of_layers(const Plan& plan) {
   if (!plan.streamed) return network_digest({plan.layers, plan.bias_rule, plan.cap});
@@ -45,14 +37,11 @@ std::uint64_t digest_of(const Plan& plan, Precision precision) {
 
 }  // namespace
 
-Checkpoint::Checkpoint(const Plan& plan, Precision precision, const ImageSet& all)
-    : plan_digest(digest_of(plan, precision)),
-      image_digest(digest_of(all)),
-      passes(plan.passes),
-      left_before(all.images()) {
+Checkpoint::Checkpoint(const Plan& plan, Precision precision, std::uint64_t digest, Index images)
+    : plan_digest(digest_of(plan, precision)), image_digest(digest), passes(plan.passes), left_before(images) {
   known.alive.assign(plan.depth(), 0);
   known.active.assign(plan.depth(), 0);
-  left.push_back({0, std::vector<Index>(all.images()), {}});
+  left.push_back({0, std::vector<Index>(images), {}});
   std::iota(left[0].ids.begin(), left[0].ids.end(), Index{0});
 }
 
@@ -75,16 +64,6 @@ void join_pieces(std::vector<Work>& work) {
     all.push_back(std::move(one));
   }
   work = std::move(all);
-}
-
-std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images) {
-  std::vector<Work> work = checkpoint.left;
-  const auto has_all = [&](const std::vector<Index>& ids) {
-    return ids.size() == images.images() && std::is_sorted(ids.begin(), ids.end());
-  };
-  for (Work& piece : work)
-    if (piece.layer == 0) piece.images = has_all(piece.ids) ? images : images.select(piece.ids);
-  return work;
 }
 
 }  // namespace spdnn

@@ -17,8 +17,8 @@ namespace spdnn {
 /// what is known, and the images that are left, with their activations where they had come to a layer. Activations are
 /// fp32 numbers, and every engine adds in the plan's order, so that the categories are those of an undisturbed run.
 struct Checkpoint {
-  std::uint64_t plan_digest = 0;  ///< of the plan, the passes that run and the precision
-  std::uint64_t image_digest = 0;
+  std::uint64_t plan_digest = 0;   ///< of the plan, the passes that run and the precision
+  std::uint64_t image_digest = 0;  ///< RunImages::digest()
   Passes passes;                   ///< those that run
   std::set<std::string> variants;  ///< the engines that have run so far
   int parts = 0;                   ///< runs so far
@@ -30,13 +30,11 @@ struct Checkpoint {
 
   /// Nothing is done yet.
   Checkpoint() = default;
-  Checkpoint(const Plan& plan, Precision precision, const ImageSet& images);
+  Checkpoint(const Plan& plan, Precision precision, std::uint64_t image_digest, Index images);
 };
 
 /// Adds what came of the work that was left, and puts in its place what is left now.
 void conclude_work(RankedResult result, Checkpoint& checkpoint);
-/// The pieces of work that are left, with the images of those that were not begun.
-std::vector<Work> work_left(const Checkpoint& checkpoint, const ImageSet& images);
 /// Work at the same layer becomes one piece.
 void join_pieces(std::vector<Work>& work);
 

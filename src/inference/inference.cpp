@@ -18,6 +18,7 @@
 #include "inference/memory_estimate.hpp"
 #include "inference/planned_network.hpp"
 #include "inference/rank_resources.hpp"
+#include "inference/read_on_ranks.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
 #include "io/path_kind.hpp"
@@ -89,6 +90,8 @@ void Inference::Steps::load() {
   if (ranks_.is_root()) {
     settle_passes();
     read();
+  } else {
+    read_images(0);
   }
   stage_ = Stage::loaded;
 }
@@ -143,9 +146,9 @@ void Inference::Steps::run() {
 
 void Inference::Steps::verify() {
   require(stage_ == Stage::run, "verify() comes after run()");
-  if (ranks_.is_root()) judge_by_truth();
+  judge_by_truth();
   if (!spec_.compare && !below_fp32(order_.precision)) return;
-  const std::vector<Work> mine = scatter_work(ranks_, {{0, {}, images_}});
+  const std::vector<Work> mine{images_.work(ranks_)};
   if (spec_.compare) compare_with_dead(mine);
   if (below_fp32(order_.precision)) compare_with_fp32(mine);
 }
@@ -158,8 +161,17 @@ void Inference::Steps::take_images(ImageSet images, Index inputs) {
     throw std::invalid_argument(
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), inputs));
   truth_ = read_truth(spec_.truth, &reader_notes_);
-  images_ = std::move(images);
+  read_images(inputs, std::move(images));
   stage_ = Stage::loaded;
+}
+
+void Inference::Steps::read_images(Index neurons, std::optional<ImageSet> given) {
+  std::optional<ThreadLimit> limit;  // ranks that read share their processors
+  if (!ranks_.is_alone()) limit.emplace(threads_of(ranks_, 0));
+  ReadImages read = read_images_on_ranks(ranks_, spec_.images, neurons, spec_.progress, std::move(given));
+  note(read.notes);
+  report_.images_read_by = read.by;
+  images_ = RunImages(ranks_, std::move(read));
 }
 
 void Inference::Steps::read() {
@@ -190,9 +202,11 @@ void Inference::Steps::read() {
   const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
   const std::size_t taken = spec_.host_memory == 0 ? 0 : plan_.bytes();  // by a stored plan
   const std::size_t room = budget - std::min(budget, taken);
-  require_room_for_images(spec_.images, neurons, room);
-  images_ = load_images(spec_.images, neurons, spec_.progress, &reader_notes_);
-  require_room_for_images(images_, room);
+  const auto sharing = static_cast<std::size_t>(sharers());
+  const auto ranks = static_cast<std::size_t>(ranks_.place().ranks);
+  require_room_for_images(spec_.images, neurons, spec_.images.mnist.empty() ? room / sharing * ranks : room);
+  read_images(neurons);
+  require_room_for_images(images_.mine().bytes() * sharing, room);
   report_.seconds.read = watch.lap();
 }
 
@@ -216,7 +230,7 @@ int Inference::Steps::sharers() const { return spec_.host_memory == 0 ? ranks_.p
 Plan Inference::Steps::plan_given(const Passes& passes) const {
   if (!stream_) return make_plan(*network_, passes);
   const std::size_t budget = host_budget(spec_.host_memory);
-  const std::size_t held = spec_.host_memory == 0 ? 0 : images_.bytes();
+  const std::size_t held = spec_.host_memory == 0 ? 0 : images_.mine().bytes();
   return plan_stream(stream_->network, passes, budget - std::min(budget, held), sharers(), spec_.progress);
 }
 
@@ -252,17 +266,17 @@ void Inference::Steps::report_streaming(std::uint64_t read_before) {
 }
 
 EngineChoice Inference::Steps::choose(const Plan& plan) const {
-  const RunPlan run = plan_for(plan, facts_of(images_), Precision::fp32);
-  EngineOptions engine = options(Precision::fp32, plan, images_.bytes()).engine;
+  const RunPlan run = plan_for(plan, images_.facts(), Precision::fp32);
+  EngineOptions engine = options(Precision::fp32, plan, images_.mine().bytes()).engine;
   engine.may_overflow = run.may_overflow;
-  return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_), engine);
+  return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_.facts()), engine);
 }
 
 void Inference::Steps::prepare() {
   const EngineChoice choice = choose(plan_);
-  order_ = order_for(*choice.variant, choice.precision, plan_, facts_of(images_));
+  order_ = order_for(*choice.variant, choice.precision, plan_, images_.facts());
   check_second_runs(choice);
-  describe(plan_, images_, choice, spec_, report_);
+  describe(plan_, images_.facts().images, choice, spec_, report_);
   if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
   if (spec_.device_state && report_.device == Device::cuda) watch_device();
   if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
@@ -275,10 +289,22 @@ void Inference::Steps::watch_device() {
     monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml), rates);
 }
 
-RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& all) {
+std::vector<Work> Inference::Steps::deal(const std::vector<Work>& all) {
   const Stopwatch watch;
-  const std::vector<Work> mine = scatter_work(ranks_, all);
+  std::vector<std::vector<Index>> ids;
+  for (const Work& piece : all) {
+    ids.push_back(piece.ids);
+    if (piece.layer == 0) std::sort(ids.back().begin(), ids.back().end());
+  }
+  std::vector<Work> mine = scatter_work(ranks_, all);
+  ids.resize(mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    if (mine[i].layer == 0) mine[i] = images_.deal(ranks_, ids[i]);
   if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
+  return mine;
+}
+
+RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine) {
   RunOptions how = options(order_.precision, plan_, image_bytes(mine));
   if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
   how.monitor = monitor_.get();
@@ -288,7 +314,7 @@ RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, con
 
 void Inference::Steps::run_at_once() {
   const std::uint64_t read_before = bytes_read();
-  RankedResult result = run_work({order_}, {{0, {}, images_}});
+  RankedResult result = run_work({order_}, {images_.work(ranks_)});
   report_streaming(read_before);
   if (ranks_.is_root()) conclude(std::move(result));
 }
@@ -300,8 +326,8 @@ void Inference::Steps::conclude(RankedResult result) {
   take_over(std::move(result), report_);
   report_.seconds.total = since_start_.seconds();
   if (monitor_) report_.device_state = monitor_->state();
-  report_.empty_images = images_.empty_images();
-  report_.computed_edges = computed_edges(ran, report_.outcome, images_.images() - report_.empty_images);
+  report_.empty_images = images_.empty();
+  report_.computed_edges = computed_edges(ran, report_.outcome, images_.facts().images - report_.empty_images);
   report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
 }
 

@@ -44,12 +44,6 @@ void settle_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
   if (spec.cap) file.network.cap = spec.cap->value;
 }
 
-void require_room_for_images(std::size_t bytes, std::size_t budget) {
-  if (bytes > budget)
-    throw DeviceError("host_memory",
-                      fmt::format("the images take {}, but {} may be taken", bytes_text(bytes), bytes_text(budget)));
-}
-
 }  // namespace
 
 NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress) {
@@ -139,8 +133,10 @@ void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t b
   if (is_packed_file(spec.path)) require_room_for_images(packed_images_bytes(spec.path), budget);
 }
 
-void require_room_for_images(const ImageSet& images, std::size_t budget) {
-  require_room_for_images(images.bytes(), budget);
+void require_room_for_images(std::size_t bytes, std::size_t budget) {
+  if (bytes > budget)
+    throw DeviceError("host_memory",
+                      fmt::format("the images take {}, but {} may be taken", bytes_text(bytes), bytes_text(budget)));
 }
 
 }  // namespace spdnn

@@ -44,7 +44,6 @@ void check_memory_for(const char* field, Offset count, std::size_t bytes_each = 
 
 /// DeviceError where the images surely take more than `budget`, found without reading them. `neurons`: the network's.
 void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t budget);
-/// DeviceError where they have turned out to do so.
-void require_room_for_images(const ImageSet& images, std::size_t budget);
+void require_room_for_images(std::size_t bytes, std::size_t budget);
 
 }  // namespace spdnn

@@ -22,7 +22,7 @@ void fields(auto& archive, MaybeConst<ImageLayout> auto& layout) {
 
 namespace {
 
-constexpr std::size_t kBlocksAtOnce = 128;  ///< that a reader has in memory: 32 MiB
+constexpr std::size_t kBlocksAtOnce = 32;  ///< that a reader has in memory: 8 MiB
 
 /// Elements first .. end-1 of an array.
 struct ElementRange {

@@ -97,9 +97,14 @@ ReadImages sent_by_root(Communicator& ranks, const ImageSpec& spec, Index neuron
   ReadImages result;
   ImageSet all;
   if (ranks.is_root()) all = given ? *std::move(given) : load_images(spec, neurons, progress, &result.notes);
+  if (ranks.is_alone()) {
+    result.images = all.images();
+    result.mine = std::move(all);
+    return result;
+  }
   result.images = broadcast(ranks, all.images());
   result.mine = move_images(ranks, all, owned_by_root(result.images), dealt_owners(result.images, ranks.place().ranks));
-  if (!ranks.is_alone()) result.by = "rank 0, which sent them";
+  result.by = "rank 0, which sent them";
   return result;
 }
 

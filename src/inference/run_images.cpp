@@ -32,21 +32,37 @@ RunImages::RunImages(Communicator& ranks, ReadImages read) : mine_(std::move(rea
   for (const Index empty : gather_on_all(ranks, mine_.empty_images())) empty_ += empty;
 }
 
-ImageSet RunImages::deal(Communicator& ranks, std::span<const Index> ids) const {
+Work RunImages::work(Communicator& ranks) const {
+  if (ranks.is_alone()) return {0, {}, mine_};
+  return {0, ids_of(owners(ranks), ranks.place().rank), mine_};
+}
+
+Work RunImages::deal(Communicator& ranks, std::span<const Index> ids) const {
   const std::vector<Index> chosen = broadcast(ranks, std::vector<Index>(ids.begin(), ids.end()));
-  if (chosen.size() == facts_.images) return mine_;
-  if (ranks.is_alone()) return mine_.select(chosen);
+  if (chosen.size() == facts_.images) return work(ranks);
+  if (ranks.is_alone()) return {0, chosen, mine_.select(chosen)};
   Owners after(facts_.images, kNobody);
   const Owners places = dealt_owners(static_cast<Index>(chosen.size()), ranks.place().ranks);
   for (std::size_t place = 0; place < chosen.size(); ++place) after[chosen[place]] = places[place];
-  return move_images(ranks, mine_, owners(ranks), after);
+  return {0, ids_of(after, ranks.place().rank), move_images(ranks, mine_, owners(ranks), after)};
 }
 
 ImageSet RunImages::on_root(Communicator& ranks, std::span<const Index> ids) const {
-  const std::vector<Index> chosen = broadcast(ranks, std::vector<Index>(ids.begin(), ids.end()));
-  if (ranks.is_alone()) return chosen.size() == facts_.images ? mine_ : mine_.select(chosen);
+  if (ranks.is_alone()) return ids.size() == facts_.images ? mine_ : mine_.select(ids);
+  broadcast(ranks, std::vector<Index>(ids.begin(), ids.end()));
+  return moved_to_root(ranks, ids);
+}
+
+bool RunImages::send_to_root(Communicator& ranks) const {
+  const auto ids = broadcast(ranks, std::vector<Index>());
+  moved_to_root(ranks, ids);
+  return !ids.empty();
+}
+
+ImageSet RunImages::moved_to_root(Communicator& ranks, std::span<const Index> ids) const {
+  if (ids.empty()) return {};
   Owners after(facts_.images, kNobody);
-  for (const Index id : chosen) after[id] = 0;
+  for (const Index id : ids) after[id] = 0;
   return move_images(ranks, mine_, owners(ranks), after);
 }
 

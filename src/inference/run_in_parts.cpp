@@ -17,15 +17,16 @@ void Inference::Steps::run_in_parts() {
   Checkpoint state;
   std::vector<Work> work;
   std::vector<RunOrder> orders;
+  const std::uint64_t image_digest = images_.digest(ranks_);
   if (ranks_.is_root()) {
     const Plan& ran = order_.in_order ? *plan_.fallback->in_order : plan_;
-    state = Checkpoint(plan_, order_.precision, images_);
+    state = Checkpoint(plan_, order_.precision, image_digest, images_.facts().images);
     if (continues()) read_checkpoint(spec_.checkpoint, ran, state);
-    work = work_left(state, images_);
+    work = state.left;
     for (const Work& piece : work) orders.push_back(order_of_piece(piece, ran));
   }
   orders = share_orders(ranks_, orders);
-  RankedResult all = run_work(orders, work);
+  RankedResult all = run_work(orders, deal(work));
   report_streaming(read_before);
   if (ranks_.is_root()) {
     for (const RunOrder& order : orders) state.variants.insert(order.variant);

@@ -35,12 +35,11 @@ std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, I
   return sum;
 }
 
-void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const InferenceSpec& spec,
-              Report& report) {
+void describe(const Plan& plan, Index images, const EngineChoice& choice, const InferenceSpec& spec, Report& report) {
   report.neurons = plan.provenance.given_neurons;
   report.bias = bias_text(plan);
   report.cap = plan.cap;
-  report.images = images.images();
+  report.images = images;
   report.edges = plan.provenance.given_edges;
   report.variant = choice.variant->name;
   report.why = choice.why;

@@ -13,8 +13,7 @@ namespace spdnn {
 std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, Index images);
 
 /// Problem, engine and machine, before the run.
-void describe(const Plan& plan, const ImageSet& images, const EngineChoice& choice, const InferenceSpec& spec,
-              Report& report);
+void describe(const Plan& plan, Index images, const EngineChoice& choice, const InferenceSpec& spec, Report& report);
 
 /// Times and outcome, after it.
 void take_over(RankedResult all, Report& report);

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "inference/load.hpp"
+#include "cluster/exchange.hpp"
+#include "data/official/problems.hpp"
 #include "inference/steps.hpp"
 
 namespace spdnn {
@@ -11,28 +12,39 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
   if (spec_.compare) {
     dead_ = plan_given(parse_passes("dead"));
     const EngineChoice by = choose(dead_);
-    check_run(*by.variant, dead_, facts_of(images_), options(by.precision, dead_, images_.bytes()));
-    dead_order_ = order_for(*by.variant, by.precision, dead_, facts_of(images_));
+    check_run(*by.variant, dead_, images_.facts(), options(by.precision, dead_, images_.mine().bytes()));
+    dead_order_ = order_for(*by.variant, by.precision, dead_, images_.facts());
   }
   if (below_fp32(choice.precision))
-    check_run(*choice.variant, plan_, facts_of(images_), options(Precision::fp32, plan_, images_.bytes()));
+    check_run(*choice.variant, plan_, images_.facts(), options(Precision::fp32, plan_, images_.mine().bytes()));
 }
 
 void Inference::Steps::judge_by_truth() {
+  const std::string unofficial = why_unofficial();
+  if (!ranks_.is_root()) {
+    while (images_.send_to_root(ranks_)) continue;
+    return;
+  }
   const Outcome& outcome = report_.outcome;
   report_.verdict = unverified(outcome.categories, "verifying did not finish");
   const auto given = [this](const Passes& passes) { return plan_given(passes); };
-  const auto some = [this](std::span<const Index> ids) { return images_.select(ids); };
-  report_.verdict = spdnn::verify(truth_,
-                                  {plan_, given, images_.images(), images_.neurons(), some, images_.images(),
-                                   why_unofficial(), spec_.host_memory, spec_.cancelled},
-                                  outcome.categories);
+  const auto some = [this](std::span<const Index> ids) { return images_.on_root(ranks_, ids); };
+  const ImageFacts& facts = images_.facts();
+  // No more at a time than each rank has, and no process has had all of them.
+  const Index at_once = facts.images / static_cast<Index>(ranks_.place().ranks) + 1;
+  report_.verdict = spdnn::verify(
+      truth_,
+      {plan_, given, facts.images, facts.neurons, some, at_once, unofficial, spec_.host_memory, spec_.cancelled},
+      outcome.categories);
+  images_.end_on_root(ranks_);
   if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
 }
 
 std::string Inference::Steps::why_unofficial() const {
-  if (!official_network_) return "this is no official problem";
-  return is_official(images_) ? "" : "the images are not the official ones";
+  if (!broadcast(ranks_, official_network_)) return "this is no official problem";
+  const auto problem = official_problem(images_.facts().neurons);
+  const bool may_be = problem && images_.facts().images == kOfficialImages;
+  return may_be && images_.binary_digest(ranks_) == problem->image_digest ? "" : "the images are not the official ones";
 }
 
 void Inference::Steps::compare_with_dead(const std::vector<Work>& mine) {
@@ -50,7 +62,7 @@ void Inference::Steps::compare_with_dead(const std::vector<Work>& mine) {
 
 void Inference::Steps::compare_with_fp32(const std::vector<Work>& mine) {
   RunOrder order = order_;
-  if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, facts_of(images_));
+  if (ranks_.is_root()) order = order_for(find_variant(order_.variant), Precision::fp32, plan_, images_.facts());
   RunOptions once = options(Precision::fp32, plan_, image_bytes(mine));
   once.trials = 1;
   once.warm_up = 0;

@@ -13,6 +13,7 @@
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
 #include "inference/run.hpp"
+#include "inference/run_images.hpp"
 #include "inference/run_on_ranks.hpp"
 #include "inference/streaming.hpp"
 #include "inference/verify.hpp"
@@ -42,6 +43,10 @@ class Inference::Steps {
 
   /// Of a network in memory, which is there already.
   void take_images(ImageSet images, Index inputs);
+
+  /// On all ranks, each its part: those that are `given` on the root, or else those specified. The root's `neurons`
+  /// count.
+  void read_images(Index neurons, std::optional<ImageSet> given = {});
 
   /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
@@ -83,8 +88,11 @@ class Inference::Steps {
   /// Refuses before the first run what verify() could not run after it.
   void check_second_runs(const EngineChoice& choice);
 
-  /// Pieces of work that the root has, by all ranks.
-  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& all);
+  /// This rank's part of the root's pieces of work, of which those at layer 0 come without images.
+  std::vector<Work> deal(const std::vector<Work>& all);
+
+  /// Each rank's pieces of work.
+  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine);
 
   void run_at_once();
 
@@ -117,13 +125,13 @@ class Inference::Steps {
   Stage stage_ = Stage::begun;
   Plan plan_;  ///< the root's until it is shared
   RunOrder order_;
+  RunImages images_;
   // On the root only:
   Report report_;
   Truth truth_;
   std::optional<Network> network_;
   std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
-  ImageSet images_;
-  Plan dead_;  ///< with `compare`: what the second run runs
+  Plan dead_;                          ///< with `compare`: what the second run runs
   RunOrder dead_order_;
   std::unique_ptr<DeviceMonitor> monitor_;
   std::vector<std::string> reader_notes_;

@@ -142,7 +142,7 @@ void add_phases(const Report& r, std::string& text) {
   if (s.start.took > 0)
     phase("device start-up", s.start.waited,
           fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
-  if (r.ranks) phase("share", s.share, "  plan and images to the other ranks");
+  if (r.ranks) phase("share", s.share, "  the plan to the other ranks");
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
   if (s.warm_up > 0) phase("warm-up", s.warm_up, "  trials that are not counted");
   text += infer_line(s.infer, r.trials);
@@ -199,6 +199,7 @@ std::string to_text(const Report& r) {
                               r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
   if (r.ranks) line("ranks", (r.parts > 1 ? "in the last part: " : "") + ranks_text(*r.ranks));
+  if (!r.images_read_by.empty()) line("images", "read by " + r.images_read_by);
   if (r.parts > 1)
     line("parts", fmt::format("{}: stopped and continued; the phases below are sums over the parts", r.parts));
   if (r.streamed)
@@ -275,6 +276,7 @@ std::string to_json(const Report& r) {
                {"compared", nullptr},
                {"against_fp32", nullptr},
                {"ranks", ranks_json(r.ranks)},
+               {"images_read_by", r.images_read_by.empty() ? Json(nullptr) : Json(r.images_read_by)},
                {"machine", machine},
                {"device_state", device_state_json(r.device_state)},
                {"suite", nullptr},

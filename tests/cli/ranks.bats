@@ -124,10 +124,60 @@ setup() {
   jq -e '.ranks.images.min == 0 and .problem.images == 2' run.json
 }
 
+@test "each rank reads a part of the images, in every form of file in which it can" {
+  for n in tsv tsv.gz mtx; do "$SPDNN" convert i.spdnn i.$n; done
+  "$SPDNN" "${infer[@]}" --categories alone.tsv
+  for file in i.spdnn i.tsv i.tsv.gz i.mtx; do
+    ends 0 ranks 3 "${infer[@]/i.spdnn/$file}" --categories ranks.tsv --json run.json --verify all
+    cmp alone.tsv ranks.tsv
+    case $file in *.spdnn | *.tsv) by="all ranks, each a part" ;; *) by="rank 0, which sent them" ;; esac
+    jq -e --arg by "$by" '.images_read_by == $by and .verdict.status == "PASSED"' run.json
+    grep -q "^images  *read by $by$" stdout
+  done
+  "$SPDNN" "${infer[@]}" --json run.json
+  jq -e '.images_read_by == null' run.json
+}
+
+@test "images that a rank does not find, or finds in another file, are sent to it by the others" {
+  "$SPDNN" convert i.spdnn i.tsv
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 50 --seed 7 --out j.spdnn
+  "$SPDNN" "${infer[@]}" --categories alone.tsv
+  for file in i.spdnn i.tsv; do
+    for there in nothing another; do
+      rm -rf other && mkdir other
+      if [ $there = another ]; then "$SPDNN" convert j.spdnn other/$file; fi
+      line=("$SPDNN" "${infer[@]/i.spdnn/$file}" --json run.json --categories ranks.tsv)
+      # shellcheck disable=SC2016
+      ends 0 under_mpi -n 2 "${line[@]}" : -n 1 bash -c 'cd other && exec "$@"' bash "${line[@]}"
+      cmp alone.tsv ranks.tsv
+      jq -e --arg file "$file" --arg host "$(hostname)" '.images_read_by == "2 of 3 ranks, each a part" and
+        (.notes | any(. == $file + " is not the same file on 1 of 3 ranks, the first of which is rank 2 on " + $host +
+          ": the others sent them their images"))' run.json
+      rm ranks.tsv
+    done
+  done
+}
+
+@test "a byte of the images that has changed is told as by one process, wherever it is" {
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 9000 --out j.spdnn
+  "$SPDNN" generate network --family random --neurons 1024 --layers 2 --degree 8 --bias -0.1 --out n.spdnn
+  for at in 40 100 1000 600000 1100000; do
+    cp j.spdnn bad.spdnn
+    printf 'x' | dd of=bad.spdnn bs=1 seek=$at conv=notrunc status=none
+    ends 3 "$SPDNN" "${infer[@]/i.spdnn/bad.spdnn}"
+    alone=$(sed 's/^spdnn: //' stderr)
+    ends 3 ranks 3 "${infer[@]/i.spdnn/bad.spdnn}" --categories ranks.tsv
+    says_once "spdnn: rank 0 of 3 on *: $alone"
+  done
+}
+
 @test "an error in a file or in the command line is told once, with its exit code" {
-  printf '1\t1\tx\n' >bad.tsv
-  ends 3 ranks 3 "${infer[@]/i.spdnn/bad.tsv}" --categories ranks.tsv
-  says_once 'spdnn: rank 0 of 3 on *: bad.tsv:1:*'
+  "$SPDNN" convert i.spdnn i.tsv
+  for n in 1 2 300; do
+    awk -v n=$n 'NR == n { print "1\t1\tx" } { print }' i.tsv >bad.tsv
+    ends 3 ranks 3 "${infer[@]/i.spdnn/bad.tsv}" --categories ranks.tsv
+    says_once "spdnn: rank 0 of 3 on *: bad.tsv:$n:5: *"
+  done
   ends 3 ranks 2 "${infer[@]}" --json missing/run.json
   says_once 'spdnn: rank 0 of 2 on *: missing/run.json: cannot write: No such file or directory'
   ends 2 ranks 3 "${infer[@]}" --trials 0

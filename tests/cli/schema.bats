@@ -165,7 +165,7 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "slowest"):
+                if change == "taken" and name in (*old, "slowest", "images_read_by"):
                     continue  # old lines of models, suites, runs and ranks have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What four ranks of one machine cost more than one: files are read once, and the network is in memory once. The numbers
-# are printed.
+# What four ranks of one machine cost more than one: files are read once, by the ranks together where each reads a part of
+# the images; the network is in memory once, and so are the images. The numbers are printed.
 
 load ../support/ranks
 load ../support/computing
@@ -11,6 +11,8 @@ setup_file() {
     --bias -0.3 --out large.spdnn
   "$SPDNN" generate network --family random --neurons 4096 --layers 1 --degree 1 --bias -0.3 --out tiny.spdnn
   "$SPDNN" generate inputs --family digits --neurons 4096 --images 2000 --out i.spdnn
+  "$SPDNN" convert i.spdnn i.tsv
+  "$SPDNN" generate inputs --family digits --neurons 4096 --images 120000 --out many.spdnn
 }
 
 setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
@@ -18,29 +20,65 @@ setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 # say TEXT: also where the test passes.
 say() { echo "# $library: $*" >&3; }
 
-# infer NETWORK: sets the arguments.
-infer() { infer=(infer --network "$1" --inputs i.spdnn --device cpu --reduce none --progress never); }
+# infer NETWORK [IMAGES]: sets the arguments.
+infer() { infer=(infer --network "$1" --inputs "${2:-i.spdnn}" --device cpu --reduce none --progress never); }
 
-# bytes_read N FILE: by N ranks together from this file, through any call.
-bytes_read() {
+# reads N FILE: by N ranks, each with one thread, from this file, through any call: `bytes` together, and `most` and `least`
+# by any of the threads that read a tenth of what all read together, of which there are `readers`.
+reads() {
   strace -f -qq -o calls -P "$2" -e trace=read,pread64,readv,preadv,preadv2,mmap "$mpirun" -n "$1" "$SPDNN" "${infer[@]}" \
-    >report
+    --threads 1 >report
   if grep mmap calls >&2; then return 1; fi
-  awk '/ = [0-9]+$/ { bytes += $NF } END { print bytes + 0 }' calls
+  read -r bytes readers least most < <(awk '
+    / = [0-9]+$/ { of[$1] += $NF; bytes += $NF }
+    END {
+      for (process in of) {
+        if (of[process] < bytes / 10) continue
+        if (!readers++ || of[process] < least) least = of[process]
+        if (of[process] > most) most = of[process]
+      }
+      print bytes + 0, readers + 0, least + 0, most + 0
+    }' calls)
 }
 
 @test "four ranks read at most 1.1 times as many bytes of the network and the images as one" {
   strace -o calls true || skip "needs strace, and to be allowed to trace"
-  infer large.spdnn
   for library in openmpi mpich; do
     use_mpi $library
-    for file in large.spdnn i.spdnn; do
-      one=$(bytes_read 1 $file)
-      four=$(bytes_read 4 $file)
-      say "$file has $(stat -c %s $file) bytes; one rank reads $one, four read $four"
-      [ "$one" -ge "$(stat -c %s $file)" ]
-      [ $((four * 10)) -le $((one * 11)) ]
+    for images in i.spdnn i.tsv; do
+      infer large.spdnn $images
+      for file in large.spdnn $images; do
+        reads 1 $file
+        one=$bytes
+        reads 4 $file
+        say "$file has $(stat -c %s $file) bytes; one rank reads $one, four read $bytes: $readers of them, $least to $most each"
+        [ "$one" -ge "$(stat -c %s $file)" ]
+        [ $((bytes * 10)) -le $((one * 11)) ]
+        [ $file = large.spdnn ] || { [ "$readers" -eq 4 ] && [ $((least * 2)) -ge "$most" ]; }
+      done
     done
+  done
+}
+
+# peaks N: of the memory that each of N ranks has had, in kB, by rank, once they compute.
+peaks() {
+  start_job "$1" "${infer[@]}" --threads 1 --trials 1000000
+  wait_until_working "$1"
+  sleep 1
+  peaks=()
+  for process in "${working[@]}"; do peaks+=("$(awk '/^VmHWM:/ { print $2 }' "/proc/$process/status")"); done
+  kill "$(launcher_process)"
+  wait_for_job
+}
+
+@test "rank 0 needs no more memory than the others, which have a part of the images each" {
+  all=$(($(stat -c %s many.spdnn) / 1024))
+  infer tiny.spdnn many.spdnn
+  for library in openmpi mpich; do
+    use_mpi $library
+    peaks 4
+    say "the images take $all kB; the ranks have had at most ${peaks[*]} kB"
+    for rank in 1 2 3; do [ "${peaks[0]}" -le $((peaks[rank] + all / 4)) ]; done
   done
 }
 

@@ -250,11 +250,16 @@ TEST(RunImages, FactsDigestsAndSelectionsAreThoseOfAllImages) {
         EXPECT_EQ(images.facts().most_entries, facts_of(all).most_entries);
         EXPECT_EQ(images.empty(), all.empty_images());
         const std::vector<Index> asked = rank.is_root() ? ids : std::vector<Index>{};
-        const ImageSet some = images.on_root(rank, asked);
-        if (rank.is_root()) expect_same(some, all.select(ids));
+        if (rank.is_root()) {
+          expect_same(images.on_root(rank, ids), all.select(ids));
+          images.end_on_root(rank);
+        }
+        for (int calls = 1; !rank.is_root() && images.send_to_root(rank); ++calls) EXPECT_EQ(calls, 1);
         std::vector<Index> dealt = images_dealt_to(static_cast<Index>(ids.size()), rank.place().rank, ranks);
         for (Index& place : dealt) place = ids[place];
-        expect_same(images.deal(rank, asked), all.select(dealt));
+        const Work work = images.deal(rank, asked);
+        EXPECT_EQ(work.ids, dealt);
+        expect_same(work.images, all.select(dealt));
         const auto binary = images.binary_digest(rank);
         const std::uint64_t digest = images.digest(rank);
         if (!rank.is_root()) return;

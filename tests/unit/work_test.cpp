@@ -96,17 +96,11 @@ TEST(Outcomes, OfOtherImagesComeInTheOrderOfTheIds) {
   EXPECT_EQ(all.active, (std::vector<std::int64_t>{9}));
 }
 
-TEST(WorkLeft, HasTheImagesOfItsIdsInTheirOrder) {
-  const ImageSet images{testing::make_matrix(5, {{{0, 1.0F}}, {{1, 1.0F}}, {{2, 1.0F}}})};
-  Checkpoint checkpoint;
-  checkpoint.left = {{0, {2, 0, 1}, {}}};  // all of them, but not from the first to the last
-  const CsrMatrix permuted = testing::make_matrix(5, {{{2, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}});
-  testing::expect_equal(work_left(checkpoint, images)[0].images.to_csr(), permuted);
-  checkpoint.left = {{0, {2, 0}, {}}, {0, {1}, {}}};
-  join_pieces(checkpoint.left);
-  ASSERT_EQ(checkpoint.left.size(), 1U);
-  EXPECT_EQ(checkpoint.left[0].ids, (std::vector<Index>{0, 1, 2}));
-  testing::expect_equal(work_left(checkpoint, images)[0].images.to_csr(), images.to_csr());
+TEST(JoinPieces, IdsAscend) {
+  std::vector<Work> work{{0, {2, 0}, {}}, {0, {1}, {}}};
+  join_pieces(work);
+  ASSERT_EQ(work.size(), 1U);
+  EXPECT_EQ(work[0].ids, (std::vector<Index>{0, 1, 2}));
 }
 
 TEST(ConcludeWork, AddsWhatIsKnownAndKeepsWhatIsLeft) {
