@@ -18,45 +18,28 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ "$(id -u)" -eq 0 ] || { echo "bare_debian.sh: takes root, for chroot" >&2 && exit 4; }
-command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get -qq install -y debootstrap >/dev/null
-command -v debootstrap >/dev/null || { echo "bare_debian.sh: debootstrap is missing" >&2 && exit 4; }
-
-# The mirror and the options of apt are those of this machine.
-mirror=$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
-  sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) bookworm .*/\2/p' | sed -n 1p) || true
+# shellcheck source=tests/tools/bare_root.sh
+. "$root/tests/tools/bare_root.sh"
 mkdir -p "$out"
 bare=$(mktemp -d "${TMPDIR:-/tmp}/spdnn-bare.XXXXXX")
 chmod 755 "$bare" # tests run programs as nobody
-mounted=()
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
-  local place
-  for place in "${mounted[@]}"; do umount -l "$place"; done
+  unmount_all
   if [ -n "$keep" ]; then echo "kept: $bare"; else rm -rf --one-file-system "$bare"; fi
 }
 trap cleanup EXIT
-echo "making a bare Debian 12 of ${mirror:-the default mirror}"
-debootstrap --variant=minbase --include=ca-certificates bookworm "$bare" ${mirror:+"$mirror"} >"$out/debootstrap.log"
-for options in /etc/apt/apt.conf.d/*; do
-  if grep -qE '^Acquire' "$options"; then cp "$options" "$bare/etc/apt/apt.conf.d/"; fi
-done
-cp /etc/resolv.conf /etc/hosts "$bare/etc/"
-for place in proc dev sys; do
-  mount --rbind "/$place" "$bare/$place"
-  mount --make-rslave "$bare/$place"
-  mounted+=("$bare/$place")
-done
-inside() { env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 chroot "$bare" "$@"; }
+make_base bookworm "$bare" >"$out/debootstrap.log"
 
 # What a newcomer has: git and make, and GNU time to see what it took.
-inside sh -c 'apt-get -qq update && apt-get -qq install -y --no-install-recommends git make time' >"$out/prerequisites.log" 2>&1
+install_in "$bare" git make time >"$out/prerequisites.log" 2>&1
 git clone -q --no-hardlinks "$root" "$bare/root/spdnn"
 git -C "$bare/root/spdnn" checkout -q "$(git -C "$root" rev-parse "$commit")"
 rm -rf "$bare/root/spdnn/build"
 
 status=0
 for target in demo test; do
-  inside /usr/bin/time -o /root/time -f '%e %U %S %M' make -C /root/spdnn "$target" >"$out/$target.log" 2>&1 </dev/null || status=1
+  inside "$bare" /usr/bin/time -o /root/time -f '%e %U %S %M' make -C /root/spdnn "$target" >"$out/$target.log" 2>&1 </dev/null || status=1
   awk -v target="$target" 'END {
     printf "make %-5s  %s  wall %.0f s  processor %.0f s  largest process %.0f MB\n", target,
       failed ? "FAILED" : "done", $1, $2 + $3, $4 / 1024 }
