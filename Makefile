@@ -3,7 +3,7 @@ VERSION := 0.1.0
 
 ## options:
 ##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1
-##   PORTABLE=1                   links the libraries into the program, which then runs where they are not installed
+##   PORTABLE=1                   links the libraries into the program, which then runs where they are not, with glibc 2.28
 ##   UNITY=0                      compiles each source file alone, for those who change a file again and again
 ##   STRICT=1                     makes warnings errors, as on CI
 ##   CCACHE=                      compiles without ccache, which is used where it is installed
@@ -34,9 +34,11 @@ include make/packages.mk
 include make/cuda.mk
 include make/program.mk
 include make/mpi.mk
+include make/portable.mk
 include make/onednn.mk
 include make/manual.mk
 include make/install.mk
+include make/dist.mk
 include make/python.mk
 include make/tests.mk
 include make/fuzz.mk

@@ -1,5 +1,5 @@
 # Format, lint, and what editors are told of how files are compiled.
-SCRIPTS   := $(shell find tests data_scripts jobs .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.sbatch' -o -name run \) | LC_ALL=C sort)
+SCRIPTS   := $(shell find tests data_scripts jobs make .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.sbatch' -o -name run \) | LC_ALL=C sort)
 FORMATTED := $(shell find src include tests docs python \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
 .PHONY: lint run-lint shellcheck format format-check

@@ -10,13 +10,14 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 	$(if $(filter 0,$(ONEDNN)),,libdnnl-dev=oneapi/dnnl/dnnl.hpp)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 xz-utils=xz cmake pkgconf=pkg-config mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	python3 xz-utils=xz cmake pkgconf=pkg-config tcl=tclsh mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
 	texlive-latex-base=pdflatex
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
+DIST_PACKAGES  := $(BUILD_PACKAGES) $(filter-out strace,$(MPI_PACKAGES)) git binutils=strip
 LINT_PACKAGES  := clang-format clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
 # A Slurm for its tests; they skip where it cannot be installed.
@@ -24,7 +25,7 @@ SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=mu
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib
 
 # One stamp for each list. What is missing is installed where that is allowed.
-$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI LINT FUZZ BENCH): build/.deps-%: make/packages.mk
+$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI DIST LINT FUZZ BENCH): build/.deps-%: make/packages.mk
 	@mkdir -p build
 	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
 	@touch $@

@@ -16,7 +16,7 @@ CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
-# A portable program needs a C++ runtime, and CUDA where asked for, but none of these libraries.
+# A portable program holds them; see make/portable.mk.
 LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
 ifeq ($(PORTABLE),1)
   LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
@@ -70,7 +70,7 @@ step     = @$(eval TAKEN += x)echo '[$(words $(TAKEN))/$(STEPS)] $1'
 # link,LIBRARIES: the recipe of a program made of objects and libraries.
 define link
 	$(call step,LINK $@)
-	@$(CXX) $(CXXFLAGS) $^ $1 $(LDLIBS) -o $@
+	@$(CXX) $(CXXFLAGS) $(link_flags) $^ $1 $(LDLIBS) -o $@
 endef
 
 # What is the program's alone, and no part of the library.

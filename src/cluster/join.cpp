@@ -97,7 +97,7 @@ class MpiCommunicator final : public Communicator {
   const SpdnnMpiFunctions& mpi_;
 };
 
-std::string file_of(const char* name) { return fmt::format("spdnn-{}.so", name); }
+std::string file_of(const std::string& name) { return fmt::format("spdnn-{}.so", name); }
 
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
@@ -106,11 +106,12 @@ const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& wh
   return get == nullptr ? nullptr : get();
 }
 
-/// The launcher's own library first; `mpi`, of a machine with one library only, serves any launcher.
+/// The launcher's own library first, which where it is MPICH has a name of its own on Debian; `mpi`, of a machine with
+/// one library only, serves any launcher.
 const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
-  const char* const own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
+  const std::string own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
   std::string why_not;
-  for (const std::filesystem::path& path : plugins({file_of(own), file_of("mpi")}))
+  for (const std::filesystem::path& path : plugins({file_of(own), file_of(own + "-debian"), file_of("mpi")}))
     if (const SpdnnMpiFunctions* const functions = open(path, why_not)) return *functions;
   if (why_not.empty())
     why_not = fmt::format("; there is no {} beside the program; make builds it where it finds mpicxx", file_of(own));

@@ -130,6 +130,28 @@ END
   rm "$(dirname "$(realpath "$SPDNN")")"/{spdnn-fake.so,generated/mpi-fake}
 }
 
+@test "install: the module file puts the tree that it is in on the paths" {
+  file=$(echo "$tree"/share/modulefiles/spdnn/*)
+  [[ "$("$tree/bin/spdnn" --version)" == *"spdnn ${file##*/} "* ]]
+  # What Environment Modules and Lmod define for module files, as far as ours goes.
+  cat >load.tcl <<'END'
+set ModulesCurrentModulefile [lindex $argv 0]
+proc module-whatis {text} {}
+proc conflict {name} {}
+proc prepend-path {name value} { puts "$name=$value" }
+proc setenv {name value} { puts "$name=$value" }
+source $ModulesCurrentModulefile
+END
+  run tclsh load.tcl "$file"
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "${lines[0]}" = "PATH=$tree/bin" ]
+  [ "${lines[1]}" = "MANPATH=$tree/share/man" ]
+  [ -x "$tree/bin/spdnn" ] && [ -e "$tree/share/man/man1/spdnn.1" ] && [ -e "$tree/lib/pkgconfig/spdnn.pc" ]
+  [ "${lines[4]}" = "SPDNN_JOBS=$tree/share/spdnn/jobs" ]
+  "$tree/bin/spdnn-jobs" infer --dry-run -- --network n | grep -qF "$tree/share/spdnn/jobs/infer.sbatch"
+}
+
 @test "install: licence, pages, man pages and completion come along" {
   cmp "$repository/LICENSE" "$tree/share/doc/spdnn/LICENSE"
   cmp "$repository/docs/files.md" "$tree/share/doc/spdnn/docs/files.md"
