@@ -54,6 +54,18 @@ places=("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2" "PMIX_RANK=1 SLURM_STEP_
   done
 }
 
+@test "a launcher of MPICH is served by the plug-in for its name on Debian where the other finds no library" {
+  mkdir debian
+  cp with/spdnn debian/spdnn
+  cp with/spdnn-mpich.so debian/spdnn-mpich-debian.so
+  echo 'no shared object' >debian/spdnn-mpich.so
+  ends 0 env PALS_RANKID=0 debian/spdnn "${infer[@]}" --categories ranks.tsv
+  [ -s ranks.tsv ]
+  rm ranks.tsv debian/spdnn-mpich-debian.so
+  ends 4 env PALS_RANKID=0 debian/spdnn "${infer[@]}" --categories ranks.tsv
+  says_once 'spdnn: rank 0 on *: a launcher started *spdnn-mpich.so: *'
+}
+
 @test "processes that flux run starts without PMI are no run of one rank" {
   ends 4 env FLUX_TASK_RANK=2 FLUX_JOB_SIZE=4 with/spdnn "${infer[@]}" --categories ranks.tsv
   says_once 'spdnn: rank 2 of 4 on *: flux run started 4 processes that cannot find one another; expected -o pmi=pmix *'
