@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kOnTheWay = std::size_t{64} << 20U;  ///< bytes that a rank sends at a time
 
-MovedForm form_of(const ImageSet& images) {
+MovedForm moved_form_of(const ImageSet& images) {
   MovedForm form{images.images(), images.neurons(), images.is_bits(), true, 1, images.bytes()};
   if (form.bits) return form;
   form.uniform = images.sparse().uniform();
@@ -40,7 +40,7 @@ MovedForm form_of(const ImageSet& images) {
 /// Of the images of all ranks.
 MovedForm common_form(Communicator& ranks, const ImageSet& mine) {
   MovedForm all;
-  for (const MovedForm& one : gather_on_all(ranks, form_of(mine))) {
+  for (const MovedForm& one : gather_on_all(ranks, moved_form_of(mine))) {
     all.neurons = std::max(all.neurons, one.neurons);
     if (one.images == 0) continue;
     const bool first = all.images == 0;

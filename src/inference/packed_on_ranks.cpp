@@ -14,8 +14,8 @@
 
 namespace spdnn {
 
-void fields(auto& archive, MaybeConst<ImageLayout::Elements> auto& array) { archive(array.section, array.width); }
-void fields(auto& archive, MaybeConst<ImageLayout> auto& layout) {
+void fields(auto& archive, MaybeConst<PackedImageLayout::Elements> auto& array) { archive(array.section, array.width); }
+void fields(auto& archive, MaybeConst<PackedImageLayout> auto& layout) {
   archive(layout.images, layout.neurons, layout.arrays, layout.bits, layout.offsets, layout.palette, layout.value,
           layout.table_checksum);
 }
@@ -34,8 +34,8 @@ struct ElementRange {
 class ArrayOnRanks {
  public:
   /// `file`: null on ranks that do not read.
-  ArrayOnRanks(Communicator& ranks, const std::vector<int>& readers, const PackedFile* file, const ImageLayout& layout,
-               const ImageLayout::Elements& array, const Owners& owners)
+  ArrayOnRanks(Communicator& ranks, const std::vector<int>& readers, const PackedFile* file,
+               const PackedImageLayout& layout, const PackedImageLayout::Elements& array, const Owners& owners)
       : ranks_(ranks), readers_(readers), file_(file), layout_(layout), array_(array), owners_(owners) {
     for (std::size_t id = 0; id < owners.size(); ++id) {
       begins_.push_back(elements_);
@@ -160,8 +160,8 @@ class ArrayOnRanks {
   Communicator& ranks_;
   const std::vector<int>& readers_;
   const PackedFile* file_;
-  const ImageLayout& layout_;
-  ImageLayout::Elements array_;
+  const PackedImageLayout& layout_;
+  PackedImageLayout::Elements array_;
   const Owners& owners_;
   std::vector<Offset> begins_;  ///< by image, where its elements begin among this rank's, if they are its
   Offset elements_ = 0;         ///< of this rank
@@ -170,9 +170,9 @@ class ArrayOnRanks {
 };
 
 /// The root's layout, on all ranks; nothing where the root's file has none that fits.
-std::optional<ImageLayout> share_layout(Communicator& ranks, const PackedFile* file, Index neurons,
-                                        std::optional<Index> images) {
-  std::optional<ImageLayout> layout;
+std::optional<PackedImageLayout> share_layout(Communicator& ranks, const PackedFile* file, Index neurons,
+                                              std::optional<Index> images) {
+  std::optional<PackedImageLayout> layout;
   if (ranks.is_root() && file != nullptr) {
     try {
       layout = read_image_layout(*file);
@@ -204,7 +204,7 @@ std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::str
   } catch (const DataError&) {
     file.reset();
   }
-  const std::optional<ImageLayout> layout = share_layout(ranks, file.get(), neurons, images);
+  const std::optional<PackedImageLayout> layout = share_layout(ranks, file.get(), neurons, images);
   const bool same = !reads || (file && layout && file->header().table_checksum == layout->table_checksum);
   if (!ranks.all(layout && same, Communicator::Group::job)) return std::nullopt;
 
@@ -212,7 +212,7 @@ std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::str
   std::optional<ImageSet> mine;
   std::vector<RawElements> elements;
   bool good = true;
-  for (const ImageLayout::Elements& array : layout->arrays) {
+  for (const PackedImageLayout::Elements& array : layout->arrays) {
     ArrayOnRanks one(ranks, readers, file.get(), *layout, array, owners);
     try {
       elements.push_back(one.read());

@@ -225,7 +225,7 @@ TEST(ImagesOnRanks, SomeImagesOfAPackedFile) {
     const fs::path path = directory / "i.spdnn";
     write_images(path, one.images);
     const PackedFile file(path);
-    const ImageLayout layout = read_image_layout(file);
+    const PackedImageLayout layout = read_image_layout(file);
     std::vector<Index> ids;
     for (Index id = 1; id < one.images.images(); id += id % 3 + 1) ids.push_back(id);
     expect_same(read_some_images(file, layout, ids), one.images.select(ids));

@@ -16,17 +16,17 @@ using packed::kNone;
 
 namespace {
 
-std::size_t words_per_image(const ImageLayout& layout) { return (std::size_t{layout.neurons} + 63) / 64; }
+std::size_t words_per_image(const PackedImageLayout& layout) { return (std::size_t{layout.neurons} + 63) / 64; }
 
 /// DataError unless the section holds all elements and nothing else.
-void add_array(const PackedFile& file, ImageLayout& layout, std::uint32_t section, std::uint32_t width) {
+void add_array(const PackedFile& file, PackedImageLayout& layout, std::uint32_t section, std::uint32_t width) {
   layout.arrays.push_back({section, width});
   if (file.entry(section).kind != packed::Kind::data || file.entry(section).bytes != layout.elements() * width)
     file.fail("is corrupted: its images have too many or too few entries");
   file.check_gap_before(section);
 }
 
-ImageSet bit_images(const ImageLayout& layout, std::span<const Index> ids, const RawElements& words) {
+ImageSet bit_images(const PackedImageLayout& layout, std::span<const Index> ids, const RawElements& words) {
   BitMatrix bits;
   bits.rows = static_cast<Index>(ids.size());
   bits.cols = layout.neurons;
@@ -70,7 +70,7 @@ Array<float> decoded(const std::vector<float>& palette, const RawElements& raw) 
   return {values, count};
 }
 
-Array<float> values_of(const ImageLayout& layout, std::uint32_t width, const RawElements& raw) {
+Array<float> values_of(const PackedImageLayout& layout, std::uint32_t width, const RawElements& raw) {
   if (width == 1) return decoded<std::uint8_t>(layout.palette, raw);
   if (width == 2) return decoded<std::uint16_t>(layout.palette, raw);
   const std::size_t count = raw.size / sizeof(float);
@@ -82,19 +82,19 @@ Array<float> values_of(const ImageLayout& layout, std::uint32_t width, const Raw
 
 }  // namespace
 
-Offset ImageLayout::begin(Index image) const {
+Offset PackedImageLayout::begin(Index image) const {
   const Index known = std::min(image, images);
   return bits ? Offset{known} * words_per_image(*this) : offsets.empty() ? 0 : offsets[known];
 }
 
-ImageLayout read_image_layout(const PackedFile& file) {
+PackedImageLayout read_image_layout(const PackedFile& file) {
   const std::uint32_t section = file.require(packed::Kind::images, "images");
   ModelReader reader(file, ModelReader::Repeats::refused);
   const packed::ImagesRecord record = images_record(file, reader, section);
   const packed::MatrixRecord& matrix = record.sparse;
   if (matrix.rows > kMaxIndex || matrix.cols > kMaxIndex || matrix.cols == 0)
     file.fail("is corrupted: more than 2^31-1 images or neurons, or no neurons");
-  ImageLayout layout;
+  PackedImageLayout layout;
   layout.images = matrix.rows;
   layout.neurons = matrix.cols;
   layout.table_checksum = file.header().table_checksum;
@@ -113,7 +113,8 @@ ImageLayout read_image_layout(const PackedFile& file) {
   return layout;
 }
 
-ImageSet images_of_elements(const ImageLayout& layout, std::span<const Index> ids, std::vector<RawElements> elements) {
+ImageSet images_of_elements(const PackedImageLayout& layout, std::span<const Index> ids,
+                            std::vector<RawElements> elements) {
   if (layout.bits) return bit_images(layout, ids, elements.front());
   CsrMatrix rows;
   rows.rows = static_cast<Index>(ids.size());
@@ -133,11 +134,11 @@ ImageSet images_of_elements(const ImageLayout& layout, std::span<const Index> id
   return {rows};
 }
 
-ImageSet read_some_images(const PackedFile& file, const ImageLayout& layout, std::span<const Index> ids) {
+ImageSet read_some_images(const PackedFile& file, const PackedImageLayout& layout, std::span<const Index> ids) {
   Offset count = 0;
   for (const Index id : ids) count += layout.begin(id + 1) - layout.begin(id);
   std::vector<RawElements> elements;
-  for (const ImageLayout::Elements& array : layout.arrays) {
+  for (const PackedImageLayout::Elements& array : layout.arrays) {
     RawElements raw{allocate_bytes(count * array.width), count * array.width};
     std::size_t at = 0;
     for (std::size_t i = 0; i < ids.size();) {

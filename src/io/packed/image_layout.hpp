@@ -13,7 +13,7 @@ namespace spdnn {
 
 /// Where the images lie in a packed file, so that some can be read without the others. An image is a run of elements in
 /// each of the arrays: words of bits; or columns and, where entries have values of their own, values.
-struct ImageLayout {
+struct PackedImageLayout {
   struct Elements {
     std::uint32_t section = 0;
     std::uint32_t width = 0;  ///< bytes per element: 1, 2, 4 or 8
@@ -34,7 +34,7 @@ struct ImageLayout {
 };
 
 /// Reads and checks everything of the file but those arrays. DataError where it is not as expected.
-ImageLayout read_image_layout(const PackedFile& file);
+PackedImageLayout read_image_layout(const PackedFile& file);
 
 /// Elements of one array, as they are in the file.
 struct RawElements {
@@ -43,9 +43,10 @@ struct RawElements {
 };
 /// The images of these ids, ascending, from their elements, of which there are some for each array of the layout. Ids
 /// beyond the last image become images of zeros. DataError, without the file's name, where the elements make no images.
-ImageSet images_of_elements(const ImageLayout& layout, std::span<const Index> ids, std::vector<RawElements> elements);
+ImageSet images_of_elements(const PackedImageLayout& layout, std::span<const Index> ids,
+                            std::vector<RawElements> elements);
 
 /// The images of these ids, ascending, of a file whose checksums somebody has compared.
-ImageSet read_some_images(const PackedFile& file, const ImageLayout& layout, std::span<const Index> ids);
+ImageSet read_some_images(const PackedFile& file, const PackedImageLayout& layout, std::span<const Index> ids);
 
 }  // namespace spdnn
