@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by job scripts, under any scheduler: makes one run of several jobs, each of which continues from the checkpoint that
 # the job before it left. A run's files begin with the same words, FILES here: FILES.json is the result, FILES.checkpoint what
-# spdnn infer --checkpoint writes, FILES.requeues what gets_further() notes.
+# spdnn infer --checkpoint writes, at a stop and every 15 minutes, FILES.requeues what gets_further() notes.
 #
 # A job is submitted again if and only if the checkpoint is there, the job has written no result, and nobody has ended it.
 # Exit codes decide nothing, as launchers change them: where the program leaves with 5, mpirun of Open MPI may end with 1,
@@ -40,10 +40,9 @@ wait_for_signals() { sleep 2 || true; }
 # What changes when a file is replaced by another.
 stamp() { stat -c '%i %y' "$1" 2>/dev/null || echo 'no file'; }
 
-# begin_part FILES: remembers what is there before the program runs, for the two questions that follow it.
-begin_part() { result_before=$(stamp "$1.json") checkpoint_before=$(stamp "$1.checkpoint"); }
+# begin_part FILES: remembers the result that is there before the program runs, for has_result FILES after it.
+begin_part() { result_before=$(stamp "$1.json"); }
 has_result() { [[ -e $1.json && $(stamp "$1.json") != "$result_before" ]]; }
-has_new_checkpoint() { [[ -e $1.checkpoint && $(stamp "$1.checkpoint") != "$checkpoint_before" ]]; }
 
 # code_with_result CODE: prints the exit code of a job whose result is there. `timeout`, which ends with 124, or a signal came
 # too late to stop it.

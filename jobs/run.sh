@@ -6,7 +6,7 @@
 # scancel --signal=USR1 JOB, and SIGTERM at the beginning of a preemption's grace time, reach the ranks only; scancel JOB,
 # scontrol requeue JOB and the time limit send SIGTERM to both, and the job is then no longer in the state RUNNING.
 # A rank that is told to stop leaves with exit code 5, the checkpoint being written; one without a checkpoint dies of the
-# signal.
+# signal. Where a node fails, Slurm itself queues the job again.
 
 # shellcheck source=jobs/again.sh
 . "$jobs/again.sh"
@@ -101,8 +101,9 @@ begin() {
 log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$log"; }
 
 # end_element NAME CODE: ends the job unless the step's exit code is 0. srun's code is the highest of all ranks, those
-# included that it ended itself because one had left; what counts is how the first one left. A step that has written a
-# checkpoint goes on from there, however it ended.
+# included that it ended itself because one had left; what counts is how the first one left. A run that has a checkpoint
+# and no result goes on from there, however it ended, unless the program says itself what is wrong: usage and data would
+# be wrong again.
 end_element() {
   local name=$1 code=$2 first why
   [ "$code" -ne 0 ] || return 0
@@ -114,12 +115,35 @@ end_element() {
   why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1 | tr -s ' ') || true
   why="exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
   [ "$code" -ne 5 ] || requeue "$name"
-  if has_new_checkpoint "$SPDNN_RESULTS/$name"; then
+  if [[ -n $checkpoint && -e $SPDNN_RESULTS/$name.checkpoint && ! $code =~ ^[23]$ ]] && ! has_result "$SPDNN_RESULTS/$name"; then
     echo "jobs: $why" >&2
     requeue "$name"
   fi
   rm -f "$SPDNN_RESULTS/$name.requeues"
   fail "$name" "$code" "$why"
+}
+
+# Prints the seconds until the job's time limit, or nothing where Slurm does not say.
+seconds_left() {
+  local left
+  if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
+    echo $((SLURM_JOB_END_TIME - $(date +%s)))
+    return
+  fi
+  left=$(squeue --noheader --jobs="$this_job" --format=%L) || return 0
+  [[ $left =~ ^(([0-9]+)-)?(([0-9]+):)?([0-9]+):([0-9]+)$ ]] || return 0
+  echo $((((10#0${BASH_REMATCH[2]} * 24 + 10#0${BASH_REMATCH[4]}) * 60 + 10#${BASH_REMATCH[5]}) * 60 + 10#${BASH_REMATCH[6]}))
+}
+
+# Sets `keep`, the options of checkpoints, but for those among the OPTION... that are given. Of the time that is left, the end
+# of the job takes some.
+keep_checkpoints() {
+  local name=$1 left to_end=15
+  shift
+  keep=(--checkpoint "$SPDNN_RESULTS/$name.checkpoint")
+  [[ " $* " == *" --checkpoint-every"* ]] || keep+=(--checkpoint-every "$SPDNN_CHECKPOINT_EVERY")
+  left=$(seconds_left)
+  if [[ -n $left && " $* " != *" --max-time"* ]]; then keep+=(--max-time $((left > to_end ? left - to_end : 1))); fi
 }
 
 # infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
@@ -128,7 +152,7 @@ infer() {
   shift
   [ -z "$SPDNN_CPU_BIND" ] || bind+=(--cpu-bind="$SPDNN_CPU_BIND")
   [ -z "$SPDNN_GPU_BIND" ] || [ "$SPDNN_GPUS" = 0 ] || bind+=(--gpu-bind="$SPDNN_GPU_BIND")
-  [ -z "$checkpoint" ] || keep=(--checkpoint "$SPDNN_RESULTS/$name.checkpoint")
+  [ -z "$checkpoint" ] || keep_checkpoints "$name" "$@"
   [[ " $* " != *" --threads"* ]] || threads=()
   run_step srun --kill-on-bad-exit=1 --mpi="$(mpi_type)" --cpus-per-task="$SPDNN_CPUS_PER_TASK" "${bind[@]}" \
     "$SPDNN_PROGRAM" infer "$@" "${threads[@]}" --progress never --json "$SPDNN_RESULTS/$name.json" "${keep[@]}" || code=$?

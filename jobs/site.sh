@@ -38,8 +38,12 @@ SPDNN_RESULTS=$SPDNN_FILES/cluster   # results, checkpoints and logs
 SPDNN_MNIST=
 SPDNN_IMAGES=60000
 
+# Being killed, as by a node that fails, costs at most the work since the last checkpoint. One is written every so often:
+# 30s, 15m, 4h, or never.
+SPDNN_CHECKPOINT_EVERY=15m
 # Being stopped. So many seconds before its time limit a job is told to write a checkpoint and queues itself again; the
 # longest of these must fit in, and the writing of the checkpoint: a thirtieth of the layers; for cascade a whole batch.
+# Where the ranks have seen that it takes longer, they stop earlier by their own clock.
 SPDNN_SECONDS_TO_STOP=120
 # A job that has queued itself again so often, each time without getting further, gives up.
 SPDNN_FRUITLESS_REQUEUES=2

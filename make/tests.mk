@@ -33,6 +33,7 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 ##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
 ##   hostile                      writers and ranks killed at random, writers and readers at once, for minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
+##                                (HOSTILE_RANKS is for ranks, and for runs with checkpoints)
 test-mpi hostile: build/.deps-MPI
 test: $(if $(CI),build/.deps-REPORT)
 test test-mpi hostile: %: build/.deps-TEST
@@ -44,6 +45,7 @@ run-test-mpi: $(READY)
 run-hostile: $(READY)
 	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
 	@./tests/hostile/ranks.py $(PROGRAM) $(HOSTILE_RANKS)
+	@./tests/hostile/checkpoints.py $(PROGRAM) $(HOSTILE_RANKS)
 
 ##   test-slurm                   the cluster jobs in a Slurm that the tests start on this machine; takes root and Debian
 .PHONY: test-slurm run-test-slurm

@@ -71,10 +71,19 @@ struct InferenceSpec {
   int warm_up = 0;                ///< trials before these, which are in no time but `warm_up` and `total`
   Index batch = 0;                ///< images at a time; 0: as many as the memory takes
   int threads = 0;                ///< host threads; 0: as many as the process may use
-  /// Where a run that `stop` ends leaves what it knows, and where it goes on if that is there already; empty: nowhere.
+  /// Where a run leaves what it knows from time to time and when it is stopped, and where it goes on if that is there
+  /// already; empty: nowhere.
   std::string checkpoint;
+  /// Seconds from one checkpoint to the next while the run goes on, above 0; more where writing one takes longer than a
+  /// twentieth of them. Empty: none is written but at a stop.
+  std::optional<double> checkpoint_every = 900;
+  /// Seconds after the making of the Inference by which run() is to have ended with Stopped, its checkpoint written, if
+  /// it is not done; at least 0. Needs `checkpoint`; empty: no limit.
+  std::optional<double> max_time;
   /// Asked between layers by each rank; true ends the run at its next chance. Needs `checkpoint`; empty: never.
   std::function<bool()> stop;
+  /// Told, while the run goes on, of what goes wrong without ending it; the report notes it, too. Empty: nobody is.
+  std::function<void(const std::string&)> warning;
   /// Asks the CUDA device while the trials run for its clocks, temperature, power and energy.
   bool device_state = false;
   /// Asked by the thread that takes the steps: between tiles of images and layers by engines on the CPU, otherwise
@@ -120,7 +129,7 @@ class Inference {
   /// Applies the exact passes to the network, unless its plan is there.
   void plan();
   /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Stopped, on all ranks,
-  /// where the run was stopped and its checkpoint is written.
+  /// where the run was stopped, or its time was up, and its checkpoint is written.
   void run();
   /// Compares the categories with all the truth there is, and with the second run that `compare`, fp16 or tf32 asks
   /// for. If it throws, report() still has what run() found; what cannot be run a second time is refused by run()

@@ -39,6 +39,7 @@ struct PhaseSeconds {
   double upload_images = 0;  ///< the images' part of it
   double warm_up = 0;        ///< trials that are not counted: those before the others, and those for energy after them
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
+  double checkpoint = 0;     ///< writing checkpoints while the run goes on
   double gather = 0;         ///< putting the batches, and the ranks, together
   double write = 0;          ///< the category file
   double total = 0;          ///< process start to the end of `write`; all trials included
@@ -96,6 +97,15 @@ struct StreamedRun {
   std::uint64_t bytes_read = 0;  ///< from the network's file, by upload and infer; 0 where the layers are generated
 };
 
+/// The checkpoints of a run that has a file for them, over all of its parts; PhaseSeconds::checkpoint has their time.
+struct CheckpointSummary {
+  std::optional<double> every;  ///< seconds from one to the next, at last; empty: none was written but at a stop
+  int written = 0;              ///< while the run went on
+  std::uint64_t bytes = 0;      ///< in these, together
+  int lost_parts = 0;           ///< parts that ended without a stop, for instance with their node
+  double lost_seconds = 0;      ///< what these did after their last checkpoints, at most: it was computed again
+};
+
 /// One run: everything that the text report and the JSON line say.
 struct Report {
   std::vector<Index> neurons;  ///< inputs, then outputs of each layer, as given
@@ -120,6 +130,7 @@ struct Report {
   int warm_up = 0;         ///< trials before these
   int parts = 1;           ///< runs that this one was made in: more than one where it was stopped and continued
   PhaseSeconds earlier{};  ///< the sums over the parts before this one
+  std::optional<CheckpointSummary> checkpoints;  ///< empty where no file was given for them
   int threads = 1;
   Index batch = 0;
   std::optional<StreamedRun> streamed;  ///< empty where the plan was in memory

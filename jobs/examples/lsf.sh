@@ -12,7 +12,7 @@ cd "$LS_SUBCWD" || exit 3
 this_file=$LS_SUBCWD/lsf.sh
 spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
 jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
-name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
+name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped or killed
 seconds=3300      # after so many the ranks are told to stop: the limit of -W, less what a checkpoint takes
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
 launcher=(mpirun -n 8 --bind-to none) # Open MPI's, which was built for LSF; mpiexec -n 8 with others
@@ -23,5 +23,5 @@ submit_again() { bsub <"$this_file"; }
 . "$jobs/again.sh"
 code=0
 run_part "$name" timeout --foreground --signal=USR1 "$seconds" \
-  "${launcher[@]}" "$spdnn" infer "${problem[@]}" || code=$?
+  "${launcher[@]}" "$spdnn" infer "${problem[@]}" --checkpoint-every 15m --max-time "$seconds" || code=$?
 end_part "$name" "$code" submit_again

@@ -10,7 +10,7 @@ cd "$PBS_O_WORKDIR" || exit 3
 this_file=$PBS_O_WORKDIR/pbs.sh
 spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
 jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
-name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
+name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped or killed
 seconds=3300      # after so many the ranks are told to stop: the walltime, less what a checkpoint takes
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
 launcher=(mpirun -n 8 --hostfile "$PBS_NODEFILE" --bind-to none) # Open MPI's; mpiexec -n 8 with others
@@ -21,5 +21,5 @@ submit_again() { qsub "$this_file"; }
 . "$jobs/again.sh"
 code=0
 run_part "$name" timeout --foreground --signal=USR1 "$seconds" \
-  "${launcher[@]}" "$spdnn" infer "${problem[@]}" || code=$?
+  "${launcher[@]}" "$spdnn" infer "${problem[@]}" --checkpoint-every 15m --max-time "$seconds" || code=$?
 end_part "$name" "$code" submit_again

@@ -14,7 +14,8 @@
 set -uo pipefail
 spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
 jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
-name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped
+name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped or killed
+seconds=3500      # after so many the ranks stop by their own clock, if no signal came: the limit of --time, less some
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
 # A step does not have the job's --cpus-per-task unless it asks for it.
 launcher=(srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores)
@@ -24,5 +25,5 @@ submit_again() { scontrol requeue "$SLURM_JOB_ID"; }
 # shellcheck source=jobs/again.sh
 . "$jobs/again.sh"
 code=0
-run_part "$name" "${launcher[@]}" "$spdnn" infer "${problem[@]}" || code=$?
+run_part "$name" "${launcher[@]}" "$spdnn" infer "${problem[@]}" --checkpoint-every 15m --max-time "$seconds" || code=$?
 end_part "$name" "$code" submit_again

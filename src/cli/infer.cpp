@@ -46,6 +46,8 @@ CommandForm infer_form() {
       ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory")                               //
       ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
       ("checkpoint", takes("FILE"), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                     //
+      ("checkpoint-every", takes("TIME|never", "15m"), "write it as often while the run goes on: 30s, 15m, 4h")       //
+      ("max-time", takes("TIME"), "stop at the checkpoint before so much time has passed: 30s, 15m, 4h")              //
       ("host-memory", takes("SIZE", "auto"),                                                                          //
        "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")                                  //
       ("device-memory", takes("SIZE", "auto"), "what an engine may take on its CUDA device; auto: all that is free")  //
@@ -72,6 +74,17 @@ TruthSpec truth_spec(const po::variables_map& values) {
   return spec;
 }
 
+void fill_checkpoint(const po::variables_map& values, InferenceSpec& spec) {
+  spec.checkpoint = text_of(values, "checkpoint").value_or("");
+  if (is_stdout(spec.checkpoint)) throw UsageError("--checkpoint: a checkpoint cannot go to stdout; expected a file");
+  const std::string every = values["checkpoint-every"].as<std::string>();
+  if (spec.checkpoint.empty() && !values["checkpoint-every"].defaulted())
+    throw UsageError("--checkpoint-every needs --checkpoint");
+  spec.checkpoint_every = every == "never" ? std::nullopt : std::optional(parse_seconds("checkpoint-every", every));
+  if (const auto time = text_of(values, "max-time")) spec.max_time = parse_seconds("max-time", *time);
+  spec.warning = [](const std::string& text) { print_message(rank_name(), {text}); };
+}
+
 InferenceSpec inference_spec(const po::variables_map& values) {
   InferenceSpec spec;
   fill_engine(values, spec);
@@ -89,8 +102,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
   spec.activations = values.count("activations") != 0;
-  spec.checkpoint = text_of(values, "checkpoint").value_or("");
-  if (is_stdout(spec.checkpoint)) throw UsageError("--checkpoint: a checkpoint cannot go to stdout; expected a file");
+  fill_checkpoint(values, spec);
   return spec;
 }
 
@@ -136,7 +148,9 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
            const Beginning& beginning) {
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<InferenceOnRanks> inference;
-  inference.emplace(spec, ranks);
+  InferenceSpec rest = spec;
+  if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - beginning.process.seconds());
+  inference.emplace(rest, ranks);
   report_errors_at_once();
   Report report;
   try {

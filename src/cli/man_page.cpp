@@ -62,7 +62,8 @@ std::string exit_codes() {
       std::pair{ExitCode::usage, "The command line asks for something that does not exist or does not fit together."},
       std::pair{ExitCode::data, "Bad, missing or unreadable data, or an output that cannot be written."},
       std::pair{ExitCode::device, "Device, memory, threads or MPI: something that the machine does not give."},
-      std::pair{ExitCode::stopped, "Stopped by a signal, with a checkpoint: the same command continues the run."}};
+      std::pair{ExitCode::stopped,
+                "Stopped by a signal or by --max-time, with a checkpoint: the same command continues the run."}};
   std::string text = ".SH EXIT STATUS\n";
   for (const auto& [code, meaning] : kCodes)
     text += fmt::format(".TP\n{}\n{}", static_cast<int>(code), paragraph(meaning));

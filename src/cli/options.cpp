@@ -170,6 +170,19 @@ std::size_t parse_bytes(const std::string& option, const std::string& text) {
   return number;
 }
 
+double parse_seconds(const std::string& option, const std::string& text) {
+  constexpr std::string_view kUnits = "smh";
+  const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  double number = 0;
+  const char* const digits_end = text.data() + text.size() - (has_unit ? 1 : 0);
+  const auto [end, error] = std::from_chars(text.data(), digits_end, number);
+  const double seconds = number * (has_unit ? std::pow(60.0, unit) : 1.0);
+  if (error != std::errc{} || end != digits_end || !(seconds > 0) || !std::isfinite(seconds))
+    throw UsageError(fmt::format("--{}: '{}' is not a time above 0, such as 30s, 15m or 4h", option, text));
+  return seconds;
+}
+
 BiasRule parse_bias_rule(const std::string& text) {
   if (text == "non-zeros") return BiasRule::non_zeros;
   if (text == "everywhere") return BiasRule::everywhere;

@@ -38,6 +38,8 @@ std::optional<double> parse_cap(const std::string& text);
 /// A number of bytes, for instance 500M or 4G; `auto` is 0. K, M, G and T count in powers of 1024, as KiB, MiB, GiB and
 /// TiB do, and kB, MB, GB and TB in powers of 1000; case does not matter.
 std::size_t parse_bytes(const std::string& option, const std::string& text);
+/// Seconds above 0, from 30s, 15m, 4h or a number without a unit.
+double parse_seconds(const std::string& option, const std::string& text);
 /// `bf16`, `fp16`, `tf32`, `fp32` or `fp64`.
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.

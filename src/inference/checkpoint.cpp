@@ -38,11 +38,21 @@ std::uint64_t digest_of(const Plan& plan, Precision precision) {
 }  // namespace
 
 Checkpoint::Checkpoint(const Plan& plan, Precision precision, std::uint64_t digest, Index images)
-    : plan_digest(digest_of(plan, precision)), image_digest(digest), passes(plan.passes), left_before(images) {
+    : plan_digest(digest_of(plan, precision)),
+      image_digest(digest),
+      passes(plan.passes),
+      depth(plan.depth()),
+      left_in_file(std::uint64_t{images} * plan.depth()) {
   known.alive.assign(plan.depth(), 0);
   known.active.assign(plan.depth(), 0);
   left.push_back({0, std::vector<Index>(images), {}});
   std::iota(left[0].ids.begin(), left[0].ids.end(), Index{0});
+}
+
+std::uint64_t work_in(const std::vector<Work>& left, Index depth) {
+  std::uint64_t layers = 0;
+  for (const Work& work : left) layers += std::uint64_t{depth - work.layer} * work.ids.size();
+  return layers;
 }
 
 void conclude_work(RankedResult result, Checkpoint& checkpoint) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,8 +16,9 @@
 #include "io/atomic_file.hpp"
 #include "io/digests.hpp"
 #include "io/input_file.hpp"
+#include "io/output_target.hpp"
 #include "io/packed/format.hpp"
-#include "io/path_kind.hpp"
+#include "io/temporaries.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -26,14 +30,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "spdnn-checkpoint-2";
+constexpr const char* kSchema = "spdnn-checkpoint-3";
 constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
+constexpr int kMostParts = 1000000;
 
 /// Times that a report adds up over the parts of a run.
-constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {
-    {"read", &PhaseSeconds::read},           {"plan", &PhaseSeconds::plan},     {"share", &PhaseSeconds::share},
-    {"upload", &PhaseSeconds::upload},       {"gather", &PhaseSeconds::gather}, {"total", &PhaseSeconds::total},
-    {"images", &PhaseSeconds::upload_images}};
+constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {{"read", &PhaseSeconds::read},
+                                                                       {"plan", &PhaseSeconds::plan},
+                                                                       {"share", &PhaseSeconds::share},
+                                                                       {"upload", &PhaseSeconds::upload},
+                                                                       {"gather", &PhaseSeconds::gather},
+                                                                       {"total", &PhaseSeconds::total},
+                                                                       {"images", &PhaseSeconds::upload_images},
+                                                                       {"checkpoint", &PhaseSeconds::checkpoint}};
 
 bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -117,6 +126,16 @@ class Parser {
       fail(error.what());
     }
   }
+  CheckpointSummary costs(const Json& json) const {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60U;
+    CheckpointSummary costs;
+    if (const Json& every = at(json, "every"); !every.is_null()) costs.every = seconds(every, "every");
+    costs.written = static_cast<int>(number(at(json, "written"), "written", kMostParts));
+    costs.bytes = number(at(json, "bytes"), "bytes", kMostBytes);
+    costs.lost_parts = static_cast<int>(number(at(json, "lost_parts"), "lost_parts", kMostParts));
+    costs.lost_seconds = seconds(at(json, "lost_seconds"), "lost_seconds");
+    return costs;
+  }
   const Json& list(const Json& json, const char* what) const {
     if (!json.is_array()) fail(fmt::format("{}: expected a list", what));
     return json;
@@ -189,8 +208,12 @@ class Parser {
 
 fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
 
-/// Removes all files of activations beside a checkpoint, those that killed runs have left included.
-void remove_activations(const std::string& path) {
+/// Where activations are written until they get their digest's name. It is the same each time, so that the next writer
+/// finds what a killed one has left.
+fs::path unnamed_activations(const std::string& path) { return path + ".next.spdnn"; }
+
+/// Removes all files of activations beside a checkpoint but that of `kept`, those that killed runs have left included.
+void remove_activations(const std::string& path, const std::string& kept) {
   const fs::path folder = fs::absolute(path).parent_path();
   const std::string stem = fs::path(path).filename().native() + ".";
   std::error_code ignored;
@@ -198,7 +221,8 @@ void remove_activations(const std::string& path) {
     const std::string name = entry.path().filename().native();
     const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
                          name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
-    if (of_this && is_digest(name.substr(stem.size(), kDigits))) fs::remove(entry.path(), ignored);
+    const std::string digest = of_this ? name.substr(stem.size(), kDigits) : "";
+    if (is_digest(digest) && digest != kept) fs::remove(entry.path(), ignored);
   }
 }
 
@@ -236,12 +260,6 @@ void take_activations(const fs::path& path, const std::string& digest, const Pla
   }
 }
 
-std::size_t images_of(const std::vector<Work>& left) {
-  std::size_t images = 0;
-  for (const Work& work : left) images += work.ids.size();
-  return images;
-}
-
 /// The same without activations.
 Checkpoint beginning_again(Checkpoint checkpoint) {
   for (Work& work : checkpoint.left) work = {0, std::move(work.ids), {}};
@@ -254,8 +272,34 @@ void remove_file(const fs::path& path) {
   fs::remove(path, ignored);
 }
 
-/// `digest` is in the name of the file of activations; empty: there is none.
-void write_line(const std::string& path, const Checkpoint& checkpoint, const std::string& digest) {
+std::uint64_t write_activations(const std::string& path, const std::string& digest, const ImageSet& activations) {
+  const fs::path unnamed = unnamed_activations(path);
+  write_images(unnamed, activations);
+  std::error_code unknown;
+  const std::uint64_t bytes = fs::file_size(unnamed, unknown);
+  if (unknown) fail_to_write(unnamed, unknown.value());
+  const fs::path named = activations_path(path, digest);
+  if (std::rename(unnamed.c_str(), named.c_str()) != 0) {
+    const int error = errno;
+    remove_file(unnamed);
+    fail_to_write(named, error);
+  }
+  if (!sync_directory(named.has_parent_path() ? named.parent_path() : ".")) fail_to_write(named, errno);
+  return bytes;
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+Json costs_json(const CheckpointSummary& costs) {
+  return {{"every", costs.every ? Json(*costs.every) : Json(nullptr)},
+          {"written", costs.written},
+          {"bytes", costs.bytes},
+          {"lost_parts", costs.lost_parts},
+          {"lost_seconds", costs.lost_seconds}};
+}
+
+/// `digest` is in the name of the file of activations; empty: there is none. Returns the line's bytes.
+std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint, const std::string& digest) {
   Json left = Json::array();
   for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
   Json seconds;
@@ -268,6 +312,9 @@ void write_line(const std::string& path, const Checkpoint& checkpoint, const std
             {"variants", checkpoint.variants},
             {"parts", checkpoint.parts},
             {"seconds", seconds},
+            {"costs", costs_json(checkpoint.costs)},
+            {"time", now()},
+            {"next_within", checkpoint.next_within ? Json(*checkpoint.next_within) : Json(nullptr)},
             {"known", outcome_json(checkpoint.known)},
             {"left", left},
             {"activations", digest.empty() ? Json(nullptr) : Json(digest)}};
@@ -275,31 +322,40 @@ void write_line(const std::string& path, const Checkpoint& checkpoint, const std
   AtomicFile file(path);
   file.write(json_line(json));
   file.commit();
+  return file.size();
+}
+
+WrittenCheckpoint write_whole(const std::string& path, const Checkpoint& checkpoint, const std::string& digest,
+                              const ImageSet& activations) {
+  WrittenCheckpoint written;
+  written.left = work_in(checkpoint.left, checkpoint.depth);
+  written.activations = digest;
+  try {
+    if (!digest.empty()) written.bytes = write_activations(path, digest, activations);
+    written.bytes += write_line(path, checkpoint, digest);
+  } catch (...) {
+    remove_activations(path, checkpoint.activations);
+    throw;
+  }
+  remove_activations(path, digest);
+  return written;
 }
 
 }  // namespace
 
-std::string write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  std::string digest;
+WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  if (std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) return write_whole(path, checkpoint, {}, {});
+  const ImageSet activations = all_activations(checkpoint.left);
+  const std::string digest = digest_of_activations(activations);
   try {
-    if (std::any_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) {
-      const ImageSet activations = all_activations(checkpoint.left);
-      digest = digest_of_activations(activations);
-      write_images(activations_path(path, digest), activations);
-    }
-    write_line(path, checkpoint, digest);
+    return write_whole(path, checkpoint, digest, activations);
   } catch (const DataError& error) {
-    if (!digest.empty() && digest != checkpoint.activations) remove_file(activations_path(path, digest));
-    const bool there = path_kind(path) != PathKind::missing;
-    if (digest.empty() || images_of(checkpoint.left) >= checkpoint.left_before)
-      throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there"
-                                                         : "; the run has stopped, and nothing of it is kept"));
-    write_checkpoint(path, beginning_again(checkpoint));
-    return error.what();
+    const Checkpoint without = beginning_again(checkpoint);
+    if (work_in(without.left, without.depth) >= checkpoint.left_in_file) throw;
+    WrittenCheckpoint written = write_whole(path, without, {}, {});
+    written.begun_again = error.what();
+    return written;
   }
-  if (!checkpoint.activations.empty() && checkpoint.activations != digest)
-    remove_file(activations_path(path, checkpoint.activations));
-  return {};
 }
 
 Passes passes_to_continue(const std::string& path, Passes requested) {
@@ -324,16 +380,21 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
   if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");
   for (const Json& variant : parser.list(parser.at(json, "variants"), "variants"))
     checkpoint.variants.insert(parser.text(variant, "variants"));
-  constexpr int kMostParts = 1000000;
   checkpoint.parts = static_cast<int>(parser.number(parser.at(json, "parts"), "parts", kMostParts));
   const Json& seconds = parser.at(json, "seconds");
   for (const auto& [name, member] : kSeconds)
     checkpoint.seconds.*member = parser.seconds(parser.at(seconds, name), name);
   const double infer = parser.seconds(parser.at(seconds, "infer"), "infer");
   checkpoint.seconds.infer = {infer, infer, infer, infer};
+  checkpoint.costs = parser.costs(parser.at(json, "costs"));
+  const double since = std::max(0.0, now() - parser.seconds(parser.at(json, "time"), "time"));
+  if (const Json& next_within = parser.at(json, "next_within"); !next_within.is_null()) {
+    ++checkpoint.costs.lost_parts;
+    checkpoint.costs.lost_seconds += std::min(since, parser.seconds(next_within, "next_within"));
+  }
   checkpoint.known = parser.outcome(parser.at(json, "known"), images);
   checkpoint.left = parser.left(parser.at(json, "left"), images);
-  checkpoint.left_before = images_of(checkpoint.left);
+  checkpoint.left_in_file = work_in(checkpoint.left, checkpoint.depth);
   const Json& digest = parser.at(json, "activations");
   if (std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) return;
   if (!(digest.is_string() && is_digest(digest.get<std::string>()))) parser.fail("activations: expected a digest");
@@ -343,7 +404,15 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
 
 void remove_checkpoint(const std::string& path) {
   remove_file(path);
-  remove_activations(path);
+  remove_activations(path, {});
+  remove_file(unnamed_activations(path));
+  try {
+    for (const fs::path& name : {fs::path(path), unnamed_activations(path)}) {
+      const fs::path target = find_output_file(name).path;
+      remove_stale_temporaries(target.parent_path(), target);
+    }
+  } catch (const DataError&) {  // nothing may be removed in a directory in which nothing may be written
+  }
 }
 
 }  // namespace spdnn

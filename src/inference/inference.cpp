@@ -59,6 +59,11 @@ InferenceSpec checked(InferenceSpec spec) {
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
   if (!spec.checkpoint.empty() && spec.warm_up != 0)
     throw UsageError("checkpoint", "a run that may be stopped has no trials to warm up");
+  if (spec.max_time && spec.checkpoint.empty()) throw UsageError("max_time", "needs a checkpoint to stop at");
+  if (spec.max_time && !(*spec.max_time >= 0))
+    throw UsageError("max_time", fmt::format("{}, expected at least 0 seconds", *spec.max_time));
+  if (spec.checkpoint_every && !(*spec.checkpoint_every > 0))
+    throw UsageError("checkpoint_every", fmt::format("{}, expected seconds above 0", *spec.checkpoint_every));
   if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
   if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
   require_threads(spec.threads);
@@ -304,12 +309,12 @@ std::vector<Work> Inference::Steps::deal(const std::vector<Work>& all) {
   return mine;
 }
 
-RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine) {
+RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
+                                        const Keeping* keeping) {
   RunOptions how = options(order_.precision, plan_, image_bytes(mine));
-  if (!spec_.checkpoint.empty()) how.stop = spec_.stop;
   how.monitor = monitor_.get();
   how.keep_activations = spec_.activations;
-  return run_on_ranks(ranks_, orders, plan_, mine, how);
+  return run_on_ranks(ranks_, orders, plan_, mine, how, keeping);
 }
 
 void Inference::Steps::run_at_once() {

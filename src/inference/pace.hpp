@@ -1,13 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "spdnn/types.hpp"
 
 namespace spdnn {
 
-/// How far a run that may be stopped queues work ahead on a device: it waits for the device after some steps, the more
-/// the shorter they take, so that the wait costs next to nothing, and a stop is noticed within about kSeconds or a
+/// How far a run that may be interrupted queues work ahead on a device: it waits for the device after some steps, the
+/// more the shorter they take, so that the wait costs next to nothing, and a stop is noticed within about kSeconds or a
 /// step.
 class Pace {
  public:
@@ -30,7 +31,7 @@ class Pace {
   int most_ = 1;
 };
 
-/// How many layers a run that may be stopped computes on a CPU between two questions whether to stop. Few layers at a
+/// How many layers a run that may be interrupted computes on a CPU between two questions whether to. Few layers at a
 /// time cost: between them all activations are written to memory and read again. So there are as many as take about
 /// `seconds`, at least one and at most `most`; the first is alone, and their number at most doubles.
 class Stride {
@@ -38,16 +39,25 @@ class Stride {
   Stride(Index most, double seconds) : most_(std::max<Index>(1, most)), seconds_(seconds) {}
 
   Index layers() const { return layers_; }
+  /// No more of them than it takes to come to a moment so many seconds ahead, if they take as long as the last ones.
+  Index layers_within(double seconds) const {
+    const double enough = std::ceil(seconds / std::max(layer_seconds_, kShortest));
+    return enough < layers_ ? static_cast<Index>(std::max(1.0, enough)) : layers_;
+  }
   /// So many layers have taken so long.
   void took(Index layers, double seconds) {
+    layer_seconds_ = seconds / layers;
     const double fitting = seconds > 0 ? static_cast<double>(layers) * seconds_ / seconds : most_;
     const double next = std::min({fitting, 2.0 * layers_, static_cast<double>(most_)});
     layers_ = std::max<Index>(1, static_cast<Index>(next));
   }
 
  private:
+  static constexpr double kShortest = 1e-9;
+
   Index most_;
   double seconds_;
+  double layer_seconds_ = 0;
   Index layers_ = 1;
 };
 

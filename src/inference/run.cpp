@@ -70,26 +70,29 @@ class Watched {
 
 /// One plan, run over batch after batch.
 class Runner {
-  static constexpr Index kStopChecks = 32;  ///< of a batch, at least
+  static constexpr Index kLooks = 32;  ///< whether to interrupt a batch, at least
 
  public:
-  Runner(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options)
-      : plan_(plan),
+  Runner(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options)
+      : plan_(*chosen.plan),
         images_(images),
         options_(options),
         cancellation_(options.engine.cancelled),
         device_(variant.device),
-        stride_(plan.depth() / kStopChecks, options.stop_seconds) {
+        stride_(plan_.depth() / kLooks, options.look_seconds) {
     BatchInfo batch = batch_info(images);
+    result_.plan = &plan_;
+    result_.threads = host_threads(options.engine.threads);
+    if (!chosen.why.empty()) result_.notes.push_back("merge stands aside in this run: " + chosen.why);
     result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
-                                       : automatic_batch(variant, plan, batch, options.engine);
+                                       : automatic_batch(variant, plan_, batch, options.engine);
     batch.images = result_.batch;
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
-    result_.outcome.alive.assign(plan.depth(), 0);
-    result_.outcome.active.assign(plan.depth(), 0);
+    result_.outcome.alive.assign(plan_.depth(), 0);
+    result_.outcome.active.assign(plan_.depth(), 0);
     const Stopwatch upload;
-    engine_ = make_engine(variant, std::make_shared<const Plan>(plan), batch, options.engine);
-    if (plan.fallback) in_order_ = make_engine(variant, plan.fallback->in_order, batch, options.engine);
+    engine_ = make_engine(variant, std::make_shared<const Plan>(plan_), batch, options.engine);
+    if (plan_.fallback) in_order_ = make_engine(variant, plan_.fallback->in_order, batch, options.engine);
     result_.upload_seconds = upload.seconds();
   }
 
@@ -117,38 +120,33 @@ class Runner {
       advance(progress);
       outcome_of(batch);
     }
+    place_ = {first, batch.images()};
     if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
     Outcome outcome;
-    if (!run_trials(batch, first, progress, outcome)) return;
+    if (!run_trials(batch, progress, outcome)) return;
     watch.lap();
     append_outcome(result_.outcome, outcome, first);
     if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch, options_.engine));
     result_.gather_seconds += watch.seconds();
   }
 
-  /// Those that count; false where they were stopped.
-  bool run_trials(const ImageSet& batch, Index first, Progress& progress, Outcome& outcome) {
+  /// Those that count; false where the run was ended.
+  bool run_trials(const ImageSet& batch, Progress& progress, Outcome& outcome) {
     Watched watched(options_.monitor);
-    Stopwatch watch;
     for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
-      watch.lap();
+      infer_.lap();
       engine_->reset();
-      const Index layer = advance(progress);
-      if (layer < plan_.depth()) {
-        result_.infer_seconds[trial] += watch.seconds();
-        result_.unfinished = Unfinished{first, layer, begun(batch.images(), layer)};
-        return false;
-      }
+      if (!advance(progress, options_.interruption)) return false;
       Outcome this_time = outcome_of(batch);
-      result_.infer_seconds[trial] += watch.seconds();
+      result_.infer_seconds[trial] += infer_.seconds();
       if (trial == 0)
         outcome = std::move(this_time);
       else if (this_time.categories != outcome.categories)
         throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
       watched.trial_is_over();
     }
-    watch.lap();
-    while (watched.wants_more_trials() && !stopped()) {
+    Stopwatch watch;
+    while (watched.wants_more_trials() && !due()) {
       repeat_unseen(batch);
       result_.warm_up_seconds += watch.lap();
       watched.trial_is_over();
@@ -161,35 +159,53 @@ class Runner {
     const Offset done = done_;
     Progress unseen({}, "infer", 0);
     engine_->reset();
-    if (advance(unseen) == plan_.depth()) outcome_of(batch);
+    advance(unseen);
+    outcome_of(batch);
     done_ = done;
   }
 
-  bool stopped() const { return options_.stop && options_.stop(); }
+  bool due() const { return options_.interruption != nullptr && options_.interruption->due_in() <= 0; }
 
-  /// Layers between two questions whether to stop.
-  Index layers_at_once() const {
-    if (!options_.stop) return plan_.depth();
-    return device_ == Device::cpu ? stride_.layers() : std::max<Index>(1, plan_.depth() / kStopChecks);
-  }
-
-  /// From the first layer to the last, or to one at which the run is stopped; returns the layer that would follow.
-  Index advance(Progress& progress) {
-    Index layer = 0;
+  /// From the first layer to the last, or to one at which the run is ended: then false.
+  bool advance(Progress& progress, Interruption* interruption = nullptr) {
     Pace pace;
     Stopwatch since_wait;
-    while (layer < plan_.depth() && !stopped()) {
+    for (Index layer = 0; layer < plan_.depth();) {
       cancellation_.check();
-      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, layers_at_once()) + layer);
+      Index at_once = plan_.depth();
+      if (interruption != nullptr) {
+        double due_in = interruption->due_in();
+        if (due_in <= 0) {
+          if (!interrupt(*interruption, layer)) return false;
+          due_in = interruption->due_in();
+          since_wait.lap();
+        }
+        at_once = device_ == Device::cpu ? stride_.layers_within(due_in) : std::max<Index>(1, plan_.depth() / kLooks);
+      }
+      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, at_once) + layer);
       done_ += next - layer;
       progress.update(done_);
       const Index layers = next - std::exchange(layer, next);
-      if (options_.stop && device_ == Device::cpu) stride_.took(layers, since_wait.lap());
-      if (!options_.stop || device_ == Device::cpu || layer == plan_.depth() || !pace.due()) continue;
-      wait_for(device_, options_.engine.device);
-      pace.waited(since_wait.lap());
+      if (interruption == nullptr) continue;
+      if (device_ == Device::cpu) {
+        stride_.took(layers, since_wait.lap());
+      } else if (layer < plan_.depth() && pace.due()) {
+        wait_for(device_, options_.engine.device);
+        pace.waited(since_wait.lap());
+      }
     }
-    return layer;
+    return true;
+  }
+
+  /// Before `layer` of the batch. Whether the run goes on; where it does not, the result has what is unfinished.
+  bool interrupt(Interruption& interruption, Index layer) {
+    if (device_ != Device::cpu) wait_for(device_, options_.engine.device);
+    result_.infer_seconds.front() += infer_.lap();
+    result_.unfinished = Unfinished{place_.first, layer, begun(place_.images, layer)};
+    const bool goes_on = interruption.interrupt(result_);
+    if (goes_on) result_.unfinished.reset();
+    result_.interrupted_seconds += infer_.lap();
+    return goes_on;
   }
 
   Outcome outcome_of(const ImageSet& batch) {
@@ -221,6 +237,12 @@ class Runner {
     }
   }
 
+  /// The batch under way.
+  struct Place {
+    Index first = 0;
+    Index images = 0;
+  };
+
   const Plan& plan_;
   const ImageSet& images_;
   const RunOptions& options_;
@@ -231,6 +253,8 @@ class Runner {
   std::unique_ptr<Engine> in_order_;    ///< with `merge`: for borderline images
   std::vector<CsrMatrix> activations_;  ///< by batch, where they are kept
   Offset done_ = 0;                     ///< layers, over batches and trials
+  Place place_;
+  Stopwatch infer_;  ///< since the trial began, or went on after an interruption
   RunResult result_;
 };
 
@@ -298,12 +322,8 @@ RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& ima
   return with_memory_for(variant.name, "cannot run", [&] {
     RunOptions informed = options;
     informed.engine.may_overflow = chosen.may_overflow;
-    informed.engine.in_steps = static_cast<bool>(options.stop);
-    RunResult result = Runner(variant, *chosen.plan, images, informed).run();
-    result.plan = chosen.plan;
-    result.threads = host_threads(options.engine.threads);
-    if (!chosen.why.empty()) result.notes.push_back("merge stands aside in this run: " + chosen.why);
-    return result;
+    informed.engine.in_steps = options.interruption != nullptr;
+    return Runner(variant, chosen, images, informed).run();
   });
 }
 

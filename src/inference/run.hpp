@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,27 +11,38 @@
 namespace spdnn {
 
 class DeviceMonitor;
+struct RunResult;
+
+/// Interrupts a run between two of its layers, to keep what is known so far, to end the run, or both.
+class Interruption {
+ public:
+  virtual ~Interruption() = default;
+  /// Seconds until the run is to be interrupted; 0 or less: now. Asked between layers: at least a few dozen times a
+  /// batch, and on a CPU about every `RunOptions::look_seconds`, and at the end of these seconds, where a layer takes
+  /// less. A device is waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts
+  /// layers off is asked at the end of the batch all the same.
+  virtual double due_in() = 0;
+  /// Called where that is now. `so_far` is what run() would return if it ended here. Returns whether the run goes on,
+  /// with the same engine.
+  virtual bool interrupt(const RunResult& so_far) = 0;
+};
 
 struct RunOptions {
   EngineOptions engine;
   int trials = 1;
-  int warm_up = 0;             ///< trials of each batch before these; not in a run that `stop` may end
+  int warm_up = 0;             ///< trials of each batch before these
   Index batch = 0;             ///< images at a time; 0: as many as the memory takes
   bool share_devices = false;  ///< ranks may share CUDA devices
   /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
   /// neurons of the given network these stand. Not of a merged plan.
   bool keep_activations = false;
   ProgressCallback progress;
-  DeviceMonitor* monitor = nullptr;  ///< told when trials begin and end; null: none
-  /// Whether the run is to end before its time, with what it has done so far; empty: never. Asked between layers: at
-  /// least a few dozen times a batch, and on a CPU about every `stop_seconds` where a layer takes less. A device is
-  /// waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts layers off ends with
-  /// the batch all the same.
-  std::function<bool()> stop = {};
-  double stop_seconds = 5;
+  DeviceMonitor* monitor = nullptr;      ///< told when trials begin and end; null: none
+  Interruption* interruption = nullptr;  ///< of a run with one trial and no warm-up; null: none
+  double look_seconds = 5;
 };
 
-/// What a run that was stopped has not done. Images from `first` on that are not in `begun` have not been begun.
+/// What a run that was interrupted has not done. Images from `first` on that are not in `begun` have not been begun.
 struct Unfinished {
   Index first = 0;  ///< images before this one are done
   Index layer = 0;  ///< the one that the images of `begun` enter next
@@ -47,6 +57,7 @@ struct RunResult {
   double load_seconds = 0;            ///< of these, load(): the images
   double warm_up_seconds = 0;         ///< all trials that are not counted
   double gather_seconds = 0;          ///< putting batches together
+  double interrupted_seconds = 0;     ///< by RunOptions::interruption; in none of the others
   int threads = 0;                    ///< host threads
   Index batch = 0;
   std::vector<std::string> notes;  ///< on this run, besides the plan's

@@ -3,44 +3,91 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "cluster/exchange.hpp"
+#include "core/seconds_text.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
 
+namespace {
+
+CheckpointClock::Settings clock_settings(const InferenceSpec& spec, double spent) {
+  CheckpointClock::Settings settings{.stop = spec.stop};
+  if (spec.checkpoint_every) settings.every = *spec.checkpoint_every;
+  if (spec.max_time) settings.time_left = std::max(0.0, *spec.max_time - spent);
+  return settings;
+}
+
+std::optional<double> finite(double seconds) { return std::isfinite(seconds) ? std::optional(seconds) : std::nullopt; }
+
+}  // namespace
+
 void Inference::Steps::run_in_parts() {
   const std::uint64_t read_before = bytes_read();
-  Checkpoint state;
+  std::optional<CheckpointKeeper> keeper;
   std::vector<Work> work;
   std::vector<RunOrder> orders;
+  CheckpointClock clock(clock_settings(spec_, since_start_.seconds()), [this] { return since_start_.seconds(); });
   const std::uint64_t image_digest = images_.digest(ranks_);
   if (ranks_.is_root()) {
     const Plan& ran = order_.in_order ? *plan_.fallback->in_order : plan_;
-    state = Checkpoint(plan_, order_.precision, image_digest, images_.facts().images);
-    if (continues()) read_checkpoint(spec_.checkpoint, ran, state);
-    work = state.left;
+    Checkpoint begin(plan_, order_.precision, image_digest, images_.facts().images);
+    if (continues()) read_checkpoint(spec_.checkpoint, ran, begin);
+    work = std::move(begin.left);
+    begin.left.clear();
     for (const Work& piece : work) orders.push_back(order_of_piece(piece, ran));
+    keeper.emplace(spec_.checkpoint, std::move(begin), spec_.warning);
   }
   orders = share_orders(ranks_, orders);
-  RankedResult all = run_work(orders, deal(work));
+  const Keeping keeping{clock, [&](RankedResult all) {
+                          Checkpoint now = checkpoint_of(keeper->begin(), orders, std::move(all));
+                          now.costs.every = clock.every();
+                          now.next_within = clock.next_within();
+                          keeper->keep(now);
+                        }};
+  RankedResult all = run_work(orders, deal(work), &keeping);
   report_streaming(read_before);
-  if (ranks_.is_root()) {
-    for (const RunOrder& order : orders) state.variants.insert(order.variant);
-    conclude_work(all, state);
-  }
-  if (!broadcast(ranks_, state.left.empty())) stop(std::move(state), std::move(all));
+  Checkpoint now;
+  if (ranks_.is_root()) now = checkpoint_of(keeper->begin(), orders, all);
+  if (!broadcast(ranks_, now.left.empty())) stop(keeper ? &*keeper : nullptr, now, clock);
   if (!ranks_.is_root()) return;
-  report_.parts = state.parts + 1;
-  report_.earlier = state.seconds;
-  state.variants.erase(report_.variant);
-  if (!state.variants.empty())
-    report_.notes.push_back(fmt::format("part of the run was computed by {}", fmt::join(state.variants, ", ")));
-  all.result.outcome = std::move(state.known);
+  report_.parts = now.parts;
+  report_.earlier = keeper->begin().seconds;
+  report_.checkpoints = keeper->costs();
+  report_.checkpoints->every = finite(clock.every());
+  add_notes(*keeper, clock);
+  now.variants.erase(report_.variant);
+  if (!now.variants.empty())
+    report_.notes.push_back(fmt::format("part of the run was computed by {}", fmt::join(now.variants, ", ")));
+  all.result.outcome = std::move(now.known);
   conclude(std::move(all));
+}
+
+void Inference::Steps::add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock) {
+  for (const std::string& note : keeper.notes()) report_.notes.push_back(note);
+  if (clock.grown())
+    report_.notes.push_back(fmt::format("writing a checkpoint takes {}, so that there is one every {}",
+                                        seconds_text(clock.writing()), seconds_text(clock.every())));
+}
+
+Checkpoint Inference::Steps::checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders,
+                                           RankedResult all) const {
+  for (const RunOrder& order : orders) begin.variants.insert(order.variant);
+  conclude_work(all, begin);
+  join_pieces(begin.left);
+  Report part = report_;
+  take_over(std::move(all), part);
+  part.seconds.total = since_start_.seconds();
+  begin.seconds.add(part.seconds);
+  ++begin.parts;
+  return begin;
 }
 
 RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) const {
@@ -59,18 +106,11 @@ RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) co
   return order;
 }
 
-void Inference::Steps::stop(Checkpoint state, RankedResult all) {
-  std::string begun_again;
-  if (ranks_.is_root()) {
-    take_over(std::move(all), report_);
-    report_.seconds.total = since_start_.seconds();
-    state.seconds.add(report_.seconds);
-    ++state.parts;
-    join_pieces(state.left);
-    begun_again = write_checkpoint(spec_.checkpoint, state);
-  }
+void Inference::Steps::stop(CheckpointKeeper* keeper, const Checkpoint& now, const CheckpointClock& clock) {
+  const std::string begun_again = keeper == nullptr ? "" : keeper->finish(now);
   ranks_.barrier();
-  throw Stopped(fmt::format("stopped; the same command continues the run from {}{}", spec_.checkpoint,
+  throw Stopped(fmt::format("stopped{}{}; the same command continues the run from {}{}", clock.why().empty() ? "" : " ",
+                            clock.why(), spec_.checkpoint,
                             begun_again.empty() ? "" : ", but begins some images again, for " + begun_again));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "cluster/exchange.hpp"
@@ -11,6 +12,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/activations.hpp"
+#include "inference/checkpoint_rounds.hpp"
 #include "inference/move_images.hpp"
 #include "inference/outcomes.hpp"
 #include "inference/rank_resources.hpp"
@@ -37,6 +39,7 @@ void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer,
 struct NetworkRankReport {
   RankReport common;
   double load_seconds = 0;
+  double interrupted_seconds = 0;
   Index batch = 0;
   Outcome outcome;
   std::vector<Index> rows;  ///< with activations: the ids of their rows
@@ -44,7 +47,8 @@ struct NetworkRankReport {
 };
 
 void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
-  archive(report.common, report.load_seconds, report.batch, report.outcome, report.rows, report.left);
+  archive(report.common, report.load_seconds, report.interrupted_seconds, report.batch, report.outcome, report.rows,
+          report.left);
 }
 
 /// What a piece that was stopped, or never begun, leaves.
@@ -73,45 +77,103 @@ struct Sharers {
   int cuda = 1;
 };
 
-/// This rank's pieces, one after another.
-RankedResult run_pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
-                        RunOptions options, const Sharers& sharers = {}) {
+/// What a rank knows of its pieces.
+struct KnownWork {
   RankedResult all;
-  all.result.plan = &plan;
-  all.result.threads = host_threads(options.engine.threads);
-  all.result.outcome.alive.assign(plan.depth(), 0);
-  all.result.outcome.active.assign(plan.depth(), 0);
-  std::vector<Outcome> outcomes;
-  bool stopped = false;
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    const RunOrder& order = orders[i];
-    const Work& work = mine[i];
-    if (orders.size() > 1 && work.images.images() == 0) continue;
-    if (stopped) {
-      add_left(work, {}, all.left);
-      continue;
-    }
-    const Plan rest = plan_from(plan, order.layer);
-    const RunPlan chosen{&rest, order.may_overflow, order.why_in_order};
-    const Variant& variant = find_variant(order.variant);
-    options.engine.precision = order.precision;
-    options.engine.sharers = variant.device == Device::cpu ? sharers.cpu : sharers.cuda;
-    RunResult piece = run(variant, chosen, work.images, options);
-    stopped = piece.unfinished.has_value();
-    if (stopped) add_left(work, piece.unfinished, all.left);
-    outcomes.push_back(in_whole_run(std::move(piece.outcome), work, plan.depth()));
+  std::vector<Outcome> outcomes;  ///< of what is done, piece by piece
+
+  /// A piece that has ended, or was interrupted.
+  void add(const Work& work, RunResult piece) {
+    if (piece.unfinished) add_left(work, piece.unfinished, all.left);
+    outcomes.push_back(in_whole_run(std::move(piece.outcome), work, all.result.plan->depth()));
     add_times(all.result, piece);
   }
-  if (orders.size() == 1) all.result.outcome.activations = std::move(outcomes[0].activations);
-  merge_outcomes(all.result.outcome, outcomes);
-  return all;
-}
+  /// Of one piece also its activations, if they were kept.
+  RankedResult result() && {
+    if (outcomes.size() == 1) all.result.outcome.activations = std::move(outcomes[0].activations);
+    merge_outcomes(all.result.outcome, outcomes);
+    return std::move(all);
+  }
+};
+
+/// This rank's pieces, one after another.
+class Pieces final : private Interruption {
+ public:
+  /// Called with what this rank knows; returns whether the run goes on.
+  using Interrupt = std::function<bool(RankedResult)>;
+
+  Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
+         const RunOptions& options, const Sharers& sharers)
+      : orders_(orders), plan_(plan), mine_(mine), options_(options), sharers_(sharers) {
+    known_.all.result.plan = &plan;
+    known_.all.result.threads = host_threads(options.engine.threads);
+    known_.all.result.outcome.alive.assign(plan.depth(), 0);
+    known_.all.result.outcome.active.assign(plan.depth(), 0);
+  }
+
+  RankedResult run() {
+    bool stopped = false;
+    for (piece_ = 0; piece_ < orders_.size() && !stopped; ++piece_) {
+      if (orders_.size() > 1 && mine_[piece_].images.images() == 0) continue;
+      RunResult piece = run_piece();
+      stopped = piece.unfinished.has_value();
+      known_.add(mine_[piece_], std::move(piece));
+    }
+    add_pieces_from(piece_, known_);
+    return std::move(known_).result();
+  }
+  /// The same, interrupted where the clock says so.
+  RankedResult run(CheckpointClock& clock, Interrupt interrupt) {
+    clock_ = &clock;
+    interrupt_ = std::move(interrupt);
+    options_.interruption = this;
+    return run();
+  }
+
+ private:
+  RunResult run_piece() {
+    const RunOrder& order = orders_[piece_];
+    const Plan rest = plan_from(plan_, order.layer);
+    const Variant& variant = find_variant(order.variant);
+    options_.engine.precision = order.precision;
+    options_.engine.sharers = variant.device == Device::cpu ? sharers_.cpu : sharers_.cuda;
+    return spdnn::run(variant, {&rest, order.may_overflow, order.why_in_order}, mine_[piece_].images, options_);
+  }
+
+  /// Those that were not begun.
+  void add_pieces_from(std::size_t first, KnownWork& known) const {
+    for (std::size_t i = first; i < orders_.size(); ++i) add_left(mine_[i], {}, known.all.left);
+  }
+
+  double due_in() override { return clock_->due_in(); }
+  bool interrupt(const RunResult& so_far) override {
+    KnownWork known = known_;
+    known.add(mine_[piece_], so_far);
+    add_pieces_from(piece_ + 1, known);
+    return interrupt_(std::move(known).result());
+  }
+
+  const std::vector<RunOrder>& orders_;
+  const Plan& plan_;
+  const std::vector<Work>& mine_;
+  RunOptions options_;
+  Sharers sharers_;
+  CheckpointClock* clock_ = nullptr;
+  Interrupt interrupt_;
+  KnownWork known_;
+  std::size_t piece_ = 0;  ///< that runs
+};
 
 NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mine) {
   Index images = 0;
   for (const Work& work : mine) images += work.images.images();
-  NetworkRankReport report{
-      rank_report_of(own.result, images), own.result.load_seconds, own.result.batch, own.result.outcome, {}, own.left};
+  NetworkRankReport report{rank_report_of(own.result, images),
+                           own.result.load_seconds,
+                           own.result.interrupted_seconds,
+                           own.result.batch,
+                           own.result.outcome,
+                           {},
+                           own.left};
   if (own.result.outcome.activations) report.rows = mine[0].ids;
   return report;
 }
@@ -130,6 +192,7 @@ void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
     if (all.ranks.size() == 1) continue;
     take_longest(all.result, report.common);
     all.result.load_seconds = std::max(all.result.load_seconds, report.load_seconds);
+    all.result.interrupted_seconds = std::max(all.result.interrupted_seconds, report.interrupted_seconds);
     all.result.batch = std::max(all.result.batch, report.batch);
     outcomes.push_back(std::move(report.outcome));
     std::move(report.left.begin(), report.left.end(), std::back_inserter(all.left));
@@ -145,6 +208,33 @@ Sharers sharers_of_devices(Communicator& ranks, const std::vector<RunOrder>& ord
   if (std::any_of(orders.begin(), orders.end(), is_cuda))
     sharers.cuda = sharers_of_device(ranks, Device::cuda, options.engine, options.share_devices);
   return sharers;
+}
+
+/// What all ranks know, on the root; elsewhere the rank's own.
+RankedResult gathered(Communicator& ranks, RankedResult own, const std::vector<Work>& mine) {
+  if (!ranks.is_alone()) add_reports(own, gather(ranks, report_of(own, mine)));
+  return own;
+}
+
+RankedResult run_in_rounds(Communicator& ranks, Pieces& pieces, const std::vector<Work>& mine, const Keeping& keeping) {
+  using After = CheckpointRounds::After;
+  CheckpointRounds rounds(ranks, keeping.clock);
+  keeping.clock.begin();
+  const auto keep = [&](const RankedResult& own) {
+    RankedResult all = gathered(ranks, own, mine);
+    if (ranks.is_root()) keeping.keep(std::move(all));
+  };
+  RankedResult own;
+  try {
+    own = pieces.run(keeping.clock, [&](const RankedResult& so_far) {
+      return rounds.enter(false, [&] { keep(so_far); }) == After::go_on;
+    });
+  } catch (...) {
+    if (ranks.is_alone() || !rounds.open()) throw;
+    rounds.fail();
+  }
+  while (rounds.open()) rounds.enter(true, [&] { keep(own); });
+  return own;
 }
 
 }  // namespace
@@ -179,21 +269,27 @@ std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all
 }
 
 RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
-                          const std::vector<Work>& mine, const RunOptions& options) {
+                          const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping) {
   const bool in_order = !orders.empty() && orders[0].in_order;
   const Plan& form = in_order ? *plan.fallback->in_order : plan;
-  if (ranks.is_alone()) return run_pieces(orders, form, mine, options);
-
   RunOptions own = options;
-  const Sharers sharers = sharers_of_devices(ranks, orders, own);
-  own.engine.threads = threads_of(ranks, own.engine.threads);
-  const ThreadLimit limit(own.engine.threads);
-  ranks.barrier();
+  Sharers sharers;
+  std::optional<ThreadLimit> limit;
+  if (!ranks.is_alone()) {
+    sharers = sharers_of_devices(ranks, orders, own);
+    own.engine.threads = threads_of(ranks, own.engine.threads);
+    limit.emplace(own.engine.threads);
+    ranks.barrier();
+  }
+  Pieces pieces(orders, form, mine, own, sharers);
   RankedResult all;
-  together(ranks, [&] { all = run_pieces(orders, form, mine, own, sharers); });
+  if (keeping != nullptr)
+    all = run_in_rounds(ranks, pieces, mine, *keeping);
+  else
+    together(ranks, [&] { all = pieces.run(); });
   const Stopwatch watch;
-  add_reports(all, gather(ranks, report_of(all, mine)));
-  all.result.gather_seconds += watch.seconds();
+  all = gathered(ranks, std::move(all), mine);
+  if (!ranks.is_alone()) all.result.gather_seconds += watch.seconds();
   return all;
 }
 
@@ -205,6 +301,7 @@ void add_times(RunResult& all, const RunResult& piece) {
   all.load_seconds += piece.load_seconds;
   all.warm_up_seconds += piece.warm_up_seconds;
   all.gather_seconds += piece.gather_seconds;
+  all.interrupted_seconds += piece.interrupted_seconds;
   all.batch = std::max(all.batch, piece.batch);
   for (const std::string& note : piece.notes)
     if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "cluster/communicator.hpp"
 #include "cluster/fields.hpp"
+#include "inference/checkpoint_clock.hpp"
 #include "inference/rank_report.hpp"
 #include "inference/run.hpp"
 #include "inference/work.hpp"
@@ -42,11 +44,19 @@ struct RankedResult {
   /// On the root, of a run that was stopped: what no rank has done. Work at layer 0 comes without images.
   std::vector<Work> left;
 };
+/// How a run keeps what it knows while it goes on.
+struct Keeping {
+  CheckpointClock& clock;                  ///< this rank's
+  std::function<void(RankedResult)> keep;  ///< called on the root with what all ranks know
+};
+
 /// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The
 /// ranks begin together. `plan` is that of the whole run; the orders have the precision. RanksFailed
 /// (cluster/together.hpp), on all ranks, where the run of one fails.
+/// With `keeping`, the run is interrupted where its clock says so, on all ranks together; it ends before its time where
+/// that of any rank says so, and then has something left.
 RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
-                          const std::vector<Work>& mine, const RunOptions& options);
+                          const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping = nullptr);
 
 /// Adds the times of another piece of the same rank's work, and what is noted of it; outcome and plan stay as they are.
 void add_times(RunResult& all, const RunResult& piece);

@@ -65,6 +65,7 @@ void take_over(RankedResult all, Report& report) {
   report.seconds.upload_images = result.load_seconds;
   report.seconds.warm_up = result.warm_up_seconds;
   report.seconds.infer = spread(std::move(result.infer_seconds));
+  report.seconds.checkpoint = result.interrupted_seconds;
   report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);
   report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());

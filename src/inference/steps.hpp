@@ -9,6 +9,7 @@
 #include "cluster/communicator.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/checkpoint.hpp"
+#include "inference/checkpoint_keeper.hpp"
 #include "inference/device_monitor.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
@@ -92,7 +93,8 @@ class Inference::Steps {
   std::vector<Work> deal(const std::vector<Work>& all);
 
   /// Each rank's pieces of work.
-  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine);
+  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
+                        const Keeping* keeping = nullptr);
 
   void run_at_once();
 
@@ -102,7 +104,12 @@ class Inference::Steps {
   /// An engine that was asked for may be one that takes images, but not activations.
   RunOrder order_of_piece(const Work& piece, const Plan& ran) const;
 
-  [[noreturn]] void stop(Checkpoint state, RankedResult all);
+  /// What this part of the run has added to where it began.
+  Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all) const;
+  /// What went otherwise than it should, into the report.
+  void add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock);
+  /// On all ranks; the root has `keeper`.
+  [[noreturn]] void stop(CheckpointKeeper* keeper, const Checkpoint& now, const CheckpointClock& clock);
 
   void conclude(RankedResult result);
 

@@ -8,6 +8,7 @@
 
 #include "core/bytes_text.hpp"
 #include "core/counted.hpp"
+#include "core/seconds_text.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"
@@ -124,6 +125,7 @@ nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
           {"upload_images", s.upload_images},
           {"warm_up", s.warm_up},
           {"infer", spread_json(s.infer)},
+          {"checkpoint", s.checkpoint},
           {"gather", s.gather},
           {"write", s.write},
           {"other", s.other()},
@@ -146,10 +148,34 @@ void add_phases(const Report& r, std::string& text) {
   phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
   if (s.warm_up > 0) phase("warm-up", s.warm_up, "  trials that are not counted");
   text += infer_line(s.infer, r.trials);
+  if (s.checkpoint > 0) phase("checkpoint", s.checkpoint, "  while the run went on");
   phase("gather", s.gather);
   phase("write", s.write);
   phase("other", s.other());
   phase("total", s.total);
+}
+
+/// Of infer, over all parts.
+double checkpoint_share(const Report& r) {
+  return r.seconds.infer.sum > 0 ? r.seconds.checkpoint / r.seconds.infer.sum : 0;
+}
+
+void add_checkpoints(const Report& r, std::string& text) {
+  const CheckpointSummary& c = *r.checkpoints;
+  if (c.written > 0)
+    text += report_line("checkpoints", fmt::format("{} written while the run went on{}: {}, {:.2g} % of infer",
+                                                   c.written, c.every ? ", every " + seconds_text(*c.every) : "",
+                                                   bytes_text(c.bytes), 100 * checkpoint_share(r)));
+  if (c.lost_parts > 0)
+    text += report_line("lost", fmt::format("{} ended without a stop; at most {} of work was done again",
+                                            counted(c.lost_parts, "part", "parts"), seconds_text(c.lost_seconds)));
+}
+
+nlohmann::ordered_json checkpoints_json(const Report& r) {
+  if (!r.checkpoints) return nullptr;
+  const CheckpointSummary& c = *r.checkpoints;
+  return {{"every", optional_json(c.every)},       {"written", c.written},       {"bytes", c.bytes},
+          {"share_of_infer", checkpoint_share(r)}, {"lost_parts", c.lost_parts}, {"lost_seconds", c.lost_seconds}};
 }
 
 }  // namespace
@@ -169,16 +195,16 @@ std::optional<double> RankSpreads::slowest_over_median() const {
 void PhaseSeconds::add(const PhaseSeconds& part) {
   for (double PhaseSeconds::*phase :
        {&PhaseSeconds::load, &PhaseSeconds::join, &PhaseSeconds::read, &PhaseSeconds::plan, &PhaseSeconds::share,
-        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::warm_up, &PhaseSeconds::gather,
-        &PhaseSeconds::write, &PhaseSeconds::total})
+        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::warm_up, &PhaseSeconds::checkpoint,
+        &PhaseSeconds::gather, &PhaseSeconds::write, &PhaseSeconds::total})
     this->*phase += part.*phase;
   const double sum = infer.sum + part.infer.sum;
   infer = {sum, sum, sum, sum};
 }
 
 double PhaseSeconds::other() const {
-  return std::max(
-      0.0, total - (load + join + read + plan + start.waited + share + upload + warm_up + infer.sum + gather + write));
+  return std::max(0.0, total - (load + join + read + plan + start.waited + share + upload + warm_up + infer.sum +
+                                checkpoint + gather + write));
 }
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
@@ -202,6 +228,7 @@ std::string to_text(const Report& r) {
   if (!r.images_read_by.empty()) line("images", "read by " + r.images_read_by);
   if (r.parts > 1)
     line("parts", fmt::format("{}: stopped and continued; the phases below are sums over the parts", r.parts));
+  if (r.checkpoints) add_checkpoints(r, text);
   if (r.streamed)
     line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and all trials",
                                  r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
@@ -252,6 +279,7 @@ std::string to_json(const Report& r) {
                {"trials", r.trials},
                {"warm_up", r.warm_up},
                {"parts", r.parts},
+               {"checkpoints", checkpoints_json(r)},
                {"batch", r.batch},
                {"stored_edges", r.stored_edges},
                {"streamed", nullptr},

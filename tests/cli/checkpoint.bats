@@ -54,6 +54,63 @@ stop() {
   [[ "$output" == *"no-such-directory"* ]]
 }
 
+# computed SECONDS PROCESS: whether it has had so much of a processor.
+computed() { [ "$(cut -d' ' -f14 "/proc/$2/stat")" -ge $(($1 * $(getconf CLK_TCK))) ]; }
+
+@test "a run that is killed continues from its last checkpoint, and the report says what was lost" {
+  rm -f out.tsv
+  "$SPDNN" "${run_args[@]}" --checkpoint-every 0.3s --categories out.tsv 2>err 3>&- &
+  process=$!
+  until computed 1 "$process" && [ -s run.checkpoint ]; do sleep 0.05; done
+  kill -9 "$process"
+  code=0
+  wait "$process" || code=$?
+  [ "$code" -eq 137 ]
+  [ ! -e out.tsv ]
+  jq -e '.next_within >= .costs.every and .costs.every >= 0.3 and .parts == 1' run.checkpoint
+  "$SPDNN" "${run_args[@]}" --categories out.tsv --json run.json >text
+  grep -q '^lost  *1 part ended without a stop; at most ' text
+  jq -e '.parts == 2 and .checkpoints.lost_parts == 1 and .checkpoints.lost_seconds > 0 and .checkpoints.every == 900
+    and (.seconds | .other >= 0)' run.json
+  "$SPDNN" infer --generate official --neurons 1024 --layers 1920 --inputs images.spdnn --device cpu --progress never \
+    --categories planned.tsv
+  cmp out.tsv planned.tsv
+  [ -z "$(ls -A | grep -e checkpoint -e '^\.')" ]
+}
+
+@test "checkpoints cost a phase of their own, which the report shows" {
+  run_args=("${run_args[@]/1920/480}")
+  "$SPDNN" "${run_args[@]}" --checkpoint-every 0.2s --json run.json >text
+  grep -qE '^checkpoints +[0-9]+ written while the run went on, every [0-9.]+ s: [0-9.]+ [kM]?B(ytes)?, [0-9.e-]+ % of infer$' text
+  grep -qE '^checkpoint +[0-9.]+ s  while the run went on$' text
+  jq -e '.checkpoints.written > 0 and .checkpoints.bytes > 100 and .seconds.checkpoint > 0 and .parts == 1
+    and ((.checkpoints.share_of_infer - .seconds.checkpoint / .seconds.infer.sum) | fabs) < 1e-12' run.json
+  "$SPDNN" "${run_args[@]}" --checkpoint-every never --json run.json >text
+  jq -e '.checkpoints == {every: null, written: 0, bytes: 0, share_of_infer: 0, lost_parts: 0, lost_seconds: 0}' run.json
+  run grep '^checkpoint' text
+  [ "$status" -eq 1 ]
+}
+
+@test "a run whose --max-time is up stops at a checkpoint, exit code 5, and continues" {
+  run "$SPDNN" "${run_args[@]}" --max-time 1s --categories out.tsv
+  [ "$status" -eq 5 ]
+  [[ "$output" =~ ^'spdnn: stopped '[0-9.]+' s before its time is up: a checkpoint takes '[0-9.]+' s, and from one look at the clock to the next there may be '[0-9.]+' s; the same command continues the run from run.checkpoint'$ ]]
+  "$SPDNN" "${run_args[@]}" --max-time 4h --json run.json >text
+  jq -e '.parts >= 2 and .checkpoints.lost_parts == 0' run.json
+}
+
+@test "times of checkpoints need a checkpoint, and are times" {
+  without=("${run_args[@]:0:15}")
+  for case in '--max-time 4h|--max-time: needs a checkpoint to stop at' '--checkpoint-every 5m|--checkpoint-every needs --checkpoint' \
+    "--checkpoint-every 0s --checkpoint c|--checkpoint-every: '0s' is not a time above 0, such as 30s, 15m or 4h" \
+    "--max-time never --checkpoint c|--max-time: 'never' is not a time above 0, such as 30s, 15m or 4h"; do
+    read -ra options <<<"${case%|*}"
+    run "$SPDNN" "${without[@]}" "${options[@]}"
+    [ "$status" -eq 2 ]
+    [ "$output" = "spdnn: ${case#*|}" ]
+  done
+}
+
 teardown() {
   if mountpoint -q small; then umount small; fi
 }
@@ -72,6 +129,18 @@ teardown() {
     [ ! -e out.tsv ]
     umount small
   done
+}
+
+@test "a disk that is full while the run goes on is a warning and a note; the checkpoint of before stays" {
+  mkdir -p small
+  mount -t tmpfs -o size=4k none small || skip "mounting is not allowed here: full disks are untested"
+  "$SPDNN" "${run_args[@]:0:6}" 480 "${run_args[@]:7:8}" --checkpoint small/run.checkpoint --checkpoint-every 0.2s --categories out.tsv --json run.json 2>err
+  [ "$(wc -l <err)" -eq 1 ]
+  [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run goes on" ]]
+  jq -e '.checkpoints.written == 0 and ([.notes[] | select(test("could not be written as they should: small/run.checkpoint"))] | length) == 1' run.json
+  [ -s out.tsv ]
+  [ -z "$(ls -A small)" ]
+  umount small
 }
 
 @test "a checkpoint cannot go to stdout" {

@@ -9,6 +9,7 @@ setup() {
   make_squeue 'RUNNING None'
   make_command scontrol <<<'echo "$*" >>requeued'
   results=build/cluster
+  end_time=$(($(date +%s) + 1000))
   mkdir -p "$results/logs"
 }
 
@@ -29,7 +30,7 @@ END
 start() {
   echo "$2" >starts
   rm -f started requeued
-  SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
+  SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 SLURM_JOB_END_TIME=$end_time \
     "${without_root[@]}" bash jobs/infer.sbatch "$site/jobs" '' "$1" "${@:3}" >"$results/logs/spdnn-infer-7.log" 2>&1 3>&- &
   job=$!
 }
@@ -112,13 +113,32 @@ ends_with() {
   grep -q '^stopped, and Slurm did not queue the job again; submitted again, it continues ' "$results/run.failed"
 }
 
-@test "a step that has written a checkpoint is queued again whatever srun's exit code is; no other failure is" {
+@test "a job whose checkpoint is there, and no result, is queued again whatever srun's exit code is" {
   for code in 0 1 137; do
     start run "crash $code $code"
     ends_with 5
     [ "$requeues" -eq 1 ]
   done
-  # The checkpoint of an earlier job is no sign of progress.
+  # The checkpoint of the job before: its node may have failed before it wrote one of its own. It gives up in the end.
+  for code in 137 0; do
+    start run "fail $code"
+    ends_with 5
+    [ "$requeues" -eq 1 ]
+  done
+  start run 'fail 4'
+  ends_with 5
+  [ "$requeues" -eq 0 ]
+  grep -q '^stopped 4 times without getting further ' "$results/run.failed"
+  # What the program itself finds wrong would be wrong again.
+  for code in 2 3; do
+    start run "fail $code"
+    ends_with "$code"
+    [ "$requeues" -eq 0 ]
+    grep -q "^exit code $code: " "$results/run.failed"
+  done
+}
+
+@test "a job without a checkpoint, or with a result, is not queued again" {
   for code in 1 3 137; do
     start run "fail $code"
     ends_with "$code"
@@ -126,6 +146,9 @@ ends_with() {
     grep -q "^exit code $code: " "$results/run.failed"
   done
   start run 'fail 0'
+  ends_with 4
+  [ "$requeues" -eq 0 ]
+  start run 'both 4 900'
   ends_with 4
   [ "$requeues" -eq 0 ]
   start run 'crash 137 5' --model m.onnx
@@ -143,6 +166,33 @@ ends_with() {
   start run 'done 1'
   ends_with 1
   grep -q '^exit code 1: ' "$results/run.failed"
+}
+
+@test "ranks write checkpoints as often as the site says, and stop by their own clock before the job's time is up" {
+  options() { grep -oE -- '--(checkpoint-every|max-time) [^ ]*' started | xargs; }
+  start run 'done 0'
+  ends_with 0
+  [[ "$(options)" =~ ^--checkpoint-every\ 15m\ --max-time\ (9[5-8][0-9])$ ]]
+  echo SPDNN_CHECKPOINT_EVERY=4h >>jobs/site.sh
+  end_time=1
+  start run 'done 0'
+  ends_with 0
+  [ "$(options)" = '--checkpoint-every 4h --max-time 1' ]
+  start run 'done 0' --max-time 30s --checkpoint-every never
+  ends_with 0
+  [ "$(options)" = '--max-time 30s --checkpoint-every never' ]
+  # Without the variable, squeue says how much time is left.
+  end_time=''
+  for case in 5:15=300 1:00:15=3600 2-01:01:16=176461 UNLIMITED= INVALID=; do
+    make_squeue "${case%=*}"
+    start run 'done 0'
+    ends_with 0
+    limit=${case#*=}
+    [ "$(options)" = "--checkpoint-every 4h${limit:+ --max-time $limit}" ]
+  done
+  start run 'done 0' --model m.onnx
+  ends_with 0
+  [ "$(options)" = '' ]
 }
 
 @test "ranks are started by the --mpi that their MPI library speaks and srun offers" {

@@ -105,8 +105,8 @@ class Job:
         return code, [process.name for process in left]
 
 
-class Series:
-    """The program, its inputs and outputs, and what was counted."""
+class Launchers:
+    """The program, what starts its ranks, and what was counted."""
 
     def __init__(self, options, place):
         self.program = options.program.resolve()
@@ -115,6 +115,20 @@ class Series:
         self.failures = 0
         self.launchers = {name: shutil.which(f"mpirun.{name}") or sys.exit(f"there is no mpirun.{name}")
                           for name in options.libraries.split(",")}
+
+    def run(self, *arguments):
+        subprocess.run([self.program, *map(str, arguments)], cwd=self.place, check=True, stdout=subprocess.DEVNULL)
+
+    def fail(self, what):
+        self.failures += 1
+        print("FAILED:", what, flush=True)
+
+
+class Series(Launchers):
+    """Two problems, whose outputs replace one another."""
+
+    def __init__(self, options, place):
+        super().__init__(options, place)
         self.run("generate", "network", "--family", "random", "--neurons", 256, "--layers", 40, "--degree", 8, "--seed", 1,
                  "--bias", "-0.2", "--out", "n.spdnn")
         self.categories = place / "categories.tsv"
@@ -131,9 +145,6 @@ class Series:
         return ["infer", "--network", "n.spdnn", "--inputs", f"{letter}.spdnn", "--trials", 200, "--categories",
                 self.categories, "--json", self.report, "--join-timeout", JOIN_LIMIT]
 
-    def run(self, *arguments):
-        subprocess.run([self.program, *map(str, arguments)], cwd=self.place, check=True, stdout=subprocess.DEVNULL)
-
     def seen(self):
         """The letters of the two outputs; None where one is not whole."""
         content = self.categories.read_bytes()
@@ -143,10 +154,6 @@ class Series:
         except ValueError:
             images = None
         return listed, {300: "A", 400: "B"}.get(images)
-
-    def fail(self, what):
-        self.failures += 1
-        print("FAILED:", what, flush=True)
 
     def seconds(self, launcher):
         begin = time.perf_counter()
@@ -194,6 +201,18 @@ class Series:
         self.one(self.launchers[name], 2, letter)
 
 
+def prepare():
+    """For jobs of this process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs must not inherit that it is ignored
+    os.environ |= {"OMP_WAIT_POLICY": "passive", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def leave_nothing_in_shared_memory(scratch):
+    """What OpenMPI leaves when mpirun is killed goes to this directory."""
+    os.environ |= {"TMPDIR": scratch, "OMPI_MCA_btl_vader_backing_directory": scratch}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
@@ -204,8 +223,7 @@ def main():
     random.seed(options.seed)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="spdnn-hostile-") as place, tempfile.TemporaryDirectory() as scratch:
-        # What OpenMPI leaves when mpirun is killed.
-        os.environ |= {"TMPDIR": scratch, "OMPI_MCA_btl_vader_backing_directory": scratch}
+        leave_nothing_in_shared_memory(scratch)
         series = Series(options, pathlib.Path(place))
         longest = {name: max(series.seconds(launcher) for _ in range(3)) for name, launcher in series.launchers.items()}
         for number in range(options.kills):
@@ -218,7 +236,5 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs must not inherit that it is ignored
-    os.environ |= {"OMP_WAIT_POLICY": "passive", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    prepare()
     sys.exit(main())

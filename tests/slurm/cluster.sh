@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A real Slurm on this machine, for tests: munge, slurmctld and two virtual nodes n0 and n1 with 8 processors and 2 GPUs
+# A real Slurm on this machine, for tests: munge, slurmctld and three virtual nodes n0, n1 and n2 with 8 processors and 2 GPUs
 # each, neither of which are there. It lives in one directory with ports of its own, beside any other Slurm; root starts
-# it, systemd takes no part. usage: cluster.sh start DIRECTORY | stop DIRECTORY
+# it, systemd takes no part. usage: cluster.sh start DIRECTORY | stop DIRECTORY | kill DIRECTORY NODE | heal DIRECTORY NODE
 # After the start, SLURM_CONF=DIRECTORY/slurm.conf makes sbatch, srun and the others speak to it. The partitions are test,
 # whose jobs are requeued when others need their nodes, and urgent, which preempts them.
 set -euo pipefail
@@ -22,10 +22,10 @@ END
 
 # requeued jobs wait for as long as a credential lives: 120 s, unless cred_expire says otherwise.
 write_configuration() {
-  local dir=$1 host controller_port n0_port n1_port gpu
+  local dir=$1 host controller_port n0_port n1_port n2_port gpu
   host=$(hostname -s)
-  read -r controller_port n0_port n1_port < <(free_ports 3)
-  mkdir -p "$dir"/{gpu,state,log,spool/n0,spool/n1,tmp/n0,tmp/n1}
+  read -r controller_port n0_port n1_port n2_port < <(free_ports 4)
+  mkdir -p "$dir"/{gpu,state,log,{spool,tmp}/n{0,1,2}}
   chmod 755 "$dir"
   for gpu in 0 1; do
     [ -e "$dir/gpu/gpu$gpu" ] || mknod "$dir/gpu/gpu$gpu" c 1 3
@@ -68,8 +68,9 @@ GresTypes=gpu
 NodeName=DEFAULT CPUs=8 RealMemory=4000 Gres=gpu:2 State=UNKNOWN
 NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n0_port
 NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n1_port
-PartitionName=test Nodes=n0,n1 Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=120
-PartitionName=urgent Nodes=n0,n1 MaxTime=60 PriorityTier=10 PreemptMode=OFF
+NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n2_port
+PartitionName=test Nodes=n[0-2] Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=120
+PartitionName=urgent Nodes=n[0-2] MaxTime=60 PriorityTier=10 PreemptMode=OFF
 END
 }
 
@@ -85,7 +86,42 @@ within() {
 }
 
 no_jobs() { [ -z "$(timeout 300 squeue --noheader)" ]; }
-both_idle() { [ "$(timeout 300 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "2 idle" ]; }
+all_idle() { [ "$(timeout 300 sinfo --noheader --Node --partition test --format %T | sort | uniq -c | xargs)" = "3 idle" ]; }
+
+start_node() {
+  (cd "$1/spool/$2" && slurmd -N "$2" -c 2>"$1/log/$2.start") ||
+    die "slurmd of $2 did not start: $(tail -n 1 "$1/log/$2.start")"
+}
+
+# kill_node DIRECTORY NODE: what runs on the node, the job's script and the keepers of its steps included, is killed at once, as
+# by a loss of power. The controller is told, as its monitoring would, or it would wait for five minutes.
+kill_node() {
+  local dir=$1 process on_node
+  export SLURM_CONF=$dir/slurm.conf
+  kill -9 "$(cat "$dir/slurmd-$2.pid")"
+  mapfile -t on_node < <(grep -lz "^SLURMD_NODENAME=$2$" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3)
+  # The keepers are the parents of what they started.
+  for process in "${on_node[@]}"; do
+    grep -qszx "SLURM_CONF=$SLURM_CONF" "/proc/$process/environ" || continue
+    kill_keeper "$process"
+    kill -9 "$process" 2>/dev/null || true
+  done
+  scontrol update nodename="$2" state=down reason='lost its power'
+}
+
+kill_keeper() {
+  local parent
+  parent=$(ps -o ppid= -p "$1" | xargs) || return 0
+  if ps -o args= -p "$parent" | grep -q '^slurmstepd: '; then kill -9 "$parent" 2>/dev/null || true; fi
+}
+
+# heal_node DIRECTORY NODE: it has been started again.
+heal_node() {
+  export SLURM_CONF=$1/slurm.conf
+  start_node "$1" "$2"
+  scontrol update nodename="$2" state=resume 2>/dev/null || true
+  within 300 all_idle || die "$2 did not come up"
+}
 
 start() {
   local dir=$1 node
@@ -104,11 +140,8 @@ start() {
   within 300 test -S "$dir/munge.socket" || die "munge has no socket"
   (cd "$dir/state" && slurmctld -c 2>"$dir/log/slurmctld.start") ||
     die "slurmctld did not start: $(tail -n 1 "$dir/log/slurmctld.start")"
-  for node in n0 n1; do
-    (cd "$dir/spool/$node" && slurmd -N "$node" -c 2>"$dir/log/$node.start") ||
-      die "slurmd of $node did not start: $(tail -n 1 "$dir/log/$node.start")"
-  done
-  within 300 both_idle || {
+  for node in n0 n1 n2; do start_node "$dir" "$node"; done
+  within 300 all_idle || {
     tail -n 5 "$dir"/log/* >&2
     die "the nodes did not come up"
   }
@@ -130,14 +163,14 @@ stop() {
     timeout 300 scancel --partition=test --partition=urgent 2>/dev/null || true
     within 300 no_jobs || true
   fi
-  for file in "$dir"/slurmd-n0.pid "$dir"/slurmd-n1.pid "$dir"/slurmctld.pid "$dir"/munged.pid; do
+  for file in "$dir"/slurmd-n[0-2].pid "$dir"/slurmctld.pid "$dir"/munged.pid; do
     end_process "$file"
   done
   rm -f "$dir"/*.pid
 }
 
-[ $# -eq 2 ] || die "usage: cluster.sh start|stop DIRECTORY"
-case $1 in
-  start | stop) "$1" "$2" ;;
-  *) die "usage: cluster.sh start|stop DIRECTORY" ;;
+case "$1 $#" in
+  'start 2' | 'stop 2') "$1" "$2" ;;
+  'kill 3' | 'heal 3') "$1_node" "$2" "$3" ;;
+  *) die "usage: cluster.sh start|stop DIRECTORY | kill|heal DIRECTORY NODE" ;;
 esac

@@ -28,7 +28,7 @@ make_command() {
 # make_launcher NAME: a command that takes the place of a launcher and of the program under it. For its start number N, line N of
 # the file `starts` says what it does and its exit code: `done CODE` writes the result, `stop CODE LEFT` writes a checkpoint
 # once SIGUSR1 or SIGTERM comes, having made the file `computing`, `deaf CODE LEFT` does so at the second signal, `crash CODE LEFT`
-# writes one at once, and `fail CODE` writes nothing.
+# writes one at once, `both CODE LEFT` the result, too, and `fail CODE` writes nothing.
 make_launcher() {
   make_command "$1" <<'END'
 if [ "$1" = --mpi=list ]; then cat offered 2>/dev/null; exit; fi
@@ -46,12 +46,13 @@ while [ $# -gt 0 ]; do
 done
 case $what in
   done) echo '{}' >"$result" && rm -f "$checkpoint" ;;
+  both) echo '{}' >"$result" ;;&
   stop | deaf)
     : >computing
     until [ "$signals" -ge 2 ] || [ "$what $signals" = 'stop 1' ]; do sleep 1; done
     rm computing
     ;;&
-  stop | deaf | crash) echo "{\"left\":[$left],\"activations\":null}" >"$checkpoint.new" && mv "$checkpoint.new" "$checkpoint" ;;
+  stop | deaf | crash | both) echo "{\"left\":[$left],\"activations\":null}" >"$checkpoint.new" && mv "$checkpoint.new" "$checkpoint" ;;
 esac
 exit "$code"
 END

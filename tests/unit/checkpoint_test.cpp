@@ -406,6 +406,25 @@ TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
   EXPECT_TRUE(std::filesystem::exists(of_a_user));
 }
 
+TEST_F(CheckpointTest, ARunWhoseTimeIsUpStopsWithACheckpoint) {
+  InferenceSpec limited = spec("cpu_openmp");
+  const Categories expected = run(limited).outcome.categories;
+  limited.max_time = 0;
+  EXPECT_THROW(Inference{limited}, UsageError);
+  limited.checkpoint = path();
+  try {
+    run(limited);
+    FAIL() << "the run came to its end";
+  } catch (const Stopped& stopped) {
+    const std::string text = stopped.what();
+    EXPECT_TRUE(text.starts_with("stopped 0 s before its time is up: ")) << text;
+  }
+  limited.max_time = 1e6;
+  EXPECT_EQ(run(limited).outcome.categories, expected);
+  limited.checkpoint_every = 0;
+  EXPECT_THROW(Inference{limited}, UsageError);
+}
+
 TEST_F(CheckpointTest, NeedsOneTrial) {
   InferenceSpec two = spec("cpu_openmp");
   two.checkpoint = path();

@@ -124,25 +124,92 @@ TEST(Run, WhereNoImageFitsFewerThreadsAreProposedIfTheyWould) {
   EXPECT_EQ(refusal_of(s.plan, 8, 1), "recording needs 800 bytes for a single image, but nothing is left for it");
 }
 
-/// The calls to advance an engine of a CPU through 200 layers, until the `question`-th question whether to stop.
-std::vector<std::string> steps_until(int question, double stop_seconds) {
+/// Ends a run at the `question`-th question when that is due.
+class EndAt final : public Interruption {
+ public:
+  explicit EndAt(int question) : question_(question) {}
+  double due_in() override { return ++asked_ >= question_ ? 0 : 1e9; }
+  bool interrupt(const RunResult& so_far) override {
+    left_ = so_far.unfinished->layer;
+    return false;
+  }
+  Index left() const { return left_; }
+
+ private:
+  int question_;
+  int asked_ = 0;
+  Index left_ = 0;
+};
+
+/// The calls to advance an engine of a CPU through 200 layers, until the `question`-th question.
+std::vector<std::string> steps_until(int question, double look_seconds) {
   testing::Dice dice(4);
   const Plan plan = testing::unreduced_plan(testing::random_network(dice, 8, 200, 3, 0));
   RunOptions options = run_options(1);
-  options.stop = [asked = 0, question]() mutable { return ++asked >= question; };
-  options.stop_seconds = stop_seconds;
+  EndAt end(question);
+  options.interruption = &end;
+  options.look_seconds = look_seconds;
   const Variant variant = variant_of<EagerEngine>();
   EagerEngine::steps.clear();
-  run(variant, plan, testing::bit_images(dice, 10, 8, 0.5), options);
+  const RunResult result = run(variant, plan, testing::bit_images(dice, 10, 8, 0.5), options);
+  EXPECT_TRUE(result.unfinished && result.unfinished->layer == end.left());
   return EagerEngine::steps;
 }
 
-TEST(Run, WhereLayersTakeLongAStopIsNoticedAfterEachOfThem) {
+TEST(Run, WhereLayersTakeLongAnInterruptionIsNoticedAfterEachOfThem) {
   EXPECT_EQ(steps_until(4, 0), (std::vector<std::string>{"0..1", "1..2", "2..3"}));
 }
 
-TEST(Run, WhereLayersTakeLittleAStopIsNoticedSomeDozenTimesABatch) {
+TEST(Run, WhereLayersTakeLittleAnInterruptionIsNoticedSomeDozenTimesABatch) {
   EXPECT_EQ(steps_until(6, 1e9), (std::vector<std::string>{"0..1", "1..3", "3..7", "7..13", "13..19"}));
+}
+
+/// Interrupts a run at every chance, and lets it go on.
+class Often final : public Interruption {
+ public:
+  double due_in() override { return 0; }
+  bool interrupt(const RunResult& so_far) override {
+    seen.emplace_back(so_far.unfinished->first, so_far.unfinished->layer);
+    categories.push_back(so_far.outcome.categories.size());
+    begun.push_back(so_far.unfinished->begun.images());
+    seconds = so_far.infer_seconds.front();
+    return true;
+  }
+  std::vector<std::pair<Index, Index>> seen;  ///< image and layer
+  std::vector<std::size_t> categories;
+  std::vector<Index> begun;
+  double seconds = 0;
+};
+
+TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
+  testing::Dice dice(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 64, 4, 8, 0.0));
+  const ImageSet images = testing::bit_images(dice, 10, 64, 0.5);
+  for (const char* const name : {"cpu_openmp", "cpu_reference"}) {
+    const Variant& variant = find_variant(name);
+    RunOptions options = run_options(1, 6);
+    options.engine.precision = variant.precisions.front();
+    const RunResult expected = run(variant, plan, images, options);
+    Often often;
+    options.interruption = &often;
+    const RunResult result = run(variant, plan, images, options);
+    EXPECT_FALSE(result.unfinished);
+    EXPECT_EQ(result.outcome.categories, expected.outcome.categories);
+    EXPECT_EQ(result.outcome.alive, expected.outcome.alive);
+    EXPECT_EQ(result.outcome.active, expected.outcome.active);
+    EXPECT_EQ(often.seen,
+              (std::vector<std::pair<Index, Index>>{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {6, 0}, {6, 1}, {6, 2}, {6, 3}}));
+    EXPECT_GT(often.categories.back(), 0U) << "of the batch before";
+    EXPECT_EQ(often.categories.front(), 0U);
+    // fp64 is not handed on.
+    const bool kept = variant.precisions.front() == Precision::fp32;
+    const Index first = kept ? 6 : 0;
+    const Index second = kept ? 4 : 0;
+    EXPECT_EQ(often.begun, (std::vector<Index>{0, first, first, first, 0, second, second, second}));
+    EXPECT_GT(often.seconds, 0.0);
+    EXPECT_GE(result.infer_seconds.front(), often.seconds);
+    EXPECT_GT(result.interrupted_seconds, 0.0);
+  }
 }
 
 TEST(Run, TrialsMustAgree) {

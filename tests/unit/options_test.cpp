@@ -60,5 +60,24 @@ TEST(Options, SizesAreBytesOrHaveAUnit) {
   }
 }
 
+TEST(Options, TimesAreSecondsOrHaveAUnit) {
+  const auto seconds = [](const char* text) { return parse_seconds("max-time", text); };
+  EXPECT_EQ(seconds("90"), 90);
+  EXPECT_EQ(seconds("30s"), 30);
+  EXPECT_EQ(seconds("15m"), 900);
+  EXPECT_EQ(seconds("4h"), 14400);
+  EXPECT_EQ(seconds("0.5h"), 1800);
+  for (const char* wrong :
+       {"", "0", "0m", "-1", "h", "4d", "15 m", "15min", "1h30m", "inf", "nan", "1e308h", "never"}) {
+    try {
+      seconds(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "--max-time: '" + std::string(wrong) + "' is not a time above 0, such as 30s, 15m or 4h");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace spdnn::cli

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace spdnn {
@@ -49,6 +50,19 @@ TEST(Stride, BeginsWithOneLayerAndGrowsToWhatTakesTheSeconds) {
     stride.took(stride.layers(), 0.2 * stride.layers());
   }
   EXPECT_EQ(layers, (std::vector<Index>{1, 2, 4, 8, 16, 25, 25, 25}));
+}
+
+TEST(Stride, TakesNoMoreLayersThanItTakesToComeToAMoment) {
+  Stride stride(1000, 5);
+  EXPECT_EQ(stride.layers_within(1e9), 1U);
+  for (int i = 0; i < 8; ++i) stride.took(stride.layers(), 0.2 * stride.layers());
+  ASSERT_EQ(stride.layers(), 25U);
+  EXPECT_EQ(stride.layers_within(std::numeric_limits<double>::infinity()), 25U);
+  EXPECT_EQ(stride.layers_within(4.9), 25U);
+  EXPECT_EQ(stride.layers_within(1.9), 10U);  // the moment is within the last of them
+  EXPECT_EQ(stride.layers_within(0.1), 1U);
+  EXPECT_EQ(stride.layers_within(0), 1U);
+  EXPECT_EQ(stride.layers_within(-3), 1U);
 }
 
 TEST(Stride, IsAtLeastOneLayerAndAtMostAllThatItMayBe) {

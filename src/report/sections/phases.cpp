@@ -8,8 +8,8 @@ namespace spdnn::sections {
 namespace {
 
 /// Those that add up to `total` with all trials of infer; the other names are parts of these, or go on beside them.
-constexpr const char* kStacked[] = {"load",   "join",    "read",  "plan",   "start waited", "share",
-                                    "upload", "warm_up", "infer", "gather", "write",        "other"};
+constexpr const char* kStacked[] = {"load",    "join",  "read",       "plan",   "start waited", "share", "upload",
+                                    "warm_up", "infer", "checkpoint", "gather", "write",        "other"};
 
 std::vector<std::string> names_of(const Results& results) {
   std::vector<std::string> names;

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace spdnn {
+
+/// When a run writes its checkpoints and when it ends before its time, by the clock of one rank.
+class CheckpointClock {
+ public:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  /// Of the interval, the most that writing may take; where it takes longer, the interval grows.
+  static constexpr double kMostShare = 0.05;
+
+  struct Settings {
+    double every = kNever;       ///< seconds from one checkpoint to the next
+    double time_left = kNever;   ///< seconds by which the run is to have ended
+    std::function<bool()> stop;  ///< asked each time; empty: never
+  };
+
+  /// `now` gives seconds from any moment on.
+  CheckpointClock(Settings settings, std::function<double()> now);
+
+  /// The run begins, and with it the interval.
+  void begin();
+  /// To be asked between layers: seconds until a checkpoint is due; 0 or less: now.
+  double due_in();
+  /// Whether the run is to end there.
+  bool ends() const { return ends_; }
+  /// Why, as the end of a sentence; empty where somebody asked for it.
+  const std::string& why() const { return why_; }
+
+  /// The interval in force; grown() where it is longer than what was asked for.
+  double every() const { return every_; }
+  bool grown() const { return every_ > asked_; }
+  /// A checkpoint has been written, which took so long; the interval grows if it has to.
+  void written(double seconds);
+  /// The run goes on: the interval begins. What has passed since due_in() was no layer's time.
+  void go_on();
+  /// Seconds from now within which the next checkpoint will be in place, as far as is known.
+  double next_within() const { return every_ + longest_look_ + writing_; }
+  /// Writing and the interval are those of another rank, which has measured them.
+  void take_over(double writing, double every);
+  double writing() const { return writing_; }
+
+ private:
+  std::function<double()> now_;
+  std::function<bool()> stop_;
+  double end_;
+  double asked_;  ///< the interval that was asked for
+  double every_;
+  double began_;  ///< the interval
+  std::optional<double> looked_;
+  double longest_look_ = 0;  ///< seconds from one question to the next
+  double writing_ = 0;
+  bool ends_ = false;
+  std::string why_;
+};
+
+}  // namespace spdnn
