@@ -20,17 +20,17 @@ namespace {
 
 constexpr Index kMostImages = 64;
 
-bool computes_in(const ModelVariant& variant, Precision precision) {
+bool model_computes_in(const ModelVariant& variant, Precision precision) {
   return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
 }
 
 /// A device that was asked for must be there; otherwise what is absent is left out.
-std::vector<const ModelVariant*> usable_variants(const ModelSpec& spec) {
+std::vector<const ModelVariant*> usable_model_variants(const ModelSpec& spec) {
   if (spec.device == Device::cuda) require_cuda("device");
   std::vector<const ModelVariant*> usable;
   for (const ModelVariant& variant : model_variants()) {
     if (variant.device != spec.device.value_or(variant.device)) continue;
-    if (spec.precision && !computes_in(variant, *spec.precision)) continue;
+    if (spec.precision && !model_computes_in(variant, *spec.precision)) continue;
     if (variant.device == Device::cuda && !why_unusable(Device::cuda).empty()) continue;
     usable.push_back(&variant);
   }
@@ -59,7 +59,7 @@ class Refusals {
 };
 
 ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngineOptions options) {
-  const std::vector<const ModelVariant*> usable = usable_variants(spec);
+  const std::vector<const ModelVariant*> usable = usable_model_variants(spec);
   if (usable.empty())
     throw UsageError(spec.precision ? "precision" : "device",
                      fmt::format("no variant for models {} '{}'", spec.precision ? "computes in" : "runs on",

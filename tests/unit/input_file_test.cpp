@@ -29,7 +29,7 @@ void overwrite(const fs::path& path, std::size_t offset, const std::string& text
   file << text << std::flush;
 }
 
-std::string text_of(const InputFile& file) {
+std::string content_of(const InputFile& file) {
   std::string text(file.size(), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;
@@ -49,12 +49,12 @@ TEST(InputFile, NoticesWhateverChangesItsBytes) {
   const TemporaryDirectory directory;
   const fs::path path = directory / "a";
   test::write(path, "");
-  EXPECT_EQ(text_of(InputFile(path)), "");
+  EXPECT_EQ(content_of(InputFile(path)), "");
 
   test::write(path, "some text");
   const InputFile shorter(path);
   fs::resize_file(path, 4);
-  EXPECT_EQ(error_of([&] { text_of(shorter); }),
+  EXPECT_EQ(error_of([&] { content_of(shorter); }),
             path.string() + ": changed while it was read: it ends after 4 of 9 bytes");
   EXPECT_EQ(error_of([&] { shorter.check_unchanged(); }),
             path.string() + ": changed while it was read: it has 4 bytes, expected 9");
@@ -87,7 +87,7 @@ TEST(InputFile, AnotherFileUnderItsNameIsNoChange) {
   const InputFile file(path);
   test::write(directory / "b", "something new");
   fs::rename(directory / "b", path);
-  EXPECT_EQ(text_of(file), "old text");
+  EXPECT_EQ(content_of(file), "old text");
   EXPECT_EQ(error_of([&] { file.check_unchanged(); }), "no error");
 }
 

@@ -14,7 +14,7 @@ using testing::kN;
 using testing::ModelBuilder;
 
 /// What output_shape() refuses with.
-std::string refusal(const Operation& operation, const std::vector<Shape>& inputs) {
+std::string refusal_of_shapes(const Operation& operation, const std::vector<Shape>& inputs) {
   try {
     return "makes " + shape_text(output_shape(operation, inputs));
   } catch (const UsageError& error) {
@@ -68,36 +68,40 @@ TEST(ModelShapes, RoundingUpAddsNoWindowThatBeginsBeyondTheImage) {
 }
 
 TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
-  EXPECT_EQ(refusal(convolution_of(3, 8, {}), {{kN, 4, 9, 7}}), "filters of 3 channels do not fit N x 4 x 9 x 7");
-  EXPECT_EQ(refusal(convolution_of(4, 2, {.kernel = {3, 8}, .pad_end = {0, 0}}), {{kN, 4, 9, 7}}),
+  EXPECT_EQ(refusal_of_shapes(convolution_of(3, 8, {}), {{kN, 4, 9, 7}}),
+            "filters of 3 channels do not fit N x 4 x 9 x 7");
+  EXPECT_EQ(refusal_of_shapes(convolution_of(4, 2, {.kernel = {3, 8}, .pad_end = {0, 0}}), {{kN, 4, 9, 7}}),
             "a window of 3 x 8, dilated by 1 x 1, does not fit into N x 4 x 9 x 7 with its padding");
-  EXPECT_EQ(refusal(convolution_of(4, 2, {.kernel = {3, 1}}), {{kN, 4, 9}}),
+  EXPECT_EQ(refusal_of_shapes(convolution_of(4, 2, {.kernel = {3, 1}}), {{kN, 4, 9}}),
             "a window with height cannot move over sequences: N x 4 x 9");
-  EXPECT_EQ(refusal(convolution_of(4, 2, {.stride = {0, 1}}), {{kN, 4, 9, 9}}),
+  EXPECT_EQ(refusal_of_shapes(convolution_of(4, 2, {.stride = {0, 1}}), {{kN, 4, 9, 9}}),
             "kernel, stride and dilation must be in 1 .. 2^31-1");
-  EXPECT_EQ(refusal(Linear{testing::make_matrix(5, {{}, {}}), {}}, {{kN, 4}}), "weights of 5 inputs do not fit N x 4");
-  EXPECT_EQ(refusal(Pool{.window = {.kernel = {2, 2}, .pad_begin = {2, 0}}}, {{kN, 4, 9, 9}}),
+  EXPECT_EQ(refusal_of_shapes(Linear{testing::make_matrix(5, {{}, {}}), {}}, {{kN, 4}}),
+            "weights of 5 inputs do not fit N x 4");
+  EXPECT_EQ(refusal_of_shapes(Pool{.window = {.kernel = {2, 2}, .pad_begin = {2, 0}}}, {{kN, 4, 9, 9}}),
             "a window of the pool lies in the padding alone");
   const Window split{.kernel = {1, 2}, .dilation = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 1}};
-  EXPECT_EQ(refusal(Pool{.window = split}, {{kN, 4, 1, 1}}), "a window of the pool lies in the padding alone");
-  EXPECT_EQ(refusal(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
-  EXPECT_EQ(refusal(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
-  EXPECT_EQ(refusal(Transpose{{0, 2, 2}}, {{2, 3, 4}}), "the order of axes does not fit 2 x 3 x 4");
-  EXPECT_EQ(refusal(Concat{1}, {{kN, 3, 4}, {kN, 3, 5}}), "N x 3 x 4 and N x 3 x 5 do not fit along axis 1");
-  EXPECT_EQ(refusal(Concat{3}, {{kN, 3, 4}}), "axis 3 does not exist in N x 3 x 4");
-  EXPECT_EQ(refusal(Pad{{0, 1}, {0, -4}, 0}, {{kN, 3}}), "nothing is left of axis 1 of N x 3");
-  EXPECT_EQ(refusal(Pad{{0, 0}, {0, -Extent{kMaxIndex} - 1}, 0}, {{kN, 3}}), "padding must be in -(2^31-1) .. 2^31-1");
-  EXPECT_EQ(refusal(Pad{{1, 0}, {-1, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
-  EXPECT_EQ(refusal(Pad{{0, kMaxIndex}, {0, 1}, 0}, {{kN, 3}}), "one image is too large: N x 2147483651");
+  EXPECT_EQ(refusal_of_shapes(Pool{.window = split}, {{kN, 4, 1, 1}}),
+            "a window of the pool lies in the padding alone");
+  EXPECT_EQ(refusal_of_shapes(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
+  EXPECT_EQ(refusal_of_shapes(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
+  EXPECT_EQ(refusal_of_shapes(Transpose{{0, 2, 2}}, {{2, 3, 4}}), "the order of axes does not fit 2 x 3 x 4");
+  EXPECT_EQ(refusal_of_shapes(Concat{1}, {{kN, 3, 4}, {kN, 3, 5}}), "N x 3 x 4 and N x 3 x 5 do not fit along axis 1");
+  EXPECT_EQ(refusal_of_shapes(Concat{3}, {{kN, 3, 4}}), "axis 3 does not exist in N x 3 x 4");
+  EXPECT_EQ(refusal_of_shapes(Pad{{0, 1}, {0, -4}, 0}, {{kN, 3}}), "nothing is left of axis 1 of N x 3");
+  EXPECT_EQ(refusal_of_shapes(Pad{{0, 0}, {0, -Extent{kMaxIndex} - 1}, 0}, {{kN, 3}}),
+            "padding must be in -(2^31-1) .. 2^31-1");
+  EXPECT_EQ(refusal_of_shapes(Pad{{1, 0}, {-1, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
+  EXPECT_EQ(refusal_of_shapes(Pad{{0, kMaxIndex}, {0, 1}, 0}, {{kN, 3}}), "one image is too large: N x 2147483651");
 }
 
 TEST(ModelShapes, TheBatchStaysOnAxis0) {
-  EXPECT_EQ(refusal(Transpose{{1, 0}}, {{kN, 3}}), "the batch must stay axis 0 of N x 3");
-  EXPECT_EQ(refusal(Concat{0}, {{kN, 3}, {kN, 3}}), "cannot join batches along axis 0");
-  EXPECT_EQ(refusal(Softmax{0}, {{kN, 3}}), "axis 0 is the batch of N x 3");
-  EXPECT_EQ(refusal(Pad{{1, 0}, {0, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
-  EXPECT_EQ(refusal(Elementwise{}, {{4, kN}, {kN}}), "4 x N and N do not fit");
-  EXPECT_EQ(refusal(Elementwise{}, {{kN, 3}, {4, 3}}), "N x 3 and 4 x 3 do not fit");
+  EXPECT_EQ(refusal_of_shapes(Transpose{{1, 0}}, {{kN, 3}}), "the batch must stay axis 0 of N x 3");
+  EXPECT_EQ(refusal_of_shapes(Concat{0}, {{kN, 3}, {kN, 3}}), "cannot join batches along axis 0");
+  EXPECT_EQ(refusal_of_shapes(Softmax{0}, {{kN, 3}}), "axis 0 is the batch of N x 3");
+  EXPECT_EQ(refusal_of_shapes(Pad{{1, 0}, {0, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
+  EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{4, kN}, {kN}}), "4 x N and N do not fit");
+  EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{kN, 3}, {4, 3}}), "N x 3 and 4 x 3 do not fit");
   EXPECT_EQ(output_shape(Elementwise{}, {{1, 3, 1}, {kN, 3, 5}}), (Shape{kN, 3, 5}));
   EXPECT_EQ(output_shape(Elementwise{}, {{3, 1}, {kN, 1, 5}}), (Shape{kN, 3, 5}));
 }
@@ -106,10 +110,11 @@ TEST(ModelShapes, ReshapeFillsTheOpenExtent) {
   EXPECT_EQ(output_shape(Reshape{{kN, 12}}, {{kN, 3, 4}}), (Shape{kN, 12}));
   EXPECT_EQ(output_shape(Reshape{{kN, 12}}, {{5, 3, 4}}), (Shape{5, 12}));
   EXPECT_EQ(output_shape(Reshape{{2, kN, 3}}, {{3, 4}}), (Shape{2, 2, 3}));
-  EXPECT_EQ(refusal(Reshape{{kN, 11}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become N x 11");
-  EXPECT_EQ(refusal(Reshape{{kN, 6}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become N x 6");  // images would be cut in two
-  EXPECT_EQ(refusal(Reshape{{3, 4}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become 3 x 4");
-  EXPECT_EQ(refusal(Reshape{{kN, kN}}, {{3, 4}}), "more than one extent is left open");
+  EXPECT_EQ(refusal_of_shapes(Reshape{{kN, 11}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become N x 11");
+  EXPECT_EQ(refusal_of_shapes(Reshape{{kN, 6}}, {{kN, 3, 4}}),
+            "N x 3 x 4 cannot become N x 6");  // images would be cut in two
+  EXPECT_EQ(refusal_of_shapes(Reshape{{3, 4}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become 3 x 4");
+  EXPECT_EQ(refusal_of_shapes(Reshape{{kN, kN}}, {{3, 4}}), "more than one extent is left open");
 }
 
 TEST(ModelShapes, AWholeNetworkIsInferred) {

@@ -61,12 +61,16 @@
 
   const decades = ({min, max}) => Math.log10(max / min);
   /// On a logarithmic axis 1, 2 and 5 times the powers of ten, or over many decades these powers alone.
-  const thin = scale => {
+  const keepRoundNumbers = scale => {
     const kept = decades(scale) > 2 ? [1] : decades(scale) > 1 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
     scale.ticks = scale.ticks.filter(({value}) => {
       const leading = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
       return kept.some(digit => Math.abs(leading - digit) < 1e-6);
     });
+  };
+  /// Every second, third, ... number where there is no room for all: at equal distances, unlike those that autoSkip leaves.
+  const thin = scale => {
+    if (scale.type === 'logarithmic') keepRoundNumbers(scale);
     if (!scale.isHorizontal()) return;
     scale.ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
     const width = Math.max(...scale.ticks.map(({value}) => scale.ctx.measureText(number(value)).width)) + 12;
@@ -80,7 +84,7 @@
     title: {display: Boolean(title), text: title, color: css('--soft')},
     grid: {color: css('--line')},
     ticks: {color: css('--text'), maxRotation: 0, autoSkip: !logarithmic, callback: number},
-    ...(logarithmic ? {afterBuildTicks: thin} : {}),
+    afterBuildTicks: thin,
   });
   const categoryAxis = () => ({type: 'category', grid: {display: false}, ticks: {color: css('--text'), autoSkip: false}});
 
