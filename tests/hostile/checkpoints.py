@@ -13,7 +13,6 @@ may be left. The counts are printed, and how much was lost; any failure is print
 Everything is written under TMPDIR.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -112,13 +111,7 @@ class Kills(ranks.Launchers):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--libraries", default="openmpi,mpich")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    random.seed(options.seed)
+    options = ranks.options_of(__doc__)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="spdnn-hostile-") as place, tempfile.TemporaryDirectory() as scratch:
         ranks.leave_nothing_in_shared_memory(scratch)

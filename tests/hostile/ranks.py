@@ -213,14 +213,20 @@ def leave_nothing_in_shared_memory(scratch):
     os.environ |= {"TMPDIR": scratch, "OMPI_MCA_btl_vader_backing_directory": scratch}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options_of(description):
+    """Of a series of kills, the seed of which is set."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--libraries", default="openmpi,mpich")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     random.seed(options.seed)
+    return options
+
+
+def main():
+    options = options_of(__doc__)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="spdnn-hostile-") as place, tempfile.TemporaryDirectory() as scratch:
         leave_nothing_in_shared_memory(scratch)
