@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/cpu/conv/arena.hpp"
-#include "engines/cpu/conv/steps.hpp"
 #include "model/drop_dead_channels.hpp"
 #include "model/rewrite.hpp"
+#include "program/arena.hpp"
+#include "program/steps.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
 

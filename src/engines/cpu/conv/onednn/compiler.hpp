@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engines/cpu/conv/onednn/program.hpp"
-#include "engines/cpu/conv/steps.hpp"
+#include "program/steps.hpp"
 
 namespace spdnn::onednn {
 

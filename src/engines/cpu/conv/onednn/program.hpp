@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/cpu/conv/arena.hpp"
+#include "program/arena.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/outcome.hpp"
 

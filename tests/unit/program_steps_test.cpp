@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/cpu/conv/arena.hpp"
-#include "engines/cpu/conv/steps.hpp"
+#include "program/arena.hpp"
+#include "program/steps.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {

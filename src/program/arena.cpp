@@ -1,4 +1,4 @@
-#include "engines/cpu/conv/arena.hpp"
+#include "program/arena.hpp"
 
 #include <algorithm>
 #include <iterator>

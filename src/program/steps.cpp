@@ -1,4 +1,4 @@
-#include "engines/cpu/conv/steps.hpp"
+#include "program/steps.hpp"
 
 #include <algorithm>
 #include <optional>
