@@ -55,7 +55,7 @@ class ModelEngine {
   Tensor output() { return outputs().front(); }
   /// The first node whose numbers, parts of sums included, may have exceeded those of the precision since the last
   /// load() or reset(): activations and maxima hide that from the outputs. Engines look at the magnitudes of as few
-  /// values as prove all others finite (model/magnitudes.hpp), so that one above 1e24 may be named without need.
+  /// values as prove all others finite (model/graph/magnitudes.hpp), so that one above 1e24 may be named without need.
   /// Nothing where every number is sure to have been finite. Valid as outputs() is.
   virtual std::optional<Index> overflow() const = 0;
   /// By node, the seconds that it took since the last reset() or load(). What is fused with a node's work counts there,

@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// Which exact rewrites of a model are made; src/model has a file for each, which says why the bounds hold.
+/// Which exact rewrites of a model are made; src/model/rewrites has a file for each, which says why the bounds hold.
 struct Rewrites {
   bool constants = false;   ///< nodes that read constants alone are computed beforehand
   bool hard_swish = false;  ///< a hard swish in several nodes becomes one activation

@@ -22,7 +22,7 @@
 #include "io/import/npy.hpp"
 #include "io/outputs.hpp"
 #include "io/packed/read_write.hpp"
-#include "model/work.hpp"
+#include "model/graph/work.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

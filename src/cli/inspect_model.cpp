@@ -21,7 +21,7 @@
 #include "inference/model_runnable.hpp"
 #include "io/export/model_file.hpp"
 #include "io/outputs.hpp"
-#include "model/rewrite.hpp"
+#include "model/rewrites/rewrite.hpp"
 #include "report/json_line.hpp"
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"

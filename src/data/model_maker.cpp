@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -6,7 +6,7 @@
 #include "core/counted.hpp"
 #include "core/share_of_zeros.hpp"
 #include "engines/model_variant_lines.hpp"
-#include "model/work.hpp"
+#include "model/graph/work.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -24,7 +24,7 @@
 #include "io/import/class_names.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/labels.hpp"
-#include "model/rewrite.hpp"
+#include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

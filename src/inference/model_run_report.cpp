@@ -10,8 +10,8 @@
 #include "inference/model_accuracy.hpp"
 #include "inference/model_load.hpp"
 #include "inference/score_name.hpp"
-#include "model/node_text.hpp"
-#include "model/work.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/graph/work.hpp"
 
 namespace spdnn {
 

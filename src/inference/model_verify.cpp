@@ -12,10 +12,10 @@
 #include "core/counted.hpp"
 #include "core/progress.hpp"
 #include "engines/devices.hpp"
-#include "engines/reference/model.hpp"
 #include "inference/model_accuracy.hpp"
 #include "inference/model_run.hpp"
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "model/uses.hpp"
+#include "model/graph/uses.hpp"
 
 namespace spdnn {
 

@@ -1,7 +1,7 @@
 #include "fuzz/model_reader.hpp"
 
-#include "engines/reference/model.hpp"
 #include "fuzz/harness.hpp"
+#include "model/oracle/evaluate.hpp"
 
 namespace spdnn::fuzz {
 

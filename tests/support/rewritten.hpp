@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 
 namespace spdnn::testing {

@@ -1,4 +1,4 @@
-#include "model/csr_of_dense.hpp"
+#include "model/operations/csr_of_dense.hpp"
 
 #include <gtest/gtest.h>
 

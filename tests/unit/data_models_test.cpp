@@ -6,9 +6,9 @@
 #include <set>
 
 #include "data/model_families.hpp"
-#include "engines/reference/model.hpp"
 #include "io/export/safetensors.hpp"
 #include "io/import/safetensors.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/model_text.hpp"
 #include "temporary_directory.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "data/model_families.hpp"
-#include "engines/reference/model.hpp"
 #include "io/export/model_file.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/model_text.hpp"
 #include "support/models.hpp"

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "engines/reference/model.hpp"
 #include "io/export/model_file.hpp"
 #include "io/export/onnx.hpp"
 #include "io/import/onnx.hpp"
 #include "io/import/onnx/proto.hpp"
 #include "io/input_file.hpp"
-#include "model/remove_unread.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/hostile_files.hpp"
 #include "support/model_text.hpp"

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engines/reference/model.hpp"
 #include "io/import/image_tensor.hpp"
 #include "io/import/npy.hpp"
 #include "io/import/safetensors.hpp"
 #include "io/import/safetensors_file.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "support/hostile_files.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"

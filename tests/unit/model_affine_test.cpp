@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/fold_affine.hpp"
-#include "model/fuse_hard_swish.hpp"
+#include "model/rewrites/fold_affine.hpp"
+#include "model/rewrites/fuse_hard_swish.hpp"
 #include "support/rewritten.hpp"
 
 namespace spdnn {

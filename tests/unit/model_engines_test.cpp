@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_engine.hpp"
 #include "support/models.hpp"

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engines/reference/model.hpp"
 #include "inference/model_accuracy.hpp"
 #include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/drop_dead_channels.hpp"
-#include "model/rewrite.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
+#include "model/rewrites/rewrite.hpp"
 #include "program/arena.hpp"
 #include "program/steps.hpp"
 #include "spdnn/model_inference.hpp"

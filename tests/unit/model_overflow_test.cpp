@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/reference/model.hpp"
 #include "inference/model_inference_on_ranks.hpp"
-#include "model/magnitudes.hpp"
+#include "model/graph/magnitudes.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"

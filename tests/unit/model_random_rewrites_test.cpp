@@ -5,11 +5,11 @@
 #include <cmath>
 #include <functional>
 
-#include "engines/reference/model.hpp"
-#include "model/drop_dead_channels.hpp"
-#include "model/fold_affine.hpp"
-#include "model/rewrite.hpp"
-#include "model/share_twin_filters.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
+#include "model/rewrites/fold_affine.hpp"
+#include "model/rewrites/rewrite.hpp"
+#include "model/rewrites/share_twin_filters.hpp"
 #include "support/rewrite_models.hpp"
 
 namespace spdnn {

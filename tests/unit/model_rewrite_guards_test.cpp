@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/drop_dead_channels.hpp"
-#include "model/fold_affine.hpp"
-#include "model/share_twin_filters.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
+#include "model/rewrites/fold_affine.hpp"
+#include "model/rewrites/share_twin_filters.hpp"
 #include "support/rewritten.hpp"
 
 namespace spdnn {

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "engines/reference/model.hpp"
-#include "model/drop_dead_channels.hpp"
-#include "model/fold_affine.hpp"
-#include "model/fold_constants.hpp"
-#include "model/remove_unread.hpp"
-#include "model/rewrite.hpp"
-#include "model/share_twin_filters.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
+#include "model/rewrites/fold_affine.hpp"
+#include "model/rewrites/fold_constants.hpp"
+#include "model/rewrites/rewrite.hpp"
+#include "model/rewrites/share_twin_filters.hpp"
 #include "spdnn/error.hpp"
 #include "support/rewritten.hpp"
 

@@ -13,8 +13,8 @@
 #include <regex>
 #include <set>
 
-#include "engines/reference/model.hpp"
 #include "io/import/onnx/operators.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"
 

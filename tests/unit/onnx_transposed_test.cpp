@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 #include "support/onnx_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"

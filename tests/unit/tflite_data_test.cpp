@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 #include "support/shared_data.hpp"
 #include "support/tflite_file.hpp"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "support/tflite_file.hpp"
 
 namespace spdnn {

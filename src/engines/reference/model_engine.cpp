@@ -1,4 +1,4 @@
-// The variant conv_reference: the oracle of models (engines/reference/model.hpp) as an engine, its values rounded to
+// The variant conv_reference: the oracle of models (model/oracle/evaluate.hpp) as an engine, its values rounded to
 // fp32. Whoever wants the bounds calls evaluate().
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "core/all_finite.hpp"
 #include "engines/model_variant_lines.hpp"
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -12,7 +12,7 @@
 #include "core/out_of_memory.hpp"
 #include "io/import/architecture.hpp"
 #include "io/packed/model_reader.hpp"
-#include "model/csr_of_dense.hpp"
+#include "model/operations/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

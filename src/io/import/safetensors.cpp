@@ -8,7 +8,7 @@
 #include "io/file_digest.hpp"
 #include "io/import/architecture.hpp"
 #include "io/import/safetensors_file.hpp"
-#include "model/csr_of_dense.hpp"
+#include "model/operations/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "io/import/tflite/operators.hpp"
-#include "model/remove_unread.hpp"
+#include "model/graph/remove_unread.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/work.hpp"
+#include "model/graph/work.hpp"
 #include "report/document.hpp"
 #include "spdnn/model.hpp"
 

@@ -13,7 +13,7 @@
 #include "engines/cpu/conv/dense_plugin.hpp"
 #include "engines/cpu/conv/sparse_linear.hpp"
 #include "engines/model_variant_lines.hpp"
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

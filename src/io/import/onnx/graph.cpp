@@ -6,7 +6,7 @@
 
 #include "io/import/add_node.hpp"
 #include "io/import/numbers.hpp"
-#include "model/csr_of_dense.hpp"
+#include "model/operations/csr_of_dense.hpp"
 
 namespace spdnn::onnx_reader {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engines/cpu/conv/onednn/loops.hpp"
-#include "model/magnitudes.hpp"
+#include "model/graph/magnitudes.hpp"
 
 namespace spdnn::onednn {
 

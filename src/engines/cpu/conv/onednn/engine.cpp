@@ -16,7 +16,7 @@
 #include "engines/cpu/conv/onednn/loops.hpp"
 #include "engines/cpu/conv/onednn/program.hpp"
 #include "engines/model_variant_lines.hpp"
-#include "model/magnitudes.hpp"
+#include "model/graph/magnitudes.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onednn {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/shape.hpp"
-#include "model/geometry.hpp"
+#include "model/operations/geometry.hpp"
 
 namespace spdnn::onednn::loops {
 

@@ -4,7 +4,7 @@
 
 #include "engines/cpu/conv/onednn/compiler.hpp"
 #include "engines/cpu/conv/onednn/loops.hpp"
-#include "model/geometry.hpp"
+#include "model/operations/geometry.hpp"
 
 namespace spdnn::onednn {
 

@@ -1,4 +1,4 @@
-#include "model/uses.hpp"
+#include "model/graph/uses.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "model/magnitudes.hpp"
+#include "model/graph/magnitudes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/parallel_rows.hpp"
-#include "model/geometry.hpp"
+#include "model/operations/geometry.hpp"
 
 namespace spdnn {
 

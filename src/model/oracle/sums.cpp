@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "engines/reference/operations.hpp"
-#include "model/geometry.hpp"
+#include "model/operations/geometry.hpp"
+#include "model/oracle/operations.hpp"
 
 namespace spdnn::reference {
 

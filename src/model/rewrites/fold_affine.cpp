@@ -1,13 +1,13 @@
-#include "model/fold_affine.hpp"
+#include "model/rewrites/fold_affine.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "model/channels.hpp"
-#include "model/remove_unread.hpp"
-#include "model/uses.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/graph/uses.hpp"
+#include "model/rewrites/channels.hpp"
 
 namespace spdnn {
 

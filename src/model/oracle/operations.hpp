@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 
 // The oracle's operations, by what they do; see model.hpp for the bounds.
 namespace spdnn::reference {

@@ -1,4 +1,4 @@
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
 
 namespace spdnn {
 

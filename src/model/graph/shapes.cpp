@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/counted.hpp"
-#include "model/geometry.hpp"
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/operations/geometry.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/drop_dead_channels.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/all_finite.hpp"
-#include "engines/reference/model.hpp"
-#include "model/channels.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "model/rewrites/channels.hpp"
 
 namespace spdnn {
 

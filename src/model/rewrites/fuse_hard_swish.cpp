@@ -1,9 +1,9 @@
-#include "model/fuse_hard_swish.hpp"
+#include "model/rewrites/fuse_hard_swish.hpp"
 
 #include <optional>
 
-#include "model/remove_unread.hpp"
-#include "model/uses.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/graph/uses.hpp"
 
 namespace spdnn {
 

@@ -1,15 +1,15 @@
-#include "model/rewrite.hpp"
+#include "model/rewrites/rewrite.hpp"
 
 #include <fmt/format.h>
 
 #include "core/counted.hpp"
 #include "core/flag_names.hpp"
-#include "model/drop_dead_channels.hpp"
-#include "model/fold_affine.hpp"
-#include "model/fold_constants.hpp"
-#include "model/fuse_hard_swish.hpp"
-#include "model/remove_unread.hpp"
-#include "model/share_twin_filters.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/rewrites/drop_dead_channels.hpp"
+#include "model/rewrites/fold_affine.hpp"
+#include "model/rewrites/fold_constants.hpp"
+#include "model/rewrites/fuse_hard_swish.hpp"
+#include "model/rewrites/share_twin_filters.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "model/geometry.hpp"
+#include "model/operations/geometry.hpp"
 
 #include <algorithm>
 #include <cmath>

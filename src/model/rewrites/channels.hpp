@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/uses.hpp"
+#include "model/graph/uses.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn {

@@ -1,12 +1,12 @@
-#include "model/fold_constants.hpp"
+#include "model/rewrites/fold_constants.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "engines/reference/model.hpp"
-#include "model/remove_unread.hpp"
+#include "model/graph/remove_unread.hpp"
+#include "model/oracle/evaluate.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "model/remove_unread.hpp"
+#include "model/graph/remove_unread.hpp"
 
 #include <algorithm>
 #include <utility>

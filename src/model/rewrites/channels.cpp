@@ -1,4 +1,4 @@
-#include "model/channels.hpp"
+#include "model/rewrites/channels.hpp"
 
 #include <algorithm>
 #include <cmath>

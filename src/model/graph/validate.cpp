@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "core/all_finite.hpp"
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 

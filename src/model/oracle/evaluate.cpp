@@ -1,4 +1,4 @@
-#include "engines/reference/model.hpp"
+#include "model/oracle/evaluate.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,8 +7,8 @@
 
 #include "core/all_finite.hpp"
 #include "core/cancellation.hpp"
-#include "engines/reference/operations.hpp"
-#include "model/node_text.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/oracle/operations.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

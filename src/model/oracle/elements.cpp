@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/parallel.hpp"
-#include "engines/reference/operations.hpp"
+#include "model/oracle/operations.hpp"
 
 namespace spdnn::reference {
 

@@ -1,4 +1,4 @@
-#include "model/work.hpp"
+#include "model/graph/work.hpp"
 
 #include <algorithm>
 #include <variant>

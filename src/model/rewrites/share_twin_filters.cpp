@@ -1,4 +1,4 @@
-#include "model/share_twin_filters.hpp"
+#include "model/rewrites/share_twin_filters.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/channels.hpp"
+#include "model/rewrites/channels.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

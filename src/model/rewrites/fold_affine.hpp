@@ -8,7 +8,7 @@ namespace spdnn {
 /// between: batch norms, and sums, differences, products and quotients with constants that have one number, or one per
 /// channel. Of a chain of such maps y = f x + s, weights become w f and the bias b f + s, computed in fp64 and rounded
 /// once. So each weight carries one rounding more, and the maps' own are gone: the oracle's bounds of the given model
-/// hold for the rewritten one (engines/reference/model.hpp). Reshapes and transposes that leave channels where they
+/// hold for the rewritten one (model/oracle/evaluate.hpp). Reshapes and transposes that leave channels where they
 /// are, or join neighbouring ones, may stand in between: they stay.
 ///
 /// It stands aside where a product would not be a normal fp32 number, as its rounding would be larger. The shapes must
