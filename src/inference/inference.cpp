@@ -173,7 +173,10 @@ void Inference::Steps::take_images(ImageSet images, Index inputs) {
 void Inference::Steps::read_images(Index neurons, std::optional<ImageSet> given) {
   std::optional<ThreadLimit> limit;  // ranks that read share their processors
   if (!ranks_.is_alone()) limit.emplace(threads_of(ranks_, 0));
+  const bool again = ranks_.is_root() && !ranks_.is_alone() && truth_.wanted();
+  if (again && given) input_images_ = [all = *given](std::span<const Index> ids) { return all.select(ids); };
   ReadImages read = read_images_on_ranks(ranks_, spec_.images, neurons, spec_.progress, std::move(given));
+  if (again && !input_images_) input_images_ = images_of_input(spec_.images, neurons, read.images);
   note(read.notes);
   report_.images_read_by = read.by;
   images_ = RunImages(ranks_, std::move(read));

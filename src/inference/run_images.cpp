@@ -47,25 +47,6 @@ Work RunImages::deal(Communicator& ranks, std::span<const Index> ids) const {
   return {0, ids_of(after, ranks.place().rank), move_images(ranks, mine_, owners(ranks), after)};
 }
 
-ImageSet RunImages::on_root(Communicator& ranks, std::span<const Index> ids) const {
-  if (ranks.is_alone()) return ids.size() == facts_.images ? mine_ : mine_.select(ids);
-  broadcast(ranks, std::vector<Index>(ids.begin(), ids.end()));
-  return moved_to_root(ranks, ids);
-}
-
-bool RunImages::send_to_root(Communicator& ranks) const {
-  const auto ids = broadcast(ranks, std::vector<Index>());
-  moved_to_root(ranks, ids);
-  return !ids.empty();
-}
-
-ImageSet RunImages::moved_to_root(Communicator& ranks, std::span<const Index> ids) const {
-  if (ids.empty()) return {};
-  Owners after(facts_.images, kNobody);
-  for (const Index id : ids) after[id] = 0;
-  return move_images(ranks, mine_, owners(ranks), after);
-}
-
 /// This rank's consecutive images, of which all ranks have whole blocks of those that are hashed together.
 ImageSet RunImages::in_blocks(Communicator& ranks) const {
   if (ranks.is_alone()) return mine_;

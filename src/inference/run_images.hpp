@@ -31,11 +31,6 @@ class RunImages {
   /// This rank's part of some images, the root's `ids`, ascending, which are dealt anew: the places among these of its
   /// own are images_dealt_to(ids.size(), ...).
   Work deal(Communicator& ranks, std::span<const Index> ids) const;
-  /// For the root, while the other ranks call send_to_root() until it returns false: the images of `ids`, ascending.
-  ImageSet on_root(Communicator& ranks, std::span<const Index> ids) const;
-  /// For the root: it wants no more.
-  void end_on_root(Communicator& ranks) const { on_root(ranks, {}); }
-  bool send_to_root(Communicator& ranks) const;
   /// On the root, image_digest() of all images; empty elsewhere.
   std::optional<std::uint64_t> binary_digest(Communicator& ranks) const;
   /// On the root, a digest of all images whatever their values, image_digest() where there is one.
@@ -44,7 +39,6 @@ class RunImages {
  private:
   Owners owners(Communicator& ranks) const { return dealt_owners(facts_.images, ranks.place().ranks); }
   ImageSet in_blocks(Communicator& ranks) const;
-  ImageSet moved_to_root(Communicator& ranks, std::span<const Index> ids) const;
 
   ImageSet mine_;
   ImageFacts facts_;

@@ -21,23 +21,26 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
 
 void Inference::Steps::judge_by_truth() {
   const std::string unofficial = why_unofficial();
-  if (!ranks_.is_root()) {
-    while (images_.send_to_root(ranks_)) continue;
-    return;
-  }
+  if (!ranks_.is_root()) return ranks_.barrier();  // which waits for the root without taking its processors
   const Outcome& outcome = report_.outcome;
   report_.verdict = unverified(outcome.categories, "verifying did not finish");
   const auto given = [this](const Passes& passes) { return plan_given(passes); };
-  const auto some = [this](std::span<const Index> ids) { return images_.on_root(ranks_, ids); };
   const ImageFacts& facts = images_.facts();
   // No more at a time than each rank has, and no process has had all of them.
   const Index at_once = facts.images / static_cast<Index>(ranks_.place().ranks) + 1;
-  report_.verdict = spdnn::verify(
-      truth_,
-      {plan_, given, facts.images, facts.neurons, some, at_once, unofficial, spec_.host_memory, spec_.cancelled},
-      outcome.categories);
-  images_.end_on_root(ranks_);
+  report_.verdict = spdnn::verify(truth_,
+                                  {plan_, given, facts.images, facts.neurons, images_to_verify(), at_once, unofficial,
+                                   spec_.host_memory, spec_.cancelled},
+                                  outcome.categories);
+  ranks_.barrier();
   if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
+}
+
+SomeImages Inference::Steps::images_to_verify() const {
+  if (!ranks_.is_alone()) return input_images_;
+  return [&all = images_.mine()](std::span<const Index> ids) {
+    return ids.size() == all.images() ? all : all.select(ids);
+  };
 }
 
 std::string Inference::Steps::why_unofficial() const {

@@ -13,6 +13,7 @@
 #include "inference/device_monitor.hpp"
 #include "inference/device_start.hpp"
 #include "inference/engine_choice.hpp"
+#include "inference/input_images.hpp"
 #include "inference/run.hpp"
 #include "inference/run_images.hpp"
 #include "inference/run_on_ranks.hpp"
@@ -115,6 +116,9 @@ class Inference::Steps {
 
   void judge_by_truth();
 
+  /// Those of the root, for verify(): of several ranks, straight from the input.
+  SomeImages images_to_verify() const;
+
   /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
   /// stored plan runs, its file's digest stands for the network, which is not read unless it is verified.
   std::string why_unofficial() const;
@@ -136,6 +140,7 @@ class Inference::Steps {
   // On the root only:
   Report report_;
   Truth truth_;
+  SomeImages input_images_;  ///< of several ranks, if any are to be recomputed
   std::optional<Network> network_;
   std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
   Plan dead_;                          ///< with `compare`: what the second run runs

@@ -2,9 +2,9 @@
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 
+#include "inference/input_images.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
@@ -34,7 +34,7 @@ struct CheckedRun {
   Index images = 0;
   Index neurons = 0;  ///< of the images
   /// Some of the images, by ascending ids; used where images are to be recomputed.
-  std::function<ImageSet(std::span<const Index> ids)> images_of;
+  SomeImages images_of;
   Index at_once = 0;            ///< images that are recomputed at a time, at most; at least 1
   std::string why_unofficial;   ///< empty: network and images are the challenge's own
   std::size_t host_memory = 0;  ///< that recomputing may take; see InferenceSpec

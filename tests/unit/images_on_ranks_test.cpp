@@ -9,11 +9,11 @@
 #include <string>
 
 #include "cluster/partition.hpp"
+#include "inference/input_images.hpp"
 #include "inference/move_images.hpp"
 #include "inference/read_on_ranks.hpp"
 #include "inference/run_images.hpp"
 #include "io/digests.hpp"
-#include "io/packed/image_layout.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"
@@ -219,17 +219,31 @@ TEST(ImagesOnRanks, AnyRanksMayRead) {
   }
 }
 
-TEST(ImagesOnRanks, SomeImagesOfAPackedFile) {
+TEST(ImagesOfInput, SomeOfAFileOfEveryForm) {
   const TemporaryDirectory directory;
-  for (const Stored& one : stored()) {
-    const fs::path path = directory / "i.spdnn";
-    write_images(path, one.images);
-    const PackedFile file(path);
-    const PackedImageLayout layout = read_image_layout(file);
-    std::vector<Index> ids;
-    for (Index id = 1; id < one.images.images(); id += id % 3 + 1) ids.push_back(id);
-    expect_same(read_some_images(file, layout, ids), one.images.select(ids));
-  }
+  for (const Stored& one : stored())
+    for (const char* const form : {"i.spdnn", "i.tsv", "i.tsv.gz", "i.mtx"}) {
+      SCOPED_TRACE(one.name + " in " + form);
+      ImageSpec spec;
+      spec.path = (directory / form).string();
+      write_images(spec.path, one.images);
+      const SomeImages images = images_of_input(spec, one.images.neurons(), one.images.images());
+      fs::rename(spec.path, directory / "another name");
+      for (const Index first : {1U, one.images.images() - 1}) {
+        std::vector<Index> ids;
+        for (Index id = first; id < one.images.images(); id += id % 3 + 1) ids.push_back(id);
+        expect_same(images(ids), one.images.select(ids));
+      }
+    }
+}
+
+TEST(ImagesOfInput, OfMoreImagesThanThePackedFileHas) {
+  const TemporaryDirectory directory;
+  ImageSpec spec;
+  spec.path = (directory / "i.spdnn").string();
+  const ImageSet images{make_matrix(4, {{{0, 2.0F}}, {{1, 3.0F}}})};
+  write_images(spec.path, images);
+  expect_same(images_of_input(spec, 4, 9)(std::vector<Index>{1, 8}), ImageSet{make_matrix(4, {{{1, 3.0F}}, {}})});
 }
 
 TEST(RunImages, FactsDigestsAndSelectionsAreThoseOfAllImages) {
@@ -250,11 +264,6 @@ TEST(RunImages, FactsDigestsAndSelectionsAreThoseOfAllImages) {
         EXPECT_EQ(images.facts().most_entries, facts_of(all).most_entries);
         EXPECT_EQ(images.empty(), all.empty_images());
         const std::vector<Index> asked = rank.is_root() ? ids : std::vector<Index>{};
-        if (rank.is_root()) {
-          expect_same(images.on_root(rank, ids), all.select(ids));
-          images.end_on_root(rank);
-        }
-        for (int calls = 1; !rank.is_root() && images.send_to_root(rank); ++calls) EXPECT_EQ(calls, 1);
         std::vector<Index> dealt = images_dealt_to(static_cast<Index>(ids.size()), rank.place().rank, ranks);
         for (Index& place : dealt) place = ids[place];
         const Work work = images.deal(rank, asked);

@@ -3,14 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +117,60 @@ TEST_P(VerifiedOnRanks, ARunOnDamagedWeightsFails) {
 
 INSTANTIATE_TEST_SUITE_P(Passes, VerifiedOnRanks, ::testing::Values("none", "all"),
                          [](const auto& test) { return std::string(test.param); });
+
+/// A rank that gets its images of 64 neurons, held as bits, in another order than it should.
+class ShufflingRank final : public testing::ThreadRank {
+ public:
+  using ThreadRank::ThreadRank;
+  void exchange(std::span<const std::byte> out, std::span<const std::size_t> out_sizes, std::span<std::byte> in,
+                std::span<const std::size_t> in_sizes) override {
+    ThreadRank::exchange(out, out_sizes, in, in_sizes);
+    if (!std::exchange(dealt_, true)) std::rotate(in.begin(), in.begin() + 8, in.end());
+  }
+
+ private:
+  bool dealt_ = false;
+};
+
+/// The status of three ranks' run on images of a file, verified with all of them, or with a sample.
+template <class Rank>
+Verdict::Status verified_by(const TruthSpec& truth, const std::string& images) {
+  const Network network = testing::deep_network(12);
+  Verdict::Status status{};
+  const auto work = [&](Communicator& ranks) {
+    InferenceSpec spec;
+    spec.network.path = images + "-network.spdnn";
+    spec.images.path = images;
+    spec.variant = "cpu_openmp";
+    spec.threads = 1;
+    spec.truth = truth;
+    if (ranks.is_root()) write_network(spec.network.path, Form::packed, network);
+    InferenceOnRanks inference(spec, ranks);
+    inference.load();
+    inference.plan();
+    inference.run();
+    inference.verify();
+    if (ranks.is_root()) status = inference.report().verdict.status;
+    ranks.barrier();
+  };
+  for (const auto& thrown : testing::on_ranks<Rank>(3, work)) EXPECT_EQ(thrown, nullptr);
+  return status;
+}
+
+TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
+  const TemporaryDirectory directory;
+  const std::string images = (directory / "i.spdnn").string();
+  testing::Dice dice(8);
+  write_images(images, testing::bit_images(dice, 100, 64, 0.4));
+  TruthSpec all;
+  all.everything = true;
+  TruthSpec sample;
+  sample.sample = 40;
+  EXPECT_EQ(verified_by<testing::ThreadRank>(all, images), Verdict::Status::passed);
+  EXPECT_EQ(verified_by<testing::ThreadRank>(sample, images), Verdict::Status::unverified);
+  EXPECT_EQ(verified_by<ShufflingRank>(all, images), Verdict::Status::failed);
+  EXPECT_EQ(verified_by<ShufflingRank>(sample, images), Verdict::Status::failed);
+}
 
 /// Runs batches of ten images on so many ranks, each of which stops at its `question`-th question; returns the root's
 /// categories, or nothing where the run was stopped.
