@@ -8,7 +8,10 @@
 #include <functional>
 #include <spdnn/error.hpp>
 #include <spdnn/progress.hpp>
+#include <string>
 #include <utility>
+
+#include "texts.hpp"
 
 namespace spdnn::python {
 
@@ -43,6 +46,9 @@ class Call {
   std::function<bool()> cancelled() {
     return [this] { return interrupted(); };
   }
+  std::function<void(const std::string&)> warning() {
+    return [this](const std::string& text) { warn(text); };
+  }
 
   /// Runs work() without the lock and returns what it returns, unless something was raised meanwhile.
   template <class Work>
@@ -73,6 +79,13 @@ class Call {
     const py::gil_scoped_acquire lock;
     call_python([&] { listener_(py::str(update.work.data(), update.work.size()), update.done, update.total); });
     if (over_) throw Cancelled("cancelled");
+  }
+
+  /// About the line that called the package's Python function. Filters may turn warnings into exceptions.
+  void warn(const std::string& text) {
+    using namespace py::literals;
+    const py::gil_scoped_acquire lock;
+    call_python([&] { py::module_::import("warnings").attr("warn")(text_of(text), "stacklevel"_a = 2); });
   }
 
   /// Python handles signals on its main thread only.

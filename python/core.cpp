@@ -115,6 +115,9 @@ InferenceSpec inference_spec(const py::dict& given) {
   spec.device_memory = given["device_memory"].cast<std::size_t>();
   spec.compare = given["compare"].cast<bool>();
   spec.activations = given["activations"].cast<bool>();
+  spec.checkpoint = given["checkpoint"].cast<std::string>();
+  spec.checkpoint_every = given["checkpoint_every"].cast<std::optional<double>>();
+  spec.max_time = given["max_time"].cast<std::optional<double>>();
   spec.truth.everything = given["verify_all"].cast<bool>();
   spec.truth.sample = given["verify_sample"].cast<Index>();
   spec.truth.path = given["truth_path"].cast<std::string>();
@@ -129,6 +132,7 @@ py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::di
   InferenceSpec spec = inference_spec(given);
   spec.progress = call.progress();
   spec.cancelled = call.cancelled();
+  spec.warning = call.warning();
   const Report report = call.run([&] {
     return with_data_errors([&] {
       Inference inference(spec);
@@ -136,9 +140,12 @@ py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::di
       inference.plan();
       inference.run();
       inference.verify();
-      return inference.report();
+      Report found = inference.report();
+      if (found.parts > 1) found.seconds.add(found.earlier);
+      return found;
     });
   });
+  if (!spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
   const Outcome& outcome = report.outcome;
   py::dict result;
   result["categories"] = copy<std::int64_t>(outcome.categories);
@@ -176,9 +183,9 @@ ImageSet make_bits(const py::array& words, Index images, Index neurons) {
 
 /// The exceptions of spdnn/errors.py, which live as long as the interpreter.
 void register_errors() {
-  static std::array<PyObject*, 4> classes{};
+  static std::array<PyObject*, 5> classes{};
   const py::module_ errors = py::module_::import("spdnn.errors");
-  constexpr std::array kNames{"UsageError", "DataError", "DeviceError", "Error"};
+  constexpr std::array kNames{"UsageError", "DataError", "DeviceError", "Stopped", "Error"};
   for (std::size_t i = 0; i < kNames.size(); ++i)
     classes[i] = errors.attr(kNames[i]).cast<py::object>().release().ptr();
   py::register_exception_translator([](std::exception_ptr thrown) {
@@ -193,8 +200,10 @@ void register_errors() {
       raise(1, error);
     } catch (const DeviceError& error) {
       raise(2, error);
-    } catch (const Error& error) {
+    } catch (const Stopped& error) {
       raise(3, error);
+    } catch (const Error& error) {
+      raise(4, error);
     }
   });
 }

@@ -72,7 +72,7 @@ struct InferenceSpec {
   Index batch = 0;                ///< images at a time; 0: as many as the memory takes
   int threads = 0;                ///< host threads; 0: as many as the process may use
   /// Where a run leaves what it knows from time to time and when it is stopped, and where it goes on if that is there
-  /// already; empty: nowhere.
+  /// already; empty: nowhere. It stays until remove_checkpoint().
   std::string checkpoint;
   /// Seconds from one checkpoint to the next while the run goes on, above 0; more where writing one takes longer than a
   /// twentieth of them. Empty: none is written but at a stop.
@@ -146,5 +146,9 @@ class Inference {
  private:
   std::unique_ptr<Steps> steps_;
 };
+
+/// Removes InferenceSpec::checkpoint, with the activations beside it and what killed writers have left of them: for a
+/// run whose results are safe. Nothing need be there.
+void remove_checkpoint(const std::string& path);
 
 }  // namespace spdnn

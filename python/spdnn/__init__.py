@@ -42,7 +42,7 @@ from ._types import Device as _Device
 from ._types import Path as _Path
 from ._types import Precision as _Precision
 from ._types import Progress
-from .errors import DataError, DeviceError, Error, UsageError
+from .errors import DataError, DeviceError, Error, Stopped, UsageError
 from .models import Model, ModelOutcome, Node, load_model
 from .results import read_results
 
@@ -51,7 +51,7 @@ if int(np.__version__.split(".")[0]) >= 2 and not _core.takes_numpy_2:
                       "use NumPy 1")
 
 __all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome", "Network", "Node", "Outcome", "Plan",
-           "UsageError", "infer", "load_model", "plan", "read_results"]
+           "Stopped", "UsageError", "infer", "load_model", "plan", "read_results"]
 __version__: str = _core.version
 
 
@@ -61,6 +61,7 @@ def __dir__() -> list[str]:
 
 
 _BiasRule = Literal["non-zeros", "everywhere"]
+_CHECKPOINT_EVERY = 900.0
 
 
 class Network(_Held):
@@ -377,7 +378,8 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
           trials: int = 1, batch: int | None = None, threads: int | None = None,
           verify: Literal["all"] | bool | int | None = None, truth: _Path | npt.ArrayLike | None = None,
           compare: bool = False, activations: bool = False, host_memory: int = 0, device_memory: int = 0,
-          progress: Progress | None = None) -> Outcome:
+          checkpoint: _Path | None = None, checkpoint_every: float | None = _CHECKPOINT_EVERY,
+          max_time: float | None = None, progress: Progress | None = None) -> Outcome:
     """Runs a network, or a plan of it, on images.
 
     variant: an engine by name ("cpu_openmp", "cpu_reference", "resident", ...).
@@ -392,10 +394,17 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     compare: times reduce="dead" as well.
     activations: keeps those after the last layer, which are those of the network as given, whatever the passes.
     host_memory, device_memory: bytes that may be taken; 0: what is free.
+    checkpoint: a file that the run writes what it knows to, and that the same call continues from if it is there; with the
+        activations of images under way in a file beside it. Removed when infer() returns an outcome. Goes neither with
+        `trials` nor with `activations`.
+    checkpoint_every: seconds from one checkpoint to the next; None: none is written but where max_time ends the run.
+    max_time: seconds after which the run raises Stopped, with its checkpoint written, unless it is done; None: no limit.
+        The time for the last checkpoint is included, that for verifying is not.
     progress: see Progress; it is told of the run at the end of each batch and trial.
 
     Other Python threads run meanwhile, and may call infer() themselves: each call then takes `threads` threads. Ctrl-C
-    ends a run on the CPU within a layer, one on a CUDA device within a batch, and planning at its end.
+    ends a run on the CPU within a layer, one on a CUDA device within a batch, and planning at its end; the last checkpoint
+    stays. A checkpoint that cannot be written while the run goes on is a warning.
 
     UsageError, DataError or DeviceError where something does not fit together, is malformed, or is not there.
     """
@@ -406,6 +415,9 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
                                     "Images.read(path) make them")
     if isinstance(network, Plan) and reduce is not None:
         raise UsageError("reduce: a plan has its own passes")
+    every = _arguments.seconds("checkpoint_every", checkpoint_every)
+    if checkpoint is None and every != _CHECKPOINT_EVERY:
+        raise UsageError("checkpoint_every: needs a checkpoint")
     verify_all, verify_sample = _arguments.verify(verify)
     in_file = _arguments.is_path(truth)
     found = _core.infer(network._held, images._held, {
@@ -418,6 +430,8 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
         "device_memory": _arguments.count("device_memory", device_memory, 0, 2**63 - 1),
         "compare": _arguments.flag("compare", compare), "activations": _arguments.flag("activations", activations),
+        "checkpoint": b"" if checkpoint is None else _arguments.path("checkpoint", checkpoint),
+        "checkpoint_every": every, "max_time": _arguments.seconds("max_time", max_time),
         "verify_all": verify_all, "verify_sample": verify_sample,
         "truth_path": _arguments.path("truth", truth) if in_file else b"",
         "truth": None if truth is None or in_file else _convert.categories(truth)}, _arguments.listener(progress))

@@ -37,6 +37,10 @@ def number(name: str, given: Any) -> float:
         raise UsageError(f"{name}: the number is too large") from None
 
 
+def seconds(name: str, given: Any) -> float | None:
+    return None if given is None else number(name, given)
+
+
 def flag(name: str, given: Any) -> bool:
     if not isinstance(given, (bool, np.bool_)):
         raise wrong_type(name, "True or False", given)

@@ -13,5 +13,9 @@ class DataError(Error, ValueError):
     """Arrays make no network or images, or a file is missing, unreadable or malformed (FILE:LINE:COLUMN: ...)."""
 
 
+class Stopped(Error):
+    """The time of a run was up. Its checkpoint is written, and the same call continues it."""
+
+
 class DeviceError(Error, RuntimeError):
     """A device, its memory, or the host's memory or threads do not suffice or failed."""

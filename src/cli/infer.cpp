@@ -16,7 +16,6 @@
 #include "core/message.hpp"
 #include "core/nearest_name.hpp"
 #include "core/stopwatch.hpp"
-#include "inference/checkpoint.hpp"
 #include "inference/inference_on_ranks.hpp"
 #include "io/import/model_form.hpp"
 #include "spdnn/error.hpp"

@@ -67,7 +67,4 @@ Passes passes_to_continue(const std::string& path, Passes requested);
 /// afterwards is lost, and counted. `ran` is the plan that activations were computed with. DataError
 /// where the file is malformed or was made for another plan, other passes, another precision or other images.
 void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint);
-/// Removes both files, if there are any, and what killed writers have left of them.
-void remove_checkpoint(const std::string& path);
-
 }  // namespace spdnn

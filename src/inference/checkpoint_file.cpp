@@ -21,6 +21,7 @@
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/inference.hpp"
 
 namespace spdnn {
 

@@ -21,6 +21,7 @@
 #include "inference/read_on_ranks.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
+#include "io/output_target.hpp"
 #include "io/path_kind.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
@@ -54,7 +55,7 @@ void require_exact(const Passes& passes) {
 }
 
 /// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
-InferenceSpec checked(InferenceSpec spec) {
+InferenceSpec checked(InferenceSpec spec, bool is_root) {
   if (!spec.checkpoint.empty() && spec.trials != 1)
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
   if (!spec.checkpoint.empty() && spec.warm_up != 0)
@@ -70,6 +71,7 @@ InferenceSpec checked(InferenceSpec spec) {
   if (spec.activations && !spec.checkpoint.empty())
     throw UsageError("activations", "a run that may be stopped does not keep them");
   if (spec.activations) require_exact(spec.passes);
+  if (is_root && !spec.checkpoint.empty()) find_output_file(spec.checkpoint);
   return spec;
 }
 
@@ -82,7 +84,7 @@ void require(bool before, const char* what) {
 Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
     : own_(std::move(own)),
       ranks_(ranks != nullptr ? *ranks : *own_),
-      spec_(checked(std::move(spec))),
+      spec_(checked(std::move(spec), ranks_.is_root())),
       start_(may_choose_cuda(engine_request(spec_)) || spec_.plan_device == Device::cuda,
              [place = ranks_.place(), given = spec_.cuda_device] {
                return place.ranks == 1 ? given : device_of_rank(place);

@@ -36,7 +36,8 @@ class Arguments(InAnEmptyFolder):
         wrong_types = {"variant": (None, 3, b"auto"), "device": (None,), "reduce": (3,), "precision": (32,),
                        "trials": (None, 1.5, "2"), "batch": ("a", 7.0), "threads": (1.5,), "verify": ([1], "some"),
                        "compare": ("no", None, 1), "activations": (1,), "host_memory": (None, "1G"), "device_memory": (1.5,),
-                       "truth": (3, [0.5], [[1, 2], [1]], [None], [1j]), "progress": (3, "yes")}
+                       "truth": (3, [0.5], [[1, 2], [1]], [None], [1j]), "progress": (3, "yes"), "checkpoint": (3, True),
+                       "checkpoint_every": ("15m", [1]), "max_time": ("4h", 1j)}
         for name, values in wrong_types.items():
             for value in values:
                 self.refused(TypeError, name, spdnn.infer, self.network, self.images, **{name: value})

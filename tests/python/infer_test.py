@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import json
 import os
 import pathlib
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import warnings
 
 import numpy as np
 from support import (MNIST, activations_of, categories_of, interrupt, random_images, random_weights, resident_bytes,
@@ -145,6 +147,95 @@ class Outcomes(unittest.TestCase):
         before = resident_bytes()
         calls(1000)
         self.assertLess(resident_bytes() - before, 2e6, "of a network of 30 KB, a thousand of which take 30 MB")
+
+
+class Checkpoints(unittest.TestCase):
+    """A run of seconds on one thread, in parts."""
+
+    @classmethod
+    def setUpClass(cls):
+        weights = random_weights(512, 60, density=0.2)
+        cls.network = spdnn.Network(weights, 0.0, cap=1.0)
+        cls.images = spdnn.Images.from_dense(random_images(3000, 512))
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.options = {"device": "cpu", "threads": 1, "reduce": "none", "checkpoint": self.folder / "run"}
+
+    def infer(self, network=None, **options):
+        return spdnn.infer(network or self.network, self.images, **(self.options | options))
+
+    def test_a_run_whose_time_is_up_is_continued_to_the_same_categories(self):
+        expected = spdnn.infer(self.network, self.images, device="cpu").categories
+        stops = 0
+        while True:
+            try:
+                outcome = self.infer(max_time=0.2)
+                break
+            except spdnn.Stopped as stopped:
+                self.assertRegex(str(stopped), "^stopped .*; the same command continues the run from .*run$")
+                self.assertIsInstance(stopped, spdnn.Error)
+                self.assertTrue((self.folder / "run").exists())
+                stops += 1
+            if stops == 3:
+                outcome = self.infer()
+                break
+        self.assertGreater(stops, 0)
+        np.testing.assert_array_equal(outcome.categories, expected)
+        report = outcome.report
+        self.assertEqual((report["parts"], report["checkpoints"]["lost_parts"]), (stops + 1, 0))
+        self.assertEqual(os.listdir(self.folder), [], "a run that is done has no checkpoint")
+
+    def test_a_plan_is_continued_by_the_same_plan_only(self):
+        plan = spdnn.plan(self.network, "none")
+        del self.options["reduce"]
+        with self.assertRaises(spdnn.Stopped):
+            self.infer(plan, max_time=0)
+        with self.assertRaisesRegex(spdnn.DataError, "was made with the passes"):
+            self.infer(spdnn.plan(self.network, "dead"))
+        self.assertEqual(self.infer(plan, verify=5).report["parts"], 2)
+
+    def test_checkpoints_are_written_while_the_run_goes_on_and_outlive_an_interrupted_one(self):
+        def enough(work, done, total):
+            if work == "infer" and done > 0.8 * total and (self.folder / "run").exists():
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.infer(checkpoint_every=0.01, batch=100, progress=enough)
+        earlier = json.loads((self.folder / "run").read_text())["seconds"]["infer"]
+        report = self.infer(checkpoint_every=None).report
+        self.assertEqual((report["checkpoints"]["lost_parts"], report["checkpoints"]["every"]), (1, None))
+        self.assertGreater(report["seconds"]["infer"]["sum"], earlier)
+        self.assertEqual(self.infer().report["checkpoints"]["every"], 900)
+
+    def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_run_or_a_warning(self):
+        with self.assertRaisesRegex(spdnn.DataError, "none/run: cannot write: No such file"):
+            self.infer(checkpoint=self.folder / "none" / "run", progress=lambda *_: self.fail("the run has begun"))
+
+        def in_the_way(*_):  # its activations are written under this name first
+            (self.folder / "run.next.spdnn").mkdir(exist_ok=True)
+
+        with self.assertWarnsRegex(UserWarning, "run.next.spdnn: cannot write: Is a directory; the run goes on") as caught:
+            self.infer(checkpoint_every=0.01, progress=in_the_way)
+        self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings(), self.assertRaisesRegex(UserWarning, "the run goes on"):
+            warnings.simplefilter("error")
+            self.infer(checkpoint_every=0.01, progress=in_the_way)
+
+    def test_options_of_checkpoints_go_with_a_checkpoint(self):
+        without = {"device": "cpu", "threads": 1}
+        for options, message in (({"max_time": 1}, "^max_time: needs a checkpoint"),
+                                 ({"checkpoint_every": 1}, "^checkpoint_every: needs a checkpoint"),
+                                 (self.options | {"max_time": -1}, "^max_time: -1, expected at least 0 seconds"),
+                                 (self.options | {"max_time": float("nan")}, "^max_time: nan, expected"),
+                                 (self.options | {"checkpoint_every": 0}, "^checkpoint_every: 0, expected seconds above 0"),
+                                 (self.options | {"trials": 2}, "^checkpoint: .* one trial"),
+                                 (self.options | {"activations": True}, "^activations: ")):
+            with self.subTest(options), self.assertRaisesRegex(spdnn.UsageError, message):
+                spdnn.infer(self.network, self.images, **(without | options))
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Official(unittest.TestCase):
