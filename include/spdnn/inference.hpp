@@ -13,6 +13,7 @@
 #include "spdnn/passes.hpp"
 #include "spdnn/progress.hpp"
 #include "spdnn/report.hpp"
+#include "spdnn/run_settings.hpp"
 
 namespace spdnn {
 
@@ -49,28 +50,18 @@ struct TruthSpec {
   bool everything = false;         ///< all of them are
 };
 
-/// What is to be run, and how. Every field has the default of the command line.
-struct InferenceSpec {
+/// What is to be run, and how. A packed or generated network that takes more than the settings' host memory is
+/// streamed: its layers are read while others are computed.
+struct InferenceSpec : RunSettings {
   NetworkSpec network;
   ImageSpec images;
   TruthSpec truth;
 
   Passes passes = kExactPasses;
-  std::string variant;                 ///< an engine by name; empty: the fastest known one that takes the plan
-  std::optional<Device> device;        ///< where the engine must run; empty: on a CUDA device, if one can be used
-  std::optional<Device> plan_device;   ///< where twins are looked for; empty: where that takes less time
-  std::optional<Precision> precision;  ///< empty: the engine's own
-  int cuda_device = 0;                 ///< which of the visible ones, for a process by itself
-  bool share_devices = false;          ///< ranks may share CUDA devices; otherwise DeviceError where they would
-  /// Bytes of host memory that network, plan, images and an engine on the CPU may take together; the program itself and
-  /// CUDA's own memory come on top. 0: nine tenths of what the machine, and the cgroup that the process is in, have
-  /// left. A packed or generated network that takes more is streamed: its layers are read while others are computed.
-  std::size_t host_memory = 0;
-  std::size_t device_memory = 0;  ///< bytes that an engine may take on its CUDA device; 0: all that is free
-  int trials = 1;                 ///< how often the inference is repeated
-  int warm_up = 0;                ///< trials before these, which are in no time but `warm_up` and `total`
-  Index batch = 0;                ///< images at a time; 0: as many as the memory takes
-  int threads = 0;                ///< host threads; 0: as many as the process may use
+  std::optional<Device> plan_device;  ///< where twins are looked for; empty: where that takes less time
+  int cuda_device = 0;                ///< which of the visible ones, for a process by itself
+  bool share_devices = false;         ///< ranks may share CUDA devices; otherwise DeviceError where they would
+  std::size_t device_memory = 0;      ///< bytes that an engine may take on its CUDA device; 0: all that is free
   /// Where a run leaves what it knows from time to time and when it is stopped, and where it goes on if that is there
   /// already; empty: nowhere. It stays until remove_checkpoint().
   std::string checkpoint;
@@ -86,14 +77,10 @@ struct InferenceSpec {
   std::function<void(const std::string&)> warning;
   /// Asks the CUDA device while the trials run for its clocks, temperature, power and energy.
   bool device_state = false;
-  /// Asked by the thread that takes the steps: between tiles of images and layers by engines on the CPU, otherwise
-  /// between batches and trials. true ends run() or verify() with Cancelled. Empty: never.
-  std::function<bool()> cancelled;
   /// Keeps the activations after the last layer, bit for bit those of the network as given: Outcome::activations. Goes
   /// neither with `merge` nor with a checkpoint. Activations of a run in fp64 are rounded to fp32.
   bool activations = false;
-  bool compare = false;       ///< time the passes `dead` as well and compare the categories
-  ProgressCallback progress;  ///< told how far reading, planning and running have come
+  bool compare = false;  ///< time the passes `dead` as well and compare the categories
 };
 
 class PlannedNetwork;

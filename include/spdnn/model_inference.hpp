@@ -12,6 +12,7 @@
 #include "spdnn/model_report.hpp"
 #include "spdnn/progress.hpp"
 #include "spdnn/rewrites.hpp"
+#include "spdnn/run_settings.hpp"
 
 namespace spdnn {
 
@@ -46,25 +47,14 @@ struct ModelTruth {
 };
 
 /// What is to be run, and how. Every field has the default of the command line.
-struct ModelSpec {
+struct ModelSpec : RunSettings {
   std::string path;            ///< as read_model() takes it; of a model in memory, its name in messages
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
   std::string names;  ///< a file of the classes' names, one per line, for reports; empty: none
   ModelTruth truth;
-  Rewrites rewrites = kAllRewrites;    ///< made before running; the reference runs the model as given
-  std::string variant;                 ///< an engine by name; empty: the fastest known one that takes the model
-  std::optional<Device> device;        ///< where the engine must run; empty: anywhere
-  std::optional<Precision> precision;  ///< empty: the engine's own
-  std::size_t host_memory = 0;         ///< bytes that an engine on the CPU may take; 0: nine tenths of what is left
-  int trials = 1;                      ///< how often the inference is repeated, at least once
-  int warm_up = 0;                     ///< trials before these, which are in no time but `warm_up` and `total`
-  Index batch = 0;                     ///< images at a time; 0: as many as the memory takes, at most 64
-  int threads = 0;                     ///< host threads; 0: as many as the process may use
-  bool profile = false;                ///< time each node
-  ProgressCallback progress;           ///< told how far running and verifying have come
-  /// Asked between nodes and batches by the thread that takes the steps. true ends run() or verify() with Cancelled.
-  std::function<bool()> cancelled;
+  Rewrites rewrites = kAllRewrites;  ///< made before running; the reference runs the model as given
+  bool profile = false;              ///< time each node
 };
 
 /// The model of a file: .onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it. `shape` is that of

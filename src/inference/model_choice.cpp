@@ -25,12 +25,12 @@ bool model_computes_in(const ModelVariant& variant, Precision precision) {
 }
 
 /// A device that was asked for must be there; otherwise what is absent is left out.
-std::vector<const ModelVariant*> usable_model_variants(const ModelSpec& spec) {
-  if (spec.device == Device::cuda) require_cuda("device");
+std::vector<const ModelVariant*> usable_model_variants(const EngineSettings& settings) {
+  if (settings.device == Device::cuda) require_cuda("device");
   std::vector<const ModelVariant*> usable;
   for (const ModelVariant& variant : model_variants()) {
-    if (variant.device != spec.device.value_or(variant.device)) continue;
-    if (spec.precision && !model_computes_in(variant, *spec.precision)) continue;
+    if (variant.device != settings.device.value_or(variant.device)) continue;
+    if (settings.precision && !model_computes_in(variant, *settings.precision)) continue;
     if (variant.device == Device::cuda && !why_unusable(Device::cuda).empty()) continue;
     usable.push_back(&variant);
   }
@@ -58,16 +58,16 @@ class Refusals {
   std::vector<std::pair<std::string, std::string>> all_;  ///< names, and why
 };
 
-ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngineOptions options) {
-  const std::vector<const ModelVariant*> usable = usable_model_variants(spec);
+ModelEngineChoice automatic(const EngineSettings& settings, const Model& model, ModelEngineOptions options) {
+  const std::vector<const ModelVariant*> usable = usable_model_variants(settings);
   if (usable.empty())
-    throw UsageError(spec.precision ? "precision" : "device",
-                     fmt::format("no variant for models {} '{}'", spec.precision ? "computes in" : "runs on",
-                                 spec.precision ? to_string(*spec.precision) : to_string(*spec.device)));
+    throw UsageError(settings.precision ? "precision" : "device",
+                     fmt::format("no variant for models {} '{}'", settings.precision ? "computes in" : "runs on",
+                                 settings.precision ? to_string(*settings.precision) : to_string(*settings.device)));
   ModelEngineChoice last_resort;
   Refusals refusals;
   for (const ModelVariant* variant : usable) {
-    options.precision = spec.precision.value_or(variant->precisions.front());
+    options.precision = settings.precision.value_or(variant->precisions.front());
     Support support = support_of(*variant, model, options);
     if (!support.takes()) {  // perhaps a smaller batch fits the memory
       ModelEngineOptions smallest = options;
@@ -88,20 +88,21 @@ ModelEngineChoice automatic(const ModelSpec& spec, const Model& model, ModelEngi
 
 }  // namespace
 
-ModelEngineChoice choose_model_engine(const ModelSpec& spec, const Model& model, const ModelEngineOptions& options) {
-  if (spec.variant.empty()) return automatic(spec, model, options);
-  const ModelVariant& named = find_model_variant(spec.variant);
-  if (spec.device && named.device != *spec.device)
-    throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*spec.device)));
-  return {&named, precision_for(named.name, named.precisions, spec.precision), {}};
+ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
+                                      const ModelEngineOptions& options) {
+  if (settings.variant.empty()) return automatic(settings, model, options);
+  const ModelVariant& named = find_model_variant(settings.variant);
+  if (settings.device && named.device != *settings.device)
+    throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*settings.device)));
+  return {&named, precision_for(named.name, named.precisions, settings.precision), {}};
 }
 
-Index wanted_batch(const ModelSpec& spec, const Model& model, Index images) {
+Index wanted_batch(const EngineSettings& settings, const Model& model, Index images) {
   if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
-  return std::min(spec.batch != 0 ? spec.batch : kMostImages, images);
+  return std::min(settings.batch != 0 ? settings.batch : kMostImages, images);
 }
 
-Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Model& model, Index images,
+Index model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model, Index images,
                   const ModelEngineOptions& options) {
   const std::size_t budget = memory_budget(variant.device, {.host_memory = options.host_memory});
   ModelEngineOptions asked = options;
@@ -118,7 +119,7 @@ Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Mode
   asked.host_memory = budget;
   const std::optional<Index> fixed = fixed_batch(model);
   if (fixed) {
-    if (spec.batch != 0 && spec.batch != *fixed)
+    if (settings.batch != 0 && settings.batch != *fixed)
       throw UsageError("batch", fmt::format("the model takes {} at a time; another shape of its input, with N "
                                             "in the place of {}, may be given",
                                             counted(*fixed, "image", "images"), *fixed));
@@ -128,8 +129,8 @@ Index model_batch(const ModelSpec& spec, const ModelVariant& variant, const Mode
                                    "of {} makes it take any number, if its nodes allow that",
                                    *fixed, images, *fixed));
   }
-  Index batch = wanted_batch(spec, model, images);
-  const bool may_shrink = !fixed && spec.batch == 0;
+  Index batch = wanted_batch(settings, model, images);
+  const bool may_shrink = !fixed && settings.batch == 0;
   while (may_shrink && batch > 1 && bytes(batch) > budget) batch /= 2;
   if (const std::size_t needed = bytes(batch); needed > budget)
     throw DeviceError("host_memory", fmt::format("{} needs more for {} at a time than the {} that may be taken",

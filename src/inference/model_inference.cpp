@@ -78,8 +78,6 @@ class ModelInference::Steps {
     const Stopwatch watch;
     model.validate();
     check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
-    if (images.values.size() != elements(images.shape))
-      throw DataError(fmt::format("images: {} numbers for {}", images.values.size(), shape_text(images.shape)));
     ImageTensor taken = image_tensor("images", images, model.values[model.inputs.front()].shape);
     take(std::move(model), std::move(taken.tensor), taken.available);
     report_.seconds.read = watch.seconds();

@@ -5,10 +5,10 @@
 #include <functional>
 #include <utility>
 
-#include "core/cancellation.hpp"
 #include "core/progress.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/load.hpp"
+#include "inference/resident_model.hpp"
 
 namespace spdnn {
 
@@ -18,7 +18,7 @@ class ModelRunner {
  public:
   ModelRunner(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
               const ModelRunOptions& options)
-      : model_(*model), images_(images), options_(options), cancellation_(options.engine.cancelled) {
+      : model_(*model), images_(images), options_(options) {
     const Shape& shape = model_.values[model_.outputs.front()].shape;
     result_.output.shape = shape;
     result_.output.shape[0] = images.shape[0];
@@ -28,7 +28,7 @@ class ModelRunner {
     output_ = allocate<float>(size);
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
     const Stopwatch upload;
-    engine_ = make_engine(variant, model, options.engine);
+    resident_.emplace(variant, model, options.engine);
     result_.upload_seconds = upload.seconds();
   }
 
@@ -48,7 +48,7 @@ class ModelRunner {
  private:
   void run_batch(Index first, Index count, Progress& progress) {
     Stopwatch watch;
-    engine_->load(images_from(images_, first, count));
+    resident_->load(images_from(images_, first, count));
     result_.upload_seconds += watch.lap();
     for (int trial = 0; trial < options_.warm_up; ++trial) run_trial(progress);
     if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
@@ -65,24 +65,15 @@ class ModelRunner {
       result_.gather_seconds += watch.lap();
       add_node_seconds();
     }
-    result_.overflow = first_node(result_.overflow, engine_->overflow());
+    result_.overflow = first_node(result_.overflow, resident_->overflow());
   }
 
   Tensor run_trial(Progress& progress) {
-    const auto nodes = static_cast<Index>(model_.nodes.size());
-    engine_->reset();
-    for (Index node = 0; node < nodes;) {
-      cancellation_.check();
-      const Index next = engine_->advance(node, nodes);
-      done_ += next - node;
-      progress.update(done_);
-      node = next;
-    }
-    return engine_->output();
+    return resident_->run([&](Index nodes) { progress.update(done_ += nodes); }).front();
   }
 
   void add_node_seconds() {
-    const std::vector<double> seconds = engine_->node_seconds();
+    const std::vector<double> seconds = resident_->node_seconds();
     result_.node_seconds.resize(seconds.size());
     std::transform(seconds.begin(), seconds.end(), result_.node_seconds.begin(), result_.node_seconds.begin(),
                    std::plus<>());
@@ -91,8 +82,7 @@ class ModelRunner {
   const Model& model_;
   const Tensor& images_;
   const ModelRunOptions& options_;
-  Cancellation cancellation_;
-  std::unique_ptr<ModelEngine> engine_;
+  std::optional<ResidentModel> resident_;
   std::shared_ptr<float[]> output_;
   std::size_t each_ = 0;  ///< elements of an image's output
   Offset done_ = 0;       ///< nodes, over batches and trials

@@ -324,6 +324,8 @@ ImageTensor read_pictures(const std::vector<fs::path>& files, const ImageRequest
 std::string rounded_note(const std::string& name) { return name + ": float64 numbers are rounded to float32"; }
 
 ImageTensor image_tensor(const std::string& name, const Tensor& images, const Shape& shape) {
+  if (images.values.size() != elements(images.shape))
+    throw DataError(fmt::format("{}: {} numbers for {}", name, images.values.size(), shape_text(images.shape)));
   ImageRequest request;
   request.shape = shape;
   return taken(name, from_tensor(name, images, request), request);
