@@ -304,7 +304,7 @@ TEST_F(StreamedFile, MayBeReadInPart) {
 }
 
 /// The message with which a layer is refused.
-std::string refusal(const LayerStream& layers) {
+std::string reading_error(const LayerStream& layers) {
   for (Index k = 0; k < layers.shapes().size(); ++k) {
     try {
       layers.read(k);
@@ -318,19 +318,19 @@ std::string refusal(const LayerStream& layers) {
 TEST_F(StreamedFile, IsRefusedWhereItIsCorrupted) {
   write(testing::deep_network(40));
   spoil();
-  EXPECT_NE(refusal(*open_packed_network(path_, {}).layers).find("is corrupted"), std::string::npos);
+  EXPECT_NE(reading_error(*open_packed_network(path_, {}).layers).find("is corrupted"), std::string::npos);
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 1);
   EXPECT_THROW(open_packed_network(path_, {}), DataError);
 }
 
 TEST_F(StreamedFile, IsRefusedWhereItChangesMeanwhile) {
   const NetworkStream stream = open_packed_network(write(testing::deep_network(40)), {});
-  EXPECT_EQ(refusal(*stream.layers), "taken");
+  EXPECT_EQ(reading_error(*stream.layers), "taken");
   spoil();
-  EXPECT_EQ(refusal(*stream.layers),
+  EXPECT_EQ(reading_error(*stream.layers),
             path_.string() + ": changed while it was read: it was written to, expected a file that stays as it is");
   std::filesystem::resize_file(path_, 200);
-  EXPECT_NE(refusal(*stream.layers).find("changed while it was read"), std::string::npos);
+  EXPECT_NE(reading_error(*stream.layers).find("changed while it was read"), std::string::npos);
 }
 
 TEST_F(StreamedFile, IsWrittenAsFromMemory) {
