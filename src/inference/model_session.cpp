@@ -14,8 +14,8 @@
 #include "inference/model_runnable.hpp"
 #include "inference/resident_model.hpp"
 #include "io/import/image_tensor.hpp"
-#include "model/node_text.hpp"
-#include "model/rewrite.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/session.hpp"
 
