@@ -126,11 +126,11 @@ setup() {
 
 @test "bench layers goes on after a failure, and makes fewer trials where time is short" {
   ulimit -v 2900000
-  run "$SPDNN" bench layers --neurons 50000000,64 --degrees 8 --alive 1 --images 10 --layers 2 --variants cpu_openmp \
+  run "$SPDNN" bench layers --neurons 20000000,64 --degrees 64 --alive 1 --images 10 --layers 2 --variants cpu_openmp \
     --json "$BATS_TEST_TMPDIR/layers.json"
   echo "$output"
   [ "$status" -eq 4 ]
-  [[ "$output" == *"50000000      8 failed: "*"spdnn: measurements that failed: 1; the table says why" ]]
+  [[ "$output" == *"20000000     64 failed: "*"spdnn: measurements that failed: 1; the table says why" ]]
   [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
   run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
     --json "$BATS_TEST_TMPDIR/layers.json"

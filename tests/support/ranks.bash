@@ -54,9 +54,10 @@ start_job() {
 
 # job_processes: those of the job, and what they run.
 job_processes() {
-  local process
-  for process in /proc/[0-9]*; do
-    grep -qzxF "$mark" "$process/environ" 2>/dev/null && echo "${process#/proc/} $(cat "$process/comm" 2>/dev/null)"
+  local process name
+  for process in $(grep -lzxF "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+    process=${process%/environ}
+    { read -r name <"$process/comm"; } 2>/dev/null && echo "${process#/proc/} $name"
   done
   return 0
 }
