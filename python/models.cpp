@@ -2,8 +2,12 @@
 
 #include <pybind11/stl.h>
 
+#include <memory>
+#include <spdnn/error.hpp>
 #include <spdnn/model_inference.hpp>
+#include <spdnn/session.hpp>
 #include <string>
+#include <utility>
 
 #include "arrays.hpp"
 #include "call.hpp"
@@ -71,20 +75,28 @@ ModelTruth model_truth(const py::dict& given) {
   return truth;
 }
 
+Rewrites rewrites(const py::dict& given) { return parse_rewrites(given["rewrite"].cast<std::string>()); }
+
+EngineSettings engine_settings(const py::dict& given) {
+  EngineSettings settings;
+  settings.variant = given["variant"].cast<std::string>();
+  if (settings.variant == "auto") settings.variant.clear();
+  settings.device = parse_device(given["device"].cast<std::string>());
+  if (!given["precision"].is_none()) settings.precision = parse_precision(given["precision"].cast<std::string>());
+  settings.host_memory = given["host_memory"].cast<std::size_t>();
+  settings.batch = given["batch"].cast<Index>();
+  settings.threads = given["threads"].cast<int>();
+  return settings;
+}
+
 ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
   ModelSpec spec;
   spec.path = named.path;
   spec.truth = model_truth(given);
-  spec.rewrites = parse_rewrites(given["rewrite"].cast<std::string>());
-  spec.variant = given["variant"].cast<std::string>();
-  if (spec.variant == "auto") spec.variant.clear();
-  spec.device = parse_device(given["device"].cast<std::string>());
-  if (!given["precision"].is_none()) spec.precision = parse_precision(given["precision"].cast<std::string>());
-  spec.host_memory = given["host_memory"].cast<std::size_t>();
+  spec.rewrites = rewrites(given);
+  static_cast<EngineSettings&>(spec) = engine_settings(given);
   spec.trials = given["trials"].cast<int>();
   spec.warm_up = given["warm_up"].cast<int>();
-  spec.batch = given["batch"].cast<Index>();
-  spec.threads = given["threads"].cast<int>();
   spec.profile = given["profile"].cast<bool>();
   return spec;
 }
@@ -113,9 +125,54 @@ py::dict infer(const NamedModel& named, const py::array& images, const py::dict&
   return result;
 }
 
+/// A session that may be closed. What is known of it stays; a run under way ends before its memory is given back.
+class Session {
+ public:
+  explicit Session(ModelSession session)
+      : variant(session.variant()),
+        precision(to_string(session.precision())),
+        batch(session.batch()),
+        threads(session.threads()),
+        open_(std::make_shared<const ModelSession>(std::move(session))) {}
+
+  std::pair<py::list, py::str> run(const py::array& images) const {
+    const std::shared_ptr<const ModelSession> session = open_;
+    if (session == nullptr) throw UsageError("the session is closed");
+    const Tensor tensor = tensor_of(images);
+    Call call{py::none()};
+    const ModelSession::Answer answer =
+        call.run([&] { return with_data_errors([&] { return session->run(tensor, call.cancelled()); }); });
+    py::list outputs;
+    for (const Tensor& output : answer.outputs) outputs.append(handed_over(output));
+    return {outputs, text_of(answer.overflow)};
+  }
+  void close() { open_.reset(); }
+
+  const std::string variant;
+  const std::string precision;
+  const Index batch;
+  const int threads;
+
+ private:
+  std::shared_ptr<const ModelSession> open_;
+};
+
+Session compile(const NamedModel& named, const py::dict& given) {
+  return Call(py::none()).run([&, settings = engine_settings(given), chosen = rewrites(given)] {
+    return with_data_errors([&] { return Session(ModelSession(named.model, settings, chosen)); });
+  });
+}
+
 }  // namespace
 
 void define_models(py::module_& module) {
+  py::class_<Session>(module, "Session")
+      .def("run", &Session::run)
+      .def("close", &Session::close)
+      .def_readonly("variant", &Session::variant)
+      .def_readonly("precision", &Session::precision)
+      .def_readonly("batch", &Session::batch)
+      .def_readonly("threads", &Session::threads);
   py::class_<NamedModel>(module, "Model")
       .def_static("load",
                   [](const std::string& path, const std::optional<Shape>& shape) {
@@ -127,6 +184,7 @@ void define_models(py::module_& module) {
       .def_property_readonly("outputs", [](const NamedModel& named) { return values_of(named, named.model.outputs); })
       .def_property_readonly("nodes", &nodes_of)
       .def("matrix", &matrix_of)
+      .def("compile", &compile)
       .def("infer", &infer);
 }
 

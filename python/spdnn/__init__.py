@@ -20,6 +20,8 @@ Pruned convolutional networks come from files, and their images are dense arrays
     model = spdnn.load_model("pruned.onnx")
     outcome = model.infer(numpy.random.rand(8, 3, 224, 224).astype(numpy.float32), verify="all")
     outcome.logits, outcome.predictions, outcome.verdict
+    session = model.compile(batch=1)  # once, for any number of calls
+    logits = session(numpy.random.rand(1, 3, 224, 224).astype(numpy.float32))
 """
 
 from __future__ import annotations
@@ -45,13 +47,14 @@ from ._types import Progress
 from .errors import DataError, DeviceError, Error, Stopped, UsageError
 from .models import Model, ModelOutcome, Node, load_model
 from .results import read_results
+from .sessions import Session
 
 if int(np.__version__.split(".")[0]) >= 2 and not _core.takes_numpy_2:
     raise ImportError("spdnn was built with a pybind11 that does not know NumPy 2: build it with pybind11 2.12 or later, or "
                       "use NumPy 1")
 
 __all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome", "Network", "Node", "Outcome", "Plan",
-           "Stopped", "UsageError", "infer", "load_model", "plan", "read_results"]
+           "Session", "Stopped", "UsageError", "infer", "load_model", "plan", "read_results"]
 __version__: str = _core.version
 
 

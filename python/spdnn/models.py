@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from . import _arguments, _convert, _core
+from . import _arguments, _convert, _core, _model_arguments
 from ._held import Held
-from ._types import Device, Path, Precision, Progress
-from .errors import UsageError
-
-#: Lengths of axes; None, on axis 0, is any number of images.
-Shape = tuple[Optional[int], ...]
-
+from ._types import Device, Path, Precision, Progress, Shape
+from .sessions import Session
 
 @dataclass(frozen=True)
 class Node:
@@ -119,35 +115,35 @@ class Model(Held):
         """
         verify_all, verify_sample = _arguments.verify(verify)
         in_file = {"labels": _arguments.is_path(labels), "expected": _arguments.is_path(expected)}
-        found = self._held.infer(_convert.floats("images", self._array_of(images)), {
+        found = self._held.infer(_convert.floats("images", _model_arguments.array_of(images, self.input_names)), {
             "labels_path": _arguments.path("labels", labels) if in_file["labels"] else b"",
             "labels": None if labels is None or in_file["labels"] else _convert.labels(labels),
             "min_accuracy": None if min_accuracy is None else _arguments.number("min_accuracy", min_accuracy),
             "expected_path": _arguments.path("expected", expected) if in_file["expected"] else b"",
             "expected": None if expected is None or in_file["expected"] else _convert.floats("expected", expected),
             "verify_all": verify_all, "verify_sample": verify_sample,
-            "variant": _arguments.text("variant", variant), "device": _arguments.text("device", device),
-            "precision": None if precision is None else _arguments.text("precision", precision),
-            "batch": 0 if batch is None else _arguments.count("batch", batch),
-            "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
+            **_model_arguments.engine(variant, device, precision, batch, threads, host_memory, rewrite),
             "trials": _arguments.count("trials", trials), "warm_up": _arguments.count("warm_up", warm_up, 0),
-            "rewrite": _arguments.text("rewrite", rewrite), "profile": _arguments.flag("profile", profile),
-            "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1)}, _arguments.listener(progress))
+            "profile": _arguments.flag("profile", profile)}, _arguments.listener(progress))
         return ModelOutcome(found["logits"], found["predictions"], json.loads(found["json"]), found["text"])
 
     __call__ = infer
 
-    def _array_of(self, images: Any) -> Any:
-        """Of what callers of other libraries give. What is no array is left to be refused."""
-        if isinstance(images, Mapping):
-            if list(images) != self.input_names:
-                raise UsageError(f"images: the model's input is {self.input_names[0]!r}, not "
-                                 f"{', '.join(repr(name) for name in images) or 'none'}")
-            return images[self.input_names[0]]
-        if _arguments.is_path(images) or isinstance(images, (bytearray, memoryview)):
-            raise _arguments.wrong_type("images", "an array of pixels", images,
-                                        "numpy.asarray(PIL.Image.open(path)) is that of a picture, numpy.load(path) of .npy")
-        return images
+    def compile(self, *, batch: int | None = None, threads: int | None = None, variant: str = "auto",
+                device: Device = "auto", precision: Precision | None = None, rewrite: str = "all",
+                host_memory: int = 0) -> Session:
+        """Rewrites and compiles the model once, for a Session that answers any number of batches. infer() does so at
+        each call, and verifies and reports.
+
+        batch: images that the engine takes at a time, for which kernels are chosen: 1 where each call brings a single
+            image. None: as many as the memory takes, at most 64; of a model for a fixed number of images, that number.
+        The other arguments are those of infer().
+
+        UsageError, DataError or DeviceError, as infer().
+        """
+        return Session(self._held.compile(
+            _model_arguments.engine(variant, device, precision, batch, threads, host_memory, rewrite)),
+            self._held.inputs, self._held.outputs)
 
     def __len__(self) -> int:
         """The number of nodes."""

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What a call from Python costs beyond the program's phases, and what memory a large network takes: the numbers of
-docs/python.md. usage: python_calls.py MNIST (with PYTHONPATH=build/python)"""
+docs/python.md. usage: python_calls.py MNIST SPDNN (with PYTHONPATH=build/python)"""
 
 import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
+import numpy as np
 import spdnn
 
 CALLS = 20
@@ -23,7 +25,35 @@ def extra(network, images, **options):
     return 1e3 * statistics.median(once() for _ in range(CALLS))
 
 
+def session_calls(program):
+    """Microseconds of a session's call with one image of lenet5, and of the engine alone, the medians of 1000; bytes that
+    1000 calls add to the process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/lenet5.onnx"
+        subprocess.check_call([program, "generate", "model", "--family", "lenet5", "--out", path])
+        model = spdnn.load_model(path)
+    image = np.random.default_rng(7).random((1, 1, 28, 28), np.float32)
+    alone = model.infer(image, batch=1, threads=1, trials=1000, warm_up=100).report["seconds"]["infer"]["median"]
+    session = model.compile(batch=1, threads=1)
+
+    def once():
+        started = time.perf_counter()
+        session(image)
+        return time.perf_counter() - started
+
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as status:
+            return int(status.read().split()[1]) * 4096
+
+    for _ in range(100):
+        once()
+    before = resident()
+    return 1e6 * statistics.median(once() for _ in range(1000)), 1e6 * alone, resident() - before
+
+
 def main():
+    call, alone, more = session_calls(sys.argv[2])
+    print(f"a session of lenet5, one image: {call:.1f} us, of which the engine {alone:.1f} us; {more} bytes more after 1000")
     images = spdnn.Images.official(sys.argv[1], 1024)
     network = spdnn.Network.official(1024, 120)
     small = spdnn.Images.from_scipy(images.to_scipy()[:100])

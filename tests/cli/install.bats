@@ -47,6 +47,16 @@ expects_the_model_example() {
   [ "$output" = "example_model: all.onnx: cannot read: No such file or directory" ]
 }
 
+# expects_the_session_example COMMAND...: its images are those of the example of a model, and so are their classes.
+expects_the_session_example() {
+  local classes
+  classes=$(./example_model lenet5.onnx | sed -n '1s/.*, classes://p')
+  run "$@" lenet5.onnx
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" =~ ^[a-z_]+\ takes\ 1\ x\ 1\ x\ 28\ x\ 28,\ classes:"$classes"$ ]]
+}
+
 @test "install: the program runs from there" {
   "$tree/bin/spdnn" --version | grep -q spdnn
 }
@@ -56,7 +66,7 @@ expects_the_model_example() {
   [ "$(wc -l <all.cpp)" -ge 14 ]
   while read -r line; do
     echo "$line" | g++ -std=c++20 -fsyntax-only -I"$tree/include" -x c++ -
-  done < <(grep -E 'inference|files|model|report' all.cpp)
+  done < <(grep -E 'inference|files|model|report|session' all.cpp)
   run grep -rnE '"(core|cluster|inference|io|engines|plan|cli|report)/|Communicator|cuda_runtime|boost' "$tree/include"
   echo "$output"
   [ "$status" -eq 1 ]
@@ -69,10 +79,12 @@ expects_the_model_example() {
   expects_the_example ./example
 }
 
-@test "install: the example of a model is built by pkg-config" {
+@test "install: the examples of a model and of a session are built by pkg-config" {
   # shellcheck disable=SC2046
   g++ -std=c++20 -Wall -Wextra "$repository/docs/example_model.cpp" $(pkg-config --cflags --libs spdnn) -o example_model
   expects_the_model_example ./example_model
+  g++ -std=c++20 -Wall -Wextra "$repository/docs/example_session.cpp" $(pkg-config --cflags --libs spdnn) -o example_session
+  expects_the_session_example ./example_session
 }
 
 @test "install: the example is built by CMake's find_package, which knows the version" {

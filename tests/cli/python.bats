@@ -40,6 +40,10 @@ passes() {
   passes models_test.py
 }
 
+@test "python: sessions of models" {
+  passes sessions_test.py
+}
+
 @test "python: threads that wait" {
   passes waits_test.py
 }
