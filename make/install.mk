@@ -43,7 +43,7 @@ install-program: install-jobs $(READY) $(MAN_PAGES) $(COMPLETIONS) $(MODULE_FILE
 	@cd $(OUT)/share && find . -type f -exec $(INSTALL) -D -m 644 {} $(abspath $(to))/share/{} \;
 	@$(INSTALL) -D -m 644 $(MODULE_FILE) $(to)/share/modulefiles/spdnn/$(VERSION)
 	@$(INSTALL) -d $(to)/share/doc/spdnn/docs
-	@$(INSTALL) -m 644 README.md LICENSE CITATION.cff $(to)/share/doc/spdnn
+	@$(INSTALL) -m 644 README.md CONTRIBUTING.md LICENSE CITATION.cff $(to)/share/doc/spdnn
 	@$(INSTALL) -m 644 $(wildcard docs/*.*) $(to)/share/doc/spdnn/docs
 # What a site sets is in $(PREFIX)/etc/spdnn/site.sh, which is the site's own: see jobs/common.sh.
 install-jobs:

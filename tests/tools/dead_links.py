@@ -3,7 +3,7 @@
 
 usage: dead_links.py [ROOT]
 
-Pages are README.md, docs/*.md, results/**/*.md and every README.md below src. Looked at are relative links, with their
+Pages are README.md, CONTRIBUTING.md, docs/*.md, results/**/*.md and every README.md below src. Looked at are relative links, with their
 #headings, and all in backticks or fenced blocks that begins with a folder of the repository. `a/{b,c}` stands for two paths, `*` and
 NAME for any name.
 """
@@ -21,7 +21,7 @@ BLOCK_PATH = re.compile(r"(?:%s)[\w./{},*-]*[\w}*]" % "|".join(FOLDERS))
 
 
 def pages(root):
-    found = [root / "README.md", *root.glob("docs/*.md"), *root.glob("results/**/*.md"), *root.glob("src/**/README.md")]
+    found = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("results/**/*.md"), *root.glob("src/**/README.md")]
     return [page for page in found if page.is_file()]
 
 
