@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// n where the path stands for open file n of this process, as /dev/stdout does; otherwise -1.
+/// Returns n if the path leads to open file n of this process, as /dev/stdout does; otherwise -1.
 int own_descriptor(const fs::path& path) {
   if (path.parent_path() != fmt::format("/proc/{}/fd", ::getpid())) return -1;
   const std::string name = path.filename().string();
@@ -27,8 +27,8 @@ int own_descriptor(const fs::path& path) {
   return number;
 }
 
-/// A name that a file is about to get, and what has that name until then: it keeps a second name, by a hard link, which
-/// later writers take for a temporary's.
+/// The file that currently has the target name. A hard link keeps it under a second name, which later writers treat as
+/// that of a temporary, so that it can be restored.
 class EarlierFile {
  public:
   EarlierFile(const fs::path& target, const fs::path& temporary)
@@ -42,7 +42,7 @@ class EarlierFile {
     if (is_kept_) ::unlink(kept_.c_str());
   }
 
-  /// Gives the name back, after the new file has had it. Returns false where the new file keeps it.
+  /// Restores the name after the new file has taken it. Returns false if that fails and the new file keeps the name.
   bool take_back() {
     if (!was_there_) return ::unlink(target_.c_str()) == 0;
     if (!is_kept_ || ::rename(kept_.c_str(), target_.c_str()) != 0) return false;
@@ -74,14 +74,14 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
 }
 
 void AtomicFile::open_directly() {
-  // An open file of this process is duplicated, so that other prints to it and what is written here do not overlap.
+  // An open file of this process is duplicated, so that its other output and ours do not overwrite each other.
   const int own = own_descriptor(target_.path);
   is_stdout_ = own == STDOUT_FILENO;
   file_ = Descriptor(own >= 0 ? ::fcntl(own, F_DUPFD_CLOEXEC, 0) : ::open(target_.path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file_) fail();
 }
 
-/// The file lies in a temporary directory, and it is the directory that appears whole.
+/// The file lies in a temporary directory, which is renamed as a whole.
 void AtomicFile::open_in_place() {
   const auto hold = hold_temporaries();
   file_ = Descriptor(::open(target_.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -115,7 +115,7 @@ void AtomicFile::write_at(std::uint64_t position, std::span<const std::byte> byt
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == ESPIPE)
       throw DataError(path_.string() +
-                      ": cannot write: it is a pipe, expected a file: this form is not written in order");
+                      ": cannot write: it is a pipe, expected a file: this format is not written sequentially");
     if (written < 0) fail();
     position += static_cast<std::uint64_t>(written);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -172,7 +172,8 @@ void AtomicFile::put_in_place(const std::vector<AtomicFile*>& files) {
 }
 
 void AtomicFile::fail() const {
-  if (is_stdout_ && errno == EPIPE) throw ClosedStdout(path_.string() + ": cannot write: nobody reads it any more");
+  if (is_stdout_ && errno == EPIPE)
+    throw ClosedStdout(path_.string() + ": cannot write: its reader has closed the pipe");
   fail_to_write(path_, errno);
 }
 

@@ -16,17 +16,17 @@
 
 namespace spdnn {
 
-/// stdout was written to, and is a pipe that nobody reads any more.
+/// stdout is a pipe whose reader has closed it.
 struct ClosedStdout : DataError {
   using DataError::DataError;
 };
 
 /// A file that appears whole or not at all: it is written under a temporary name beside the target, then synced and
-/// renamed by commit(). Without commit(), for instance after an exception, the temporary file is removed, and an
-/// earlier file of the real name stays as it was. A file that replaces another takes over its owner, group and mode. A
-/// symbolic link is followed. A device, a pipe or /dev/stdout is written directly, and so is a file in a directory that
-/// is itself a Temporary. Every failure names the target and says why: a DataError (ClosedStdout where it applies), or
-/// a DeviceError where the machine has run out of something (core/system_failure.hpp).
+/// renamed by commit(). Without commit(), for instance after an exception, the temporary file is removed and an
+/// existing target stays unchanged. A file that replaces another keeps its owner, group and mode. Symbolic links are
+/// followed. Devices, pipes and /dev/stdout are written directly, and so are files in a directory that is itself a
+/// Temporary. Every error names the target and the cause: a DataError (ClosedStdout where it applies), or a DeviceError
+/// if the machine has run out of a resource (core/system_failure.hpp).
 ///
 ///   AtomicFile file(path);
 ///   file.write(text);  // as often as needed
@@ -41,21 +41,21 @@ class AtomicFile {
 
   /// The path as the caller named it.
   const std::filesystem::path& path() const { return path_; }
-  /// Appends without buffering, so pieces should be large.
+  /// Appends without buffering; pass large pieces.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Overwrites at a position, which is not possible in a pipe. write() continues where it was.
+  /// Overwrites bytes at a position, which a pipe does not allow. write() continues at the end.
   void write_at(std::uint64_t position, std::span<const std::byte> bytes);
   /// The number of bytes appended so far.
   std::uint64_t size() const { return size_; }
-  /// Brings all that was written to the disk, still under the temporary name. Nothing may be written afterwards.
+  /// Flushes all data to the disk, still under the temporary name. Nothing may be written afterwards.
   void sync();
   /// Syncs, renames, syncs the directory. Nothing may be written afterwards.
   void commit() { commit_together({this}); }
-  /// Commits several files: all are synced before the first is renamed, nothing happens between one rename and the
-  /// next, and a signal waits until the last. Where one cannot be renamed, those before it are taken back: a file that
-  /// they replaced has its name again, if the file system has hard links, and otherwise the message names what stays.
-  /// Null stands for no file.
+  /// Commits several files: all are synced before the first is renamed, the renames follow one another directly, and
+  /// signals are deferred until the last. If one rename fails, the earlier ones are undone: a replaced file gets its
+  /// name back if the file system supports hard links; otherwise the message names the files already in place. Null
+  /// entries are skipped.
   static void commit_together(std::initializer_list<AtomicFile*> files);
 
  private:
@@ -70,13 +70,13 @@ class AtomicFile {
   std::filesystem::path path_;
   bool is_stdout_ = false;
   OutputTarget target_;
-  std::optional<Temporary> temporary_;  ///< empty where the target itself is written
+  std::optional<Temporary> temporary_;  ///< : empty if the target itself is written
   Descriptor file_;                     ///< closed by sync()
   std::uint64_t size_ = 0;
 };
 
-/// Makes the names in a directory survive a crash. Returns false and sets errno where that failed. File systems that
-/// cannot sync a directory, and directories that may be written but not read, do not count as failures.
+/// Syncs a directory so that its entries survive a crash. Returns false and sets errno on failure. File systems that
+/// cannot sync a directory, and directories that are writable but not readable, do not count as failures.
 bool sync_directory(const std::filesystem::path& directory);
 
 }  // namespace spdnn

@@ -14,7 +14,7 @@ Index believed_size(std::size_t bytes) {
   return static_cast<Index>(std::min<std::size_t>(kAlways + bytes / kBytesEach, kMaxIndex));
 }
 
-std::string claimed_size_reason(std::size_t bytes) { return fmt::format("in {} bytes, or the number given", bytes); }
+std::string claimed_size_reason(std::size_t bytes) { return fmt::format("in {} bytes, or an explicit number", bytes); }
 
 void check_claimed_size(const std::string& place, Offset claimed, const std::string& what, std::size_t bytes) {
   const Index most = believed_size(bytes);

@@ -9,20 +9,20 @@
 
 namespace spdnn {
 
-/// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap, which is equal for equal
-/// networks whatever files they came from. Takes one pass at the speed of memory.
+/// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap. Equal networks have equal
+/// digests, whatever files they came from. Takes one pass at memory speed.
 std::uint64_t network_digest(const Network& network);
-/// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents, which is
-/// equal for equal images in equal order, whatever files they came from and whatever form they are held in. Empty where
-/// there are other values. Takes one pass at the speed of memory.
+/// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents. Equal images
+/// in equal order have equal digests, whatever their files and their form in memory. Empty if there are other values.
+/// Takes one pass at memory speed.
 std::optional<std::uint64_t> image_digest(const ImageSet& images);
 
-// Its parts, for images that no process has all of: hashes of as many images at a time as images_per_hash() says, from
-// the first one on, all of them combined.
+// The parts of that digest, for images distributed over processes: hashes of images_per_hash() images each, in order,
+// and their combination.
 Index images_per_hash(Index neurons);
-/// Empty where there are other values than zeros and ones.
+/// Empty if there are values other than zeros and ones.
 std::optional<std::vector<std::uint64_t>> image_hashes(const ImageSet& images);
-/// Of any images; equal for equal entries in equal order.
+/// The same for images with any values; equal for equal entries in equal order.
 std::vector<std::uint64_t> hashes_with_values(const ImageSet& images);
 std::uint64_t combine_image_hashes(std::vector<std::uint64_t> hashes, Index images, Index neurons);
 

@@ -10,7 +10,7 @@ namespace spdnn {
 
 namespace {
 
-/// Whether the name leads elsewhere than to the opened directory.
+/// Whether the name no longer refers to the opened directory.
 bool is_replaced(const Descriptor& opened, const std::filesystem::path& name) {
   struct stat open {};
   struct stat named {};

@@ -35,7 +35,7 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   if (!neurons && !named)
     throw DataError(
         path.string() +
-        ": the name does not tell the number of neurons, expected sparse-images-<neurons>.tsv, or the number given");
+        ": the name lacks the number of neurons, expected sparse-images-<neurons>.tsv, or an explicit number");
   TextSource source(path);
   if (!neurons) check_claimed_size(source.name(), *named, "neurons", source.expected_bytes());
   ImageSet set = read_tsv_images(source, neurons ? *neurons : *named, images);
@@ -43,7 +43,7 @@ ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::op
   return set;
 }
 
-/// Refuses to write what readers would refuse.
+/// Refuses to write data that readers would refuse.
 void check_writable(const Path& path, const std::function<void()>& validate) {
   try {
     validate();
@@ -56,7 +56,7 @@ void check_writable(const Path& path, const std::function<void()>& validate) {
 
 namespace {
 
-/// Where a file of this name belongs, which is no network's.
+/// A hint on the right option for a file that is not a network.
 std::string other_use(const Path& path) {
   const std::string ending = path.extension().string();
   if (ending == ".onnx" || ending == ".tflite" || ending == ".safetensors") return "; a model is given as --model";
@@ -74,7 +74,7 @@ Form form_of(const Path& path) {
   if (name.ends_with(".tsv.gz")) return Form::tsv_gz;
   if (name.ends_with(".mtx") || name.ends_with(".mtx.gz")) return Form::matrix_market;
   if (name.ends_with(".spdnn")) return Form::packed;
-  throw DataError(path.string() + ": unknown form, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn" +
+  throw DataError(path.string() + ": unknown format, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn" +
                   other_use(path));
 }
 

@@ -14,7 +14,7 @@ namespace spdnn {
 
 namespace {
 
-/// Sets the bits of some images in `words`, which are zero. Returns false where an entry is not 1, or comes twice.
+/// Sets the bits of some images in `words`, which are zero. Returns false if an entry is not 1, or occurs twice.
 bool set_bits(const CsrMatrix& images, Index first, Index count, std::size_t width, std::uint64_t* words) {
   for (Index image = first; image < first + count; ++image, words += width) {
     for (Offset k = images.offsets[image]; k < images.offsets[std::size_t{image} + 1]; ++k) {
@@ -34,7 +34,7 @@ std::uint64_t hash_words(const std::uint64_t* words, std::size_t count) {
   return XXH3_64bits(words, count * sizeof(std::uint64_t));
 }
 
-/// hash(first, count) of each block of images, in parallel.
+/// Calls hash(first, count) for each block of images, in parallel.
 template <class Hash>
 std::vector<std::uint64_t> hash_blocks(const ImageSet& images, const Hash& hash) {
   const Index rows = images_per_hash(images.neurons());

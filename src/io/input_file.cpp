@@ -20,8 +20,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 
-/// Waits until a later change would get a later time. The clock that stamps files ticks every 1 to 10 ms, so only a
-/// file that was written a moment ago makes this wait.
+/// Waits until a later change would get a later timestamp. File timestamps advance every 1 to 10 ms, so only a file
+/// written a moment ago causes a wait.
 void await_next_tick(std::int64_t modified) {
   constexpr std::int64_t kLongestTick = 20'000'000;
   constexpr timespec kMoment{0, 500'000};
@@ -38,7 +38,7 @@ void await_next_tick(std::int64_t modified) {
 
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()),
-      // O_NONBLOCK: opening a pipe that nobody writes to must end in the message below, not hang.
+      // O_NONBLOCK: opening a pipe without a writer must fail with the message below instead of hanging.
       file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!file_ || ::fstat(file_.get(), &opened_) != 0) throw_system_failure(name_, "cannot read", errno);
   if (S_ISDIR(opened_.st_mode)) fail("cannot read: it is a directory, expected a file");
@@ -62,13 +62,13 @@ void InputFile::read(std::size_t offset, std::span<std::byte> to) const {
   }
   while (!to.empty()) {
     const std::size_t got = read_some(offset, to);
-    if (got == 0) fail(fmt::format("changed while it was read: it ends after {} of {} bytes", offset, size_));
+    if (got == 0) fail(fmt::format("changed while it was being read: it ends after {} of {} bytes", offset, size_));
     offset += got;
     to = to.subspan(got);
   }
 }
 
-/// Returns how many bytes were read, 0 only at the end of the file.
+/// Returns the number of bytes read, 0 only at the end of the file.
 std::size_t InputFile::read_some(std::size_t offset, std::span<std::byte> to) const {
   for (;;) {
     const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
@@ -82,12 +82,12 @@ void InputFile::check_unchanged() const {
   struct stat now {};
   if (::fstat(file_.get(), &now) != 0) throw_system_failure(name_, "cannot read", errno);
   if (now.st_size != opened_.st_size)
-    fail(fmt::format("changed while it was read: it has {} bytes, expected {}", now.st_size, size_));
+    fail(fmt::format("changed while it was being read: it has {} bytes, expected {}", now.st_size, size_));
   if (nanoseconds(now.st_mtim) != nanoseconds(opened_.st_mtim))
-    fail("changed while it was read: it was written to, expected a file that stays as it is");
+    fail("changed while it was being read: it was written to");
   std::byte beyond{};
   if (read_some(size_, {&beyond, 1}) != 0)
-    fail(fmt::format("holds more than the {} bytes that the system states, expected a regular file", size_));
+    fail(fmt::format("holds more than the {} bytes that the system reports, expected a regular file", size_));
 }
 
 std::string text_of_file(const std::filesystem::path& path) {

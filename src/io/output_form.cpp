@@ -34,7 +34,7 @@ std::string_view ending_of(OutputForm form) {
 
 bool is_stdout(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
 
-/// A device or a pipe. What cannot be examined will be refused by the writer.
+/// Whether the path is a device or a pipe. A path that cannot be examined is refused later by the writer.
 bool has_no_ending(const std::string& path) {
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux itself allows
+constexpr int kMostLinks = 40;  // : Linux's own limit
 
 bool in_proc(const fs::path& directory) { return directory.string().starts_with("/proc/"); }
 
@@ -28,8 +28,8 @@ std::optional<struct stat> status_of(const fs::path& path) {
   return {};
 }
 
-/// The file at the end of a chain of symbolic links, which need not exist. Stops at links of /proc, such as the one
-/// that /dev/stdout leads to, because these stand for open files and not for names.
+/// The file at the end of a chain of symbolic links; it need not exist. Stops at links of /proc, such as the target of
+/// /dev/stdout, because these stand for open files rather than names.
 fs::path follow_links(fs::path path) {
   for (int links = 0; links < kMostLinks; ++links) {
     const fs::path parent = fs::canonical(path.has_parent_path() ? path.parent_path() : ".");
@@ -48,7 +48,7 @@ bool may_replace(const fs::path& parent, const struct stat& now) {
          directory->st_uid == self;
 }
 
-/// Calls find() and turns what the system reports into the DataError of an output.
+/// Calls find() and converts system errors to the DataError of an output.
 template <class Find>
 OutputTarget reported(const fs::path& path, const Find& find) {
   try {
@@ -102,7 +102,7 @@ bool take_over_attributes(int descriptor, const struct stat& from) {
   mode_t mode = from.st_mode & 07777U;
   if (!owner) mode &= ~static_cast<mode_t>(S_ISUID);
   if (!group) mode = (mode & ~static_cast<mode_t>(S_ISGID | S_IRWXG)) | ((mode & S_IRWXO) << 3U);
-  // chown() clears the bits that a new owner might abuse, so the mode is set last.
+  // chown() clears set-id bits, so the mode is set last.
   return ::fchmod(descriptor, mode) == 0 && owner && group;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-/// Whether writing the output would replace the file. Several may write to a device or a pipe at once; nothing is lost.
+/// Whether writing the output would replace the file. Sharing a device or a pipe loses nothing.
 bool replaces(const OutputTarget& output, const Path& existing) {
   struct stat status {};
   return output.now && !S_ISCHR(output.now->st_mode) && !S_ISFIFO(output.now->st_mode) &&
@@ -28,10 +28,10 @@ bool replaces(const OutputTarget& output, const Path& existing) {
       fmt::format("{} {}: would overwrite {}, expected another name", output.name, output.path.string(), what));
 }
 
-/// Whether a file of this name in the directory of a network counts as a part of it.
+/// Whether a file of this name in a network's directory counts as part of the network.
 bool is_part_of_network(const std::string& name) { return name == kManifestName || parse_layer_name_in_any_case(name); }
 
-/// Whether the file is, or will be, in the directory.
+/// Whether the output is, or will be, in the directory.
 bool lies_in(const OutputTarget& output, const Path& directory) {
   struct stat parent {};
   struct stat status {};
@@ -45,7 +45,7 @@ void check_against(const NamedOutput& output, const OutputTarget& target, const 
   std::error_code none;  // an input that cannot be examined will be refused by its reader
   if (is_directory(input.path, none)) {
     if (!output.directory && is_part_of_network(target.path.filename().string()) && lies_in(target, input.path))
-      throw UsageError(fmt::format("{} {}: would be taken for a part of {}, expected another name", output.name,
+      throw UsageError(fmt::format("{} {}: would be read as part of {}, expected another name", output.name,
                                    output.path.string(), what));
     for (const Path& file : list_directory(input.path))
       if (is_part_of_network(file.filename().string()) && replaces(target, file))

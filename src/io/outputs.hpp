@@ -7,7 +7,7 @@
 
 namespace spdnn {
 
-/// A path that a command reads or writes, and its name in messages: an option, IN or OUT.
+/// A path that a command reads, and its name in messages: an option, IN or OUT.
 struct NamedInput {
   std::string name;
   Path path;
@@ -18,8 +18,8 @@ struct NamedOutput {
   bool directory = false;  ///< layer files go into it
 };
 
-/// Checks the outputs; to be called before anything is read or computed. UsageError where an output is an input, a
-/// layer file of an input or another output, whatever names they are given; DataError where one cannot be written.
+/// Checks the outputs before anything is read or computed. UsageError if an output is an input, a layer file of an
+/// input, or another output, under whatever names; DataError if one is not writable.
 void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs);
 
 }  // namespace spdnn

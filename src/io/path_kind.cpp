@@ -20,7 +20,7 @@ PathKind path_kind(const std::filesystem::path& path) {
   throw_system_failure(path, "cannot read", errno);
 }
 
-// This does not use std::filesystem::directory_iterator, which ends the program where memory runs out (GCC 12).
+// std::filesystem::directory_iterator is avoided because it terminates the program when out of memory (GCC 12).
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory) {
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), ::closedir);
   if (!stream) throw_system_failure(directory, "cannot read", errno);

@@ -5,14 +5,14 @@
 
 namespace spdnn {
 
-/// What a path names, once links have been followed.
+/// The kind of file at a path, after following links.
 enum class PathKind { missing, file, directory, other };
 
-/// Throws `PATH: cannot read: REASON` where that cannot be found out: with links in a circle, a directory that one may
-/// not enter, or a name that is too long.
+/// Throws `PATH: cannot read: REASON` if that cannot be determined: circular links, an inaccessible directory, or a
+/// name that is too long.
 PathKind path_kind(const std::filesystem::path& path);
 
-/// The paths of everything in a directory, in the order of their names. Throws as path_kind does.
+/// The paths of a directory's entries, sorted by name. Throws as path_kind() does.
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
 
 }  // namespace spdnn

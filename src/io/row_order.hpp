@@ -11,9 +11,9 @@
 
 namespace spdnn {
 
-// Where columns ascend within rows, as they do in files that were not made by hand, no row of a matrix can hold a
-// column twice. Whether they ascend is found block by block, by counting: each place where a column is not greater than
-// the one before it must be the beginning of a row. Counting vectorises, and only the beginnings of rows are looked up.
+// If columns ascend within rows, as in most files, no row can hold a column twice. Ascent is checked block by block by
+// counting: each place where a column is not greater than the previous one must be the beginning of a row. Counting
+// vectorises, and only the beginnings of rows are looked up.
 
 /// The number of places k in 1..size-1 with columns[k] <= columns[k - 1].
 inline std::size_t falls(std::span<const Index> columns) {
@@ -22,8 +22,8 @@ inline std::size_t falls(std::span<const Index> columns) {
   return count;
 }
 
-/// The number of such places where a row begins; `columns` are those of entries first, first + 1, ... The two numbers
-/// are equal where rows ascend.
+/// The number of such places at row beginnings; `columns` are those of entries first, first + 1, ... The two counts are
+/// equal if rows ascend.
 template <class T>
 std::size_t falls_at_beginnings(std::size_t first, std::span<const T> columns, const Array<Offset>& offsets) {
   std::size_t count = 0;
@@ -42,7 +42,7 @@ inline bool step_ascends(const Index* columns, std::size_t at, const Array<Offse
   return columns[at - 1] < columns[at] || std::binary_search(offsets.begin(), offsets.end(), Offset{at});
 }
 
-/// The first row that holds a column twice, and the column. For matrices whose rows do not ascend; sorts each row.
+/// Finds the first row that holds a column twice, and the column. Used if rows do not ascend; sorts each row.
 std::optional<std::pair<Index, Index>> repeated_entry(const CsrMatrix& matrix);
 
 }  // namespace spdnn

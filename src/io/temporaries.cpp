@@ -25,15 +25,15 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEnding = ".tmp";
-constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< of temporaries of other hosts
+constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< : age at which temporaries of other hosts are removed
 
-/// The temporaries of this process, and the target of each.
+/// The temporaries of this process, with their targets.
 struct Registry {
   std::recursive_mutex mutex;
   std::map<fs::path, fs::path> targets;
 };
 
-/// The registry is never destroyed, because a thread may wait in it while the process ends.
+/// The registry is never destroyed, because a thread may wait in it while the process exits.
 Registry& registry() {
   static auto* const only = new Registry;
   return *only;
@@ -44,7 +44,7 @@ std::string prefix_of(const fs::path& target) {
   return fmt::format(".spdnn-{:016x}-", XXH3_64bits(name.data(), name.size()));
 }
 
-/// What follows the prefix in the names of this host's temporaries.
+/// The host part in the names of this host's temporaries, after the prefix.
 std::string host_part() {
   const std::string host = host_name();
   return fmt::format("{:08x}-", XXH32(host.data(), host.size(), 0));
@@ -52,7 +52,7 @@ std::string host_part() {
 
 using DirectoryStream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-/// Returns an empty stream where the directory cannot be read.
+/// Returns an empty stream if the directory cannot be read.
 DirectoryStream open_stream(const fs::path& directory) { return {::opendir(directory.c_str()), ::closedir}; }
 
 bool is_named(int descriptor, const fs::path& path) {
@@ -67,8 +67,8 @@ bool is_forgotten(int descriptor) {
   return ::fstat(descriptor, &open) == 0 && std::time(nullptr) - open.st_mtime > kSecondsToForget;
 }
 
-/// Removes a file, or a directory of files; what cannot be removed stays. This does not use
-/// std::filesystem::remove_all, which ends the program where memory runs out (GCC 12).
+/// Removes a file, or a directory of files, as far as possible. std::filesystem::remove_all is avoided because it
+/// terminates the program when out of memory (GCC 12).
 void remove_temporary(const fs::path& path) {
   if (::unlink(path.c_str()) == 0) return;
   if (const DirectoryStream files = open_stream(path))
@@ -93,7 +93,7 @@ Temporary::Temporary(Kind kind, const fs::path& directory, const fs::path& targe
   registry().targets.emplace(path_, target);
 }
 
-/// Returns false where the name was taken, or where another writer took the file for a stale one before it was locked.
+/// Returns false if the name is taken, or if another writer removed the file as stale before it was locked.
 bool Temporary::attempt(Kind kind, unsigned mode) {
   const bool directory = kind == Kind::directory;
   if (directory && ::mkdir(path_.c_str(), mode) != 0) {
@@ -113,7 +113,7 @@ bool Temporary::attempt(Kind kind, unsigned mode) {
 Temporary::~Temporary() {
   if (path_.empty()) return;
   const auto hold = hold_temporaries();
-  descriptor_ = Descriptor();  // removing a directory needs a descriptor, and this may be the last
+  descriptor_ = Descriptor();  // : removing a directory needs a descriptor, and this may be the last available
   remove_temporary(path_);
   registry().targets.erase(path_);
 }
@@ -132,7 +132,7 @@ std::size_t remove_stale_temporaries(const fs::path& directory, const fs::path& 
   while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(prefix) || !name.ends_with(kEnding)) continue;
-    // Of this host, only the lock of a writer that is gone can be had.
+    // On this host, the lock is free only if the writer is gone.
     const fs::path path = directory / name;
     const Descriptor found = open_existing(path);
     if (!found) continue;
@@ -156,7 +156,7 @@ std::optional<fs::path> name_in_target(const fs::path& path) {
 std::unique_lock<std::recursive_mutex> hold_temporaries() { return std::unique_lock(registry().mutex); }
 
 void end_temporaries() {
-  registry().mutex.lock();  // and never unlocked
+  registry().mutex.lock();  // : never unlocked
   for (const auto& [path, target] : registry().targets) remove_temporary(path);
 }
 

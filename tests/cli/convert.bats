@@ -85,9 +85,9 @@ bad() {
   bad n4-l1.tsv '1\t99999999999\t1\n' 'bad/n4-l1.tsv:1:3: output 99999999999 is outside 1..4'
   bad n4-l1.tsv '1\t1\tnan\n' "bad/n4-l1.tsv:1:5: weight 'nan' is not finite, expected a number"
   bad n4-l1.tsv '1\t1\tinf\n' "bad/n4-l1.tsv:1:5: weight 'inf' is not finite, expected a number"
-  bad n4-l1.tsv '1\t1\tx\n' "bad/n4-l1.tsv:1:5: weight 'x' is no number, expected a finite one"
+  bad n4-l1.tsv '1\t1\tx\n' "bad/n4-l1.tsv:1:5: weight 'x' is not a number, expected a finite one"
   bad n4-l1.tsv '1\t1\t1e39\n' "bad/n4-l1.tsv:1:5: weight '1e39' is too large, expected at most 3.402823e+38"
-  bad n4-l1.tsv 'a\t1\t1\n' "bad/n4-l1.tsv:1:1: input 'a' is no whole number, expected one in 1..4"
+  bad n4-l1.tsv 'a\t1\t1\n' "bad/n4-l1.tsv:1:1: input 'a' is not a whole number, expected one in 1..4"
   bad n4-l1.tsv '1\t1\t1\n2\t1\n' 'bad/n4-l1.tsv:2:4: the line ends after 2 columns, expected input, output, weight'
   bad n4-l1.tsv '1\t1\t1\t9\n' "bad/n4-l1.tsv:1:7: extra column '9', expected input, output, weight"
   bad n4-l1.tsv '1\t1\t1\n2\t1\t1\n1\t1\t2\n' 'bad/n4-l1.tsv:3:1: input 1 and output 1 are given twice, expected once'
@@ -95,18 +95,18 @@ bad() {
 
 @test "convert: bad lines of images" {
   bad sparse-images-4.tsv '1\t5\t1\n' 'bad/sparse-images-4.tsv:1:3: neuron 5 is outside 1..4'
-  bad sparse-images-4.tsv '0\t1\t1\n' 'bad/sparse-images-4.tsv:1:1: image 0 is outside 1..1048576 in 6 bytes, or the number given'
+  bad sparse-images-4.tsv '0\t1\t1\n' 'bad/sparse-images-4.tsv:1:1: image 0 is outside 1..1048576 in 6 bytes, or an explicit number'
   bad sparse-images-4.tsv '1\t1\t1\n1\t1\t1\n' 'bad/sparse-images-4.tsv:2:1: image 1 and neuron 1 are given twice, expected once'
   bad sparse-images-4.tsv '1\t1\n' 'bad/sparse-images-4.tsv:1:4: the line ends after 2 columns, expected image, neuron, value'
   bad sparse-images-4.tsv '1\t1\tnan\n' "bad/sparse-images-4.tsv:1:5: value 'nan' is not finite, expected a number"
-  bad sparse-images-4.tsv '' 'bad/sparse-images-4.tsv: the file is empty, expected lines of text, or the number of images given'
+  bad sparse-images-4.tsv '' 'bad/sparse-images-4.tsv: the file is empty, expected lines of text, or an explicit number of images'
 }
 
 @test "convert: bad Matrix Market files" {
   bad n4-l1.mtx '%%%%MatrixMarket matrix coordinate real hermitian\n4 4 0\n' \
     "bad/n4-l1.mtx:1:39: 'hermitian' is not supported, expected %%MatrixMarket matrix coordinate real|integer|pattern general|symmetric"
   bad n4-l1.mtx '%%%%MatrixMarket matrix coordinate real general\n4 4 2\n1 1 1\n' \
-    'bad/n4-l1.mtx:2:1: the header promises 2 entries, but the file has 1'
+    'bad/n4-l1.mtx:2:1: the header states 2 entries, but the file has 1'
 }
 
 @test "convert: bad .gz files" {

@@ -68,13 +68,13 @@ says() {
 @test "networks, models and their inputs point to one another" {
   small_model
   small_network
-  says 3 "spdnn: model.onnx: unknown form, *; a model is given as --model" infer --network model.onnx --inputs i.spdnn
-  says 3 "spdnn: n.spdnn: holds no model, but a network or images, which are given without --model" \
+  says 3 "spdnn: model.onnx: unknown format, *; a model is given as --model" infer --network model.onnx --inputs i.spdnn
+  says 3 "spdnn: n.spdnn: holds no model, but a network or images; omit --model" \
     infer --model n.spdnn --inputs images.npy
-  says 3 "spdnn: images.npy: unknown form, *; arrays are inputs of models, given with --model" \
+  says 3 "spdnn: images.npy: unknown format, *; arrays are inputs of models, given with --model" \
     infer --network n.spdnn --inputs images.npy
   : >t10k-images-idx3-ubyte.gz
-  says 3 "spdnn: t10k-images-idx3-ubyte.gz: unknown form, *; MNIST's images are given as --mnist, *" \
+  says 3 "spdnn: t10k-images-idx3-ubyte.gz: unknown format, *; MNIST's images are given as --mnist, *" \
     infer --network n.spdnn --inputs t10k-images-idx3-ubyte.gz
 }
 
@@ -138,8 +138,8 @@ numpy.save("one.npy", numpy.zeros((3, 32, 40), "float32"))
 numpy.save("other.npy", numpy.zeros((2, 3, 30, 40), "float32"))
 PY
   expected="images of * as the model takes them"
-  says 3 "spdnn: last.npy: $expected; its channels stand last, as layout nhwc says" infer --model colour.onnx --inputs last.npy
-  says 3 "spdnn: first.npy: $expected; its channels stand first, as layout nchw says" \
+  says 3 "spdnn: last.npy: $expected; its channels are last, which is layout nhwc" infer --model colour.onnx --inputs last.npy
+  says 3 "spdnn: first.npy: $expected; its channels are first, which is layout nchw" \
     infer --model colour.onnx --inputs first.npy --layout nhwc
   says 3 "spdnn: one.npy: $expected; the axis of images, of length 1 for one image, is missing in front" \
     infer --model colour.onnx --inputs one.npy

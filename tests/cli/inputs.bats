@@ -95,7 +95,7 @@ changing() {
   grep -q 'net/n2-l2.tsv: the file is empty: a layer without edges' out
   grep -q 'truth.tsv: the file is empty: no image is a category' out
   grep -q 'sparse-images-2.tsv: the file is empty: images of zeros' out
-  fails 3 'sparse-images-2.tsv: the file is empty, expected lines of text, or the number of images given' \
+  fails 3 'sparse-images-2.tsv: the file is empty, expected lines of text, or an explicit number of images' \
     "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv
   "$SPDNN" convert net out.spdnn --bias 0 2> err
   grep -q '^spdnn: note: net/n2-l2.tsv: the file is empty' err
@@ -109,10 +109,10 @@ changing() {
   printf '1\t1\t1\n2\t2\t2.500000' > net/n2-l1.tsv  # cut from 2.500000e-01
   printf '1\t1\t1\n2\t2\t1' > sparse-images-2.tsv
   printf '1\n2' > truth.tsv
-  refused='expected a newline at its end (--allow-missing-newline takes the line as it is)'
-  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be cut off, $refused" \
+  refused='expected a newline at its end (--allow-missing-newline accepts the line)'
+  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be truncated, $refused" \
     "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --verify all
-  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be cut off, $refused" \
+  fails 3 "net/n2-l1.tsv:2:13: the file ends within a line and may be truncated, $refused" \
     "$SPDNN" convert net out.spdnn --bias 0
   [ ! -e out.spdnn ]
   "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --truth truth.tsv --allow-missing-newline > out
@@ -126,7 +126,7 @@ changing() {
   [ "$(cat err)" = 'spdnn: note: sparse-images-2.tsv: the last line has no newline: the file may be cut off' ]
   printf '1\t0\n2\t-0.' > net/n2-l1-bias.tsv
   printf '1\t1\t1\n' > net/n2-l1.tsv
-  fails 3 "net/n2-l1-bias.tsv:2:6: the file ends within a line and may be cut off, $refused" \
+  fails 3 "net/n2-l1-bias.tsv:2:6: the file ends within a line and may be truncated, $refused" \
     "$SPDNN" infer --network net --inputs sparse-images-2.tsv
 }
 
@@ -134,7 +134,7 @@ changing() {
   printf '1\t1\t-1\n' > n1-l1.tsv
   printf '1\t1\t1\n' > sparse-images-1.tsv
   [ "$(stat -c %s /proc/version)" -eq 0 ] || skip "needs /proc/version to state 0 bytes"
-  refused='/proc/version: holds more than the 0 bytes that the system states, expected a regular file'
+  refused='/proc/version: holds more than the 0 bytes that the system reports, expected a regular file'
   fails 3 "$refused" "$SPDNN" infer --network n1-l1.tsv --bias 0 --inputs sparse-images-1.tsv --truth /proc/version
   ln -s /proc/version sparse-images-4.tsv
   fails 3 "sparse-images-4.tsv${refused#/proc/version}" "$SPDNN" convert sparse-images-4.tsv out.tsv --images 3
@@ -160,9 +160,9 @@ PY
   printf '100000000\t1\t1\n' > sparse-images-64.tsv
   printf '1\t100000000\t1\n' > sparse-images-100000000.tsv
   printf '%%%%MatrixMarket matrix coordinate real general\n268435456 64 1\n268435456 1 0.5\n' > sparse-images-64.mtx
-  fails 3 'named/n100000000-l1.tsv: 100000000 neurons, expected at most 1048576 in 6 bytes, or the number given' \
+  fails 3 'named/n100000000-l1.tsv: 100000000 neurons, expected at most 1048576 in 6 bytes, or an explicit number' \
     "$SPDNN" inspect named --bias 0
-  fails 3 'sparse-images-64.tsv:1:1: image 100000000 is outside 1..1048577 in 14 bytes, or the number given' \
+  fails 3 'sparse-images-64.tsv:1:1: image 100000000 is outside 1..1048577 in 14 bytes, or an explicit number' \
     "$SPDNN" convert sparse-images-64.tsv out.spdnn
   local megabytes command
   for command in "inspect named --bias 0" "inspect mtx --bias 0" "inspect wide --bias 0" "convert wide out.spdnn --bias 0" \

@@ -100,8 +100,8 @@ refused() {
   refused 3 "spdnn: m.spdnn: holds no network, but a model*" infer --network m.spdnn --inputs i.spdnn
   refused 3 "spdnn: m.spdnn: holds no images, but a model*" infer --network n.spdnn --inputs m.spdnn
   refused 3 "spdnn: m.spdnn: holds no network, but a model*" inspect --network m.spdnn
-  refused 3 "spdnn: n.spdnn: holds no model, but a network or images, which are given without --model" infer --model n.spdnn --inputs images.npy
-  refused 3 "spdnn: i.spdnn: holds no model, but a network or images, which are given without --model" infer --model i.spdnn --inputs images.npy
+  refused 3 "spdnn: n.spdnn: holds no model, but a network or images; omit --model" infer --model n.spdnn --inputs images.npy
+  refused 3 "spdnn: i.spdnn: holds no model, but a network or images; omit --model" infer --model i.spdnn --inputs images.npy
   refused 2 "spdnn: OUT: *" convert n.spdnn none/m.safetensors
   refused 2 "spdnn: --kind*" convert m.spdnn none/n --kind network
 }

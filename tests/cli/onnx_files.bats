@@ -66,23 +66,23 @@ changed() {
   for version in 0 22 1000; do
     changed "operator set $version is outside 1..21" "s/version: 17/version: $version/"
   done
-  changed "no version of ONNX's operator set" '/opset_import/d'
-  changed "no ONNX file: it has no version or no graph" '/ir_version/d'
+  changed "it names no version of ONNX's operator set" '/opset_import/d'
+  changed "not an ONNX file: it has no version or no graph" '/ir_version/d'
 }
 
 @test "graphs that are none" {
-  changed "node 'conv' (Conv): it waits for its own output: the graph has a cycle" 's/input: "x" input: "w"/input: "y" input: "w"/'
+  changed "node 'conv' (Conv): it depends on its own output: the graph has a cycle" 's/input: "x" input: "w"/input: "y" input: "w"/'
   changed "node 'relu' (Relu): input 'b' is neither made by a node nor an input or initializer" 's/input: "a"/input: "b"/'
   changed "node 'conv' (Conv): input 'v' is neither*" 's/input: "w"/input: "v"/'
-  changed "output 'z' is made by no node" 's/output { name: "y" }/output { name: "z" }/'
-  changed "node 'relu' (Relu): output 'a' is made by node 'conv' (Conv), too" 's/input: "a" output: "y"/input: "x" output: "a"/'
+  changed "no node makes output 'z'" 's/output { name: "y" }/output { name: "z" }/'
+  changed "node 'relu' (Relu): output 'a' is also made by node 'conv' (Conv)" 's/input: "a" output: "y"/input: "x" output: "a"/'
 }
 
 @test "attributes and shapes that do not fit" {
   changed "node 'conv' (Conv): attribute group: 3 does not divide the 2 output channels" 's/i: 2/i: 3/'
-  changed "node 'conv' (Conv): attribute group: 1 groups of 2 channels, of which the weights are, where the input has 4" 's/i: 2/i: 1/'
-  changed "node 'conv' (Conv): attribute groups: not supported: those read are*group*" 's/"group"/"groups"/; s/dim_value: 4/dim_value: 2/'
-  changed "node 'relu' (Einsum): the operator is not supported; supported are Add,*" 's/"Relu"/"Einsum"/'
+  changed "node 'conv' (Conv): attribute group: the weights are for 1 groups of 2 channels, but the input has 4 channels" 's/i: 2/i: 1/'
+  changed "node 'conv' (Conv): attribute groups: not supported; supported attributes: *group*" 's/"group"/"groups"/; s/dim_value: 4/dim_value: 2/'
+  changed "node 'relu' (Einsum): the operator is not supported; supported operators: Add,*" 's/"Relu"/"Einsum"/'
   changed "input 'x': axis 2 ('H') has no fixed length; give the shape of the input" 's/dim { dim_value: 5 }/dim { dim_param: "H" }/'
 }
 

@@ -57,7 +57,7 @@ as_nobody() {
     infer --network a.spdnn --inputs i.spdnn --categories there/x --json here/x
   "$SPDNN" convert a.spdnn net
   for name in n64-l2.tsv n64-l9.tsv n64-l1-bias.tsv spdnn-network.txt; do
-    refuses 2 "--json net/./$name: would be taken for a part of --network net, expected another name" \
+    refuses 2 "--json net/./$name: would be read as part of --network net, expected another name" \
       infer --network net --bias -0.2 --inputs i.spdnn --json "net/./$name"
   done
   ln net/n64-l2.tsv layer
@@ -251,7 +251,7 @@ kill_writer() {
   "$SPDNN" convert b.spdnn net
   is_network net b.spdnn
   cp net/n64-l3.tsv net/n64-l9.tsv
-  refuses 3 "net/n64-l9.tsv: is no part of the network to be written beside it, expected a directory without it" \
+  refuses 3 "net/n64-l9.tsv: is not part of the network to be written there, expected a directory without it" \
     convert a.spdnn net
 }
 
@@ -259,7 +259,7 @@ kill_writer() {
   "$SPDNN" convert a.spdnn net
   "$SPDNN" convert b.spdnn other
   cp other/n64-l2.tsv net
-  refuses 3 "net/n64-l2.tsv: is not as spdnn-network.txt has it: of another network, or changed since it was written; write the network again, or delete spdnn-network.txt if this is meant" \
+  refuses 3 "net/n64-l2.tsv: differs from its entry in spdnn-network.txt: it belongs to another network, or was changed after it was written; write the network again, or delete spdnn-network.txt if this is meant" \
     infer --network net --bias -0.2 --inputs i.spdnn
   rm net/spdnn-network.txt
   "$SPDNN" infer --network net --bias -0.2 --inputs i.spdnn >report
@@ -294,6 +294,6 @@ kill_writer() {
   refuses 3 "net/n2-l5-bias.tsv: biases without a layer, expected those of layers 1..2" \
     infer --network net --bias 0 --inputs images.tsv
   mv net/n2-l5-bias.tsv net/n2-l1-bias.mtx
-  refuses 3 "net/n2-l1-bias.mtx: biases in a form that is not read, expected .tsv or .tsv.gz" \
+  refuses 3 "net/n2-l1-bias.mtx: biases in an unsupported format, expected .tsv or .tsv.gz" \
     infer --network net --bias 0 --inputs images.tsv
 }

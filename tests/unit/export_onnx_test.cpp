@@ -145,7 +145,7 @@ TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
   }
   ModelBuilder flat;
   const ValueId x = flat.input({4});
-  expect_refused(path_, "node 'node0' is linear on 4, expected two axes",
+  expect_refused(path_, "node 'node0' is linear on an input of 4, expected two axes",
                  [&, model = flat.finish({flat.add(linear, {x})})] { write_onnx(path_, model); });
 }
 

@@ -72,10 +72,11 @@ TEST_F(WrittenSafetensors, WhatTheFormatLacksIsRefusedByName) {
   refused(two, "it has 2 inputs, expected one");
   ModelBuilder deep;
   const ValueId x = deep.input({kBatchExtent, 1, 1, 1, 1});
-  refused(deep.finish({deep.add(Activation{}, {x})}), "its input is N x 1 x 1 x 1 x 1, expected 2 to 4 axes");
+  refused(deep.finish({deep.add(Activation{}, {x})}),
+          "its input has the shape N x 1 x 1 x 1 x 1, expected 2 to 4 axes");
   Model same = testing::only_first_output(sound);
   same.outputs = same.inputs;
-  refused(same, "its output 'input0' is not that of a node");
+  refused(same, "its output 'input0' is not computed by a node");
   Model latin = testing::only_first_output(sound);
   latin.nodes[0].name = "caf\xe9";
   refused(latin, "a name in it is not UTF-8");
@@ -105,7 +106,7 @@ TEST_F(WrittenSafetensors, FilesOfTwoModelsAreNeverOne) {
   std::get<BatchNorm>(other.nodes[1].operation).shift[0] += 1;
   write_safetensors(b / "m.safetensors", other);
   copy_file(a / "architecture.json", b / "architecture.json", std::filesystem::copy_options::overwrite_existing);
-  expect_refused(b / "architecture.json", "it was written with other weights than those in " + b.string(),
+  expect_refused(b / "architecture.json", "it was written with weights other than those in " + b.string(),
                  [&] { read_safetensors(b / "m.safetensors"); });
   write_safetensors(b / "m.safetensors", other);
   EXPECT_EQ(ModelText::of(read_safetensors(b / "m.safetensors"), false), ModelText::of(other, false));
@@ -168,7 +169,7 @@ TEST_F(WrittenSafetensors, WhatAnArchitectureSaysOfItsWeightsIsChecked) {
   for (const OrderedJson& odd : {OrderedJson(), OrderedJson("m"), OrderedJson{{"file", "m.safetensors"}},
                                  OrderedJson{{"file", 1}, {"xxh3", sound["xxh3"]}}})
     expect_refused(beside, "expected an object of file and xxh3", [&] { read_with(odd); });
-  expect_refused(beside, "other weights", [&] { read_with({{"file", "m.safetensors"}, {"xxh3", "0"}}); });
+  expect_refused(beside, "weights other than", [&] { read_with({{"file", "m.safetensors"}, {"xxh3", "0"}}); });
   json.erase("weights");
   written(beside, json.dump());
   EXPECT_NO_THROW(read_safetensors(path));

@@ -77,7 +77,7 @@ TEST_F(Npz, WhatIsNotSoundIsRefused) {
   refuses(zip_archive({}, false), "holds no arrays");
   std::string encrypted = zip_archive({{"a.npy", content}}, false);
   encrypted[encrypted.rfind("PK\1\2") + 8] = '\1';
-  refuses(encrypted, "compressed by another method", true);
+  refuses(encrypted, "compressed by an unsupported method", true);
   expect_refused(directory_ / "absent.npz", "No such file", [&] { read_array(directory_ / "absent.npz"); });
 }
 

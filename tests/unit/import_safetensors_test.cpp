@@ -107,7 +107,7 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   refuses(container("[]", ""), "does not begin with '{'");
   refuses(container("{\"a\":", ""), "byte 6 of the header: not JSON");
   refuses(container("{\"a\":" + std::string(65, '[') + "}", ""), "nested too deeply");
-  refuses(container("{\"__metadata__\":{\"a\":1}}", ""), "expected an object of texts");
+  refuses(container("{\"__metadata__\":{\"a\":1}}", ""), "expected an object of strings");
   refuses(container("{\"a\":[1]}", ""), "tensor 'a': [1], expected an object of dtype, shape and data_offsets");
   const auto one = [&](const std::string& type, const std::string& shape, std::size_t begin, std::size_t end) {
     return container("{" + entry("a", type, shape, begin, end) + "}", eight);

@@ -166,12 +166,12 @@ TEST(PackedNetwork, OfNoLayersOrNeuronsIsRefused) {
     }
     return "no error";
   };
-  EXPECT_EQ(refused({}), path.string() + ": a network of no layers, expected at least one");
+  EXPECT_EQ(refused({}), path.string() + ": a network without layers, expected at least one");
   Network network;
   network.layers = {{make_matrix(0, {}), {}}};
-  EXPECT_EQ(refused(network), path.string() + ": layer 1 leads from 0 to 0 neurons, expected at least one of each");
+  EXPECT_EQ(refused(network), path.string() + ": layer 1 has 0 inputs and 0 outputs, expected at least one of each");
   network.layers = {{make_matrix(4, {{}, {}, {}, {}}), {}}, {make_matrix(4, {}), {}}};
-  EXPECT_EQ(refused(network), path.string() + ": layer 2 leads from 4 to 0 neurons, expected at least one of each");
+  EXPECT_EQ(refused(network), path.string() + ": layer 2 has 4 inputs and 0 outputs, expected at least one of each");
 }
 
 /// The official problem of 1024 neurons and 120 layers, made once.

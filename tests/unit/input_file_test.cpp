@@ -55,16 +55,16 @@ TEST(InputFile, NoticesWhateverChangesItsBytes) {
   const InputFile shorter(path);
   fs::resize_file(path, 4);
   EXPECT_EQ(error_of([&] { content_of(shorter); }),
-            path.string() + ": changed while it was read: it ends after 4 of 9 bytes");
+            path.string() + ": changed while it was being read: it ends after 4 of 9 bytes");
   EXPECT_EQ(error_of([&] { shorter.check_unchanged(); }),
-            path.string() + ": changed while it was read: it has 4 bytes, expected 9");
+            path.string() + ": changed while it was being read: it has 4 bytes, expected 9");
 
   for (int again = 0; again < 20; ++again) {  // also where both writes fall into one tick of the clock
     test::write(path, "some text");
     const InputFile other(path);
     overwrite(path, 0, "same size");
     EXPECT_EQ(error_of([&] { other.check_unchanged(); }),
-              path.string() + ": changed while it was read: it was written to, expected a file that stays as it is");
+              path.string() + ": changed while it was being read: it was written to");
   }
 }
 
@@ -73,7 +73,7 @@ TEST(InputFile, BytesBeyondTheStatedSizeAreAnError) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || status.st_size != 0) GTEST_SKIP() << path << " states its size";
   const std::string expected =
-      path.string() + ": holds more than the 0 bytes that the system states, expected a regular file";
+      path.string() + ": holds more than the 0 bytes that the system reports, expected a regular file";
   EXPECT_EQ(error_of([&] { InputFile(path).check_unchanged(); }), expected);
   EXPECT_EQ(error_of([&] { text_of_file(path); }), expected);
   TextSource source(path);
@@ -111,7 +111,7 @@ TEST(InputFile, TextThatChangesBetweenRoundsIsAnError) {
       }
     });
   };
-  const std::string start = path.string() + ": changed while it was read";
+  const std::string start = path.string() + ": changed while it was being read";
   EXPECT_TRUE(read_on_after([&] { fs::resize_file(path, 800); }).starts_with(start));
   EXPECT_TRUE(read_on_after([&] { overwrite(path, 4000, "2\t2\n3\t3\n"); }).starts_with(start));
   EXPECT_TRUE(read_on_after([&] { std::ofstream(path, std::ios::app) << "2\t2\n"; }).starts_with(start));
@@ -148,7 +148,7 @@ TEST(InputFile, APackedFileThatChangesBeforeItsSectionsAreReadIsAnError) {
     change();
     return error_of([&] { load_images(file); });
   };
-  const std::string start = path.string() + ": changed while it was read";
+  const std::string start = path.string() + ": changed while it was being read";
   EXPECT_EQ(load_after([] {}), "no error");
   EXPECT_TRUE(load_after([&] { overwrite(path, fs::file_size(path) - 80, "other"); }).starts_with(start));
   EXPECT_TRUE(load_after([&] { overwrite(path, fs::file_size(path) / 2, "other"); }).starts_with(start));

@@ -56,7 +56,7 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n",
        "m.mtx:4:1: input 1 and output 2 are given twice, expected once"},
       {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n",
-       "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
+       "m.mtx:2:1: the header states 2 entries, but the file has 1"},
       {"%%MatrixMarket matrix coordinate real\n", "m.mtx:1:38: the line ends after 4 columns" + expected},
       {real_banner + "% only comments\n",
        "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
@@ -66,15 +66,15 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {real_banner + "2 2 1\n3 1 1\n", "m.mtx:3:1: input 3 is outside 1..2"},
       {real_banner + "2 2 1\n1 1\n", "m.mtx:3:4: the line ends after 2 columns, expected input, output, weight"},
       {real_banner + "% c\n2 2 2\n1 1 1\n1 1 1\n", "m.mtx:5:1: input 1 and output 1 are given twice, expected once"},
-      {real_banner + "2 2 2\n1 1 1\n", "m.mtx:2:1: the header promises 2 entries, but the file has 1"},
-      {real_banner + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header promises 1 entries, but the file has 2"},
+      {real_banner + "2 2 2\n1 1 1\n", "m.mtx:2:1: the header states 2 entries, but the file has 1"},
+      {real_banner + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header states 1 entries, but the file has 2"},
       {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n",
        "m.mtx:3:5: extra column '1', expected input, output"},
       {"", "m.mtx:1:1: the file ends in its header, expected a line of rows, columns, entries"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(error_of([&, &file = text] { layer(file); }), message) << text;
   EXPECT_EQ(error_of([&] { layer(real_banner + "2 3 0\n", 2, 2); }),
-            "m.mtx:2:1: the matrix is 2 x 3, expected 2 columns, one an output");
+            "m.mtx:2:1: the matrix is 2 x 3, expected 2 columns, one per output");
 }
 
 TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
@@ -87,8 +87,9 @@ TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
 }
 
 TEST(MatrixMarket, SizesAreBelievedAsFarAsTheFileGoes) {
-  EXPECT_EQ(error_of([&] { layer(real_banner + "64 100000000 1\n1 1 1\n"); }),
-            "m.mtx:2:1: 100000000 columns, one an output, expected at most 1048584 in 67 bytes, or the number given");
+  EXPECT_EQ(
+      error_of([&] { layer(real_banner + "64 100000000 1\n1 1 1\n"); }),
+      "m.mtx:2:1: 100000000 columns, one per output, expected at most 1048584 in 67 bytes, or an explicit number");
   EXPECT_EQ(layer(real_banner + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
 }
 
@@ -111,7 +112,7 @@ TEST(MatrixMarket, LayersMustFitTogether) {
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
             (scratch / "n3-l2.mtx").string() + ": the layer has 4 inputs, expected 2: the outputs of the layer before");
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {.neurons = {3}}); }),
-            (scratch / "n3-l1.mtx").string() + ":2:1: the matrix is 3 x 2, expected 3 columns, one an output");
+            (scratch / "n3-l1.mtx").string() + ":2:1: the matrix is 3 x 2, expected 3 columns, one per output");
 }
 
 }  // namespace

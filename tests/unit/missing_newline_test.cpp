@@ -18,8 +18,8 @@ using test::Scratch;
 using test::write;
 
 const std::string kRefused =
-    "the file ends within a line and may be cut off, expected a newline at its end (--allow-missing-newline takes the "
-    "line as it is)";
+    "the file ends within a line and may be truncated, expected a newline at its end (--allow-missing-newline accepts "
+    "the line)";
 
 std::string note_on(const Path& path) {
   return path.string() + ": the last line has no newline: the file may be cut off";

@@ -114,7 +114,7 @@ TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) 
   fs::remove(net_ / kManifestName);
   EXPECT_EQ(error_of([&] { write(network_of(2, 2)); }),
             (net_ / "n4-l3.tsv").string() +
-                ": is no part of the network to be written beside it, expected a directory without it");
+                ": is not part of the network to be written there, expected a directory without it");
   EXPECT_EQ(weight_read(3), 1);
   write(network_of(3, 2));
   EXPECT_EQ(weight_read(3), 2);
@@ -125,7 +125,8 @@ TEST_F(NetworkDirectoryTest, AMixtureIsRefused) {
   write_network(scratch_ / "other", Form::tsv, network_of(3, 2, true));
   constexpr const char* kAdvice = "; write the network again, or delete spdnn-network.txt if this is meant";
   constexpr const char* kChanged =
-      ": is not as spdnn-network.txt has it: of another network, or changed since it was written";
+      ": differs from its entry in spdnn-network.txt: it belongs to another network, or was changed after it was "
+      "written";
   for (const std::string name : {"n4-l2.tsv", "n4-l3-bias.tsv"}) {
     fs::rename(net_ / name, scratch_ / "kept");
     fs::copy(scratch_ / "other" / name, net_ / name);
@@ -143,14 +144,14 @@ TEST_F(NetworkDirectoryTest, LostAndAddedFilesAreNamed) {
   fs::copy(net_ / "n4-l2.tsv", net_ / "n4-l3.tsv");
   fs::copy(net_ / "n4-l2-bias.tsv", net_ / "n4-l3-bias.tsv");
   EXPECT_EQ(error_of_reading(net_),
-            std::string("D/n4-l3.tsv: is no part of the network that spdnn-network.txt names") + kAdvice);
+            std::string("D/n4-l3.tsv: is not part of the network listed in spdnn-network.txt") + kAdvice);
   EXPECT_EQ(error_of_reading(net_, {.layers = 2}), "no error");
   for (const char* const name : {"n4-l3.tsv", "n4-l3-bias.tsv", "n4-l2.tsv", "n4-l2-bias.tsv"}) fs::remove(net_ / name);
-  EXPECT_EQ(error_of_reading(net_), std::string("D/n4-l2.tsv: no such file, but spdnn-network.txt names it") + kAdvice);
+  EXPECT_EQ(error_of_reading(net_), std::string("D/n4-l2.tsv: no such file, but spdnn-network.txt lists it") + kAdvice);
   EXPECT_EQ(error_of_reading(net_, {.layers = 1}), "no error");
   fs::remove(net_ / "n4-l1-bias.tsv");
   EXPECT_EQ(error_of_reading(net_),
-            std::string("D/n4-l1-bias.tsv: no such file, but spdnn-network.txt names it") + kAdvice);
+            std::string("D/n4-l1-bias.tsv: no such file, but spdnn-network.txt lists it") + kAdvice);
   fs::remove(net_ / kManifestName);
   EXPECT_EQ(error_of_reading(net_), "no error");
 }

@@ -80,26 +80,26 @@ TEST(OnnxHostile, VersionsOutsideTheRangeAreRefused) {
   file.proto.mutable_opset_import(0)->set_version(22);
   EXPECT_EQ(refusal(file), "net.onnx: operator set 22 is outside 1..21");
   file.proto.clear_opset_import();
-  EXPECT_EQ(refusal(file), "net.onnx: no version of ONNX's operator set");
+  EXPECT_EQ(refusal(file), "net.onnx: it names no version of ONNX's operator set");
   file.proto.clear_graph();
-  EXPECT_EQ(refusal(file), "net.onnx: no ONNX file: it has no version or no graph");
+  EXPECT_EQ(refusal(file), "net.onnx: not an ONNX file: it has no version or no graph");
 }
 
 TEST(OnnxHostile, TensorsThatAreNotWhatTheySayAreRefused) {
   EXPECT_EQ(refusal(ConvFile({2, 2, 3, 3}, 35)),
             "net.onnx: initializer 'w': 140 bytes of raw_data where 2 x 2 x 3 x 3 of FLOAT need 144");
-  expect_part(refusal(ConvFile({kLong, kLong, 3, 3})), "more than memory addresses");
+  expect_part(refusal(ConvFile({kLong, kLong, 3, 3})), "exceed the address space");
   expect_part(refusal(ConvFile({1LL << 40, 1LL << 19, 1, 1})), "initializer 'w'");
   EXPECT_EQ(refusal(ConvFile({2, -2, 3, 3})), "net.onnx: initializer 'w': an axis of length -2");
-  expect_part(refusal(ConvFile({kLong, 0, 3, 3}, 0)), "without elements, only lists are read");
+  expect_part(refusal(ConvFile({kLong, 0, 3, 3}, 0)), "empty tensors are supported only with one axis");
   expect_part(refusal(ConvFile({1, 1, 1, 1, 1, 1, 1, 1, 36})), "9 axes are more than 8");
   ConvFile typed;
   typed.graph().mutable_initializer(0)->set_data_type(onnx::TensorProto::STRING);
-  expect_part(refusal(typed), "initializer 'w': STRING is not read: elements are FLOAT, DOUBLE, ");
+  expect_part(refusal(typed), "initializer 'w': STRING is not supported: expected FLOAT, DOUBLE, ");
   typed.graph().mutable_initializer(0)->set_data_type(77);
-  expect_part(refusal(typed), "initializer 'w': type 77 is not read");
+  expect_part(refusal(typed), "initializer 'w': type 77 is not supported");
   typed.graph().mutable_initializer(0)->set_data_type(onnx::TensorProto::INT32);
-  expect_part(refusal(typed), "node 'y' (Conv): input 2 'w': it is of integers, expected floating point");
+  expect_part(refusal(typed), "node 'y' (Conv): input 2 'w': it has integers, expected floating-point numbers");
 }
 
 TEST(OnnxHostile, WeightsThatAreNotFiniteAreRefused) {
@@ -121,11 +121,11 @@ TEST(OnnxHostile, AttributesOfConvThatDoNotFitAreRefused) {
   EXPECT_EQ(with("group", std::int64_t{3}), node + "attribute group: 3 does not divide the 2 output channels");
   EXPECT_EQ(with("group", std::int64_t{0}), node + "attribute group: 0 does not divide the 2 output channels");
   EXPECT_EQ(with("group", std::int64_t{1}),
-            node + "attribute group: 1 groups of 2 channels, of which the weights are, where the input has 4");
+            node + "attribute group: the weights are for 1 groups of 2 channels, but the input has 4 channels");
   EXPECT_EQ(with("strides", Integers{0, 1}), node + "attribute strides: 0 is outside 1..2147483647");
-  EXPECT_EQ(with("strides", Integers{1}), node + "attribute strides: 1 numbers where 2 are needed");
+  EXPECT_EQ(with("strides", Integers{1}), node + "attribute strides: 1 numbers, expected 2");
   EXPECT_EQ(with("pads", Integers{0, 0, -1, 0}), node + "attribute pads: -1 is outside 0..2147483647");
-  EXPECT_EQ(with("kernel_shape", Integers{3, 2}), node + "attribute kernel_shape: 3 x 2 where the weights have 3 x 3");
+  EXPECT_EQ(with("kernel_shape", Integers{3, 2}), node + "attribute kernel_shape: 3 x 2, but the weights have 3 x 3");
   EXPECT_EQ(with("auto_pad", "SAME"),
             node + "attribute auto_pad: 'SAME' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   EXPECT_EQ(with("strides", "fast"), node + "attribute strides: it is of type STRING, expected INTS");
@@ -134,7 +134,7 @@ TEST(OnnxHostile, AttributesOfConvThatDoNotFitAreRefused) {
   set(file.conv(), "group", std::int64_t{2});
   set(file.conv(), "fused_relu", std::int64_t{1});
   EXPECT_EQ(refusal(file), node +
-                               "attribute fused_relu: not supported: those read are auto_pad, dilations, group, "
+                               "attribute fused_relu: not supported; supported attributes: auto_pad, dilations, group, "
                                "kernel_shape, pads, strides");
 }
 
@@ -150,19 +150,19 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
               file.node("Relu", {"a"}, "b");
               file.node("Relu", {"b"}, "y");
             }),
-            "net.onnx: node 'a' (Add): it waits for its own output: the graph has a cycle");
+            "net.onnx: node 'a' (Add): it depends on its own output: the graph has a cycle");
   EXPECT_EQ(of([](File& file) {
               file.node("Relu", {"x"}, "y");
               file.node("Tanh", {"x"}, "y");
             }),
-            "net.onnx: node 'y' (Tanh): output 'y' is made by node 'y' (Relu), too");
+            "net.onnx: node 'y' (Tanh): output 'y' is also made by node 'y' (Relu)");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {"x"}, "x"); }),
-            "net.onnx: node 'x' (Relu): output 'x' is an input or initializer, too");
+            "net.onnx: node 'x' (Relu): output 'x' is also an input or initializer");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {"z"}, "y"); }),
             "net.onnx: node 'y' (Relu): input 'z' is neither made by a node nor an input or initializer");
-  EXPECT_EQ(of([](File&) {}), "net.onnx: output 'y' is made by no node");
+  EXPECT_EQ(of([](File&) {}), "net.onnx: no node makes output 'y'");
   EXPECT_EQ(of([](File& file) { file.input("x", {2}).node("Relu", {"x"}, "y"); }),
-            "net.onnx: input 'x' has no name of its own");
+            "net.onnx: input 'x' has an empty or repeated name");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {}, "y"); }), "net.onnx: node 'y' (Relu): 0 inputs, expected 1..1");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
 }
@@ -175,28 +175,28 @@ TEST(OnnxHostile, WhatIsNotSupportedIsNamed) {
     return refusal(file);
   };
   expect_part(of([](File& file) { file.node("If", {"x"}, "y").add_attribute()->mutable_g(); }),
-              "net.onnx: node 'y' (If): the operator is not supported; supported are Add, AveragePool, ");
+              "net.onnx: node 'y' (If): the operator is not supported; supported operators: Add, AveragePool, ");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {"x"}, "y").set_domain("com.microsoft"); }),
-            "net.onnx: node 'y' (Relu): operators of 'com.microsoft' are not supported, those of ONNX are");
+            "net.onnx: node 'y' (Relu): operators of 'com.microsoft' are not supported, only those of ONNX");
   EXPECT_EQ(of([](File& file) { file.node("Upsample", {"x"}, "y"); }),
             "net.onnx: node 'y' (Upsample): the operator is supported in the sets 7..9, and the file has 17");
   EXPECT_EQ(of([](File& file) { set(file.node("Resize", {"x"}, "y"), "mode", "cubic"); }),
-            "net.onnx: node 'y' (Resize): attribute mode: 'cubic' is not supported; nearest and linear are");
+            "net.onnx: node 'y' (Resize): attribute mode: 'cubic' is not supported; expected nearest or linear");
   EXPECT_EQ(of([](File& file) { set(file.node("Pad", {"x"}, "y"), "mode", "reflect"); }),
-            "net.onnx: node 'y' (Pad): attribute mode: 'reflect' is not supported, 'constant' is");
+            "net.onnx: node 'y' (Pad): attribute mode: 'reflect' is not supported, only 'constant'");
   EXPECT_EQ(of([](File& file) {
               file.node("MatMul", {"x", "x"}, "y");
             }),
             "net.onnx: node 'y' (MatMul): input 2 'x': it depends on the inputs of the model, and must be a constant");
-  EXPECT_EQ(of([](File& file) {
-              set(file.node("Transpose", {"x"}, "y"), "perm", Integers{1, 0, 2, 3});
-            }),
-            "net.onnx: node 'y' (Transpose): attribute perm: the axis of the batch must stay axis 0; give the batch a "
-            "length");
+  EXPECT_EQ(
+      of([](File& file) {
+        set(file.node("Transpose", {"x"}, "y"), "perm", Integers{1, 0, 2, 3});
+      }),
+      "net.onnx: node 'y' (Transpose): attribute perm: the batch axis must stay axis 0; give the batch a fixed size");
   expect_part(of([](File& file) {
                 file.integers("to", {1, -1}).node("Reshape", {"x", "to"}, "y");
               }),
-              "the axis of the batch has no fixed length");
+              "the batch has no fixed size");
 }
 
 TEST(OnnxHostile, AFewBytesDoNotTakeMuchMemory) {

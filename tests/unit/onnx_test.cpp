@@ -236,9 +236,9 @@ TEST(Onnx, InfinityAnywhereElseIsRefused) {
   File mean = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
   mean.graph().mutable_node(1)->set_op_type("AveragePool");
   EXPECT_EQ(refusal(mean),
-            "net.onnx: node 'y' (AveragePool): input 1 'p': it is padded by -inf, which only MaxPool takes");
+            "net.onnx: node 'y' (AveragePool): input 1 'p': it is padded with -inf, which only MaxPool accepts");
   EXPECT_EQ(refusal(surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4}).output("p")),
-            "net.onnx: output 'p' is padded by -inf, which only MaxPool takes");
+            "net.onnx: output 'p' is padded with -inf, which only MaxPool accepts");
   EXPECT_EQ(refusal(surrounded_file(17, {0, 1, 0, 0, 0, 0}, {-1, 2, 4})),
             pad +
                 "pads: -inf around axis 1 of N x 2 x 4 is not supported; in front of a MaxPool it may be added to one "

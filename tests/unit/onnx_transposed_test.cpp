@@ -184,16 +184,16 @@ TEST(OnnxTransposed, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(with({4, 2, 3, 3}, "group", std::int64_t{3}),
             node + "attribute group: 3 does not divide the 4 input channels");
   EXPECT_EQ(with({3, 2, 3, 3}, "group", std::int64_t{1}),
-            node + "input 2 'w': weights of 3 channels, where the input has 4");
+            node + "input 2 'w': weights for 3 channels, but the input has 4");
   EXPECT_EQ(with({4, 2, 3, 3}, "pads", Integers{4, 0, 3, 0}),
-            node + "an axis of length 0 comes out; 1..2147483647 is supported");
+            node + "an output axis has the length 0, expected 1..2147483647");
   EXPECT_EQ(with({4, 2, 3, 3}, "output_padding", Integers{0, -1}),
             node + "attribute output_padding: -1 is outside 0..2147483647");
   EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{100000, 100000}),
             node + "attribute strides: 100000 x 100000 are too large");
   EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{10000, 10000}),
-            "net.onnx: the constants take far more memory than the file has bytes; one must have been copied again and "
-            "again");
+            "net.onnx: the constants take far more memory than the file has bytes; one of them is copied "
+            "repeatedly");
   File dilated;
   dilated.input("x", {-1, 1, 5, 5}).output("y").floats("w", {1, 1, 3, 3}, std::vector<float>(9, 1));
   set(dilated.node("ConvTranspose", {"x", "w"}, "y"), "dilations", Integers{1000001, 1000001});
@@ -282,8 +282,8 @@ TEST(OnnxReduceMean, OfImagesIsTheGlobalPoolAndNeverOfTheBatch) {
   EXPECT_EQ(model.values[model.outputs[0]].shape, (Shape{kBatchExtent, 3, 1, 1}));
   EXPECT_EQ(std::get<Activation>(of({}, 1).read().nodes.at(0).operation).kind, Activation::Kind::identity);
   const std::string node = "net.onnx: node 'y' (ReduceMean): ";
-  EXPECT_EQ(refusal(of({}, 0)), node + "axes: the mean is over the axis of the batch; give the batch a length");
-  EXPECT_EQ(refusal(of({4}, 0)), node + "axes: axis 4 where there are 4");
+  EXPECT_EQ(refusal(of({}, 0)), node + "axes: the mean is over the batch axis; give the batch a fixed size");
+  EXPECT_EQ(refusal(of({4}, 0)), node + "axes: axis 4 is outside the 4 axes");
 }
 
 }  // namespace

@@ -140,22 +140,22 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
       with(tensor + offsetof(TensorRecord, numbers), at<TensorRecord>(bytes_, tensor).matrix.offsets).find("f.spdnn: "),
       0U);
   EXPECT_EQ(with(tensor + offsetof(TensorRecord, matrix.palette), 0U),
-            "f.spdnn: is corrupted: tensor 'node0.weight': it names a section that its values do not need");
+            "f.spdnn: is corrupted: tensor 'node0.weight': it refers to a section that its values do not need");
   const std::size_t last = bytes_.size() - sizeof(TensorRecord);
   EXPECT_EQ(with(last + offsetof(TensorRecord, name_bytes), 3U), "f.spdnn: is corrupted: more names than tensors");
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: is of version 1 of the packed form; expected version 2");
+            "f.spdnn: has version 1 of the packed format; expected version 2");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
-            "f.spdnn: is corrupted: its header and its sections differ");
+            "f.spdnn: is corrupted: its header does not match its sections");
 }
 
 TEST_F(PackedModel, ASectionThatNothingNamesIsRefused) {
   const std::size_t bias = place_of(Kind::model) + sizeof(GraphRecord) + sizeof(TensorRecord);
   const auto section = at<TensorRecord>(bytes_, bias).numbers;
   EXPECT_EQ(with(bias + offsetof(TensorRecord, numbers), packed::kNone),
-            "f.spdnn: is corrupted: section " + std::to_string(section) + " is named by nothing");
+            "f.spdnn: is corrupted: section " + std::to_string(section) + " is not used");
 }
 
 /// Every number of every record, made to be each of a few.
@@ -185,7 +185,7 @@ TEST_F(PackedModel, TheArchitectureIsCheckedAsThatOfSafetensors) {
             "f.spdnn: architecture: node 4 'node3': tensor 'node3.weight' is 720 numbers, expected 4 x 240");
   EXPECT_EQ(replaced("node3.weight", "node4.weight"),
             "f.spdnn: architecture: node 4 'node3': there is no tensor 'node3.weight'");
-  EXPECT_EQ(replaced("node3.bias", "node1.bias"), "f.spdnn: is corrupted: tensor 'node1.bias' is there twice");
+  EXPECT_EQ(replaced("node3.bias", "node1.bias"), "f.spdnn: is corrupted: tensor 'node1.bias' occurs twice");
 }
 
 TEST_F(PackedModel, NetworksAndModelsAreToldApart) {
@@ -197,7 +197,7 @@ TEST_F(PackedModel, NetworksAndModelsAreToldApart) {
   builder.end_row();
   one.layers.push_back({builder.uniform(), {}});
   write_packed_network(network, one);
-  const std::string instead = ", but a model, which infer --model, inspect and convert take";
+  const std::string instead = ", but a model; use it with infer --model, inspect or convert";
   expect_refused(model, "holds no network" + instead, [&] { read_packed_network(model, {}); });
   expect_refused(model, "holds no network" + instead, [&] { open_packed_network(model, {}); });
   expect_refused(model, "holds no images" + instead, [&] { read_packed_images(model, {}, {}); });

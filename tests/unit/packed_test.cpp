@@ -304,7 +304,7 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
   };
   EXPECT_EQ(error([](Plan&) {}), "no error");
   EXPECT_EQ(error([](Plan& p) { p.fallback->in_order = nullptr; }),
-            "cannot write: the pass merge is in force, expected a plan in order");
+            "cannot write: the pass merge is in effect, expected an in-order plan");
   EXPECT_EQ(error([](Plan& p) { p.fallback->error_bounds.clear(); }),
             "cannot write: expected one error bound for each layer");
   EXPECT_EQ(error(
@@ -312,25 +312,25 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
                   p.fallback = Fallback{{0.0}, nullptr};
                 },
                 false),
-            "cannot write: error bounds or a plan in order without the pass merge");
+            "cannot write: error bounds or an in-order plan without the pass merge");
   EXPECT_EQ(error([](Plan& p) { p.passes.merge = false; }),
-            "cannot write: error bounds or a plan in order without the pass merge");
+            "cannot write: error bounds or an in-order plan without the pass merge");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.provenance.given_edges = 1; }); }),
-            "cannot write: its plan in order is one of another network");
+            "cannot write: its in-order plan belongs to another network");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
-            "cannot write: layer 1: its plan in order has other biases");
+            "cannot write: layer 1: its in-order plan has different biases");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers.pop_back(); }); }),
-            "cannot write: layer 3: missing in its plan in order");
+            "cannot write: layer 3: missing in its in-order plan");
 }
 
 TEST(Packed, CertificatesOfAPlanAreLookedInto) {
   EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0; }, false)
-                .find("at the cap are said to stay there earlier"),
+                .find("at the cap are certified to stay there from too early"),
             std::string::npos);
   EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0, p.cap.reset(); }, false)
                 .find("a cap that cannot be"),
             std::string::npos);
-  EXPECT_NE(error_of_plan([](Plan& p) { p.bias_rule = BiasRule::everywhere; }, false).find("stay zero earlier"),
+  EXPECT_NE(error_of_plan([](Plan& p) { p.bias_rule = BiasRule::everywhere; }, false).find("stay zero from too early"),
             std::string::npos);
 }
 
@@ -345,18 +345,19 @@ TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
   packed::seal(file.bytes);
   EXPECT_EQ(data_error([&] { load_plan(file.open()); }), "no error");
   EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
-            "f.spdnn: is corrupted: its header has other layers or edges than its network");
+            "f.spdnn: is corrupted: its header does not match the layers or edges of its network");
 
   plan = small_plan(network);
   plan.cap = 31.0;
   const Bytes capped({.network = &network, .plan = &plan});
   EXPECT_EQ(data_error([&] { load_plan(capped.open()); }),
-            "f.spdnn: its plan has another bias rule or cap than its network");
+            "f.spdnn: its plan has a different bias rule or cap from its network");
   plan = small_plan(network);
   plan.provenance.given_neurons[2] = 3;
   plan.expansion[1] = Array<Index>({kAlwaysZero, 0, 0});
   const Bytes wider({.network = &network, .plan = &plan});
-  EXPECT_EQ(data_error([&] { load_plan(wider.open()); }), "f.spdnn: its plan has other neurons than its network");
+  EXPECT_EQ(data_error([&] { load_plan(wider.open()); }),
+            "f.spdnn: its plan has different numbers of neurons from its network");
 }
 
 TEST(Packed, ContentsAreReadFromTheHeader) {
@@ -393,7 +394,7 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
   EXPECT_EQ(read({}, 0), "no error");
   EXPECT_EQ(read({3, 4, 2}, {}), path.string() + ": 3 layers, expected 2");
   EXPECT_EQ(read({}, 4), path.string() + ": holds 3 layers, expected at least 4");
-  EXPECT_EQ(read({3}, {}), path.string() + ": layer 1 leads from 3 to 4 neurons, expected 3 to 3");
+  EXPECT_EQ(read({3}, {}), path.string() + ": layer 1 has 3 inputs and 4 outputs, expected 3 and 3");
   write_packed_images(path, small_bits());
   const Index neurons = small_bits().neurons();
   const Index images = small_bits().images();
@@ -558,7 +559,7 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
     return data_error([&] { packed_contents(path); });
   };
   EXPECT_EQ(error_of(""), path.string() + ": is empty; expected a packed spdnn file");
-  EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is no packed spdnn file: its first bytes are others");
+  EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is not a packed spdnn file: its first bytes differ");
   EXPECT_EQ(error_of("\x89SPDNN\r\n"), path.string() + ": is cut short: 8 bytes, expected at least 128");
 
   const Network network = stored_network();
@@ -568,7 +569,7 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
   EXPECT_EQ(data_error([&] { changed.open(); }), "f.spdnn: is corrupted: the table's checksum differs");
   file.patch(offsetof(packed::Header, version), std::uint32_t{2});
   packed::seal(file.bytes);
-  EXPECT_EQ(data_error([&] { file.open(); }), "f.spdnn: is of version 2 of the packed form; expected version 1");
+  EXPECT_EQ(data_error([&] { file.open(); }), "f.spdnn: has version 2 of the packed format; expected version 1");
   file.patch(offsetof(packed::Header, byte_order), std::uint32_t{0x04030201});
   EXPECT_NE(data_error([&] { file.open(); }).find("byte order"), std::string::npos);
 }
@@ -583,7 +584,7 @@ TEST(Packed, WhatIsNoNetworkIsNotWritten) {
   Plan plan = small_plan(stored_network());
   plan.expansion[0] = Array<Index>({0, 1, 2, 3});
   EXPECT_EQ(data_error([&] { write_packed(path, {.plan = &plan}); }),
-            path.string() + ": cannot write: layer 1: its expansion leads outside the stored neurons");
+            path.string() + ": cannot write: layer 1: its expansion refers to neurons that are not stored");
   EXPECT_FALSE(std::filesystem::exists(path));
   EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", stored_network()); }),
             "/dev/full: cannot write: No space left on device");

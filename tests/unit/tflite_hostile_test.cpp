@@ -93,7 +93,7 @@ TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
   EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->dim_metadata[0]->dense_size = 1 << 30; }),
             where + "dense_size 1073741824, expected 2");
   EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->traversal_order[1] = 0; }),
-            where + "traversal_order: 0 is not one of the axes that are left");
+            where + "traversal_order: 0 is not one of the remaining axes");
   EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->block_map = {7}; }),
             where + "expected traversal_order and dim_metadata of 5 levels, one for each axis and each of blocks");
   EXPECT_EQ(refused([](ConvFile& file) { file.model.buffers[1]->data.resize(8); }),
@@ -115,29 +115,29 @@ TEST(TfliteHostile, TensorsThatLieAreRefused) {
               file.model.buffers[1]->data[2] = 0xff;
             }),
             "net.tflite: tensor 1 'w': number 1 is -nan, expected finite numbers");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
-            "net.tflite: tensor 1 'w': its numbers are INT8: quantised models are not supported; those of FLOAT32 and "
-            "FLOAT16 are");
-  EXPECT_EQ(refused([](ConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
-            "net.tflite: tensor 0 'x': its numbers are UINT8: quantised models are not supported; those of FLOAT32 and "
-            "FLOAT16 are");
+  EXPECT_EQ(
+      refused([](ConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
+      "net.tflite: tensor 1 'w': its numbers are INT8: quantised models are not supported, only FLOAT32 and FLOAT16");
+  EXPECT_EQ(
+      refused([](ConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
+      "net.tflite: tensor 0 'x': its numbers are UINT8: quantised models are not supported, only FLOAT32 and FLOAT16");
   EXPECT_EQ(refused([](ConvFile& file) { file.filters().buffer = 77; }),
             "net.tflite: operator 0 (CONV_2D): input 1 'w': it depends on the inputs of the model, and must be a "
             "constant");
   EXPECT_EQ(refused([](ConvFile& file) { file.graph().tensors[2]->shape[1] = 5; }),
-            "net.tflite: operator 0 (CONV_2D): its output 'y0' is 1 x 5 x 2 x 2 in the file, and 1 x 2 x 2 x 2 by its "
-            "inputs, channels first");
+            "net.tflite: operator 0 (CONV_2D): its output 'y0' has the shape 1 x 5 x 2 x 2 in the file, but 1 x 2 x 2 "
+            "x 2 follows from its inputs, channels first");
 }
 
 TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
   EXPECT_EQ(
       refused([](ConvFile& file) { file.last().inputs[0] = 2; }),
-      "net.tflite: operator 0 (CONV_2D): input 0 'y0': no operator before this one makes it, and it is no constant");
+      "net.tflite: operator 0 (CONV_2D): input 0 'y0': it is neither a constant nor the output of an earlier operator");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().inputs[0] = 9; }),
             "net.tflite: tensor 9 does not exist; there are 3");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs[0] = 0; }),
-            "net.tflite: operator 0 (CONV_2D): its output 'x' is 1 x 2 x 2 x 3 in the file, and 1 x 2 x 2 x 2 by its "
-            "inputs, channels first");
+            "net.tflite: operator 0 (CONV_2D): its output 'x' has the shape 1 x 2 x 2 x 3 in the file, but 1 x 2 x 2 x "
+            "2 follows from its inputs, channels first");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs = {}; }),
             "net.tflite: operator 0 (CONV_2D): expected one output");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().opcode_index = 5; }),
@@ -145,24 +145,24 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
   EXPECT_EQ(refused([](ConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
   EXPECT_EQ(refused([](ConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
   EXPECT_EQ(refused([](ConvFile& file) { file.model.version = 4; }),
-            "net.tflite: version 4 of the format is not supported; 3 is");
+            "net.tflite: version 4 of the format is not supported, only 3");
 }
 
 TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
   expect_part(refused([](ConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::TRANSPOSE_CONV; }),
-              "net.tflite: operator 0 (TRANSPOSE_CONV): the operator is not supported; supported are ADD, ");
+              "net.tflite: operator 0 (TRANSPOSE_CONV): the operator is not supported; supported operators: ADD, ");
   expect_part(refused([](ConvFile& file) {
                 file.model.operator_codes[0]->builtin_code = Code::CUSTOM;
                 file.model.operator_codes[0]->custom_code = "Landmarks";
               }),
               "net.tflite: operator 0 (CUSTOM Landmarks): the operator is not supported");
   EXPECT_EQ(refused([](ConvFile& file) { file.options().fused_activation_function = tflite::FusedActivation::TANH; }),
-            "net.tflite: operator 0 (CONV_2D): the fused activation TANH is not supported; NONE, RELU, RELU6 and "
-            "RELU_N1_TO_1 are");
+            "net.tflite: operator 0 (CONV_2D): the fused activation TANH is not supported; expected NONE, RELU, RELU6 "
+            "or RELU_N1_TO_1");
   EXPECT_EQ(refused([](ConvFile& file) { file.options().stride_w = 0; }),
             "net.tflite: operator 0 (CONV_2D): stride_w 0 is outside 1..2147483647");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().builtin_options.Reset(); }),
-            "net.tflite: operator 0 (CONV_2D): its options are missing, or of another operator");
+            "net.tflite: operator 0 (CONV_2D): its options are missing, or belong to another operator");
 }
 
 TEST(TfliteHostile, AFewBytesDoNotTakeMuchMemory) {

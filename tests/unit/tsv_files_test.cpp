@@ -175,12 +175,12 @@ TEST(Network, DirectoriesThatAreNoNetworkAreNamed) {
   EXPECT_EQ(directory_error({"n4-l0.tsv"}, {}), "D/n4-l0.tsv: layer number 0, expected 1 or more");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {8}}), "D: the layers are for 4 neurons, expected 8");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1.tsv"}, {}),
-            "D: holds layers for 4 and for 8 neurons, expected one network, or the number given");
+            "D: holds layers for 4 and for 8 neurons, expected one network, or an explicit number");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1.tsv"}, {.neurons = {8}}), "no error");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1.mtx"}, {}),
             "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file per layer");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {4, 4, 4}}),
-            "D: holds 1 layers, expected 2: the numbers of neurons given are 3");
+            "D: holds 1 layers, expected 2: 3 numbers of neurons were given");
 }
 
 TEST(Network, ALostBiasFileIsNamed) {
@@ -192,7 +192,7 @@ TEST(Network, ALostBiasFileIsNamed) {
             "D/n4-l3-bias.tsv: biases without a layer, expected those of layers 1..1");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l3-bias.tsv"}, {.layers = 1}), "no error");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1-bias.mtx"}, {}),
-            "D/n4-l1-bias.mtx: biases in a form that is not read, expected .tsv or .tsv.gz");
+            "D/n4-l1-bias.mtx: biases in an unsupported format, expected .tsv or .tsv.gz");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l2-bias.mtx"}, {.layers = 1}), "no error");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1-bias.tsv.orig", "n4-l1-bias.tsv~"}, {}), "no error");
 }
@@ -208,7 +208,7 @@ TEST(Network, ALayerWhoseNameIsNotInLowerCaseIsNamed) {
                                                         {"N4-L1-BIAS.tsv", "n4-l1-bias.tsv"}})
     EXPECT_EQ(directory_error({"n4-l1.tsv", name}, {}), error(name, expected));
   EXPECT_EQ(directory_error({"n4-l1.tsv", "N4-L1-BIAS.MTX"}, {}),
-            "D/N4-L1-BIAS.MTX: biases in a form that is not read, expected .tsv or .tsv.gz");
+            "D/N4-L1-BIAS.MTX: biases in an unsupported format, expected .tsv or .tsv.gz");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "N4-L2.TSV.orig", "NOTES.TSV"}, {}), "no error");
 }
 
@@ -218,7 +218,7 @@ TEST(Network, AForeignLayerInTheDirectoryStopsTheWriter) {
     write(scratch / name, "1\t1\t1\n");
     EXPECT_EQ(error_of([&] { write_network(scratch.path(), Form::tsv, small_network()); }),
               (scratch / name).string() +
-                  ": is no part of the network to be written beside it, expected a directory without it");
+                  ": is not part of the network to be written there, expected a directory without it");
     EXPECT_FALSE(exists(scratch / "n3-l1.tsv"));
   }
   const Scratch scratch;
@@ -255,7 +255,7 @@ TEST(Form, FollowsFromTheName) {
   EXPECT_EQ(form_of("a.mtx"), Form::matrix_market);
   EXPECT_EQ(form_of("a.spdnn"), Form::packed);
   EXPECT_EQ(error_of([] { form_of("a.csv"); }),
-            "a.csv: unknown form, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn");
+            "a.csv: unknown format, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn");
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ TEST(TsvImages, BadLinesAreNamed) {
   EXPECT_EQ(images_error("1\t1\t1\n1\t2\t2\n1\t1\t1\n"),
             "i.tsv:3:1: image 1 and neuron 1 are given twice, expected once");
   EXPECT_EQ(images_error("99999999999\t1\t1\n"),
-            "i.tsv:1:1: image 99999999999 is outside 1..1048578 in 16 bytes, or the number given");
-  EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text, or the number of images given");
+            "i.tsv:1:1: image 99999999999 is outside 1..1048578 in 16 bytes, or an explicit number");
+  EXPECT_EQ(images_error(""), "i.tsv: the file is empty, expected lines of text, or an explicit number of images");
 }
 
 /// About 6 MB of text in the official order: by neuron, then by image.
@@ -151,7 +151,7 @@ TEST(Gz, WhatIsNoWholeGzipIsAnError) {
     EXPECT_TRUE(gz_error(bytes.substr(0, cut)).ends_with(": the gzip data is cut off, expected its end")) << cut;
   EXPECT_EQ(gz_error(bytes.substr(0, bytes.size() - 8)), "i.tsv.gz:3:1: the gzip data is cut off, expected its end");
   EXPECT_EQ(gz_error(""), "i.tsv.gz:1:1: the file is empty, expected gzip data");
-  EXPECT_EQ(gz_error(gzip("")), "i.tsv.gz: the file is empty, expected lines of text, or the number of images given");
+  EXPECT_EQ(gz_error(gzip("")), "i.tsv.gz: the file is empty, expected lines of text, or an explicit number of images");
   EXPECT_EQ(gz_error("1\t1\t1\n"), "i.tsv.gz:1:1: damaged or no gzip data (zlib: incorrect header check)");
   EXPECT_EQ(gz_error(bytes + "rubbish"), "i.tsv.gz:3:1: damaged or no gzip data (zlib: incorrect header check)");
   std::string damaged = bytes;

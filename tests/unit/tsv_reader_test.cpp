@@ -68,19 +68,19 @@ TEST(TsvLayer, BadLinesAreNamed) {
       {"1\t-3\t1\n", "l.tsv:1:3: output -3 is outside 1..4"},
       {"99999999999\t1\t1\n", "l.tsv:1:1: input 99999999999 is outside 1..4"},
       {"18446744073709551617\t1\t1\n", "l.tsv:1:1: input 18446744073709551617 is outside 1..4"},
-      {"1.5\t1\t1\n", "l.tsv:1:1: input '1.5' is no whole number, expected one in 1..4"},
-      {"1\tx\x01y\t1\n", "l.tsv:1:3: output 'x\\x01y' is no whole number, expected one in 1..4"},
+      {"1.5\t1\t1\n", "l.tsv:1:1: input '1.5' is not a whole number, expected one in 1..4"},
+      {"1\tx\x01y\t1\n", "l.tsv:1:3: output 'x\\x01y' is not a whole number, expected one in 1..4"},
       {"1\t1\tnan\n", "l.tsv:1:5: weight 'nan' is not finite, expected a number"},
       {"1\t1\t-inf\n", "l.tsv:1:5: weight '-inf' is not finite, expected a number"},
-      {"1\t1\tone\n", "l.tsv:1:5: weight 'one' is no number, expected a finite one"},
-      {"1\t1\t1e\n", "l.tsv:1:5: weight '1e' is no number, expected a finite one"},
-      {"1\t1\t+-1\n", "l.tsv:1:5: weight '+-1' is no number, expected a finite one"},
+      {"1\t1\tone\n", "l.tsv:1:5: weight 'one' is not a number, expected a finite one"},
+      {"1\t1\t1e\n", "l.tsv:1:5: weight '1e' is not a number, expected a finite one"},
+      {"1\t1\t+-1\n", "l.tsv:1:5: weight '+-1' is not a number, expected a finite one"},
       {"1\t1\t1e39\n", "l.tsv:1:5: weight '1e39' is too large, expected at most 3.402823e+38"},
       {"1\t1\t1e999\n", "l.tsv:1:5: weight '1e999' is too large, expected at most 3.402823e+38"},
       {"1\t1\t1\n\n2\t1\n", "l.tsv:3:4: the line ends after 2 columns, expected input, output, weight"},
       {"1\n", "l.tsv:1:2: the line ends after 1 column, expected input, output, weight"},
       {"1\t1\t1\t1\n", "l.tsv:1:7: extra column '1', expected input, output, weight"},
-      {"1,1,1\n", "l.tsv:1:1: input '1,1,1' is no whole number, expected one in 1..4"},
+      {"1,1,1\n", "l.tsv:1:1: input '1,1,1' is not a whole number, expected one in 1..4"},
       {"1\t1\t1\n2\t1\t1\n1\t1\t1\n", "l.tsv:3:1: input 1 and output 1 are given twice, expected once"},
       {"1\t1\t1\n1\t1\t2\n5\t1\t1\n", "l.tsv:2:1: input 1 and output 1 are given twice, expected once"},
       {"1\t1\t1\n5\t1\t1\n1\t1\t2\n", "l.tsv:2:1: input 5 is outside 1..4"},
@@ -208,7 +208,7 @@ TEST(TsvCategories, IdsInAnyOrder) {
   EXPECT_EQ(read(""), Categories{});
   EXPECT_EQ(error_of([&] { read("5\n7\n7\n5\n"); }), "c.tsv:3:1: image 7 is given twice, expected once");
   EXPECT_EQ(error_of([&] { read("1\n0\n"); }), "c.tsv:2:1: image 0 is outside 1..2147483647");
-  EXPECT_EQ(error_of([&] { read("1\t2\n"); }), "c.tsv:1:3: extra column '2', expected one image a line");
+  EXPECT_EQ(error_of([&] { read("1\t2\n"); }), "c.tsv:1:3: extra column '2', expected one image per line");
 }
 
 }  // namespace

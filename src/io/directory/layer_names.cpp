@@ -26,7 +26,7 @@ std::optional<Index> take_number(std::string_view& text, std::string_view prefix
   return number;
 }
 
-/// The numbers with which the name of a layer or bias file begins.
+/// Parses the numbers at the beginning of a layer or bias file name.
 std::optional<LayerName> take_beginning(std::string_view& text) {
   const auto neurons = take_number(text, "n");
   const auto layer = neurons ? take_number(text, "-l") : neurons;
@@ -34,8 +34,8 @@ std::optional<LayerName> take_beginning(std::string_view& text) {
   return LayerName{*neurons, *layer, false};
 }
 
-/// The numbers in the name of a bias file in a form that is not read, such as n64-l1-bias.mtx. A name that goes on
-/// after .tsv, such as n64-l1-bias.tsv.orig, is no such name: somebody keeps a copy under it.
+/// The numbers in the name of a bias file in an unsupported format, such as n64-l1-bias.mtx. Names that continue after
+/// .tsv, such as n64-l1-bias.tsv.orig, do not count: they are backup copies.
 std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
   std::string_view rest = name;
   const auto begin = take_beginning(rest);
@@ -58,9 +58,8 @@ LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
   const auto name = parse_layer_name(file.filename().string());
   if (name && name->bias) throw DataError(file.string() + ": holds biases, expected a layer");
   if (!name && !neurons)
-    throw DataError(
-        file.string() +
-        ": the name does not tell the number of neurons, expected n<neurons>-l<layer>.tsv, or the number given");
+    throw DataError(file.string() +
+                    ": the name lacks the number of neurons, expected n<neurons>-l<layer>.tsv, or an explicit number");
   files.neurons = name ? name->neurons : *neurons;
   files.weights.emplace(1, file);
   if (!name) return files;
@@ -116,8 +115,9 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
         fmt::format("{}: the layers are for {} neurons, expected {}", path.string(), found.begin()->first, *neurons));
   }
   if (found.size() > 1)
-    throw DataError(fmt::format("{}: holds layers for {} and for {} neurons, expected one network, or the number given",
-                                path.string(), found.begin()->first, std::next(found.begin())->first));
+    throw DataError(
+        fmt::format("{}: holds layers for {} and for {} neurons, expected one network, or an explicit number",
+                    path.string(), found.begin()->first, std::next(found.begin())->first));
   return found.begin()->second;
 }
 

@@ -38,7 +38,7 @@ std::string_view take_line(std::string_view& text) {
                               kManifestName));
 }
 
-/// What a manifest says about layers, whatever form their files have now.
+/// The layers that a manifest lists, whatever format their files have now.
 class NamedLayers {
  public:
   NamedLayers(const NetworkManifest& manifest, ReadPart extent) : extent_(extent) {
@@ -66,16 +66,17 @@ class NamedLayers {
     const auto name = parse_layer_name(file.filename().string());
     const auto found = name ? named_.find(key(*name)) : named_.end();
     if (found != named_.end() && found->second.digest != digest)
-      fail(file,
-           fmt::format("is not as {} has it: of another network, or changed since it was written", kManifestName));
+      fail(file, fmt::format(
+                     "differs from its entry in {}: it belongs to another network, or was changed after it was written",
+                     kManifestName));
     if (found == named_.end() && extent_ != ReadPart::one_file)
-      fail(file, fmt::format("is no part of the network that {} names", kManifestName));
+      fail(file, fmt::format("is not part of the network listed in {}", kManifestName));
   }
 
-  /// Checks the manifest where `layer` was not found in the directory.
+  /// Checks that a layer missing from the directory is missing from the manifest too.
   void check_absence(const Path& directory, const LayerName& layer) const {
     if (const auto found = named_.find(key(layer)); found != named_.end())
-      fail(directory / found->second.name, fmt::format("no such file, but {} names it", kManifestName));
+      fail(directory / found->second.name, fmt::format("no such file, but {} lists it", kManifestName));
   }
 
  private:
@@ -112,7 +113,7 @@ NetworkManifest parse_manifest(const Path& path, std::string_view text) {
     const std::string_view digits = line.substr(0, kDigits);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), digest, 16);
     const bool good = error == std::errc{} && end == digits.data() + kDigits && line.substr(kDigits, 2) == "  ";
-    // Only names of layer files are accepted, because a writer takes the files named here for its own.
+    // Only names of layer files are accepted, because a writer removes or replaces the files listed here.
     const std::string name(good ? line.substr(kDigits + 2) : "");
     if (!parse_layer_name(name))
       throw DataError(fmt::format("{}:{}:1: expected a digest of {} digits, two spaces and the name of a layer file",

@@ -13,39 +13,38 @@
 namespace spdnn {
 
 /// The manifest: a file that spdnn puts beside the layers of a network in text form, so that layers of different
-/// networks are never taken for one network. Its first line is `spdnn-network-1 complete`; then each line has a digest
-/// and the name of a layer or bias file. While files are being replaced one by one, the first line is
-/// `spdnn-network-1 incomplete`, and the names are those of both the old and the new network. Directories from
-/// elsewhere have no manifest.
+/// networks are never mixed. Its first line is `spdnn-network-1 complete`; each further line has a digest and the name
+/// of a layer or bias file. While files are being replaced one by one, the first line is `spdnn-network-1 incomplete`,
+/// and the names are those of both the old and the new network. Directories written by other programs have no manifest.
 inline constexpr const char* kManifestName = "spdnn-network.txt";
 
 struct NetworkManifest {
   bool complete = true;
-  std::map<std::string, std::uint64_t> files;  ///< by file name, the digest of what the file holds
+  std::map<std::string, std::uint64_t> files;  ///< : the digest of each file's contents, by file name
 
   std::string text() const;
   bool operator==(const NetworkManifest& other) const = default;
 };
 
-/// Parses a manifest. DataError, which names `path` and the line, where the text is none.
+/// Parses a manifest. A DataError names `path` and the first invalid line.
 NetworkManifest parse_manifest(const Path& path, std::string_view text);
-/// The manifest of a directory; empty where it has none.
+/// The manifest of a directory; empty if it has none.
 std::optional<NetworkManifest> read_manifest(const Path& directory);
 
-/// What was read from a directory. A single file need not be named in the manifest.
+/// The part of a directory that was read. A single file need not be in the manifest.
 enum class ReadPart { all_layers, first_layers, one_file };
-/// Compares what was read with the manifest. The DataError names the first file that differs from the one that the
-/// manifest describes, is missing, or is there without being named.
+/// Compares the layers that were read with the manifest. The DataError names the first file that differs from its
+/// entry, is missing, or has no entry.
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, ReadPart extent);
-/// The same for one layer, number k from 0, of all that are to be read.
+/// The same for one layer, number k from 0.
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Layer& layer, Index k,
                     ReadPart extent);
-/// What is to be checked besides the layers: that the last one of `layers` is the network's last.
+/// The remaining check after all layers: the last one of `layers` is the network's last.
 void check_manifest_end(const NetworkManifest& manifest, const LayerFiles& files, std::size_t layers, ReadPart extent);
 
-/// What shows whether a directory, or the network in it, was replaced: the identity of the directory, its manifest, and
-/// the identity of that file, so that an equal network in its place shows, too.
-/// Waits for a writer that is replacing files; DataError where such a writer was stopped before it was done.
+/// Detects whether a directory, or the network in it, was replaced: it compares the identity of the directory, its
+/// manifest, and the identity of the manifest file, so that even an equal network in its place is detected.
+/// Waits for a writer that is replacing files; DataError if such a writer was stopped before it finished.
 class NetworkState {
  public:
   explicit NetworkState(const Path& directory);

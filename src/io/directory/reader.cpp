@@ -29,10 +29,10 @@ namespace spdnn {
 
 namespace {
 
-/// The numbers of neurons of each layer, as far as they are known beforehand; for TSV they always are.
+/// The number of neurons of each layer, as far as known before reading; for TSV it is always known.
 struct Shapes {
   std::vector<Index> neurons;  ///< as in NetworkRequest
-  Index square = 0;            ///< as the file names have it, where `neurons` is empty
+  Index square = 0;            ///< : from the file names, if `neurons` is empty
   bool given() const { return !neurons.empty(); }
   Index inputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k] : given() ? neurons[0] : square; }
   Index outputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k + 1] : given() ? neurons[0] : square; }
@@ -43,15 +43,15 @@ std::size_t count_layers(const Path& path, const NetworkRequest& request, const 
   if (request.neurons.size() < 2) return request.layers.value_or(narrow<Index>(found));
   const std::size_t listed = request.neurons.size() - 1;
   if (!request.layers && found != listed)
-    throw DataError(fmt::format("{}: holds {} layers, expected {}: the numbers of neurons given are {}", path.string(),
+    throw DataError(fmt::format("{}: holds {} layers, expected {}: {} numbers of neurons were given", path.string(),
                                 found, listed, listed + 1));
   if (request.layers.value_or(1) > listed)
-    throw DataError(fmt::format("{}: {} layers are asked for, expected at most {}: the numbers of neurons given are {}",
+    throw DataError(fmt::format("{}: {} layers are asked for, expected at most {}: {} numbers of neurons were given",
                                 path.string(), *request.layers, listed, listed + 1));
   return request.layers.value_or(narrow<Index>(listed));
 }
 
-/// The files of layers 1 to count. DataError for the first that is missing.
+/// The files of layers 1 to `count`. DataError for the first that is missing.
 std::vector<Path> without_gap(const Path& path, const LayerFiles& files, std::size_t count) {
   std::vector<Path> paths;
   for (const auto& [number, file] : files.weights) {
@@ -75,7 +75,7 @@ CsrMatrix read_weights(TextSource& source, Form form, const Shapes& shapes, std:
   return read_matrix_market_layer(source, shapes.inputs(k), shapes.outputs(k));
 }
 
-/// As far as the files' sizes tell.
+/// The number of bytes of text, estimated from the file sizes.
 std::size_t text_bytes(const std::vector<Path>& paths) {
   std::size_t bytes = 0;
   for (const Path& path : paths) {
@@ -105,7 +105,7 @@ void check_chain(const std::vector<Path>& paths, const Network& network) {
                                   paths[k].string(), network.layers[k].inputs(), network.layers[k - 1].outputs()));
 }
 
-/// Layer files are named by the number of inputs of the network, which is the number of rows of the first matrix.
+/// Layer files are named after the network's number of inputs, which is the number of rows of the first matrix.
 void check_first_matrix(const Path& path, const Network& network) {
   const auto name = parse_layer_name(path.filename().string());
   if (form_of(path) != Form::matrix_market || !name || name->layer != 1) return;
@@ -115,11 +115,11 @@ void check_first_matrix(const Path& path, const Network& network) {
                                 path.string(), first.inputs(), first.outputs(), name->neurons));
 }
 
-/// There must be biases for all layers that are read, or for none: a gap means that a file was lost.
+/// Either all layers that are read have biases or none has: a gap means that a file was lost.
 void check_biases(const Path& path, const LayerFiles& files, std::size_t count, ReadPart extent) {
   if (const auto& bad = files.unreadable_biases;
       !bad.empty() && (extent == ReadPart::all_layers || bad.begin()->first <= count))
-    throw DataError(bad.begin()->second.string() + ": biases in a form that is not read, expected .tsv or .tsv.gz");
+    throw DataError(bad.begin()->second.string() + ": biases in an unsupported format, expected .tsv or .tsv.gz");
   const auto first_after = files.biases.upper_bound(static_cast<Index>(count));
   if (extent == ReadPart::all_layers && first_after != files.biases.end())
     throw DataError(
@@ -133,7 +133,7 @@ void check_biases(const Path& path, const LayerFiles& files, std::size_t count, 
                               (path / name).string(), count, files.biases.begin()->first));
 }
 
-/// What is known before the layers are read.
+/// The properties known before the layers are read.
 struct FoundLayers {
   LayerFiles files;
   Shapes shapes;
@@ -219,7 +219,7 @@ NetworkFile read_once(const Path& path, const NetworkRequest& request, const std
   return result;
 }
 
-/// The shapes, with as many edges as there are lines of a usual length.
+/// The shapes, with the number of edges estimated from a typical line length.
 std::vector<LayerShape> shapes_of(const FoundLayers& found) {
   constexpr std::size_t kLineBytes = 16;
   std::vector<LayerShape> shapes;
@@ -248,7 +248,8 @@ class TextLayers final : public LayerStream {
     if (state_.manifest())
       check_manifest(*state_.manifest(), found_.files, layer, k, found_.extent);
     else if (state_ != NetworkState(directory_))
-      throw DataError(directory_.string() + ": was replaced while it was read, expected a network at rest");
+      throw DataError(directory_.string() +
+                      ": was replaced during reading; read it again once its writer has finished");
     return layer;
   }
 
@@ -272,14 +273,14 @@ std::optional<LayerFilesStream> open_layer_files(const Path& path, const Network
       stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");
   }
   if (request.allow_missing_newline)
-    stream.notes.push_back(path.string() + ": layers are read one at a time, and a missing newline is not noted");
+    stream.notes.push_back(path.string() + ": layers are read one at a time; a missing final newline is not reported");
   stream.has_bias = found.has_bias();
   stream.layers = std::make_shared<const TextLayers>(path, std::move(state), std::move(found));
   return stream;
 }
 
-/// A network that is replaced while it is read is read again, so that the result never has layers of both; the last
-/// time, writers wait.
+/// A network that is replaced while it is read is read again, so that the result never mixes both; during the last
+/// attempt, writers wait.
 NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
   constexpr int kAttempts = 5;
   const Path directory = is_directory(path) ? path : path.has_parent_path() ? path.parent_path() : Path(".");
@@ -288,13 +289,14 @@ NetworkFile read_layer_files(const Path& path, const NetworkRequest& request) {
     const NetworkState before(directory);
     try {
       NetworkFile file = read_once(path, request, before.manifest());
-      // Layers that agree with a manifest belong to its network, whatever has happened since.
+      // Layers that agree with a manifest belong to its network, even if it was replaced since.
       if (before.manifest() || before == NetworkState(directory)) return file;
     } catch (const DataError&) {
       if (before == NetworkState(directory)) throw;
     }
     if (attempt == kAttempts)
-      throw DataError(path.string() + ": was replaced again and again while it was read, expected a network at rest");
+      throw DataError(path.string() +
+                      ": was replaced repeatedly during reading; read it again once its writers have finished");
   }
 }
 

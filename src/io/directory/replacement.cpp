@@ -39,7 +39,7 @@ bool is_mount_point(const Path& directory, const struct stat& status) {
   return ::stat(directory.parent_path().c_str(), &parent) != 0 || parent.st_dev != status.st_dev;
 }
 
-/// Whether the directory has access lists or similar attributes, which a new directory would lack.
+/// Whether the directory has access lists or similar attributes, which a new directory would not have.
 bool has_attributes(const Path& directory) {
   std::vector<char> names(1 << 16);
   const ssize_t size = ::listxattr(directory.c_str(), names.data(), names.size());
@@ -53,9 +53,9 @@ bool has_attributes(const Path& directory) {
 
 }  // namespace
 
-/// What the target holds before its files are replaced.
+/// The contents of the target before its files are replaced.
 struct NetworkDirectory::Contents {
-  std::set<std::string> old_files;  ///< files of the old network, or in the way of the new one
+  std::set<std::string> old_files;  ///< : files of the old network, and files that the new one would overwrite
   bool others = false;              ///< there are other files
 };
 
@@ -76,9 +76,8 @@ NetworkDirectory::Contents NetworkDirectory::survey() const {
     const std::string name = path.filename().string();
     const bool known = name == kManifestName || names_.contains(name) || (manifest && manifest->files.contains(name));
     if (!known && parse_layer_name_in_any_case(name))
-      throw DataError(
-          fmt::format("{}: is no part of the network to be written beside it, expected a directory without it",
-                      (directory_ / name).string()));
+      throw DataError(fmt::format("{}: is not part of the network to be written there, expected a directory without it",
+                                  (directory_ / name).string()));
     if (!known) {
       contents.others = true;
       continue;
@@ -106,7 +105,7 @@ void NetworkDirectory::stage_inside() {
   staging_.emplace(Temporary::Kind::directory, target_.path, target_.path, 0777);
 }
 
-/// Returns false where the target cannot be exchanged with a directory beside it.
+/// Returns false if the target cannot be exchanged with a directory beside it.
 bool NetworkDirectory::stage_beside() {
   if (is_current_directory(*target_.now) || is_mount_point(target_.path, *target_.now) || has_attributes(target_.path))
     return false;
@@ -115,7 +114,7 @@ bool NetworkDirectory::stage_beside() {
   } catch (const std::system_error&) {
     return false;
   }
-  // This is done now because files are made with the group of a set-group-id directory.
+  // The attributes are set before files are created, because files inherit the group of a set-group-id directory.
   if (take_over_attributes(staging_->descriptor(), *target_.now)) return true;
   staging_.reset();
   return false;
@@ -132,11 +131,11 @@ void NetworkDirectory::commit(const NetworkManifest& manifest) {
   }
 }
 
-/// Returns false where there is a directory already, from before or by another writer.
+/// Returns false if the directory exists, whether from before or made by another writer.
 bool NetworkDirectory::move_into_gap() {
   const auto hold = hold_temporaries();
   if (!rename_with(path(), target_.path, RENAME_NOREPLACE)) {
-    // The file system lacks RENAME_NOREPLACE. rename() itself does not replace a directory that holds anything.
+    // The file system lacks RENAME_NOREPLACE. Plain rename() does not replace a directory that is not empty.
     const bool renamed = errno == EINVAL && rename_with(path(), target_.path, 0);
     if (!renamed && (errno == EEXIST || errno == ENOTEMPTY)) return false;
     if (!renamed) fail();
@@ -164,7 +163,7 @@ void NetworkDirectory::keep_attributes() const {
   }
 }
 
-/// Returns false where the file system, or the place of the directory, does not allow it.
+/// Returns false if the file system, or the location of the directory, does not allow it.
 bool NetworkDirectory::exchange(const Contents& contents) {
   const auto hold = hold_temporaries();
   if (!rename_with(path(), target_.path, RENAME_EXCHANGE)) return false;
@@ -173,8 +172,8 @@ bool NetworkDirectory::exchange(const Contents& contents) {
   return true;
 }
 
-/// The old directory now has the temporary name. Files that others put into it at the last moment are moved to where
-/// they were meant to go.
+/// The old directory now has the temporary name. Files that other programs created in it at the last moment are moved
+/// to the target.
 void NetworkDirectory::remove_old(const Contents& contents) {
   for (const Path& old : list_directory(path())) {
     const Path name = old.filename();

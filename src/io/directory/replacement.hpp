@@ -10,8 +10,8 @@
 
 namespace spdnn {
 
-/// Makes a directory that of one network, whole or not at all. The files are written into a temporary directory;
-/// commit() puts them in place together with their manifest:
+/// Makes a directory hold one network, whole or not at all. The files are written into a temporary directory; commit()
+/// puts them in place together with their manifest:
 ///
 ///   target                                                   temporary directory     put in place by
 ///   does not exist                                           beside the target       renaming it
@@ -19,19 +19,19 @@ namespace spdnn {
 ///   is empty, or the current directory; holds other files;   inside of the target    renaming the files
 ///   cannot be exchanged (mount point, rights, attributes)
 ///
-/// Only the last case takes more than a single step: the manifest says `incomplete` before the first file is renamed,
-/// and is itself replaced last. So a writer that is killed in between leaves a directory that readers refuse. Writers
-/// of the same directory wait for one another (flock), and the last one wins.
+/// Only the last case takes more than one step: the manifest says `incomplete` before the first file is renamed, and is
+/// replaced last. If the writer is killed in between, readers refuse the directory. Writers of the same directory wait
+/// for one another (flock), and the last one wins.
 ///
-/// Files of the network that the old manifest names are removed or replaced. Any other layer file is refused
-/// (DataError), as the directory would be read as another network with it.
+/// Files listed in the old manifest are removed or replaced. Any other layer file is refused (DataError), because it
+/// would be read as part of the network.
 class NetworkDirectory {
  public:
-  /// `names` are those of the files that will be written.
+  /// `names` lists the files that will be written.
   NetworkDirectory(const Path& directory, std::set<std::string> names);
-  /// The directory into which to write them.
+  /// The directory into which to write the files.
   const Path& path() const { return staging_->path(); }
-  /// Puts everything in place. All files named by the manifest must have been written and synced.
+  /// Puts all files in place. Those listed in the manifest must have been written and synced.
   void commit(const NetworkManifest& manifest);
 
  private:

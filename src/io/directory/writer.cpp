@@ -43,7 +43,7 @@ std::set<std::string> names_of_all(const Naming& naming, std::size_t layers) {
   return names;
 }
 
-/// The weights as a reader will have them: ascending by input within a row.
+/// The digest of the weights in the order that a reader produces: ascending by input within a row.
 std::uint64_t digest_when_read(const CsrMatrix& weights) {
   std::atomic<bool> ascend = true;
   parallel_ranges(weights.entries(), static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {
@@ -54,7 +54,7 @@ std::uint64_t digest_when_read(const CsrMatrix& weights) {
   return weights_digest(ascend ? weights : transpose(transpose(weights)));
 }
 
-/// Writes the files and returns what the manifest says about them.
+/// Writes the files and returns their manifest.
 NetworkManifest write_files(const Path& directory, const Naming& naming, const Network& network,
                             const ProgressCallback& callback) {
   NetworkManifest manifest;
@@ -76,7 +76,7 @@ NetworkManifest write_files(const Path& directory, const Naming& naming, const N
     if (naming.bias) manifest.files[naming.biases(number)] = bias_digest(layer.bias, layer.outputs());
     progress.update(++done);
   };
-  // Few layers: one after another, each formatted by all threads.
+  // Few layers are written one after another, each formatted by all threads.
   if (network.layers.size() >= static_cast<std::size_t>(host_threads()))
     parallel_for(network.layers.size(), write);
   else

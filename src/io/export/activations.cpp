@@ -15,7 +15,7 @@ namespace spdnn {
 
 namespace {
 
-/// A few megabytes at a time, so that zeros take no memory.
+/// Writes a few megabytes at a time, so that the dense form is never in memory as a whole.
 void write_dense_rows(AtomicFile& file, const CsrMatrix& matrix) {
   constexpr std::size_t kNumbers = std::size_t{1} << 20U;
   file.write(npy_header("<f4", {Extent{matrix.rows}, Extent{matrix.cols}}));
@@ -31,7 +31,7 @@ NpzMember member(const char* name, const char* type, std::span<const T> numbers)
   return {name, npy_header(type, {static_cast<Extent>(numbers.size())}), std::as_bytes(numbers)};
 }
 
-/// The names and types are those of scipy.sparse.save_npz.
+/// Names and types follow scipy.sparse.save_npz.
 void write_sparse(AtomicFile& file, const CsrMatrix& matrix) {
   const std::vector<float> same(matrix.uniform() ? matrix.entries() : 0, matrix.value);
   const std::vector<std::int64_t> shape{matrix.rows, matrix.cols};

@@ -6,9 +6,9 @@
 
 namespace spdnn {
 
-/// Writes a matrix of images x neurons; the caller commits. npy: a dense array of float32, in which zeros are written
-/// out. npz: a CSR matrix, as scipy.sparse.load_npz reads it. tsv: lines `image, neuron, value`, from 1, as the
-/// challenge's inputs have them, so that another network can take them as its own.
+/// Writes a matrix of images x neurons; the caller commits. npy: a dense float32 array. npz: a CSR matrix for
+/// scipy.sparse.load_npz. tsv: lines `image, neuron, value`, counted from 1, as in the challenge's inputs, so that
+/// another network can read them.
 void write_activations(AtomicFile& file, const CsrMatrix& activations, OutputForm form);
 
 }  // namespace spdnn

@@ -15,7 +15,7 @@ std::string image_text(const AnswerNames& names, std::size_t image) {
   return names.images.empty() ? std::to_string(image + 1) : csv_field(names.images[image]);
 }
 
-/// A megabyte or more at a time.
+/// Writes lines in pieces of a megabyte or more.
 class Lines {
  public:
   explicit Lines(AtomicFile& file) : file_(file) {}

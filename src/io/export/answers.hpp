@@ -10,19 +10,19 @@
 
 namespace spdnn {
 
-/// Names beside numbers in .csv files; each list is empty or complete.
+/// Names for .csv files; each list is empty or complete.
 struct AnswerNames {
-  std::span<const std::string> images;   ///< otherwise images are counted from 1
-  std::span<const std::string> classes;  ///< otherwise there are only numbers, from 0
+  std::span<const std::string> images;   ///< : if empty, images are numbered from 1
+  std::span<const std::string> classes;  ///< : if empty, classes are shown as numbers from 0
 };
 
 /// Writes the class of each image, from 0; the caller commits. npy: int64. txt: one per line. csv: `image,class`, and
-/// `name` where classes have names. read_labels() reads all of them.
+/// `name` if classes have names. read_labels() reads all of them.
 void write_predictions(AtomicFile& file, std::span<const Index> classes, const AnswerNames& names, OutputForm form);
 
 /// Writes a model's output, one row per image; the caller commits. npy: float32 in the output's shape. txt: numbers
-/// separated by blanks. csv: `image`, and a column for each number, headed by its place, from 0, or its class's name.
-/// Numbers of text are the shortest that give the same fp32 number back.
+/// separated by blanks. csv: `image`, then one column per number, headed by its index from 0 or its class's name. Text
+/// has the shortest decimals that convert back to the same fp32 number.
 void write_logits(AtomicFile& file, const Tensor& logits, const AnswerNames& names, OutputForm form);
 
 }  // namespace spdnn

@@ -182,15 +182,15 @@ class ArchitectureWriter {
     if (model_.outputs.size() != 1) fail(fmt::format("it has {} outputs, expected one", model_.outputs.size()));
     const Shape& shape = model_.values[model_.inputs[0]].shape;
     if (shape.size() < 2 || shape.size() > 4)
-      fail(fmt::format("its input is {}, expected 2 to 4 axes", shape_text(shape)));
+      fail(fmt::format("its input has the shape {}, expected 2 to 4 axes", shape_text(shape)));
     const Value& output = model_.values[model_.outputs[0]];
     if (model_.outputs[0] == model_.inputs[0] || output.constant)
-      fail(fmt::format("its output '{}' is not that of a node", output.name));
+      fail(fmt::format("its output '{}' is not computed by a node", output.name));
     for (const Node& node : model_.nodes)
       if (node.inputs.empty()) fail(fmt::format("node '{}' has no inputs", node.name));
   }
 
-  /// Those of numbers below `until`, so that values keep their order where the model has that of a file.
+  /// Adds the constants with ids below `until`, which keeps values in the order of the file that the model came from.
   void add_constants(ValueId until) {
     for (; next_ < until; ++next_) add_if_constant(next_);
   }
@@ -215,7 +215,7 @@ class ArchitectureWriter {
   const Model& model_;
   std::string place_;
   std::vector<std::string> names_;  ///< of values
-  ValueId next_ = 0;                ///< constants of numbers below are written
+  ValueId next_ = 0;                ///< : constants with smaller ids have been written
   UniqueNames taken_;
   Json json_;
   Json nodes_;

@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// The file as protobuf writes to it. An exception must not pass through protobuf: it is kept.
+/// Protobuf's output stream onto the file. Exceptions must not pass through protobuf, so they are stored.
 class FileStream final : public google::protobuf::io::CopyingOutputStream {
  public:
   explicit FileStream(AtomicFile& file) : file_(file) {}

@@ -6,11 +6,11 @@
 
 namespace spdnn {
 
-/// Writes a model, whose shapes are known, as an ONNX file of operator set 17, or 19 where it has a mean over windows
-/// with dilation; docs/onnx.md lists what becomes of each operation. What read_onnx() reads of it gives the same
-/// outputs bit for bit where an engine computes the same of the same operations: names may differ, identities are left
-/// out, and what is computed of constants alone is a constant. All numbers are fp32, with zeros in their places.
-/// DataError where they take more than the 2 GiB of a protobuf file, or where an operation has no operator of ONNX.
+/// Writes a model with known shapes as an ONNX file of operator set 17, or 19 if it has average pooling with dilation;
+/// docs/onnx.md lists the operators used. Reading the file back with read_onnx() gives the same outputs bit for bit on
+/// an engine that computes equal operations equally: names may differ, identities are dropped, and expressions of
+/// constants are folded. All numbers are fp32, zeros included. DataError if they exceed the 2 GiB of a protobuf file,
+/// or if an operation has no ONNX operator.
 void write_onnx(const std::filesystem::path& path, const Model& model);
 
 }  // namespace spdnn

@@ -28,13 +28,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
 
 constexpr std::size_t kAlignment = 8;                  ///< of the first number, so that readers may map the file
-constexpr std::size_t kPiece = std::size_t{1} << 20U;  ///< numbers that are made dense at a time
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  ///< : numbers converted to dense form at a time
 
 std::size_t count_of(const StoredTensor& tensor) {
   return tensor.matrix == nullptr ? tensor.values.size() : std::size_t{tensor.matrix->rows} * tensor.matrix->cols;
 }
 
-/// A file, and the digest of what is in it.
+/// A file and the digest of its contents.
 class WeightsFile {
  public:
   explicit WeightsFile(const std::filesystem::path& path) : file_(path) {}
@@ -50,8 +50,7 @@ class WeightsFile {
   FileDigest digest_;
 };
 
-/// The header is put together as text, because an object of nlohmann's that keeps the order of its keys looks through
-/// all of them for each further one.
+/// The header is written as text, because nlohmann's ordered object searches all of its keys for each new one.
 void write_header(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
   std::string text = "{";
   std::size_t end = 0;
@@ -86,10 +85,10 @@ void write_numbers(WeightsFile& file, const std::vector<StoredTensor>& tensors) 
       file.write(std::as_bytes(tensor.values));
 }
 
-/// The file's name as an architecture states it, in UTF-8.
+/// The file name as stored in an architecture, in UTF-8.
 std::string stated_name(const std::filesystem::path& path) { return escaped(path.filename().string()); }
 
-/// The architecture.json that is there before weights are written beside it.
+/// The architecture.json that already exists in the directory.
 class GraphThere {
  public:
   explicit GraphThere(const std::filesystem::path& path) : is_there_(path_kind(path) != PathKind::missing) {
@@ -111,8 +110,8 @@ class GraphThere {
     json_.erase(kWeightsField);
   }
 
-  /// Whether it belongs to other weights than those of that name. One that names them already was left by a writer that
-  /// was stopped before it had put them in place.
+  /// Whether it belongs to other weights than the file of that name. If it names that file, it may have been left by a
+  /// writer that was stopped before the weights were in place.
   bool is_anothers(const std::filesystem::path& path) const {
     if (!is_there_ || file_ == stated_name(path)) return false;
     if (path_kind(path) == PathKind::missing) return true;
@@ -123,7 +122,7 @@ class GraphThere {
 
  private:
   bool is_there_;
-  OrderedJson json_;  ///< without what it says of the weights
+  OrderedJson json_;  ///< : without the field about its weights
   std::string file_;
   std::string digest_;
 };
@@ -132,7 +131,7 @@ class GraphThere {
   throw DataError(fmt::format("{}: belongs to another model, expected a directory without one", architecture.string()));
 }
 
-/// The weights would take the place of those in the other directory, and the graph there would be left without its own.
+/// The weights would replace those in the link's directory, and the graph there would lose its weights.
 void refuse_link(const std::filesystem::path& path) {
   const std::filesystem::path whole = std::filesystem::absolute(path);
   const std::filesystem::path target = std::filesystem::weakly_canonical(whole);
@@ -161,12 +160,12 @@ void write_safetensors(const std::filesystem::path& path, const Model& model) {
   graph.sync();
   const Descriptor directory = lock_directory(path.parent_path(), DirectoryLock::exclusive);
   if (const GraphThere there(beside); there.is_anothers(path)) {
-    // The same model under another name takes the graph that is there.
+    // The same model under another name shares the existing graph.
     if (!there.is_graph_of(architecture) || there.digest() != digest) refuse_anothers(beside);
     return weights.file().commit();
   }
-  // In this order: the new graph refuses the old weights, but an old graph of another program's would take the new
-  // ones.
+  // The graph goes first: a new graph refuses old weights, but an old graph written by another program would accept the
+  // new ones.
   AtomicFile::commit_together({&graph, &weights.file()});
 }
 

@@ -9,10 +9,10 @@
 
 namespace spdnn {
 
-/// Names of which a file may have each once.
+/// Makes names unique within a file.
 class UniqueNames {
  public:
-  /// A name that is not taken yet, and is now: the wanted one, if possible, or that with a number at its end.
+  /// Reserves and returns a free name: the wanted one, or the wanted one with a numeric suffix.
   std::string take(const std::string& wanted) {
     std::string name = wanted;
     if (!name.empty() && taken_.insert(name).second) return name;
@@ -24,7 +24,7 @@ class UniqueNames {
 
  private:
   std::set<std::string> taken_;
-  std::map<std::string, std::size_t> latest_;  ///< the number that a repeated name was given last
+  std::map<std::string, std::size_t> latest_;  ///< : the last suffix used, by wanted name
 };
 
 }  // namespace spdnn

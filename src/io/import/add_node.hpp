@@ -7,8 +7,8 @@
 
 namespace spdnn {
 
-/// Adds a node called `name` to a model that a reader builds, and the value `output` that the node makes, with its
-/// shape. Throws DataError, which begins with `where`, where the operation does not take these inputs.
+/// Adds a node called `name` to a model under construction, and its output value `output` with the inferred shape.
+/// Throws DataError, starting with `where`, if the operation does not accept these inputs.
 ValueId add_node(Model& model, const std::string& where, const std::string& name, const std::string& output,
                  Operation operation, std::vector<ValueId> inputs);
 

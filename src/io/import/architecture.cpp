@@ -1,5 +1,5 @@
-// The graph of a model as JSON. Names and orders of weights are PyTorch's: `NODE.weight` is output channels x input
-// channels of a group x window, `NODE.bias` one number per output.
+// The graph of a model as JSON. Weight names and layouts follow PyTorch: `NODE.weight` is output channels x input
+// channels per group x window, `NODE.bias` one number per output.
 
 #include "io/import/architecture.hpp"
 
@@ -68,7 +68,7 @@ class ArchitectureReader {
     return value.get<std::string>();
   }
 
-  /// The weights must be those that the architecture was written with, where it says which these are.
+  /// Compares the weights with the digest in the architecture, if it has one.
   void check_weights() const {
     const Json& stated = json_[kWeightsField];
     const auto is_text = [&](const char* field) { return stated.contains(field) && stated[field].is_string(); };
@@ -77,8 +77,8 @@ class ArchitectureReader {
                        kDigestField));
     if (stated[kDigestField] != weights_.digest())
       fail(
-          fmt::format("it was written with other weights than those in {}: one of the two was changed, or a writer "
-                      "was stopped between them; write the model again, or take out the field {}",
+          fmt::format("it was written with weights other than those in {}: one of the two was changed, or a writer "
+                      "was stopped between them; write the model again, or remove the field {}",
                       weights_.name(), kWeightsField));
   }
 
@@ -104,7 +104,7 @@ class ArchitectureReader {
     return shape;
   }
 
-  /// The next value of the model is called so.
+  /// Names the next value of the model.
   void name_value(const std::string& name) {
     if (!ids_.emplace(name, static_cast<ValueId>(model_.values.size())).second)
       fail(fmt::format("more than one node is called '{}'", name));
@@ -235,7 +235,7 @@ class ArchitectureReader {
   float epsilon_ = 0;
 };
 
-/// `file:line:column` of a position in a text.
+/// Formats a position in a text as `file:line:column`.
 std::string place_in(const std::string& place, std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;

@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-/// Where the numbers of an architecture are: tensors by name.
+/// The tensors of an architecture, by name.
 class StoredWeights {
  public:
   StoredWeights() = default;
@@ -17,20 +17,20 @@ class StoredWeights {
   StoredWeights& operator=(const StoredWeights&) = delete;
   virtual ~StoredWeights() = default;
 
-  /// What the weights are called in messages.
+  /// The name of the weights in messages.
   virtual const std::string& name() const = 0;
-  /// The digest of the file where it is one by itself, or nothing.
+  /// The digest of the weights if they are a file of their own; otherwise empty.
   virtual std::string digest() const { return {}; }
-  /// The tensor, which the node needs in this shape. DataError, which names the node, where there is none of that name
-  /// or shape; also where a number is not finite.
+  /// The tensor, which must have this shape. A DataError that names the node reports a missing tensor, another shape,
+  /// or a number that is not finite.
   virtual Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;
   /// The same as a matrix without zeros: the first axis makes the rows, the others make the columns.
   virtual CsrMatrix matrix(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;
 };
 
-/// The model whose graph is this text, that of an `architecture.json`, which docs/files.md describes; all shapes are
-/// inferred. `place` stands for the text in messages. DataError, naming place and node, where the text is not sound,
-/// does not fit the weights, or asks for something that is not supported.
+/// Builds the model whose graph is the text of an `architecture.json` (docs/files.md); all shapes are inferred. `place`
+/// is the text's name in messages. A DataError that names place and node reports an invalid text, one that does not
+/// match the weights, or an unsupported feature.
 Model read_architecture(const StoredWeights& weights, const std::string& place, std::string_view text);
 
 }  // namespace spdnn

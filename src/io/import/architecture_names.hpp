@@ -5,13 +5,13 @@
 
 namespace spdnn {
 
-// The field that names the .safetensors file that an architecture.json was written with, and what it holds: the file's
-// name, which is for writers alone, and its digest (io/file_digest.hpp).
+// The field with the .safetensors file that an architecture.json was written with: the file's name, which only writers
+// use, and its digest (io/file_digest.hpp).
 inline constexpr const char* kWeightsField = "weights";
 inline constexpr const char* kFileField = "file";
 inline constexpr const char* kDigestField = "xxh3";
 
-// The words that architecture.json has for Resize's enumerators, in their order; reader and writer share them.
+// The names of Resize's enumerators in architecture.json, in their order; reader and writer share them.
 inline constexpr std::array<std::string_view, 2> kResizeKinds{"nearest", "linear"};
 inline constexpr std::array<std::string_view, 3> kResizePlaces{"half_pixel", "align_corners", "asymmetric"};
 inline constexpr std::array<std::string_view, 4> kResizeRoundings{"half_down", "half_up", "down", "up"};

@@ -8,8 +8,8 @@
 
 namespace spdnn {
 
-/// The operation of a node that has no weights, on inputs of these shapes; nothing where its op is not one of these.
-/// DataError where its fields are not sound.
+/// The operation of a node without weights on inputs of these shapes; empty if its op is not one of these. DataError if
+/// its fields are invalid.
 std::optional<Operation> weightless_operation(ArchitectureNode& node, const std::vector<Shape>& inputs);
 
 /// The dimensions of a window: the field `dims`, or `otherwise`. 1 or 2.

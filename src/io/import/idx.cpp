@@ -18,11 +18,11 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
   return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U | std::uint32_t{bytes[2]} << 8U | bytes[3];
 }
 
-constexpr std::size_t kPiece = std::size_t{1} << 16;  ///< bytes that are read to be skipped
+constexpr std::size_t kPiece = std::size_t{1} << 16;  ///< : bytes skipped at a time
 
 }  // namespace
 
-/// The bytes of an IDX file, decompressed if they are gzip's, whatever the file's name.
+/// The bytes of an IDX file, decompressed if they are gzip data, whatever the file's name.
 class IdxFile::Bytes {
  public:
   explicit Bytes(const std::filesystem::path& path) : file_(path) {
@@ -32,7 +32,7 @@ class IdxFile::Bytes {
     if (start == kGzip) gz_.emplace(file_);
   }
 
-  /// Reads that many bytes, or fewer at the end of the file. DataError where the gzip stream is broken.
+  /// Reads `to.size()` bytes, or fewer at the end of the file. DataError if the gzip stream is damaged.
   std::size_t read(std::span<std::uint8_t> to) {
     if (gz_) return read_gz(to);
     to = to.first(std::min(to.size(), file_.size() - position_));
@@ -40,7 +40,7 @@ class IdxFile::Bytes {
     position_ += to.size();
     return to.size();
   }
-  /// The same without keeping them.
+  /// Skips bytes in the same way.
   std::size_t skip(std::size_t bytes) {
     if (!gz_) {
       bytes = std::min(bytes, file_.size() - position_);
@@ -55,7 +55,7 @@ class IdxFile::Bytes {
     }
     return done;
   }
-  /// The most bytes that a file of this size can hold: deflate codes at most 258 bytes in two bits.
+  /// An upper bound of the decompressed size: deflate codes at most 258 bytes in two bits.
   std::size_t most() const { return gz_ ? file_.size() * 4 * 258 : file_.size(); }
   void check_unchanged() const { file_.check_unchanged(); }
 
@@ -81,7 +81,7 @@ IdxFile::IdxFile(const std::filesystem::path& path, Kind kind)
   std::vector<std::uint8_t> header(4 * (1 + axes));
   if (bytes_->read(header) != header.size())
     throw DataError(fmt::format("{}: ends within the IDX header of {} bytes", name_, header.size()));
-  const std::uint32_t expected = images ? 0x00000803 : 0x00000801;  // unsigned bytes, so many axes
+  const std::uint32_t expected = images ? 0x00000803 : 0x00000801;  // : type unsigned byte, then the number of axes
   const std::uint32_t magic = big_endian(header.data());
   if (magic != expected)
     throw DataError(fmt::format("{}: begins with 0x{:08x}, expected 0x{:08x} (IDX {})", name_, magic, expected,
@@ -97,7 +97,7 @@ Array<std::uint8_t> IdxFile::read(Index most) {
   std::size_t size = 1;
   for (const Index extent : extents_)
     if (__builtin_mul_overflow(size, std::size_t{extent}, &size))
-      throw DataError(fmt::format("{}: says it holds {} images of {} x {}, which is more than memory addresses", name_,
+      throw DataError(fmt::format("{}: the header states {} images of {} x {}, which exceeds the address space", name_,
                                   extents_[0], extents_[1], extents_[2]));
   const std::size_t wanted = most < extents_[0] ? size / extents_[0] * most : size;
   const std::size_t room = std::min(wanted, bytes_->most());
@@ -107,7 +107,7 @@ Array<std::uint8_t> IdxFile::read(Index most) {
   if (got != size)
     throw DataError(
         fmt::format("{}: holds {} bytes of {}, expected {} for {} {}", name_, got, what, size, extents_[0], each));
-  // Reading on finds the end of the file, and so the gzip stream has been checked to its end.
+  // Reading on reaches the end of the file, so that the gzip stream is checked to its end.
   std::array<std::uint8_t, 1> beyond{};
   if (bytes_->read(beyond) != 0)
     throw DataError(fmt::format("{}: has bytes after its {} {}", name_, extents_[0], each));

@@ -13,13 +13,14 @@
 
 namespace spdnn {
 
-/// A file of MNIST's IDX format (LeCun, Cortes, Burges), plain or .gz, whatever its name: a big-endian word that says
-/// how many axes there are, their lengths, and one byte per element. Of images (images, rows, columns) or labels.
+/// A file in MNIST's IDX format (LeCun, Cortes, Burges), plain or .gz, whatever its name: a big-endian word with the
+/// type and the number of axes, their lengths, and one byte per element. It holds images (images, rows, columns) or
+/// labels.
 class IdxFile {
  public:
   enum class Kind { labels, images };
 
-  /// Reads the header. DataError for anything else.
+  /// Reads the header. DataError if it is invalid.
   IdxFile(const std::filesystem::path& path, Kind kind);
   ~IdxFile();
   IdxFile(const IdxFile&) = delete;
@@ -27,8 +28,8 @@ class IdxFile {
 
   const std::string& name() const { return name_; }
   const std::vector<Index>& extents() const { return extents_; }
-  /// All elements, row-major, or those of the first images or labels. DataError where the file is shorter, longer,
-  /// damaged, or changed meanwhile.
+  /// All elements, row-major, or those of the first `most` images or labels. DataError if the file is shorter or longer
+  /// than its header states, damaged, or changed meanwhile.
   Array<std::uint8_t> read() { return read(extents_[0]); }
   Array<std::uint8_t> read(Index most);
 

@@ -26,14 +26,14 @@ namespace fs = std::filesystem;
 struct Source {
   Shape shape;  ///< images, and the axes of one
   Array<float> values;
-  Extent available = 0;  ///< images in the files, of which these are the first
+  Extent available = 0;  ///< : images in the files, which may be more than were read
   bool bytes = false;    ///< pixels are whole numbers from 0 to 255
   bool whole = false;    ///< pixels are whole numbers
   std::vector<std::string> files = {};
   std::vector<std::string> notes = {};
 };
 
-/// Channels of what the model takes; a flat vector has one.
+/// The number of channels that the model takes; a flat vector has one.
 Index channels_of(const Shape& image) { return image.size() > 1 ? narrow<Index>(image[0]) : 1; }
 
 void require_fit(const std::string& name, const Shape& found, const Shape& wanted, const std::string& hint = {}) {
@@ -43,15 +43,15 @@ void require_fit(const std::string& name, const Shape& found, const Shape& wante
                                 shape_text(wanted), hint));
 }
 
-/// What may be wrong with an array whose shape does not fit.
+/// Suggests why an array's shape does not match.
 std::string shape_hint(const Shape& array, const Shape& wanted, ImageLayout layout) {
   if (array.size() == wanted.size() + 1 && wanted.size() > 1) {
     Shape moved = of_image(array);
     std::rotate(moved.begin(), moved.end() - 1, moved.end());
     if (layout == ImageLayout::channels_first && moved == wanted)
-      return "; its channels stand last, as layout nhwc says";
+      return "; its channels are last, which is layout nhwc";
     if (layout == ImageLayout::channels_last && of_image(array) == wanted)
-      return "; its channels stand first, as layout nchw says";
+      return "; its channels are first, which is layout nchw";
   }
   if (without_ones(array) == without_ones(wanted))
     return "; the axis of images, of length 1 for one image, is missing in front";
@@ -77,7 +77,7 @@ Array<float> channels_first(const Array<float>& values, std::size_t images, std:
   return {moved, values.size()};
 }
 
-/// Arrays of integers are pixels of one byte; others are taken as they are.
+/// Integer arrays are treated as 8-bit pixels; others keep their values.
 bool holds_bytes(const fs::path& path, const Array<float>& values) {
   const auto* const found =
       std::find_if(values.begin(), values.end(), [](float value) { return value < 0 || value > 255; });
@@ -125,7 +125,7 @@ Source from_idx(const fs::path& path, const ImageRequest& request) {
           .whole = true};
 }
 
-/// The files of a directory of images; names that begin with a dot are left out.
+/// The files of a directory of images; hidden files are skipped.
 std::vector<fs::path> image_files(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const fs::path& path : list_directory(directory)) {
@@ -139,7 +139,7 @@ std::vector<fs::path> image_files(const fs::path& directory) {
   return files;
 }
 
-/// `name`: of all of them, in messages.
+/// `name` stands for all of them in messages.
 Source from_pictures(const std::string& name, std::vector<fs::path> files, const ImageRequest& request) {
   const auto available = static_cast<Extent>(files.size());
   if (request.images) files.resize(std::min<std::size_t>(files.size(), std::max<Index>(1, *request.images)));
@@ -150,7 +150,7 @@ Source from_pictures(const std::string& name, std::vector<fs::path> files, const
   const auto height = narrow<Index>(wanted[1]);
   const auto width = narrow<Index>(wanted[2]);
   const std::size_t pixels = std::size_t{height} * width;
-  // The first file is read before memory is taken for all.
+  // The first file is read before memory for all is allocated.
   read_image_file(InputFile(files.front()), height, width);
   const std::size_t size = files.size() * channels * pixels;
   const auto values = allocate<float>(size);
@@ -159,7 +159,7 @@ Source from_pictures(const std::string& name, std::vector<fs::path> files, const
     if (image.channels > channels)
       throw DataError(files[i].string() + ": an image in colour, expected a grey one, as the model takes one channel");
     float* const to = values.get() + i * channels * pixels;
-    for (std::size_t c = 0; c < channels; ++c)  // a grey image has the same in all channels
+    for (std::size_t c = 0; c < channels; ++c)  // : a grey image is repeated in all channels
       for (std::size_t p = 0; p < pixels; ++p)
         to[c * pixels + p] = image.values[p * image.channels + (image.channels == 1 ? 0 : c)];
   });
@@ -225,7 +225,7 @@ void check(const Preprocessing& how, Index channels) {
   if (std::count(how.divide.begin(), how.divide.end(), 0.0F) > 0) throw UsageError(divisor, "expected no zero");
 }
 
-/// Pixels are finite before they are scaled, but quotients may be too large, as may differences.
+/// Pixels are finite before preprocessing, but differences and quotients may overflow.
 void require_finite_images(const std::string& name, const Source& source, const Array<float>& scaled) {
   const auto* const found =
       std::find_if(scaled.begin(), scaled.end(), [](float value) { return !std::isfinite(value); });
@@ -238,7 +238,7 @@ void require_finite_images(const std::string& name, const Source& source, const 
                   name, place / each + 1, place % each + 1, source.values[place], *found));
 }
 
-/// Compilers do not replace x / d by x * (1 / d) here, so that the numbers are those of any other IEEE arithmetic.
+/// The compiler flags here forbid replacing x / d by x * (1 / d), so the results are those of IEEE arithmetic.
 Array<float> preprocessed(const std::string& name, const Source& source, const Preprocessing& how,
                           std::size_t channels) {
   if (how.subtract.empty() && how.divide.empty() && !(how.bytes_to_unit && source.bytes)) return source.values;
@@ -270,20 +270,20 @@ Source read(const fs::path& path, const ImageRequest& request) {
   return from_idx(path, request);
 }
 
-/// The first values, in the same memory.
+/// The first `count` values; shares their memory.
 Array<float> first(const Array<float>& values, std::size_t count) {
   const auto owner = std::make_shared<const Array<float>>(values);
   return {std::shared_ptr<const float[]>(owner, owner->data()), count};
 }
 
-/// Networks are trained on scaled pixels as a rule; nothing is said of images of zeros and ones.
+/// Networks usually expect scaled pixels; images of zeros and ones are not reported.
 bool looks_unscaled(const Source& source, const Preprocessing& how) {
   const bool scaled = how.bytes_to_unit || !how.subtract.empty() || !how.divide.empty();
   return source.whole && !scaled &&
          std::any_of(source.values.begin(), source.values.end(), [](float value) { return value > 1; });
 }
 
-/// What `name` holds, as far as it was asked for, and as the model takes it.
+/// The images of `name` that were requested, in the form that the model takes.
 ImageTensor taken(const std::string& name, Source source, const ImageRequest& request) {
   if (source.available == 0) throw DataError(name + ": holds no images");
   const Extent images = request.images ? Extent{*request.images} : source.available;

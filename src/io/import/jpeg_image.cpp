@@ -1,8 +1,8 @@
-// JPEG by libjpeg. An error in the library ends with longjmp into the function that called it, which skips no
-// destructor: what is called so has none.
+// Reads JPEG by libjpeg. A library error ends with longjmp into the function that called it, which skips destructors:
+// functions called this way have none.
 
 #include <fmt/format.h>
-// jpeglib.h takes FILE and size_t from here.
+// jpeglib.h needs FILE and size_t from this header.
 #include <jpeglib.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace spdnn {
 
 namespace {
 
-/// The functions of libjpeg that are used here. The library is named after the version of its interface.
+/// The functions used of libjpeg. The library file is named after its interface version.
 struct Library {
   SharedLibrary library{
       {fmt::format("libjpeg.so.{}", JPEG_LIB_VERSION == 62 ? JPEG_LIB_VERSION : JPEG_LIB_VERSION / 10)},
@@ -46,7 +46,7 @@ class Decoder {
     state_.err = library().std_error(&errors_);
     state_.client_data = this;
     errors_.error_exit = [](j_common_ptr state) { self_of(state)->give_up(state); };
-    // What the library calls a warning is damage that it has covered up.
+    // The library reports damage that it has concealed as a warning; here it is an error.
     errors_.emit_message = [](j_common_ptr state, int level) {
       if (level < 0) self_of(state)->give_up(state);
     };
@@ -63,7 +63,7 @@ class Decoder {
     check_image_size(place_, state_.image_height, state_.image_width, height, width);
     const bool grey = state_.jpeg_color_space == JCS_GRAYSCALE;
     if (!grey && state_.jpeg_color_space != JCS_YCbCr && state_.jpeg_color_space != JCS_RGB)
-      throw DataError(place_ + ": in the inks of a printer, expected a grey image or one of red, green and blue");
+      throw DataError(place_ + ": a CMYK image, expected a greyscale or RGB image");
     Pixels pixels;
     pixels.channels = grey ? 1 : 3;
     const std::size_t row = std::size_t{width} * pixels.channels;

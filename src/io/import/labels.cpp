@@ -39,7 +39,7 @@ Integers from_text(const std::filesystem::path& path, FileNotes* notes) {
   return labels;
 }
 
-/// The place of the column `class`.
+/// The index of the column `class`.
 std::size_t class_column(const std::string& name, const CsvRecord& headings) {
   const auto found =
       std::find_if(headings.begin(), headings.end(), [](const auto& field) { return field.text == "class"; });
@@ -72,7 +72,7 @@ Integers from_csv(const std::filesystem::path& path, FileNotes* notes) {
 
 Integers from_array(const std::filesystem::path& path) {
   const IntegerTensor array = read_integer_array(path);
-  // A column of labels is one list, too.
+  // A single column of labels counts as a list.
   const bool list = array.shape.size() == 1 || (array.shape.size() == 2 && array.shape[1] == 1);
   if (!list)
     throw DataError(
@@ -85,7 +85,7 @@ Integers from_idx(const std::filesystem::path& path) {
   return {labels.begin(), labels.end()};
 }
 
-/// `lines`: of a text, which has one in each line.
+/// `lines`: the labels come from a text with one per line.
 std::vector<Index> checked(const std::string& name, const Integers& given, Index images, Index classes, bool lines) {
   if (given.size() != images)
     throw DataError(fmt::format("{}: {} labels, expected {}, one for each image", name, given.size(), images));

@@ -6,23 +6,23 @@
 
 namespace spdnn {
 
-/// The forms of files that hold models. A packed file may hold a network or images instead.
+/// The formats of model files. A packed file may hold a network or images instead.
 enum class ModelForm { onnx, tflite, safetensors, packed };
 
-/// The endings of files that models are read from, as messages list them.
+/// The file name endings of models that can be read, as listed in messages.
 inline constexpr const char* kReadModelForms = ".onnx, .tflite, .safetensors or .spdnn";
-/// The same of files that models are written to.
+/// The same for models that can be written.
 inline constexpr const char* kWrittenModelForms = ".onnx, .safetensors or .spdnn";
 
-/// The form that the name tells; nothing where it is no model's.
+/// The format given by the file name; empty if the name is not a model's.
 std::optional<ModelForm> model_form_of(const std::filesystem::path& path);
-/// How a model of another program is brought into a form that is read, `; ...`, by the name of its file or directory;
-/// empty where that is not known.
+/// A hint `; ...` on how to convert another program's model, chosen by the name of its file or directory; empty if
+/// unknown.
 std::string conversion_hint(const std::filesystem::path& path);
-/// Whether the name is one that models alone have: not that of a packed file.
+/// Whether only models have names like this one: false for packed files.
 bool names_model(const std::filesystem::path& path);
-/// Whether the file is a model's: by its name, or where it is a packed file by what is in it. False where that cannot
-/// be read; whoever reads the file then says why.
+/// Whether the file is a model, by its name or, for a packed file, by its contents. False if it cannot be read; the
+/// actual reader then reports the error.
 bool holds_model(const std::filesystem::path& path);
 
 }  // namespace spdnn

@@ -13,7 +13,7 @@ namespace spdnn {
 
 namespace {
 
-/// The numbers by rows, given by columns: a walk over the output in its order, with the input's place beside it.
+/// Converts numbers from column-major to row-major order: walks the output in order and tracks the input index.
 template <class T>
 Array<T> by_rows(const Shape& shape, const Array<T>& by_columns) {
   std::vector<std::size_t> strides(shape.size(), 1);

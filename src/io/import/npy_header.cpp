@@ -108,7 +108,7 @@ class Dictionary {
     type_ = quoted();
   }
   void read_shape() {
-    constexpr std::size_t kMostAxes = 64;  // as many as NumPy takes
+    constexpr std::size_t kMostAxes = 64;  // : NumPy's limit
     shape_.emplace();
     expect('(');
     while (!take(')')) {
@@ -124,7 +124,7 @@ class Dictionary {
     if (problem != std::errc{} || value < 0)
       fail(fmt::format("a length from 0 to {}", std::numeric_limits<Extent>::max()));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    take('L');  // Python 2 marks large numbers so
+    take('L');  // : Python 2 marks large numbers in this way
     return value;
   }
 
@@ -136,7 +136,7 @@ class Dictionary {
   std::optional<Shape> shape_;
 };
 
-/// The dictionary's text and where the numbers begin.
+/// Returns the dictionary's text and the offset of the numbers.
 std::pair<std::string, std::size_t> read_text(const InputFile& file) {
   const auto cut = [&] { return DataError(file.name() + ": ends within the .npy header"); };
   std::array<std::uint8_t, kVersionEnd + 4> start{};
@@ -154,7 +154,7 @@ std::pair<std::string, std::size_t> read_text(const InputFile& file) {
   std::size_t length = start[8] | std::size_t{start[9]} << 8U;
   if (version > 1) length |= std::size_t{start[10]} << 16U | std::size_t{start[11]} << 24U;
   const std::size_t begin = kVersionEnd + (version == 1 ? 2 : 4);
-  constexpr std::size_t kLongest = 65535;  // version 2 is for structures of very many fields
+  constexpr std::size_t kLongest = 65535;  // : longer headers belong to structures with very many fields
   if (length > kLongest)
     throw DataError(fmt::format("{}: an .npy header of {} bytes, expected at most {}", file.name(), length, kLongest));
   if (length > file.size() - begin) throw cut();
@@ -185,8 +185,7 @@ NpyHeader read_npy_header(const InputFile& file) {
   const Shape& shape = dictionary.shape();
   const std::optional<Offset> count = elements(shape);
   if (!count)
-    throw DataError(
-        fmt::format("{}: an array of {}, which is more than memory addresses", file.name(), shape_text(shape)));
+    throw DataError(fmt::format("{}: an array of {}, which exceeds the address space", file.name(), shape_text(shape)));
   const StoredNumbers numbers{begin, *count, type, big_endian};
   const std::size_t bytes = file.size() - begin;
   if (!lies_within(file, numbers) || *count * bytes_of(type) != bytes)

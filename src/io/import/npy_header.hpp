@@ -8,17 +8,17 @@
 
 namespace spdnn {
 
-/// What an .npy file says about its array.
+/// The header of an .npy file.
 struct NpyHeader {
   StoredNumbers numbers;
-  bool by_columns = false;  ///< Fortran's order: the first axis changes fastest
+  bool by_columns = false;  ///< : Fortran order: the first axis varies fastest
   Shape shape;
 };
 
-/// Reads and checks the header, the size of the file included: the array lies within the file and ends with it.
-/// DataError for anything else.
+/// Reads and checks the header against the size of the file: the array must end exactly with the file. DataError if it
+/// is invalid.
 NpyHeader read_npy_header(const InputFile& file);
-/// All bytes in front of an array of this shape, stored by rows; `type` is NumPy's name of its type, such as `<f4`.
+/// All bytes before a row-major array of this shape; `type` is NumPy's type name, such as `<f4`.
 std::string npy_header(const std::string& type, const Shape& shape);
 
 }  // namespace spdnn

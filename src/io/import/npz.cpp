@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".npy";
 
-/// The functions of libzip that are used here.
+/// The functions used of libzip.
 struct Zip {
   SharedLibrary library{{"libzip.so.5", "libzip.so.4"}, "it is needed to read and write .npz files"};
 // NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
@@ -79,7 +79,7 @@ struct NpzFile::Archive {
   Archive& operator=(const Archive&) = delete;
 };
 
-/// An array's file, decompressed.
+/// A decompressed file of the archive.
 struct NpzFile::Member {
   std::string name;
   Array<std::byte> bytes;
@@ -115,7 +115,7 @@ NpzFile::Member NpzFile::member(const std::string& name) const {
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   if ((found.valid & kNeeded) != kNeeded || found.encryption_method != ZIP_EM_NONE ||
       (found.comp_method != ZIP_CM_STORE && found.comp_method != ZIP_CM_DEFLATE))
-    throw DataError(place + ": compressed by another method, expected an array that is stored or deflated");
+    throw DataError(place + ": compressed by an unsupported method, expected an array that is stored or deflated");
   // Deflate codes at most 258 bytes in two bits.
   constexpr zip_uint64_t kMostEach = 4 * 258;
   if (found.comp_size > archive_->bytes.size() || found.size / kMostEach > found.comp_size)
@@ -127,7 +127,7 @@ NpzFile::Member NpzFile::member(const std::string& name) const {
   if (!open) throw DataError(fmt::format("{}: {}", place, zip().strerror(archive_->handle)));
   const auto bytes = allocate<std::byte>(found.size);
   zip_uint64_t got = 0;
-  // Reading on finds the end, where the checksum is compared.
+  // Reading on reaches the end, where libzip compares the checksum.
   for (bool ended = false; !ended;) {
     std::byte beyond{};
     std::byte* const to = got < found.size ? bytes.get() + got : &beyond;
@@ -137,7 +137,7 @@ NpzFile::Member NpzFile::member(const std::string& name) const {
     ended = more == 0 || got > found.size;
   }
   if (got != found.size)
-    throw DataError(fmt::format("{}: has other than the {} bytes that the archive claims", place, found.size));
+    throw DataError(fmt::format("{}: does not have the {} bytes that the archive states", place, found.size));
   return {place, Array<std::byte>(bytes, found.size)};
 }
 
@@ -178,7 +178,8 @@ class NewArchive {
       fail();
     }
     const auto entry = static_cast<zip_uint64_t>(index);
-    // Files of equal arrays are equal, in every time zone: NumPy, too, writes the first moment that the format knows.
+    // The timestamp is constant, so that equal arrays give equal files in every time zone: NumPy also writes the
+    // format's earliest time.
     constexpr zip_uint16_t kFirstOf1980 = (1 << 5) + 1;  // month and day; years count from 1980
     if (zip().set_file_compression(handle_, entry, ZIP_CM_STORE, 0) != 0 ||
         zip().file_set_dostime(handle_, entry, 0, kFirstOf1980, 0) != 0)
@@ -190,12 +191,12 @@ class NewArchive {
     handle_ = nullptr;
     zip_stat_t size{};
     if (zip().source_stat(buffer_, &size) != 0 || zip().source_open(buffer_) != 0)
-      throw DeviceError("an .npz file cannot be made: no access to what was written");
+      throw DeviceError("an .npz file cannot be made: the written data cannot be read back");
     std::vector<std::byte> all(size.size);
     const zip_int64_t got = zip().source_read(buffer_, all.data(), all.size());
     zip().source_close(buffer_);
     if (got != static_cast<zip_int64_t>(all.size()))
-      throw DeviceError("an .npz file cannot be made: what was written ends early");
+      throw DeviceError("an .npz file cannot be made: the written data end early");
     return all;
   }
 
@@ -232,7 +233,7 @@ FirstRows NpzFile::read_rows(const std::string& name, std::optional<Index> most)
 
 namespace {
 
-/// The archive and the array's name, where the path is one of an array in an archive.
+/// The archive and the array's name, if the path names an array in an archive.
 std::optional<std::pair<std::filesystem::path, std::string>> in_archive(const std::filesystem::path& path) {
   if (path.extension() == ".npz") return std::pair(path, std::string());
   for (auto folder = path.parent_path(); folder.has_relative_path(); folder = folder.parent_path())

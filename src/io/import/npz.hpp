@@ -16,10 +16,10 @@ namespace spdnn {
 
 // NumPy's archives of named arrays, .npz: zip files of .npy files, stored or deflated, read by libzip.
 
-/// An .npz file, which is held in memory as it is.
+/// An .npz file, held in memory in compressed form.
 class NpzFile {
  public:
-  /// DataError where the file is no zip archive.
+  /// DataError if the file is no zip archive.
   explicit NpzFile(const InputFile& file);
   ~NpzFile();
   NpzFile(const NpzFile&) = delete;
@@ -42,22 +42,21 @@ class NpzFile {
   std::vector<std::string> names_;
 };
 
-/// An array for an .npz file: its name without .npy, its header (npy_header()), its numbers.
+/// An array for an .npz file: its name without .npy, its header (npy_header()) and its numbers.
 struct NpzMember {
   std::string name;
   std::string header;
   std::span<const std::byte> numbers;
 };
-/// The bytes of an .npz file of these arrays, which are stored without compression.
+/// Builds an .npz file of these arrays, stored without compression.
 std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members);
 
-/// The array of an .npy file; or that of `FILE.npz` where it has one only, or `FILE.npz/NAME`, as if the archive were a
-/// directory.
+/// Reads the array of an .npy file, the only array of `FILE.npz`, or the array NAME of `FILE.npz/NAME`.
 Tensor read_array(const std::filesystem::path& path);
 IntegerTensor read_integer_array(const std::filesystem::path& path);
-/// The same of its first rows; see read_npy_rows(). An array of an archive is decompressed as a whole.
+/// Reads its first rows; see read_npy_rows(). Arrays of archives are decompressed as a whole.
 FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most);
-/// Whether the path is that of an .npy file or of something in an .npz file, by its name.
+/// Whether the name is that of an .npy file or of an array in an .npz file.
 bool names_array(const std::filesystem::path& path);
 
 }  // namespace spdnn

@@ -26,7 +26,7 @@ struct Half {
     const std::uint32_t magnitude = bits & 0x7fffU;
     if (magnitude >= 0x7c00U)  // infinite, or not a number
       return std::bit_cast<float>(sign | 0x7f800000U | (magnitude & 0x3ffU) << 13U);
-    // Exponents are biased by 15 in binary16 and by 127 in binary32; this holds for subnormal numbers too.
+    // Exponents are biased by 15 in binary16 and by 127 in binary32; the product is exact for subnormal numbers too.
     const float value = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
   }
@@ -43,7 +43,7 @@ struct Boolean {
   explicit operator std::int64_t() const { return byte == 0 ? 0 : 1; }
 };
 
-/// Calls work(T{}) with T the type as it is stored.
+/// Calls work(T{}) with T the stored type.
 template <class Work>
 auto with_type(NumberType type, Work work) {
   switch (type) {
@@ -98,7 +98,7 @@ void convert(NumberType type, bool big_endian, std::span<const std::byte> from, 
   });
 }
 
-/// Converts piece by piece, so that the bytes of the file are not all in memory beside the numbers.
+/// Converts piece by piece, so that the file's bytes are never in memory as a whole.
 template <class To>
 Array<To> read_numbers(const InputFile& file, const StoredNumbers& stored) {
   constexpr std::size_t kPiece = std::size_t{1} << 16;  // numbers

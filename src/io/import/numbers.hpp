@@ -11,16 +11,16 @@
 
 namespace spdnn {
 
-/// The types of numbers that files of arrays hold. f16 is IEEE's binary16, bf16 the upper half of an f32.
+/// The number types of array files. f16 is IEEE binary16, bf16 the upper half of an f32.
 enum class NumberType { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
 
-/// As messages show it: `float32`.
+/// The name used in messages: `float32`.
 std::string_view name_of(NumberType type);
 std::size_t bytes_of(NumberType type);
-/// Whether all its numbers are whole; boolean is 0 or 1.
+/// Whether the type is integer or boolean.
 bool is_whole(NumberType type);
 
-/// Where an array lies in a file, without gaps.
+/// The location of an array in a file, without gaps.
 struct StoredNumbers {
   std::size_t offset = 0;  ///< bytes from the beginning of the file
   std::size_t count = 0;
@@ -28,20 +28,20 @@ struct StoredNumbers {
   bool big_endian = false;
 };
 
-/// Whether the array ends within the file. Readers check this before anything is allocated.
+/// Whether the array ends within the file. Readers check this before they allocate.
 bool lies_within(const InputFile& file, const StoredNumbers& stored);
 
-/// Numbers as they lie in memory, as fp32: rounded to the nearest, and infinite beyond fp32's range.
+/// Converts stored numbers to fp32: rounded to nearest, infinite beyond fp32's range.
 void to_floats(NumberType type, bool big_endian, std::span<const std::byte> from, std::span<float> to);
-/// Numbers of a whole type as they lie in memory; those of a u64 beyond 2^63-1 become negative.
+/// Converts stored numbers of an integer type; u64 values beyond 2^63-1 become negative.
 void to_integers(NumberType type, bool big_endian, std::span<const std::byte> from, std::span<std::int64_t> to);
 
-/// The array as fp32, converted as to_floats() does.
+/// Reads the array as fp32, converted by to_floats().
 Array<float> read_floats(const InputFile& file, const StoredNumbers& stored);
-/// The array of a whole type. DataError where a u64 exceeds 2^63-1.
+/// Reads an array of an integer type. DataError if a u64 exceeds 2^63-1.
 Array<std::int64_t> read_integers(const InputFile& file, const StoredNumbers& stored);
 
-/// DataError `PLACE: ...` where a number is infinite or not a number.
+/// Throws DataError `PLACE: ...` if a number is infinite or NaN.
 void require_finite(std::string_view place, std::span<const float> values);
 
 /// Integers in row-major order: labels, predictions, tokens.

@@ -17,15 +17,15 @@ namespace {
 
 using namespace onnx_reader;
 
-constexpr std::int64_t kFirstIr = 3;  // the first of which there is a specification
+constexpr std::int64_t kFirstIr = 3;  // : the first version with a specification
 constexpr std::int64_t kLastIr = 10;
 
 [[noreturn]] void fail(const InputFile& file, const std::string& problem) {
   throw DataError(fmt::format("{}: {}", file.name(), problem));
 }
 
-/// What protobuf makes of the file. It refuses more than 100 messages in one another, so that none exhaust the stack,
-/// and reads from memory, so that it knows of lengths beyond the end of the file before it allocates.
+/// Parses the file by protobuf. Its nesting limit of 100 messages protects the stack, and it reads from memory, so that
+/// it checks lengths against the end of the file before it allocates.
 onnx::ModelProto parsed(const InputFile& file) {
   constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
   if (file.size() > kMostBytes)
@@ -35,35 +35,35 @@ onnx::ModelProto parsed(const InputFile& file) {
   file.read(0, bytes);
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    fail(file, "no ONNX file, or not all of one: protobuf cannot read it");
+    fail(file, "not an ONNX file, or a truncated one: protobuf cannot read it");
   return model;
 }
 
-/// The operator set of the file; checks what else the file asks of who reads it.
+/// Returns the operator set of the file; checks the format version and other requirements.
 int checked_opset(const onnx::ModelProto& model, const InputFile& file) {
-  if (file.size() == 0) fail(file, "the file is empty; perhaps a copy or a download failed");
-  if (!model.has_ir_version() || !model.has_graph()) fail(file, "no ONNX file: it has no version or no graph");
+  if (file.size() == 0) fail(file, "the file is empty; a copy or a download may have failed");
+  if (!model.has_ir_version() || !model.has_graph()) fail(file, "not an ONNX file: it has no version or no graph");
   if (model.ir_version() < kFirstIr || model.ir_version() > kLastIr)
     fail(file, fmt::format("version {} of the format (IR) is outside {}..{}", model.ir_version(), kFirstIr, kLastIr));
-  if (model.functions_size() > 0) fail(file, "functions of the file's own are not supported");
+  if (model.functions_size() > 0) fail(file, "functions defined in the file are not supported");
   std::optional<std::int64_t> opset;
   for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
     if (!set.domain().empty() && set.domain() != "ai.onnx") continue;  // its nodes, if any, are refused
-    if (opset) fail(file, "two versions of ONNX's operator set");
+    if (opset) fail(file, "it names two versions of ONNX's operator set");
     opset = set.version();
   }
-  if (!opset) fail(file, "no version of ONNX's operator set");
+  if (!opset) fail(file, "it names no version of ONNX's operator set");
   if (*opset < kFirstOpset || *opset > kLastOpset)
     fail(file, fmt::format("operator set {} is outside {}..{}", *opset, kFirstOpset, kLastOpset));
   return static_cast<int>(*opset);
 }
 
-/// The shape of an input: of the file, or, where it leaves axes open, as given.
+/// The shape of an input from the file, with open axes taken from `given`.
 Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, const std::optional<Shape>& given) {
   const auto fail_input = [&](const std::string& problem) {
     fail(file, fmt::format("input '{}': {}", input.name(), problem));
   };
-  if (!input.type().has_tensor_type()) fail_input("it is no tensor");
+  if (!input.type().has_tensor_type()) fail_input("it is not a tensor");
   const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
   if (tensor.elem_type() != onnx::TensorProto::FLOAT)
     fail_input(fmt::format("its elements are {}, expected FLOAT", type_name(tensor.elem_type())));
@@ -101,12 +101,13 @@ Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, cons
   return shape;
 }
 
-/// The operator of a node. DataError where it cannot be read, whatever its inputs and attributes are.
+/// The operator of a node. DataError if it is not supported, or has an unsupported number of inputs or outputs.
 const Operator& checked_operator(const onnx::NodeProto& proto, const NodeReader& node, int opset) {
   if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    node.fail(fmt::format("operators of '{}' are not supported, those of ONNX are", proto.domain()));
+    node.fail(fmt::format("operators of '{}' are not supported, only those of ONNX", proto.domain()));
   const Operator* found = find_operator(proto.op_type());
-  if (found == nullptr) node.fail(fmt::format("the operator is not supported; supported are {}", operator_names()));
+  if (found == nullptr)
+    node.fail(fmt::format("the operator is not supported; supported operators: {}", operator_names()));
   if (opset < found->first || opset > found->last)
     node.fail(fmt::format("the operator is supported in the sets {}..{}, and the file has {}", found->first,
                           found->last, opset));
@@ -126,7 +127,7 @@ void read_node(Graph& graph, const onnx::NodeProto& proto, int number, const std
   node.finish();
 }
 
-/// All names that a node or an output of the graph reads.
+/// All names read by a node or used as an output of the graph.
 std::set<std::string> names_read(const onnx::GraphProto& graph) {
   std::set<std::string> names;
   for (const onnx::NodeProto& node : graph.node()) names.insert(node.input().begin(), node.input().end());
@@ -140,11 +141,11 @@ std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile
   std::set<std::string> initializers;
   for (const onnx::TensorProto& tensor : proto.initializer())
     if (tensor.name().empty() || !initializers.insert(tensor.name()).second)
-      fail(file, fmt::format("initializer '{}' has no name of its own", tensor.name()));
+      fail(file, fmt::format("initializer '{}' has an empty or repeated name", tensor.name()));
   for (const onnx::ValueInfoProto& input : proto.input()) {
-    if (initializers.contains(input.name())) continue;  // before version 4, initializers are inputs, too
+    if (initializers.contains(input.name())) continue;  // : before IR version 4, initializers are also listed as inputs
     if (input.name().empty() || !inputs.insert(input.name()).second)
-      fail(file, fmt::format("input '{}' has no name of its own", input.name()));
+      fail(file, fmt::format("input '{}' has an empty or repeated name", input.name()));
   }
   return initializers;
 }
@@ -153,13 +154,13 @@ std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile
 void read_given(Graph& graph, const onnx::GraphProto& proto, const InputFile& file, const std::set<std::string>& used,
                 const std::set<std::string>& inputs, const std::optional<Shape>& shape) {
   if (proto.sparse_initializer_size() > 0)
-    fail(file, "sparse initializers are not supported; dense ones are, whose zeros are left out here");
+    fail(file, "sparse initializers are not supported; use dense ones, whose zeros are dropped when they are read");
   for (const onnx::TensorProto& tensor : proto.initializer())
     if (used.contains(tensor.name()))
       graph.set(tensor.name(), graph.tensors().read(tensor, fmt::format("initializer '{}'", tensor.name())));
   if (shape && inputs.size() != 1)
-    throw UsageError("shape",
-                     fmt::format("the model has {} inputs, and their shapes are those of the file", inputs.size()));
+    throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
+                                          inputs.size()));
   for (const onnx::ValueInfoProto& input : proto.input())
     if (inputs.contains(input.name())) graph.add_input(input.name(), input_shape(input, file, shape));
 }

@@ -28,7 +28,7 @@ std::string text_of(SectionLoader& loader, const PackedFile& file, std::uint32_t
   return {text.begin(), text.end()};
 }
 
-/// The tensors of a packed model, all of them in memory.
+/// The tensors of a packed model, all in memory.
 class PackedWeights final : public StoredWeights {
  public:
   explicit PackedWeights(const PackedFile& file) : file_(file) {
@@ -70,7 +70,7 @@ class PackedWeights final : public StoredWeights {
   }
 
  private:
-  /// A tensor in one of its two forms.
+  /// A tensor, either dense or sparse.
   struct Stored {
     bool dense = false;
     CsrMatrix matrix;
@@ -96,7 +96,7 @@ class PackedWeights final : public StoredWeights {
     return records;
   }
 
-  /// Requests a tensor, whose arrays are valid once the reader has run.
+  /// Requests a tensor; its arrays are valid once the reader has run.
   void add(ModelReader& reader, const TensorRecord& record, const std::string& name) {
     const std::string where = fmt::format("tensor '{}'", name);
     Stored stored;
@@ -108,7 +108,7 @@ class PackedWeights final : public StoredWeights {
     else
       stored.matrix = reader.matrix(record.matrix, where);
     if (!tensors_.emplace(name, std::move(stored)).second)
-      file_.fail(fmt::format("is corrupted: {} is there twice", where));
+      file_.fail(fmt::format("is corrupted: {} occurs twice", where));
   }
 
   const Stored& find(const ArchitectureNode& node, const std::string& tensor) const {

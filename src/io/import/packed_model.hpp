@@ -7,9 +7,9 @@
 
 namespace spdnn {
 
-/// The model of a packed file; all shapes are inferred. DataError where the file holds none or is not sound.
+/// Reads the model of a packed file; all shapes are inferred. DataError if the file holds no model or is invalid.
 Model read_packed_model(const std::filesystem::path& path);
-/// The same of a file that is open.
+/// The same for an open file.
 Model read_packed_model(const PackedFile& file);
 
 }  // namespace spdnn

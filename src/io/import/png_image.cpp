@@ -1,5 +1,5 @@
-// PNG by libpng. An error in the library ends with longjmp into the function that called it, which skips no destructor:
-// what is called so has none.
+// Reads PNG by libpng. A library error ends with longjmp into the function that called it, which skips destructors:
+// functions called this way have none.
 
 #include <fmt/format.h>
 #include <png.h>
@@ -16,7 +16,7 @@ namespace spdnn {
 
 namespace {
 
-/// The functions of libpng that are used here.
+/// The functions used of libpng.
 struct Library {
   SharedLibrary library{{fmt::format("libpng{0}.so.{0}", PNG_LIBPNG_VER_SONUM)}, "it is needed to read .png images"};
 // NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
@@ -86,7 +86,7 @@ class Decoder {
   }
   bool read_rows(png_bytepp rows) {
     if (setjmp(jump_) != 0) return false;
-    library().set_expand(png_);  // palettes to colours, fewer bits per sample to eight
+    library().set_expand(png_);  // : converts palettes to colours, and fewer bits per sample to eight
     library().set_interlace_handling(png_);
     library().read_update_info(png_, info_);
     library().read_image(png_, rows);

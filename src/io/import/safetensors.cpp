@@ -1,4 +1,4 @@
-// Models whose weights are in a .safetensors file and whose graph is in architecture.json.
+// Reads models with weights in a .safetensors file and the graph in architecture.json.
 
 #include "io/import/safetensors.hpp"
 

@@ -8,15 +8,14 @@
 
 namespace spdnn {
 
-/// Where the graph of a model in a .safetensors file is: `architecture.json` in the same directory.
+/// The path of the graph for a .safetensors file: `architecture.json` in the same directory.
 std::filesystem::path architecture_beside(const std::filesystem::path& path);
 
-/// The model of a .safetensors file and of architecture_beside(path), which docs/files.md describes;
-/// all shapes are inferred. DataError, naming file and node, where the files are not sound or do not fit together, or
-/// where something is not supported.
+/// Reads the model of a .safetensors file and architecture_beside(path) (docs/files.md); all shapes are inferred. A
+/// DataError that names file and node reports files that are invalid or do not match, or an unsupported feature.
 Model read_safetensors(const std::filesystem::path& path);
 
-/// The same of files that are at hand. `place` is the architecture's name in messages.
+/// The same for opened files. `place` is the architecture's name in messages.
 Model read_safetensors(const InputFile& file, const std::filesystem::path& place, std::string_view architecture);
 
 }  // namespace spdnn

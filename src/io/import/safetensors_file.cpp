@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< the limit of the format's own library
+constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< : the limit of the format's reference implementation
 constexpr const char* kMetadata = "__metadata__";
 
 constexpr std::array<std::pair<std::string_view, NumberType>, 13> kTypes{{{"F16", NumberType::f16},
@@ -53,7 +53,7 @@ std::string read_header(const InputFile& file) {
   return header;
 }
 
-/// One entry of the header, and all that is checked of it alone.
+/// One entry of the header, with the checks that concern it alone.
 class Entry {
  public:
   Entry(const InputFile& file, std::size_t numbers_begin, const std::string& name, const Json& json)
@@ -109,11 +109,11 @@ class Entry {
 
   std::string place_;
   SafetensorsFile::Stored stored_;
-  std::uint64_t begin_ = 0;  ///< bytes, from the beginning of the numbers
+  std::uint64_t begin_ = 0;  ///< : bytes from the start of the data
   std::uint64_t end_ = 0;
 };
 
-/// All bytes behind the header belong to one tensor each.
+/// Checks that every byte after the header belongs to exactly one tensor.
 void check_places(const InputFile& file, std::uint64_t available, std::vector<Entry> entries) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin(), a.end()) < std::pair(b.begin(), b.end());
@@ -151,7 +151,8 @@ SafetensorsFile::SafetensorsFile(const InputFile& file) : file_(file) {
     if (name == kMetadata) {
       if (!json.is_object() ||
           !std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_string(); }))
-        throw DataError(fmt::format("{}: {} is {}, expected an object of texts", file.name(), kMetadata, shown(json)));
+        throw DataError(
+            fmt::format("{}: {} is {}, expected an object of strings", file.name(), kMetadata, shown(json)));
       continue;
     }
     entries.emplace_back(file, begin, name, json);

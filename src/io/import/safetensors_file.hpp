@@ -9,13 +9,13 @@
 
 namespace spdnn {
 
-/// The container of huggingface/safetensors: the length of the header (8 bytes, little-endian), the header (a JSON
-/// object of the tensors' types, shapes and places), then the numbers, little-endian and by rows. All numbers belong to
-/// exactly one tensor. Types: those of NumberType.
+/// The container format of huggingface/safetensors: the length of the header (8 bytes, little-endian), the header (a
+/// JSON object with the tensors' types, shapes and offsets), then the numbers, little-endian and row-major. Every
+/// number belongs to exactly one tensor. The types are those of NumberType.
 class SafetensorsFile {
  public:
-  /// Reads the header and checks it against the size of the file. DataError for anything else. `file` must outlive
-  /// this.
+  /// Reads the header and checks it against the size of the file. DataError if it is invalid. `file` must outlive this
+  /// object.
   explicit SafetensorsFile(const InputFile& file);
 
   struct Stored {
@@ -25,7 +25,7 @@ class SafetensorsFile {
   const std::map<std::string, Stored>& tensors() const { return tensors_; }
   const InputFile& file() const { return file_; }
 
-  /// A tensor as fp32. DataError where there is none of that name, or a number is not finite.
+  /// A tensor as fp32. DataError if there is no tensor of that name, or if a number is not finite.
   Tensor read(const std::string& tensor) const;
 
  private:

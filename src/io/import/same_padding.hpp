@@ -6,14 +6,14 @@
 
 namespace spdnn {
 
-/// Padding of one axis, in elements: the smaller half and the larger one.
+/// The padding of one axis, in elements: the smaller and the larger half.
 struct SamePadding {
   Extent less = 0;
   Extent more = 0;
 };
 
-/// The padding "same": as many windows as the stride allows in the image itself, of `length` elements, and half of what
-/// they need more on either side. What is odd goes to the end in TensorFlow, and as the file says in ONNX.
+/// "Same" padding: ceil(length / stride) windows, with the missing elements split between both sides. The odd element
+/// goes to the end in TensorFlow, and to the side that the file names in ONNX.
 inline SamePadding same_padding(Extent length, Extent kernel, Extent stride, Extent dilation) {
   const Extent reach = dilation * (kernel - 1) + 1;
   const Extent windows = (length + stride - 1) / stride;

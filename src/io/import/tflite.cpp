@@ -16,7 +16,7 @@ namespace {
 using namespace tflite_reader;
 
 constexpr std::uint32_t kVersion = 3;
-constexpr flatbuffers::uoffset_t kMostDepth = 16;  // a model has tables in tables, seven deep
+constexpr flatbuffers::uoffset_t kMostDepth = 16;  // : a model nests seven tables
 constexpr flatbuffers::uoffset_t kMostTables = 1'000'000;
 
 [[noreturn]] void fail(const InputFile& file, const std::string& problem) {
@@ -31,15 +31,15 @@ std::vector<std::byte> bytes_of(const InputFile& file) {
   return bytes;
 }
 
-/// The file's own tables, all of whose places were checked to lie inside the bytes.
+/// The file's root table, after checking that all offsets lie inside the bytes.
 const tflite::Model& verified(const InputFile& file, std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  constexpr std::size_t kIdentified = 8;  // where the root lies, and the identifier
+  constexpr std::size_t kIdentified = 8;  // : the offset of the root, and the identifier
   if (bytes.size() < kIdentified || !tflite::ModelBufferHasIdentifier(data))
-    fail(file, "no TensorFlow Lite file: it does not have the identifier TFL3");
+    fail(file, "not a TensorFlow Lite file: it lacks the identifier TFL3");
   flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);
   if (!tflite::VerifyModelBuffer(verifier))
-    fail(file, fmt::format("not all of a TensorFlow Lite file, or a damaged one: tables lie outside it, or are more "
+    fail(file, fmt::format("a truncated or damaged TensorFlow Lite file: tables lie outside it, or are more "
                            "than {}",
                            kMostTables));
   return *tflite::GetModel(data);
@@ -47,15 +47,15 @@ const tflite::Model& verified(const InputFile& file, std::span<const std::byte> 
 
 const tflite::SubGraph& only_graph(const InputFile& file, const tflite::Model& model) {
   if (model.version() != kVersion)
-    fail(file, fmt::format("version {} of the format is not supported; {} is", model.version(), kVersion));
+    fail(file, fmt::format("version {} of the format is not supported, only {}", model.version(), kVersion));
   if (model.subgraphs() == nullptr || model.subgraphs()->size() == 0) fail(file, "it has no graph");
   if (model.subgraphs()->size() > 1)
     fail(file,
-         fmt::format("{} graphs are not supported, as of conditions or loops; one is", model.subgraphs()->size()));
+         fmt::format("{} graphs, as for conditions or loops, are not supported, only one", model.subgraphs()->size()));
   return *model.subgraphs()->Get(0);
 }
 
-/// The shape of an input's value: of the file, or, where it leaves axes open, as given.
+/// The shape of an input from the file, with open axes taken from `given`.
 Shape input_shape(const Graph& graph, TensorId id, const std::optional<Shape>& given) {
   const tflite::Tensor& tensor = graph.tensor(id);
   const std::string where = graph.where(id);
@@ -102,8 +102,8 @@ tflite::BuiltinOperator code_of(const Graph& graph, const tflite::Operator& sour
   std::string name = tflite::EnumNameBuiltinOperator(found);
   if (name.empty()) name = fmt::format("number {}", static_cast<int>(found));
   if (code.custom_code() != nullptr) name += " " + code.custom_code()->str();
-  graph.fail(
-      fmt::format("operator {} ({}): the operator is not supported; supported are {}", number, name, operator_names()));
+  graph.fail(fmt::format("operator {} ({}): the operator is not supported; supported operators: {}", number, name,
+                         operator_names()));
 }
 
 void read_operator(Graph& graph, const tflite::Operator& source, std::size_t number) {
@@ -127,8 +127,8 @@ Model read_tflite(const InputFile& file, const std::optional<Shape>& shape) {
   if (from.inputs() == nullptr || from.inputs()->size() == 0) fail(file, "the graph has no input");
   if (from.outputs() == nullptr || from.outputs()->size() == 0) fail(file, "the graph has no output");
   if (shape && from.inputs()->size() != 1)
-    throw UsageError(
-        "shape", fmt::format("the model has {} inputs, and their shapes are those of the file", from.inputs()->size()));
+    throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
+                                          from.inputs()->size()));
   const std::size_t operators = from.operators() == nullptr ? 0 : from.operators()->size();
   for (std::size_t i = 0; i < operators; ++i)
     (void)code_of(graph, *from.operators()->Get(static_cast<flatbuffers::uoffset_t>(i)), i);

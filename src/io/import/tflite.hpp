@@ -8,17 +8,16 @@
 
 namespace spdnn {
 
-/// Reads a network from a TensorFlow Lite file, whose sparse tensors are read as such. Images, N x H x W x C in the
-/// file, are N x C x H x W in the model, its inputs too; outputs keep the file's order of axes. `shape` is that of the
-/// model's only input, N x C x H x W, where the file leaves axes open other than that of the batch, or gives the batch
-/// a length that is not wanted: kBatchExtent, or another number, on axis 0. The shapes of all values are known in what
-/// is returned; zero weights are no entries of its matrices.
+/// Reads a network from a TensorFlow Lite file, including sparse tensors. Images, N x H x W x C in the file, are N x C
+/// x H x W in the model and its inputs; outputs keep the file's order of axes. `shape`, N x C x H x W, applies to the
+/// model's only input: it fills in open axes other than the batch, or replaces the file's batch size on axis 0 by
+/// kBatchExtent or another number. All shapes of the result are known; zero weights are dropped from its matrices.
 ///
-/// Read are models of FLOAT32 with weights of FLOAT32 or FLOAT16, with the operators of tflite/operators.cpp. Throws
-/// DataError, naming the file and the operator or tensor, where the file is malformed or asks for something that Model
-/// cannot say; UsageError where `shape` does not fit the file.
+/// Supports FLOAT32 models with weights of FLOAT32 or FLOAT16 and the operators of tflite/operators.cpp. Throws
+/// DataError, naming the file and the operator or tensor, if the file is malformed or asks for something that Model
+/// cannot express; UsageError if `shape` does not fit the file.
 Model read_tflite(const std::filesystem::path& path, const std::optional<Shape>& shape = std::nullopt);
-/// The same of a file that is open.
+/// The same for an open file.
 Model read_tflite(const InputFile& file, const std::optional<Shape>& shape = std::nullopt);
 
 }  // namespace spdnn

@@ -31,7 +31,7 @@ void PackedFile::check_header() {
   const auto known = std::as_writable_bytes(std::span(magic)).first(std::min(size(), magic.size()));
   file_.read(0, known);
   if (!std::equal(magic.begin(), magic.begin() + known.size(), packed::kMagic.begin()))
-    fail("is no packed spdnn file: its first bytes are others");
+    fail("is not a packed spdnn file: its first bytes differ");
   if (size() < sizeof(Header))
     fail(fmt::format("is cut short: {} bytes, expected at least {}", size(), sizeof(Header)));
   file_.read(0, std::as_writable_bytes(std::span(&header_, 1)));
@@ -40,7 +40,7 @@ void PackedFile::check_header() {
   const bool model = (header_.contents & packed::kModel) != 0;
   const std::uint32_t version = model ? packed::kVersionOfModels : packed::kVersion;
   if (header_.version != version)
-    fail(fmt::format("is of version {} of the packed form; expected version {}", header_.version, version));
+    fail(fmt::format("has version {} of the packed format; expected version {}", header_.version, version));
   if (header_.checksum != packed::header_checksum(header_)) fail("is corrupted: the header's checksum differs");
   if (header_.file_bytes != size())
     fail(fmt::format("is cut short or too long: {} bytes, expected {}", size(), header_.file_bytes));
@@ -58,20 +58,20 @@ void PackedFile::check_table() {
   for (std::size_t i = 0; i < header_.sections; ++i) {
     const SectionEntry& entry = table_[i];
     if (entry.offset != packed::aligned(end) || entry.offset > size() || entry.bytes > size() - entry.offset)
-      fail(fmt::format("is corrupted: section {} is not where it was expected", i));
+      fail(fmt::format("is corrupted: section {} is at an unexpected offset", i));
     const auto kind = static_cast<std::uint32_t>(entry.kind);
     const bool known = kind <= static_cast<std::uint32_t>(Kind::model);
     if (!known || entry.reserved != 0 || (entry.kind != Kind::data && (kinds_seen >> kind & 1U) != 0))
-      fail(fmt::format("is corrupted: section {} is of a kind not expected there", i));
+      fail(fmt::format("is corrupted: section {} has an unexpected kind", i));
     kinds_seen |= 1U << kind;
     end = entry.offset + entry.bytes;
   }
   // Bit k of kinds_seen stands for Kind k. Network, images and plan are kinds 1 to 3, and bits 0 to 2 of contents.
   const bool model = kinds_seen >> static_cast<std::uint32_t>(Kind::model) != 0;
   if (((kinds_seen >> 1 & 7U) | (model ? packed::kModel : 0U)) != header_.contents)
-    fail("is corrupted: its header and its sections differ");
-  if (model && header_.contents != packed::kModel) fail("is corrupted: something stands beside its model");
-  if (end != size()) fail("is corrupted: it goes on after its last section");
+    fail("is corrupted: its header does not match its sections");
+  if (model && header_.contents != packed::kModel) fail("is corrupted: it has other contents besides its model");
+  if (end != size()) fail("is corrupted: it continues after its last section");
 }
 
 const SectionEntry& PackedFile::entry(std::uint32_t section) const {
@@ -82,7 +82,7 @@ const SectionEntry& PackedFile::entry(std::uint32_t section) const {
 void PackedFile::check_gap_before(std::uint32_t section) const {
   const std::uint64_t begin = section == 0 ? sizeof(Header) + table_.size() * sizeof(SectionEntry)
                                            : entry(section - 1).offset + entry(section - 1).bytes;
-  std::array<std::byte, packed::kAlignment> gap{};  // every section begins on the next bound
+  std::array<std::byte, packed::kAlignment> gap{};  // : sections are aligned
   file_.read(begin, std::span(gap).first(entry(section).offset - begin));
   if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
     fail(fmt::format("is corrupted: the gap before section {} is not zero", section));
@@ -91,9 +91,8 @@ void PackedFile::check_gap_before(std::uint32_t section) const {
 std::uint32_t PackedFile::require(Kind kind, const char* what) const {
   if (const auto section = find(kind)) return *section;
   if (header_.contents == packed::kModel)
-    fail(fmt::format("holds no {}, but a model, which infer --model, inspect and convert take", what));
-  fail(fmt::format("holds no {}{}", what,
-                   kind == Kind::model ? ", but a network or images, which are given without --model" : ""));
+    fail(fmt::format("holds no {}, but a model; use it with infer --model, inspect or convert", what));
+  fail(fmt::format("holds no {}{}", what, kind == Kind::model ? ", but a network or images; omit --model" : ""));
 }
 
 std::optional<std::uint32_t> PackedFile::find(Kind kind) const {

@@ -14,18 +14,18 @@
 
 namespace spdnn {
 
-/// A packed file whose header and table have been checked; its sections are checked when they are loaded.
+/// A packed file whose header and table have been checked; sections are checked when they are loaded.
 class PackedFile {
  public:
   explicit PackedFile(const Path& path);
-  /// Opens a file that is in memory. `name` stands for it in messages.
+  /// Opens a file in memory. `name` is its name in messages.
   PackedFile(std::string name, std::shared_ptr<const std::byte> data, std::size_t size);
 
   const packed::Header& header() const { return header_; }
   const std::string& name() const { return file_.name(); }
   std::size_t size() const { return file_.size(); }
   std::size_t sections() const { return table_.size(); }
-  /// DataError where this number, which a record names, is not in the table.
+  /// DataError if this section number, taken from a record, is not in the table.
   const packed::SectionEntry& entry(std::uint32_t section) const;
   /// Copies bytes of a section, from `first` on.
   void read(std::uint32_t section, std::uint64_t first, std::span<std::byte> to) const {
@@ -33,14 +33,14 @@ class PackedFile {
   }
   /// Announces that a section is about to be read.
   void will_need(std::uint32_t section) const { file_.will_need(entry(section).offset, entry(section).bytes); }
-  /// DataError where the bytes between this section and what is before it are not zero.
+  /// DataError if the bytes between this section and the previous one are not zero.
   void check_gap_before(std::uint32_t section) const;
-  /// The section of this kind, which is not data; a file has at most one.
+  /// The section of this kind (other than data), of which a file has at most one.
   std::optional<std::uint32_t> find(packed::Kind kind) const;
-  /// The same; DataError where there is none: "holds no WHAT", and what there is instead.
+  /// The same; DataError if there is none: "holds no WHAT", and what it holds instead.
   std::uint32_t require(packed::Kind kind, const char* what) const;
 
-  /// Throws a DataError with the file's name and `what`; or, if the file has changed, one that says so.
+  /// Throws a DataError with the file's name and `what`, or one that says that the file has changed.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
@@ -53,11 +53,11 @@ class PackedFile {
   std::vector<packed::SectionEntry> table_;
 };
 
-/// What read_packed_network() and its like call; see read_write.hpp.
+/// The implementations of read_packed_network() and similar functions; see read_write.hpp.
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request);
 NetworkStream open_network(std::unique_ptr<const PackedFile> file, const NetworkRequest& request);
 ImageSet load_images(const PackedFile& file);
-/// Checks the neurons of images read from `name` and adds images of zeros.
+/// Checks the number of neurons of images read from `name` and appends images of zeros.
 ImageSet fit_images(const std::string& name, ImageSet set, std::optional<Index> neurons, std::optional<Index> images);
 Plan load_plan(const PackedFile& file);
 

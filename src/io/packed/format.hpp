@@ -9,23 +9,23 @@
 
 #include "spdnn/plan.hpp"
 
-/// The packed form, `.spdnn`, version 1 for networks and images, version 2 for models. Everything is little-endian,
-/// with no gaps but those named here:
+/// The packed format, `.spdnn`, version 1 for networks and images, version 2 for models. Everything is little-endian,
+/// without gaps other than those listed here:
 ///
 ///   Header                      what the file holds; enough for packed_contents()
 ///   SectionEntry[sections]      the table: where each section is, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
-/// ImagesRecord; one of kind model, which nothing else stands beside, is a GraphRecord and its TensorRecords. All other
-/// sections are plain arrays of numbers (kind data), which the records name by their place in
-/// the table. So a plan can be read without touching the network beside it, and an array that has the same form in
-/// memory is read straight to its place. The header has checksums of itself and the table, the table has those of the
-/// sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
+/// ImagesRecord; one of kind model, which excludes all others, is a GraphRecord and its TensorRecords. All other
+/// sections are plain arrays of numbers (kind data), which the records refer to by their index in the table. A plan can
+/// therefore be read without touching the network beside it, and an array with the same form in memory is read directly
+/// into place. The header has checksums of itself and the table, the table has those of the sections, and the reader
+/// refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
 /// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
-/// offsets, and values are stored once if they are all the same (no bytes per entry), as a palette and one byte per
-/// entry if there are up to 256 different ones, and as a palette and two bytes per entry if there are up to 65536.
+/// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
+/// 256 distinct ones, and as a palette and two bytes per entry if there are up to 65536.
 namespace spdnn::packed {
 
 static_assert(std::endian::native == std::endian::little,
@@ -72,46 +72,46 @@ struct MatrixRecord {
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
   std::uint64_t entries = 0;
-  std::uint32_t degree = 0;       ///< entries of every row, where there is no section of offsets
+  std::uint32_t degree = 0;       ///< : entries per row, if there is no section of offsets
   std::uint32_t offsets = kNone;  ///< u64[rows + 1]
   std::uint32_t indices = kNone;  ///< u16[entries] or u32[entries]
-  std::uint32_t values = kNone;   ///< u8, u16 (numbers in the palette) or f32 [entries]; none: all are `value`
+  std::uint32_t values = kNone;   ///< : u8, u16 (palette indices) or f32 [entries]; none: all are `value`
   std::uint32_t palette = kNone;  ///< f32[at most 65536]
-  float value = 0;                ///< of every entry, where there is no section of values
+  float value = 0;                ///< : of every entry, if there is no section of values
   std::uint32_t value_bytes = 0;  ///< per entry: 0, 1, 2 or 4
   std::uint32_t reserved = 0;
 };
 
 struct LayerRecord {
   MatrixRecord weights;
-  double bias = 0;                  ///< of every output neuron, where there is no section of biases
+  double bias = 0;                  ///< : of every output neuron, if there is no section of biases
   std::uint32_t biases = kNone;     ///< f64[rows]
   std::uint32_t expansion = kNone;  ///< plans: u32[given outputs]; none: identity
 };
 
-/// A network or a plan; a network leaves the fields of plans as they are here. LayerRecords follow.
+/// A network or a plan; for a network, the fields of plans keep these defaults. LayerRecords follow.
 struct ModelRecord {
   std::uint32_t layers = 0;
   std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
   double cap = 0;                     ///< 0: none
-  std::uint16_t passes = 0;           ///< those in force; see kPassBits
-  std::uint16_t requested = 0;        ///< those asked for
+  std::uint16_t passes = 0;           ///< : those in effect; see kPassBits
+  std::uint16_t requested = 0;        ///< : those requested
   std::uint32_t dead_from = 0;
   std::uint32_t saturated_from = 0;
   std::uint32_t given_neurons = kNone;  ///< u32[layers + 1]
   std::uint32_t error_bounds = kNone;   ///< f64[layers]
-  std::uint32_t notes = kNone;          ///< UTF-8, each note ended by a zero byte
+  std::uint32_t notes = kNone;          ///< : UTF-8, each note followed by a zero byte
   std::uint64_t given_edges = 0;
   std::uint64_t network_digest = 0;
 };
 
 struct ImagesRecord {
-  MatrixRecord sparse;         ///< rows and cols are valid for bits too
+  MatrixRecord sparse;         ///< : rows and cols also apply to bits
   std::uint32_t bits = kNone;  ///< u64[rows x words per row]; none: `sparse` holds the images
   std::uint32_t reserved = 0;
 };
 
-/// A pruned CNN: its graph is the text of an architecture.json, its numbers are in tensors. TensorRecords follow.
+/// A pruned CNN: the graph is the text of an architecture.json, the numbers are in tensors. TensorRecords follow.
 struct GraphRecord {
   std::uint32_t architecture = kNone;  ///< UTF-8
   std::uint32_t names = kNone;         ///< UTF-8: the names of the tensors, one after another without gaps
@@ -119,10 +119,10 @@ struct GraphRecord {
   std::uint32_t reserved = 0;
 };
 
-/// A tensor by name: its non-zeros as a matrix, whose rows are the first axis, or all its numbers.
+/// A named tensor: its non-zeros as a matrix, whose rows are the first axis, or all its numbers.
 struct TensorRecord {
   MatrixRecord matrix;
-  std::uint32_t numbers = kNone;  ///< f32, by rows; none: the tensor is `matrix`
+  std::uint32_t numbers = kNone;  ///< : f32, row-major; none: the tensor is `matrix`
   std::uint32_t name_bytes = 0;
 };
 
@@ -152,12 +152,13 @@ inline constexpr std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Checksums are computed in blocks of this many bytes: in parallel, and while a block is in the cache for other uses.
+/// Checksums are computed in blocks of this many bytes, in parallel, so that a block is still in the cache when it is
+/// used.
 inline constexpr std::uint64_t kBlockBytes = 1U << 18;
 
 inline constexpr std::uint64_t blocks_of(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes; }
 
-/// The 64-bit XXH3 of one block, or of anything that is not longer than a block.
+/// The 64-bit XXH3 of a block, or of any data no longer than a block.
 std::uint64_t hash_block(std::span<const std::byte> bytes);
 /// The checksum of a section: XXH3 over the hashes of its blocks.
 std::uint64_t combine_hashes(std::span<const std::uint64_t> block_hashes);

@@ -18,7 +18,7 @@ namespace {
 
 std::size_t words_per_image(const PackedImageLayout& layout) { return (std::size_t{layout.neurons} + 63) / 64; }
 
-/// DataError unless the section holds all elements and nothing else.
+/// Adds an array; DataError unless the section holds exactly its elements.
 void add_array(const PackedFile& file, PackedImageLayout& layout, std::uint32_t section, std::uint32_t width) {
   layout.arrays.push_back({section, width});
   if (file.entry(section).kind != packed::Kind::data || file.entry(section).bytes != layout.elements() * width)
@@ -57,7 +57,7 @@ Array<Index> columns_of(const RawElements& raw) {
   return {columns, count};
 }
 
-/// Values from their codes.
+/// Decodes palette indices to values.
 template <class Code>
 Array<float> decoded(const std::vector<float>& palette, const RawElements& raw) {
   const std::size_t count = raw.size / sizeof(Code);
@@ -130,7 +130,7 @@ ImageSet images_of_elements(const PackedImageLayout& layout, std::span<const Ind
   const std::span<const Index> columns = rows.indices.span();
   const bool ascending = falls(columns) == falls_at_beginnings(0, columns, rows.offsets);
   if (std::any_of(columns.begin(), columns.end(), outside) || (!ascending && repeated_entry(rows)))
-    throw DataError("a neuron is outside the images, or comes twice");
+    throw DataError("a neuron is out of range, or occurs twice");
   return {rows};
 }
 

@@ -16,7 +16,7 @@ using packed::kNone;
 
 namespace {
 
-/// The set, with images of zeros added at its end.
+/// The set with images of zeros appended.
 ImageSet padded(const ImageSet& set, Index images) {
   if (set.is_bits()) {
     BitMatrix bits = set.bits();
@@ -58,7 +58,7 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
 }  // namespace
 
 packed::ImagesRecord images_record(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
-  if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: odd record of images");
+  if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: invalid record of images");
   const auto bytes = reader.loader().now<std::byte>(section, sizeof(packed::ImagesRecord));
   packed::ImagesRecord record;
   std::memcpy(&record, bytes.data(), sizeof record);
@@ -69,7 +69,7 @@ ImageSet load_images(const PackedFile& file) {
   const std::uint32_t section = file.require(Kind::images, "images");
   ModelReader reader(file, ModelReader::Repeats::refused);
   const packed::ImagesRecord record = images_record(file, reader, section);
-  if (record.sparse.cols == 0) file.fail("holds images of no neurons, expected at least one");
+  if (record.sparse.cols == 0) file.fail("holds images of 0 neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
   ImageSet images{reader.matrix(record.sparse, "images")};
   reader.run(ProgressCallback{});

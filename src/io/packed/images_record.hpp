@@ -4,7 +4,7 @@
 
 namespace spdnn {
 
-/// The record in the section of kind images. DataError where it is none.
+/// The record in the section of kind images. DataError if it is invalid.
 packed::ImagesRecord images_record(const PackedFile& file, ModelReader& reader, std::uint32_t section);
 
 }  // namespace spdnn

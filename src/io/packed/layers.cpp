@@ -40,7 +40,7 @@ std::vector<LayerShape> shapes_of(const ModelReader::Model& model) {
   return shapes;
 }
 
-/// What reading all layers together would notice: sizes that the sections do not have, and sections named twice.
+/// Checks that normally happen when all layers are read together: sizes of sections, and sections used twice.
 void check_sections(const PackedFile& file, const ModelReader::Model& model) {
   std::vector<bool> named(file.sections(), false);
   for (std::size_t k = 0; k < model.layer_records.size(); ++k) {
@@ -48,7 +48,7 @@ void check_sections(const PackedFile& file, const ModelReader::Model& model) {
     for (const std::uint32_t section : sections_of(model.layer_records[k])) {
       if (section == kNone) continue;
       file.entry(section);
-      if (named[section]) file.fail(fmt::format("is corrupted: section {} is named twice", section));
+      if (named[section]) file.fail(fmt::format("is corrupted: section {} is used twice", section));
       named[section] = true;
     }
     const std::uint64_t width = weights.cols > packed::kNarrowColumns ? sizeof(std::uint32_t) : sizeof(std::uint16_t);
@@ -103,10 +103,10 @@ std::size_t stored_plan_bytes(const Path& path) {
 }
 
 void refuse_empty(const std::string& name, const std::vector<LayerShape>& shapes) {
-  if (shapes.empty()) throw DataError(name + ": a network of no layers, expected at least one");
+  if (shapes.empty()) throw DataError(name + ": a network without layers, expected at least one");
   for (std::size_t k = 0; k < shapes.size(); ++k)
     if (shapes[k].inputs == 0 || shapes[k].outputs == 0)
-      throw DataError(fmt::format("{}: layer {} leads from {} to {} neurons, expected at least one of each", name,
+      throw DataError(fmt::format("{}: layer {} has {} inputs and {} outputs, expected at least one of each", name,
                                   k + 1, shapes[k].inputs, shapes[k].outputs));
 }
 

@@ -11,11 +11,11 @@
 
 namespace spdnn {
 
-/// The layers of a packed network, each read when it is asked for. The file stays open. Its records are checked at
-/// once; what they name is checked each time that it is read, as read_network() does.
+/// The layers of a packed network, each read on request. The file stays open. Records are checked in the constructor;
+/// the sections are checked at each reading, as by read_network().
 class PackedLayers final : public LayerStream {
  public:
-  /// `model` has the records of the layers, as network_records() gives them.
+  /// `model` has the records of the layers, from network_records().
   PackedLayers(std::unique_ptr<const PackedFile> file, ModelReader::Model model);
 
   Layer read(Index k) const override;
@@ -31,8 +31,8 @@ class PackedLayers final : public LayerStream {
   mutable std::atomic<std::uint64_t> bytes_read_ = 0;
 };
 
-/// The records of the network in a file, those of the layers that are wanted. DataError where they contradict the
-/// request, one another or the header.
+/// The records of the requested layers of the network in a file. DataError if they contradict the request, one another
+/// or the header.
 ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, const NetworkRequest& request);
 
 }  // namespace spdnn

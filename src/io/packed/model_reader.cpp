@@ -21,12 +21,12 @@ namespace {
 
 struct Widened {
   std::uint16_t largest = 0;
-  std::size_t falls = 0;  ///< how many columns are not greater than the one before
+  std::size_t falls = 0;  ///< : number of columns not greater than the previous one
 };
 
-/// Copies the columns and examines them. Unlike a search, counting and taking the maximum vectorise.
+/// Copies the columns and collects statistics. Unlike a search, counting and taking the maximum vectorise.
 Widened widen_columns(std::span<const std::uint16_t> from, Index* to) {
-  constexpr std::size_t kPart = std::size_t{1} << 15;  // so many that 16-bit counts suffice
+  constexpr std::size_t kPart = std::size_t{1} << 15;  // : small enough for 16-bit counters
   Widened result;
   if (!from.empty()) result.largest = static_cast<std::uint16_t>(to[0] = from[0]);
   for (std::size_t begin = 1; begin < from.size(); begin += kPart) {
@@ -50,7 +50,7 @@ bool columns_fit(std::span<const Index> columns, Index cols) {
   return largest < cols;
 }
 
-/// Looks up codes in a palette, which has been filled up to 256 or 65536 places so that every code finds something.
+/// Looks up palette indices. The palette is padded to 256 or 65536 entries, so that every index is valid.
 template <class Code>
 bool decode(std::span<const Code> codes, float* to, const std::vector<float>& palette, std::size_t known) {
   Code largest = 0;
@@ -74,7 +74,7 @@ ModelReader::Model ModelReader::records(std::uint32_t section) {
   model.layer_records.resize(model.record.layers);
   if (layer_bytes > 0) std::memcpy(model.layer_records.data(), bytes.data() + sizeof(ModelRecord), layer_bytes);
 
-  if (model.record.bias_everywhere > 1) refuse("its description", "unknown bias rule");
+  if (model.record.bias_everywhere > 1) refuse("its description", "an unknown bias rule");
   model.bias_rule = model.record.bias_everywhere == 1 ? BiasRule::everywhere : BiasRule::non_zeros;
   if (!(std::isfinite(model.record.cap) && model.record.cap >= 0)) refuse("its description", "cap is not positive");
   if (model.record.cap > 0) model.cap = model.record.cap;
@@ -117,10 +117,10 @@ void ModelReader::check_record(const MatrixRecord& record, const std::string& wh
   if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
   const bool coded = record.value_bytes == 1 || record.value_bytes == 2;
   if ((record.values != kNone && record.value_bytes == 0) || (record.palette != kNone && !coded))
-    refuse(where, "it names a section that its values do not need");
+    refuse(where, "it refers to a section that its values do not need");
   if (record.offsets != kNone) return;
-  // Such rows without entries need no form of their own, which would let a tiny file ask for huge memory.
-  if (record.degree == 0 && record.rows > 0) refuse(where, "rows of no entries without offsets");
+  // Empty rows without offsets are refused: a tiny file could otherwise ask for huge memory.
+  if (record.degree == 0 && record.rows > 0) refuse(where, "empty rows without offsets");
   if (std::uint64_t{record.rows} * record.degree != record.entries)
     refuse(where,
            fmt::format("{} entries, expected {} in each of {} rows", record.entries, record.degree, record.rows));

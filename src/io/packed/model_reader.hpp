@@ -14,13 +14,13 @@
 
 namespace spdnn {
 
-/// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(). By then the entries
-/// have been checked to make a matrix (CsrMatrix::validate()), block by block while they were read.
+/// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(), which checks block
+/// by block that the entries form a matrix (CsrMatrix::validate()).
 class ModelReader {
  public:
-  /// Whether a row may hold a column more than once: it may in a plan, but not in networks and images.
+  /// Whether a row may hold a column more than once: allowed in plans, refused in networks and images.
   enum class Repeats { refused, allowed };
-  /// `slab_bytes` as for SectionLoader.
+  /// `slab_bytes` is passed to SectionLoader.
   ModelReader(const PackedFile& file, Repeats repeats, std::size_t slab_bytes = 0)
       : file_(file), loader_(file, slab_bytes), repeats_(repeats) {}
 
@@ -37,20 +37,20 @@ class ModelReader {
   void layers(Model& model, std::size_t count);
   /// Requests one layer.
   Layer layer(const Model& model, std::size_t k);
-  /// Checks what the record of a layer alone tells.
+  /// Checks the record of a layer without its sections.
   void check_record(const Model& model, std::size_t k) const;
-  /// Forgets what was read: any section may be requested again.
+  /// Forgets previous requests: any section may be requested again.
   void begin_again();
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);
-  /// Requests where the rows of a matrix begin, without its entries.
+  /// Requests the row offsets of a matrix, without its entries.
   Array<Offset> row_offsets(const packed::MatrixRecord& record, const std::string& where);
-  /// The values that the entries' codes stand for, read at once; empty where there are no codes.
+  /// The palette of the values, read immediately; empty if values are not palette indices.
   std::vector<float> palette(const packed::MatrixRecord& record, const std::string& where);
   SectionLoader& loader() { return loader_; }
   void run(const ProgressCallback& callback);
 
  private:
-  /// A matrix whose rows are searched for repeated columns if its blocks show that they do not ascend.
+  /// A matrix whose rows are searched for repeated columns if its blocks do not ascend.
   struct Suspect {
     CsrMatrix matrix;
     std::string where;
@@ -59,7 +59,7 @@ class ModelReader {
 
   void check_record(const packed::MatrixRecord& record, const std::string& where) const;
   Array<Offset> offsets(const packed::MatrixRecord& record, const std::string& where);
-  /// `unordered` is null where nobody needs it.
+  /// `unordered` may be null.
   Array<Index> indices(const packed::MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
                        const std::shared_ptr<std::atomic<bool>>& unordered);
   Array<float> values(const packed::MatrixRecord& record, const std::string& where);
@@ -73,7 +73,7 @@ class ModelReader {
   SectionLoader loader_;
   Repeats repeats_;
   std::vector<Suspect> suspects_;
-  /// The latest offsets made for rows of equal length, which neighbouring layers of one shape share.
+  /// The latest offsets made for rows of equal length, shared by adjacent layers of the same shape.
   std::pair<Index, Index> regular_shape_{0, 0};
   Array<Offset> regular_offsets_;
 };

@@ -1,4 +1,4 @@
-// What PackedWriter adds to a file: matrices, and the networks, plans, models and images that are made of them.
+// PackedWriter's contents: matrices, and the networks, plans, models and images made of them.
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +27,7 @@ void append(std::vector<std::byte>& bytes, const T& record) {
   bytes.insert(bytes.end(), view.begin(), view.end());
 }
 
-/// The number of entries per row where all rows have the same; 0 otherwise, and for empty rows.
+/// The number of entries per row if it is the same for all rows; 0 otherwise, and for empty rows.
 std::uint32_t regular_degree(const CsrMatrix& matrix) {
   if (matrix.rows == 0) return 0;
   const Offset degree = matrix.degree(0);
@@ -36,7 +36,7 @@ std::uint32_t regular_degree(const CsrMatrix& matrix) {
   return degree <= kMaxIndex ? static_cast<std::uint32_t>(degree) : 0;
 }
 
-/// A Fill that makes each number of a section from the number in the same place of `from`.
+/// A Fill that converts each number of `from` to the number at the same index of a section.
 template <class To, class From, class Convert>
 auto converting(std::span<const From> from, Convert convert) {
   return [from, convert](std::uint64_t first, std::span<std::byte> block) {
@@ -46,7 +46,7 @@ auto converting(std::span<const From> from, Convert convert) {
   };
 }
 
-/// Whether the numbers of a matrix, zeros included, take fewer bytes than its non-zeros with their columns.
+/// Whether the matrix takes fewer bytes dense than as non-zeros with their columns.
 bool smaller_dense(const CsrMatrix& matrix, const ValueCoding& coding) {
   const std::size_t width = matrix.cols > packed::kNarrowColumns ? sizeof(std::uint32_t) : sizeof(std::uint16_t);
   const std::size_t offsets = regular_degree(matrix) == 0 ? matrix.offsets.bytes() : 0;
@@ -55,7 +55,7 @@ bool smaller_dense(const CsrMatrix& matrix, const ValueCoding& coding) {
   return std::size_t{matrix.rows} * matrix.cols * sizeof(float) <= sparse;
 }
 
-/// A Fill that makes all numbers of a matrix, by rows.
+/// A Fill that produces all numbers of a matrix, row-major.
 auto dense_numbers(const CsrMatrix& matrix) {
   return [&matrix](std::uint64_t first_byte, std::span<std::byte> block) {
     const std::uint64_t first = first_byte / sizeof(float);
@@ -84,7 +84,7 @@ void PackedWriter::add_values(MatrixRecord& record, const CsrMatrix& matrix, con
     record.values = add_array(values);
     return;
   }
-  // The functions of the sections keep this alive until they are written.
+  // The sections' functions keep the palette alive until they are written.
   const auto palette = std::make_shared<const ValueNumbers>(coding.palette);
   record.palette = add_array(std::span(palette->values()));
   const std::uint64_t bytes = matrix.entries() * coding.bytes;
@@ -209,7 +209,7 @@ void PackedWriter::add_network(const NetworkStream& network, const ProgressCallb
     append(records, add_layer(layer, choose_coding(layer.weights)));
     const auto end = narrow<std::uint32_t>(sections_.size());
     for (std::uint32_t i = first; i < end; ++i)
-      sections_[i].fill = {};  // it would keep the layer, or what was its memory
+      sections_[i].fill = {};  // : otherwise it would keep the layer's memory alive
     layer_sections_.push_back({first, end});
     digests.push_back(layer_digest(layer));
     header_.edges += layer.weights.entries();

@@ -13,7 +13,7 @@ using packed::MatrixRecord;
 
 namespace {
 
-/// Compares the sizes with those that the caller knows: one width for all, or inputs and then outputs of each layer.
+/// Compares the sizes with the caller's: one width for all, or the inputs and then the outputs of each layer.
 void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records, const std::vector<Index>& expected) {
   if (expected.size() > 1 && expected.size() != records.size() + 1)
     file.fail(fmt::format("{} layers, expected {}", records.size(), expected.size() - 1));
@@ -22,7 +22,7 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
     const Index outputs = expected.size() == 1 ? expected[0] : expected[k + 1];
     const MatrixRecord& weights = records[k].weights;
     if (weights.cols != inputs || weights.rows != outputs)
-      file.fail(fmt::format("layer {} leads from {} to {} neurons, expected {} to {}", k + 1, weights.cols,
+      file.fail(fmt::format("layer {} has {} inputs and {} outputs, expected {} and {}", k + 1, weights.cols,
                             weights.rows, inputs, outputs));
   }
 }
@@ -38,7 +38,7 @@ ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, 
   Offset edges = 0;
   for (const LayerRecord& layer : model.layer_records) edges += layer.weights.entries;
   if (edges != file.header().edges || model.record.layers != file.header().layers)
-    file.fail("is corrupted: its header has other layers or edges than its network");
+    file.fail("is corrupted: its header does not match the layers or edges of its network");
   model.layer_records.resize(count);
   check_sizes(file, model.layer_records, request.neurons);
   if (request.neurons.empty() && count > 0)

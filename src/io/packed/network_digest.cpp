@@ -35,14 +35,14 @@ bool all_same_bits(std::span<const T> values) {
   return std::all_of(values.begin(), values.end(), [&](T value) { return std::bit_cast<Bits>(value) == first; });
 }
 
-/// One array of a layer, and where to put the hashes of its blocks.
+/// One array of a layer, and the destination of its block hashes.
 struct Task {
   std::span<const std::byte> bytes;
   std::uint64_t* hash;
 };
 
-/// The numbers that the digest of a layer is made of: shapes as they are, arrays by the hashes of their blocks.
-/// One value for all edges, or for all neurons, gives the same numbers whether it is stored once or many times.
+/// The numbers hashed to a layer's digest: shapes directly, arrays by the hashes of their blocks. A value common to all
+/// edges or neurons gives the same numbers whether it is stored once or repeatedly.
 struct LayerDigest {
   LayerDigest(const CsrMatrix& weights, const Bias& biases) {
     one_weight = weights.uniform() || all_same_bits(weights.values.span());

@@ -12,7 +12,7 @@ namespace spdnn {
 std::uint64_t weights_digest(const CsrMatrix& weights);
 std::uint64_t bias_digest(const Bias& bias, Index outputs);
 
-/// network_digest(), of a network that is not in memory as a whole: from the digests of its layers.
+/// network_digest() of a network that is not in memory as a whole, computed from the digests of its layers.
 std::uint64_t layer_digest(const Layer& layer);
 std::uint64_t network_digest(BiasRule rule, const std::optional<double>& cap,
                              const std::vector<std::uint64_t>& layer_digests);

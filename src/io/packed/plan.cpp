@@ -30,7 +30,7 @@ std::vector<std::string> split_notes(const std::vector<char>& text) {
   return notes;
 }
 
-/// The plan of one section, whose arrays have been requested but not loaded yet.
+/// The plan of one section, whose arrays are requested but not loaded yet.
 Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
   ModelReader::Model model = reader.records(section);
   const ModelRecord& record = model.record;
@@ -62,7 +62,7 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   return plan;
 }
 
-/// Compares the plan with what the file says about its network, in the header and in the description of its layers.
+/// Compares the plan with the file's network: the header and the layer records.
 void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan) {
   const packed::Header& header = file.header();
   if (plan.provenance.network_digest != header.network_digest)
@@ -73,14 +73,14 @@ void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan
         fmt::format("its plan is for {} edges, expected the network's {}", plan.provenance.given_edges, header.edges));
   const ModelReader::Model network = reader.records(*file.find(Kind::network));
   if (network.bias_rule != plan.bias_rule || network.cap != plan.cap)
-    file.fail("its plan has another bias rule or cap than its network");
+    file.fail("its plan has a different bias rule or cap from its network");
   std::vector<Index> neurons;
   for (const LayerRecord& layer : network.layer_records) {
     if (neurons.empty()) neurons.push_back(layer.weights.cols);
     neurons.push_back(layer.weights.rows);
   }
   if (!neurons.empty() && neurons != plan.provenance.given_neurons)
-    file.fail("its plan has other neurons than its network");
+    file.fail("its plan has different numbers of neurons from its network");
 }
 
 void require(bool condition, const std::string& what) {
@@ -89,13 +89,13 @@ void require(bool condition, const std::string& what) {
 
 void check_same_neurons(const Plan& plan, const Plan& other, std::size_t k) {
   const std::string where = fmt::format("layer {}: ", k + 1);
-  require(k < other.layers.size(), where + "missing in its plan in order");
+  require(k < other.layers.size(), where + "missing in its in-order plan");
   const Layer& mine = plan.layers[k];
   const Layer& theirs = other.layers[k];
   require(mine.inputs() == theirs.inputs() && mine.outputs() == theirs.outputs(),
-          where + "its plan in order has other neurons");
+          where + "its in-order plan has different neurons");
   for (Index neuron = 0; neuron < mine.outputs(); ++neuron)
-    require(mine.bias[neuron] == theirs.bias[neuron], where + "its plan in order has other biases");
+    require(mine.bias[neuron] == theirs.bias[neuron], where + "its in-order plan has different biases");
 }
 
 void check_expansion(const Plan& plan, std::size_t k) {
@@ -108,42 +108,43 @@ void check_expansion(const Plan& plan, std::size_t k) {
     throw std::invalid_argument(where + fmt::format("an expansion of {} neurons, expected {}", map.size(), given));
   for (const Index neuron : map)
     if (neuron >= stored && neuron != kAlwaysZero && neuron != kNotComputed)
-      throw std::invalid_argument(where + "its expansion leads outside the stored neurons");
+      throw std::invalid_argument(where + "its expansion refers to neurons that are not stored");
 }
 
-/// Error bounds and the same plan without `merge` must be there with `merge`, and only then.
+/// Error bounds and the in-order plan must exist if `merge` is in effect, and only then.
 void check_merge(const Plan& plan) {
   if (!plan.passes.merge) {
-    require(!plan.fallback, "error bounds or a plan in order without the pass merge");
+    require(!plan.fallback, "error bounds or an in-order plan without the pass merge");
     return;
   }
-  require(plan.fallback && plan.fallback->in_order, "the pass merge is in force, expected a plan in order");
+  require(plan.fallback && plan.fallback->in_order, "the pass merge is in effect, expected an in-order plan");
   require(plan.fallback->error_bounds.size() == plan.layers.size(), "expected one error bound for each layer");
   require(std::all_of(plan.fallback->error_bounds.begin(), plan.fallback->error_bounds.end(),
                       [](double e) { return e >= 0; }),
-          "an error bound is not a number from 0 up");
+          "an error bound is negative or not a number");
   const Plan& other = *plan.fallback->in_order;
   Passes passes = other.passes;
   passes.merge = true;
-  require(!other.passes.merge && passes == plan.passes, "its plan in order has other passes");
+  require(!other.passes.merge && passes == plan.passes, "its in-order plan has different passes");
   require(other.provenance.given_neurons == plan.provenance.given_neurons &&
               other.provenance.given_edges == plan.provenance.given_edges &&
               other.provenance.network_digest == plan.provenance.network_digest && other.bias_rule == plan.bias_rule &&
               other.cap == plan.cap,
-          "its plan in order is one of another network");
+          "its in-order plan belongs to another network");
   for (std::size_t k = 0; k < plan.layers.size(); ++k) check_same_neurons(plan, other, k);
 }
 
-/// Certificates are computed from the layers again, which takes a pass over the biases, and over degrees or weights.
+/// Certificates are recomputed from the layers, which takes a pass over the biases, and over degrees or weights.
 void check_certificates(const Plan& plan) {
   require(plan.certificates.dead_from <= plan.depth() && plan.certificates.saturated_from <= plan.depth(),
           "a certificate begins after the last layer");
   require(plan.certificates.dead_from >= planning::dead_from(plan.layers, plan.bias_rule),
-          "rows of zeros are said to stay zero earlier than they do");
+          "rows of zeros are certified to stay zero from too early a layer");
   if (plan.certificates.saturated_from == plan.depth()) return;
-  require(plan.cap && planning::certifiable_cap(*plan.cap), "rows are said to stay at a cap that cannot be certified");
+  require(plan.cap && planning::certifiable_cap(*plan.cap),
+          "rows are certified to stay at a cap that cannot be certified");
   require(plan.certificates.saturated_from >= planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap),
-          "rows at the cap are said to stay there earlier than they do");
+          "rows at the cap are certified to stay there from too early a layer");
 }
 
 }  // namespace
@@ -156,9 +157,9 @@ void check_plan(const Plan& plan) {
   require(
       depth == 0 || *std::min_element(plan.provenance.given_neurons.begin(), plan.provenance.given_neurons.end()) > 0,
       "a layer of no neurons");
-  require(depth == 0 || plan.provenance.given_neurons[0] == plan.inputs(), "its inputs are not those of the network");
+  require(depth == 0 || plan.provenance.given_neurons[0] == plan.inputs(), "its inputs differ from the network's");
   parallel_for(depth, [&](std::size_t k) { check_expansion(plan, k); });
-  require(!plan.passes.saturated || plan.cap, "images are retired at a cap that it does not have");
+  require(!plan.passes.saturated || plan.cap, "images are retired at a cap, but it has no cap");
   check_certificates(plan);
   check_merge(plan);
   if (plan.fallback) check_plan(*plan.fallback->in_order);

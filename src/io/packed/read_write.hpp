@@ -6,9 +6,9 @@
 
 namespace spdnn {
 
-/// The functions of files.hpp for packed files. The form itself is described in format.hpp.
+/// The functions of files.hpp for packed files, described in format.hpp.
 NetworkFile read_packed_network(const Path& path, const NetworkRequest& request);
-/// Refuses networks without layers and layers without neurons, which a packed file could hold.
+/// Refuses networks without layers and layers without neurons, which the format could express.
 void refuse_empty(const std::string& name, const std::vector<LayerShape>& shapes);
 /// The network with its layers left in the file, which stays open.
 NetworkStream open_packed_network(const Path& path, const NetworkRequest& request);
@@ -16,7 +16,7 @@ ImageSet read_packed_images(const Path& path, std::optional<Index> neurons, std:
 void write_packed_network(const Path& path, const Network& network, const ProgressCallback& progress = {});
 void write_packed_images(const Path& path, const ImageSet& images);
 
-/// What goes into one packed file; null stands for what does not.
+/// The contents of one packed file; null for missing parts.
 struct PackedParts {
   const Network* network = nullptr;
   const NetworkStream* stream = nullptr;  ///< in place of `network`
@@ -25,7 +25,7 @@ struct PackedParts {
 };
 void write_packed(const Path& path, const PackedParts& parts, const ProgressCallback& progress = {});
 
-/// Throws std::invalid_argument where parts of a plan contradict one another; entries of its matrices are not examined.
+/// Throws std::invalid_argument if parts of a plan contradict one another; matrix entries are not examined.
 void check_plan(const Plan& plan);
 
 }  // namespace spdnn

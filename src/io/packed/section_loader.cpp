@@ -13,18 +13,17 @@ namespace spdnn {
 
 namespace {
 
-/// Arrays are cut from slabs of at most this size unless another one is asked for; a larger array has a slab of its
-/// own.
+/// Arrays are allocated from slabs of this size by default; a larger array has a slab of its own.
 constexpr std::size_t kSlabBytes = std::size_t{32} << 20;
 /// The progress bar is updated after this many blocks, 512 MiB.
 constexpr std::size_t kBlocksPerUpdate = 2048;
-/// A thread takes this many blocks of a large file at once, because two threads that touch a new huge page at the same
-/// time both zero it.
+/// A thread takes this many blocks of a large file at a time: if two threads touch a new huge page simultaneously, both
+/// zero it.
 constexpr std::size_t kBlocksOfAPage = (std::size_t{2} << 20) / packed::kBlockBytes;
 
 }  // namespace
 
-// Four times the size of the file is enough for most small files.
+// Four times the file size is enough for most small files.
 SectionLoader::SectionLoader(const PackedFile& file, std::size_t slab_bytes)
     : file_(file),
       used_(file.sections(), false),
@@ -43,15 +42,14 @@ void SectionLoader::claim(std::uint32_t section, std::size_t count, std::size_t 
   if (entry.bytes / width != count || entry.bytes % width != 0)
     file_.fail(fmt::format("is corrupted: section {} has {} bytes, expected {} numbers of {} bytes", section,
                            entry.bytes, count, width));
-  if (used_[section]) file_.fail(fmt::format("is corrupted: section {} is named twice", section));
+  if (used_[section]) file_.fail(fmt::format("is corrupted: section {} is used twice", section));
   used_[section] = true;
   file_.check_gap_before(section);
 }
 
 void SectionLoader::require_all_used() const {
   const auto unused = std::find(used_.begin(), used_.end(), false);
-  if (unused != used_.end())
-    file_.fail(fmt::format("is corrupted: section {} is named by nothing", unused - used_.begin()));
+  if (unused != used_.end()) file_.fail(fmt::format("is corrupted: section {} is not used", unused - used_.begin()));
 }
 
 void SectionLoader::check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const {
@@ -79,7 +77,7 @@ std::shared_ptr<std::byte[]> SectionLoader::bytes(std::size_t count) {
   return {slab_, start};
 }
 
-/// Returns the result of the checks of the block's numbers.
+/// Loads a block and returns the result of its checks.
 bool SectionLoader::load(Job& job, std::size_t number, std::byte* scratch) const {
   const std::uint64_t begin = number * packed::kBlockBytes;
   const std::size_t length = std::min(packed::kBlockBytes, file_.entry(job.section).bytes - begin);
@@ -122,7 +120,7 @@ void SectionLoader::run_stage(Stage stage, const ProgressCallback& callback) {
             bad[block.job] = true;
     });
   }
-  // A changed byte is reported as such, and not as the odd number that it makes.
+  // A checksum failure is reported before any invalid number that it caused.
   const auto of_stage = [&](const Job& job) { return job.stage == stage; };
   for (const Job& job : jobs_)
     if (of_stage(job)) check_checksum(job.section, job.hashes);

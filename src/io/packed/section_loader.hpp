@@ -13,29 +13,28 @@
 namespace spdnn {
 
 /// Loads the sections of a packed file in parallel: arrays are requested first, then run() loads them. For each block
-/// of a section, one thread reads it, compares its checksum, checks its numbers and, where they have another form in
-/// memory, converts them, all while the block is in its cache. So what was checked is what is used, whatever happens to
-/// the file. Arrays are valid after run(), which throws a DataError otherwise. Cost: each section is read once, into
-/// its array, or into a block of the thread where it is converted.
+/// of a section, one thread reads it, compares its checksum, checks its numbers and converts them if their form in
+/// memory differs, all while the block is in its cache. The checked data are the data used, whatever happens to the
+/// file. Arrays are valid after run(), which throws DataError on failure. Cost: each section is read once, either into
+/// its array or, for conversion, into a block buffer of the thread.
 class SectionLoader {
  public:
-  /// Arrays are cut from slabs of `slab_bytes`, or more where one is larger; 0: whatever suits the size of the file.
+  /// Arrays are allocated from slabs of `slab_bytes`, or a larger slab if necessary; 0 chooses by file size.
   explicit SectionLoader(const PackedFile& file, std::size_t slab_bytes = 0);
 
-  /// How the numbers of a section are checked. Sections of the second stage are checked when those of the first are
-  /// complete and right.
+  /// The checks of a section's numbers. Sections of the second stage are checked after those of the first have passed.
   enum class Stage { first, second };
   template <class T>
   struct Checks {
-    std::string complaint{};  ///< the message where one of the checks fails
-    /// Checks the numbers of a block, the first of which is number `first` of the section.
+    std::string complaint{};  ///< : the message if a check fails
+    /// Checks the numbers of a block, which start at index `first` of the section.
     std::function<bool(std::size_t first, std::span<const T> numbers)> block{};
-    /// Checks the step from numbers[at - 1] to numbers[at], where another block begins, once all are there.
+    /// Checks the step from numbers[at - 1] to numbers[at] at each block boundary, once all numbers are loaded.
     std::function<bool(const T* numbers, std::size_t at)> step{};
     Stage stage = Stage::second;
   };
 
-  /// Requests `count` numbers in the form that they have in the file.
+  /// Requests `count` numbers in the file's form.
   template <class T>
   Array<T> plain(std::uint32_t section, std::size_t count, Checks<T> checks) {
     claim(section, count, sizeof(T));
@@ -49,8 +48,8 @@ class SectionLoader {
     return {target, count};
   }
 
-  /// Requests `count` numbers of the file as numbers of another type. `convert` checks them as checks.block does; it is
-  /// given the place of the first number in the section, the numbers, and where to put them.
+  /// Requests `count` numbers converted to another type. `convert` also checks them, like checks.block; its arguments
+  /// are the index of the first number in the section, the numbers and the destination.
   template <class From, class To>
   Array<To> converted(std::uint32_t section, std::size_t count, Checks<To> checks,
                       std::function<bool(std::size_t first, std::span<const From>, To*)> convert) {
@@ -64,7 +63,7 @@ class SectionLoader {
     return {target, count};
   }
 
-  /// Reads and checks a small section at once.
+  /// Reads and checks a small section immediately.
   template <class T>
   std::vector<T> now(std::uint32_t section, std::size_t count) {
     claim(section, count, sizeof(T));
@@ -73,7 +72,7 @@ class SectionLoader {
     return numbers;
   }
 
-  /// Memory for `count` numbers, from an allocation that the arrays of many small layers share.
+  /// Memory for `count` numbers, from an allocation shared by the arrays of many small layers.
   template <class T>
   std::shared_ptr<T[]> storage(std::size_t count) {
     const std::shared_ptr<std::byte[]> memory = bytes(count * sizeof(T));
@@ -81,16 +80,16 @@ class SectionLoader {
   }
 
   void run(const ProgressCallback& callback);
-  /// DataError where a section was not requested, so that no change of a file that is read as a whole goes unnoticed.
+  /// DataError if a section was not requested, so that no change of a file read as a whole goes unnoticed.
   void require_all_used() const;
-  /// Forgets what was requested, and gives later arrays memory of their own: any section may be requested again.
+  /// Forgets previous requests and gives later arrays their own memory: any section may be requested again.
   void begin_again();
 
  private:
   struct Job {
     std::uint32_t section = 0;
     std::size_t width = 0;  ///< bytes per number in the file
-    /// Where numbers go that are not converted; null: each thread reads into its own block.
+    /// The destination of numbers that are not converted; null: each thread reads into its own block.
     std::byte* target = nullptr;
     Stage stage = Stage::second;
     std::string complaint;
@@ -113,7 +112,7 @@ class SectionLoader {
     if (checks.step) job.step = [numbers, step = checks.step](std::size_t at) { return step(numbers, at); };
     return job;
   }
-  /// DataError where the section does not hold that many numbers, or where another record has used it.
+  /// DataError if the section does not hold `count` numbers, or if another record has used it.
   void claim(std::uint32_t section, std::size_t count, std::size_t width);
   void read_now(std::uint32_t section, std::span<std::byte> to);
   void check_checksum(std::uint32_t section, std::span<const std::uint64_t> hashes) const;

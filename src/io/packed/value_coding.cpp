@@ -16,9 +16,9 @@ constexpr std::size_t kFirstSlots = 64;
 
 ValueNumbers::ValueNumbers() : slots_(kFirstSlots, 0) {}
 
-/// The slot that holds the value, or the empty slot where it belongs.
+/// The slot that holds the value, or the empty slot for it.
 std::size_t ValueNumbers::slot_of(std::uint32_t bits) const {
-  // This is Fibonacci hashing: the high bits of the product depend on all bits of the value.
+  // Fibonacci hashing: the high bits of the product depend on all bits of the value.
   std::size_t slot = (bits * 0x9E3779B97F4A7C15U) >> (64 - std::countr_zero(slots_.size()));
   while (slots_[slot] != 0 && std::bit_cast<std::uint32_t>(values_[slots_[slot] - 1]) != bits)
     slot = (slot + 1) & (slots_.size() - 1);

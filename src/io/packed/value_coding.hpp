@@ -8,15 +8,15 @@
 
 namespace spdnn {
 
-/// Numbers the distinct values in the order of their first appearance. Values are distinguished by their bits, so that
-/// -0 and 0 stay what they are. The hash table uses open addressing and is at most a quarter full, so a look-up takes a
-/// multiplication and two loads.
+/// Numbers the distinct values in order of first appearance. Values are distinguished by their bits, so that -0 and 0
+/// differ. The hash table uses open addressing and is at most a quarter full; a look-up takes a multiplication and
+/// about two loads.
 class ValueNumbers {
  public:
   ValueNumbers();
-  /// The number of the value; a new value gets the next number.
+  /// The number of the value; a new value gets the next one.
   std::uint32_t add(float value);
-  /// The number of a value that was added before.
+  /// The number of a value added before.
   std::uint32_t find(float value) const;
   const std::vector<float>& values() const { return values_; }
 
@@ -28,7 +28,7 @@ class ValueNumbers {
   std::vector<std::uint32_t> slots_;  ///< number + 1, or 0; the length is a power of two
 };
 
-/// How the values of a matrix are stored: in the way that takes the fewest bytes.
+/// The coding of a matrix's values that takes the fewest bytes.
 struct ValueCoding {
   std::uint32_t bytes = 0;  ///< per entry: 0 (one value), 1 or 2 (a palette), or 4 (the values themselves)
   float value = 0;          ///< the one value

@@ -22,7 +22,7 @@ using packed::SectionEntry;
 
 namespace {
 
-/// How many blocks are made in parallel before they are written in order: 16 MiB.
+/// The number of blocks prepared in parallel before they are written in order: 16 MiB.
 constexpr std::size_t kBlocksAtOnce = 64;
 
 }  // namespace
@@ -82,7 +82,7 @@ void PackedWriter::write_sections(AtomicFile& file, std::uint32_t first, std::ui
   for (std::uint32_t i = first; i < end; ++i) sections_[i].entry.checksum = packed::combine_hashes(hashes[i - first]);
 }
 
-/// False where the sections of a streamed layer, made again, are not those that its record describes.
+/// Returns false if the sections of a streamed layer, built again, do not match its record.
 bool PackedWriter::make_fills(const Layer& layer, const LayerSections& sections) {
   PackedWriter again;
   again.add_layer(layer, choose_coding(layer.weights));
@@ -108,8 +108,7 @@ void PackedWriter::stream(const Path& path, AtomicFile& file, const ProgressCall
     write_sections(file, next, sections.first, progress);
     const Layer layer = layers_->read(k);
     if (!make_fills(layer, sections))
-      throw DataError(
-          fmt::format("{}: cannot write: layer {} has changed since it was looked over", path.string(), k + 1));
+      throw DataError(fmt::format("{}: cannot write: layer {} has changed since its first pass", path.string(), k + 1));
     write_sections(file, sections.first, sections.end, progress);
     for (std::uint32_t i = sections.first; i < sections.end; ++i) sections_[i].fill = {};
     next = sections.end;
@@ -126,7 +125,7 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
     file.write_at(0, std::as_bytes(std::span(&header_, 1)));
     file.write_at(sizeof header_, std::as_bytes(std::span(table)));
   };
-  write_start();  // fails at once in a pipe, where the checksums could not be added at the end
+  write_start();  // : fails early on a pipe, where the checksums could not be added at the end
   file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
   stream(path, file, callback);
   std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });
@@ -138,7 +137,7 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
 
 void write_packed(const Path& path, const PackedParts& parts, const ProgressCallback& progress) {
   PackedWriter writer;
-  Plan plan;  // outlives the writing
+  Plan plan;  // : must outlive the writing
   try {
     if (parts.network) writer.add_network(*parts.network);
     if (parts.stream) writer.add_network(*parts.stream, progress);

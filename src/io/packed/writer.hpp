@@ -19,36 +19,36 @@
 
 namespace spdnn {
 
-/// Collects the sections of a packed file, then writes them all. Arrays that are added must live until then, because
-/// only a few blocks are copied at a time. Layers of a stream are made twice, one at a time: when they are added, for
-/// their records, and when they are written.
+/// Collects the sections of a packed file, then writes them all. Added arrays must stay alive until then, because only
+/// a few blocks are copied at a time. Layers of a stream are built twice, one at a time: once for their records, and
+/// once when they are written.
 class PackedWriter {
  public:
   void add_network(const Network& network);
   void add_network(const NetworkStream& network, const ProgressCallback& callback);
   void add_images(const ImageSet& images);
   void add_plan(const Plan& plan);
-  /// A model, which nothing else stands beside: the text of its architecture.json, and the tensors that it names.
+  /// A model, which excludes all other contents: the text of its architecture.json, and its tensors.
   void add_graph(const std::string& architecture, std::span<const StoredTensor> tensors);
   void write(const Path& path, const ProgressCallback& callback);
 
   const packed::Header& header() const { return header_; }
 
  private:
-  /// Fills a block with the bytes of a section from `first` on.
+  /// Fills a block with the bytes of a section, starting at byte `first`.
   using Fill = std::function<void(std::uint64_t first, std::span<std::byte> block)>;
   struct Section {
     packed::SectionEntry entry;
     Fill fill;
   };
-  /// Sections of a streamed layer; their `fill` is made when they are written.
+  /// The sections of a streamed layer; their `fill` is set when they are written.
   struct LayerSections {
     std::uint32_t first = 0;
     std::uint32_t end = 0;
   };
   struct Block {
     std::uint32_t section;
-    std::uint64_t first;  ///< its place in the section
+    std::uint64_t first;  ///< : its offset in the section
     std::span<std::byte> bytes;
     std::uint64_t hash;
   };
@@ -73,8 +73,8 @@ class PackedWriter {
   packed::Header header_;
   std::vector<Section> sections_;
   std::shared_ptr<const LayerStream> layers_;  ///< may be null
-  std::vector<LayerSections> layer_sections_;  ///< by layer of that
-  std::shared_ptr<std::byte> buffer_;          ///< blocks that are being made
+  std::vector<LayerSections> layer_sections_;  ///< : by layer
+  std::shared_ptr<std::byte> buffer_;          ///< : blocks being prepared
 };
 
 }  // namespace spdnn

@@ -60,8 +60,8 @@ bool CsrBuilder::continues_sorted(std::span<const Entries> round) const {
   return sorted;
 }
 
-/// A row whose entries begin in one piece may continue in the next one. So the first row of every piece is added
-/// afterwards, by one thread; all other rows belong to one piece alone.
+/// A row may continue from one piece into the next. The first row of every piece is therefore added afterwards, by one
+/// thread; all other rows belong to a single piece.
 void CsrBuilder::count_rows(std::span<const Entries> round) {
   for (const Entries& entries : round) {
     if (entries.count == 0) continue;
@@ -81,7 +81,7 @@ void CsrBuilder::count_rows(std::span<const Entries> round) {
     if (round[i].count > 0) degrees_[std::size_t{rows_of(round[i])[0]} + 1] += first_rows[i];
 }
 
-/// From here on the row of each entry is kept; the rows of the `entries` so far follow from the degrees.
+/// From here on the row of each entry is stored; the rows of the first `entries` follow from the degrees.
 void CsrBuilder::give_up_sorted(std::size_t entries) {
   sorted_ = false;
   rows_.grow(entries);
@@ -123,9 +123,8 @@ CsrMatrix CsrBuilder::finish(Index rows, Index cols) {
   return matrix;
 }
 
-/// Sorts by row with a counting sort, which keeps the order within rows, then each row by column. Every thread reads
-/// the rows of all entries and moves the entries of its own range of rows, so reads are sequential and nothing is
-/// shared.
+/// Sorts by row with a counting sort, which is stable, then each row by column. Every thread reads the rows of all
+/// entries and moves those in its own range of rows, so reads are sequential and writes are disjoint.
 void CsrBuilder::sort(std::vector<Offset>& offsets) {
   const std::size_t entries = rows_.size();
   for (std::size_t k = 0; k < entries; ++k) ++offsets[std::size_t{rows_[k]} + 1];
@@ -136,7 +135,7 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   cols.grow(entries);
   if (!uniform_) values.grow(entries);
   std::vector<Offset> next(offsets.begin(), offsets.end() - 1);
-  constexpr std::size_t kGrain = std::size_t{1} << 15;  // entries that are worth another thread
+  constexpr std::size_t kGrain = std::size_t{1} << 15;  // : entries per additional thread
   const std::size_t threads = std::min(reading_threads(), entries / kGrain + 1);
   parallel_ranges(next.size(), threads, [&](auto, std::size_t begin, std::size_t end) {
     for (std::size_t k = 0; k < entries; ++k) {
@@ -150,7 +149,7 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   cols_ = std::move(cols);
   values_ = std::move(values);
 
-  constexpr std::size_t kRangesPerThread = 8;  // rows may differ in length
+  constexpr std::size_t kRangesPerThread = 8;  // : for balance, as rows differ in length
   parallel_ranges(next.size(), threads == 1 ? 1 : kRangesPerThread * threads,
                   [&](auto, std::size_t begin, std::size_t end) {
                     for (std::size_t i = begin; i < end; ++i)

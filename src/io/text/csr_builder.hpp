@@ -11,20 +11,20 @@
 
 namespace spdnn {
 
-/// Makes a CSR matrix from entries in any order. Entries that come sorted by row, then by column, go straight to their
-/// place and take 4 bytes each, or 8 where values differ. Others are kept as they come and sorted by counting at the
-/// end, for which they take as much memory again, plus 4 bytes each for the row. Columns of the result ascend within
-/// each row.
+/// Builds a CSR matrix from entries in any order. Entries that arrive sorted by row, then by column, are stored
+/// directly and take 4 bytes each, or 8 if values differ. Others are kept in order of arrival and sorted by counting at
+/// the end, which takes the same memory again, plus 4 bytes each for the row. Columns of the result ascend within each
+/// row.
 class CsrBuilder {
  public:
-  /// Says which id of an entry is its row.
+  /// Which id of an entry is its row.
   enum class Row { first, second };
   explicit CsrBuilder(Row row) : row_(row) {}
 
   void add(std::span<const Entries> round);
-  /// Makes the matrix, and leaves the builder empty. Every row and column that was added must be inside it.
+  /// Builds the matrix and leaves the builder empty. Every row and column added must be inside it.
   CsrMatrix finish(Index rows, Index cols);
-  /// The entries that were given more than once; valid after finish().
+  /// The entries given more than once; valid after finish().
   const std::vector<EntryKey>& repeated() const { return repeated_; }
 
  private:
@@ -45,7 +45,7 @@ class CsrBuilder {
   bool sorted_ = true;
   Index last_row_ = 0;  ///< the row of the latest entry, while sorted
   Index last_col_ = 0;
-  std::vector<Offset> degrees_;  ///< while sorted: degrees_[i + 1] entries in row i
+  std::vector<Offset> degrees_;  ///< : while sorted: degrees_[i + 1] is the number of entries in row i
   GrowingArray<Index> rows_;     ///< once unsorted: the row of each entry
   GrowingArray<Index> cols_;
   GrowingArray<float> values_;  ///< empty while all values are value_

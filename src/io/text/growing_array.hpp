@@ -14,9 +14,9 @@
 
 namespace spdnn {
 
-/// An array that grows without being copied and without a second allocation: its pages are remapped, not moved. New
-/// values are zero. Room that is reserved but never touched takes no memory. It is for arrays whose length is known
-/// only at the end of a file, and takes at least a page (4 KiB).
+/// An array that grows without copying or a second allocation: its pages are remapped. New values are zero. Capacity
+/// that is never touched takes no memory. It is meant for arrays whose length is known only at the end of a file, and
+/// takes at least a page (4 KiB).
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,7 +45,7 @@ class GrowingArray {
     size_ = std::max(size_, size);
   }
 
-  /// Hands over the values, cut to whole pages, and leaves this array empty.
+  /// Moves the values out, trimmed to whole pages, and leaves this array empty.
   Array<T> freeze() {
     if (size_ == 0) return {};
     if (pages(size_) < bytes_) remap(pages(size_));
@@ -74,12 +74,12 @@ class GrowingArray {
     if (fresh == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(fresh);
     bytes_ = bytes;
-    // With small pages, scattered writes into hundreds of MB would all miss the TLB. The advice may be refused.
+    // With small pages, scattered writes into hundreds of MB would all miss the TLB. The kernel may ignore the advice.
     if (bytes >= 8 * kHugePageBytes) ::madvise(fresh, bytes, MADV_HUGEPAGE);
   }
 
   T* data_ = nullptr;
-  std::size_t bytes_ = 0;  ///< how many are mapped
+  std::size_t bytes_ = 0;  ///< : mapped bytes
   std::size_t size_ = 0;
 };
 

@@ -12,14 +12,14 @@
 
 namespace spdnn {
 
-/// What is wrong with gzip data, and how many bytes of the read were good.
+/// A problem in gzip data, and the number of bytes decompressed correctly.
 struct GzProblem {
   std::string message;
   std::size_t good;  ///< bytes
 };
 
-/// Decompresses a gzip file piece by piece. Successive members are one stream; zero bytes after the last member (tape
-/// padding) are skipped. zlib checks checksums and lengths.
+/// Decompresses a gzip file piece by piece. Successive members form one stream; zero bytes after the last member (tape
+/// padding) are skipped. zlib verifies checksums and lengths.
 class GzReader {
  public:
   /// The file must outlive the reader.
@@ -28,8 +28,8 @@ class GzReader {
   GzReader(const GzReader&) = delete;
   GzReader& operator=(const GzReader&) = delete;
 
-  /// Fills `out` as far as there is data. Less than that is returned only at the end, when everything has been checked.
-  /// Throws GzProblem for data that is not gzip, damaged or cut off.
+  /// Fills `out` as far as there is data; returns less only at the end, after all checks. Throws GzProblem for data
+  /// that are not gzip, damaged or truncated.
   std::size_t read(std::span<char> out);
 
  private:
@@ -37,7 +37,7 @@ class GzReader {
   void feed();
 
   const InputFile& file_;
-  std::size_t position_ = 0;  ///< in the file, of the first byte that zlib has not been given
+  std::size_t position_ = 0;  ///< : file offset of the first byte not yet passed to zlib
   std::unique_ptr<std::byte[]> piece_;
   z_stream stream_{};
   bool inside_ = false;  ///< a member has begun and not ended

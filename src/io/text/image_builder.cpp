@@ -9,8 +9,8 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // bits up to this size are always taken
-constexpr unsigned kBlockBits = 4;                         // images are dealt out in blocks of 16
+constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // : bit matrices up to this size are always allowed
+constexpr unsigned kBlockBits = 4;                         // : images are distributed in blocks of 16
 
 bool all_ones(const Entries& entries) { return entries.count == 0 || (entries.uniform && entries.values[0] == 1.0F); }
 
@@ -100,8 +100,8 @@ void ImageBuilder::deal(const Entries& entries, Dealt& dealt) const {
 
 void ImageBuilder::set_bits(const Index* images, const Index* neurons, std::size_t count,
                             std::vector<EntryKey>& repeated) {
-  // In the official order (by neuron, then image) every entry hits another cache line, which is prefetched some entries
-  // ahead.
+  // In the official order (by neuron, then image) every entry hits a different cache line, which is prefetched some
+  // entries ahead.
   constexpr std::size_t kAhead = 16;
   for (std::size_t k = 0; k < count; ++k) {
     if (k + kAhead < count)
@@ -114,7 +114,7 @@ void ImageBuilder::set_bits(const Index* images, const Index* neurons, std::size
 }
 
 void ImageBuilder::move_to_csr() {
-  constexpr Index kImages = 1024;  // moved at once
+  constexpr Index kImages = 1024;  // : moved at a time
   csr_ = std::make_unique<CsrBuilder>(CsrBuilder::Row::first);
   const auto rows = static_cast<Index>(words_.size() / words_per_row_);
   const ImageSet bits{take_bits(rows)};
@@ -150,7 +150,7 @@ ImageSet ImageBuilder::finish(std::optional<Index> images) {
   }
   const std::size_t csr_bytes = nonzeros_ * sizeof(Index) + (std::size_t{rows} + 1) * sizeof(Offset);
   const std::size_t bit_bytes = rows * words_per_row_ * sizeof(std::uint64_t);
-  // There may be many more images without entries at the end than others; where CSR is the form they get no bits.
+  // There may be far more empty images at the end than others; if CSR is the smaller form, they get no bits.
   if (bit_bytes < csr_bytes) return {take_bits(rows)};
   CsrMatrix matrix = ImageSet{take_bits(images_)}.to_csr();
   std::vector<Offset> offsets(matrix.offsets.begin(), matrix.offsets.end());

@@ -14,24 +14,23 @@
 
 namespace spdnn {
 
-/// Makes an image set from entries (image, neuron, value) in any order. As long as all values are 1, each entry sets a
-/// bit in its image's row, so the memory needed is that of the bits, whatever the order. Everything moves to a
-/// CsrBuilder with the first other value, or when bits would take far more memory than the text. No two threads write
-/// to one row: the entries of a round are first dealt out by blocks of images (8 bytes per entry, in the cache).
+/// Builds an image set from entries (image, neuron, value) in any order. While all values are 1, each entry sets a bit
+/// in its image's row, so memory is that of the bits in any order. The first other value, or bits that would take far
+/// more memory than the text, moves everything to a CsrBuilder. No two threads write to one row: the entries of a round
+/// are first distributed by blocks of images (8 bytes per entry, in the cache).
 class ImageBuilder {
  public:
   ImageBuilder(Index neurons, std::size_t expected_text_bytes);
 
-  /// Returns false where an entry came twice, so that nothing more need be read.
+  /// Returns false if an entry occurred twice; reading can stop then.
   bool add(std::span<const Entries> round);
-  /// Makes the set, of the given number of images, or of as many as the largest id says. Entries of value 0 are
-  /// dropped.
+  /// Builds the set with the given number of images, or with as many as the largest id. Entries of value 0 are dropped.
   ImageSet finish(std::optional<Index> images);
-  /// The entries that were given more than once; complete after add() has returned false, or after finish().
+  /// The entries given more than once; complete after add() has returned false, or after finish().
   const std::vector<EntryKey>& repeated() const { return csr_ ? csr_->repeated() : repeated_; }
 
  private:
-  /// The entries of a piece, by the thread that sets their bits.
+  /// The entries of a piece, grouped by the thread that sets their bits.
   struct Dealt {
     std::unique_ptr<Index[]> images;
     std::unique_ptr<Index[]> neurons;
@@ -53,7 +52,7 @@ class ImageBuilder {
   GrowingArray<std::uint64_t> words_;
   std::vector<Dealt> dealt_;
   std::vector<EntryKey> repeated_;
-  std::unique_ptr<CsrBuilder> csr_;  ///< once bits are given up
+  std::unique_ptr<CsrBuilder> csr_;  ///< : set once bits are given up
 };
 
 }  // namespace spdnn

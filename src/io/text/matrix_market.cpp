@@ -23,10 +23,10 @@ struct Header {
   Offset entries = 0;
   bool pattern = false;
   bool symmetric = false;
-  std::size_t lines = 0;  ///< up to the line of sizes, which is included
+  std::size_t lines = 0;  ///< : number of lines up to and including the line of sizes
 };
 
-/// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`, each word of which must be known.
+/// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`; every word must be known.
 void parse_banner(std::string_view line, Header& header) {
   constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
   static const std::array<std::vector<std::string_view>, 5> words{
@@ -44,7 +44,7 @@ void parse_banner(std::string_view line, Header& header) {
   fields.finish();
 }
 
-/// Parses the line of sizes. There may be no rows where these are images.
+/// Parses the line of sizes. Images may have no rows.
 void parse_sizes(std::string_view line, bool of_images, Header& header) {
   LineFields fields(line, "rows, columns, entries");
   header.rows = of_images ? static_cast<Index>(fields.next_count("number of rows", kMaxIndex))
@@ -110,15 +110,15 @@ std::string header_text(bool pattern, Index rows, Index cols, Offset entries) {
 
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs) {
   const Header header = read_header(source, false);
-  check_size(source, header, "rows, one an input", header.rows, inputs);
-  check_size(source, header, "columns, one an output", header.cols, outputs);
+  check_size(source, header, "rows, one per input", header.rows, inputs);
+  check_size(source, header, "columns, one per output", header.cols, outputs);
   return read_layer_entries(source, entry_list(header, "input", "output", "weight"));
 }
 
 EntryList list_of_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
   const Header header = read_header(source, true);
-  check_size(source, header, "rows, one an image", header.rows, images);
-  check_size(source, header, "columns, one a neuron", header.cols, neurons);
+  check_size(source, header, "rows, one per image", header.rows, images);
+  check_size(source, header, "columns, one per neuron", header.cols, neurons);
   return entry_list(header, "image", "neuron", "value");
 }
 

@@ -16,9 +16,9 @@ namespace spdnn {
 
 namespace {
 
-/// Buffers of earlier sources, kept for later ones. New memory costs a page fault for each 4 KiB, which is a twentieth
-/// of the time that it takes to read an official layer of 1024 neurons. (They are not kept per thread, because glibc
-/// ends the program where it has no memory for a thread's destructors.)
+/// Buffers of earlier sources, kept for reuse. New memory costs a page fault per 4 KiB, a twentieth of the time for
+/// reading an official layer of 1024 neurons. (They are not thread-local, because glibc terminates the program if it
+/// has no memory for a thread's destructors.)
 constexpr std::size_t kSpareBytes = std::size_t{512} << 10;
 
 class SpareBuffers {
@@ -70,7 +70,7 @@ void TextSource::rewind() {
 
 std::size_t TextSource::expected_bytes() const { return gz_ ? file_.size() * kGzRatio : end_ - begin_; }
 
-/// Where the first line begins at a position of the file or after it.
+/// The beginning of the first line at or after a file position.
 std::size_t TextSource::line_from(std::size_t position) const {
   constexpr std::size_t kPiece = 4096;
   if (position == 0) return 0;
@@ -100,11 +100,11 @@ std::string_view TextSource::next(std::size_t bytes) {
 void TextSource::require_whole_lines() {
   if (ends_within_line_)
     fail_at(offset_ + used_,
-            "the file ends within a line and may be cut off, expected a newline at its end (--allow-missing-newline "
-            "takes the line as it is)");
+            "the file ends within a line and may be truncated, expected a newline at its end (--allow-missing-newline "
+            "accepts the line)");
 }
 
-/// Reads until the buffer holds that many bytes. Returns false where the text ends before or with them.
+/// Reads until the buffer holds `bytes` bytes. Returns false if the text ends before or with them.
 bool TextSource::fill(std::size_t bytes) {
   if (used_ >= bytes) return true;
   const std::size_t most = gz_ ? bytes : std::min(bytes, used_ + end_ - position_);
@@ -117,7 +117,7 @@ bool TextSource::fill(std::size_t bytes) {
 
 std::size_t TextSource::read(std::span<char> to) {
   if (gz_) return read_gz(to);
-  constexpr std::size_t kPiece = std::size_t{4} << 20;  // worth a thread
+  constexpr std::size_t kPiece = std::size_t{4} << 20;  // : bytes that justify a thread
   const auto bytes = std::as_writable_bytes(to);
   parallel_ranges(bytes.size(), bytes.size() / kPiece, [&](auto, std::size_t begin, std::size_t end) {
     file_.read(position_ + begin, bytes.subspan(begin, end - begin));
@@ -145,7 +145,7 @@ void TextSource::reserve(std::size_t bytes) {
   capacity_ = capacity;
 }
 
-/// Reads the text up to this place again, to count its lines.
+/// Reads the text up to `offset` again to count its lines.
 void TextSource::fail_at(std::size_t offset, const std::string& what) {
   std::size_t line = 1;
   std::size_t column = 1;

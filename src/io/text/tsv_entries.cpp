@@ -22,7 +22,7 @@ constexpr std::ptrdiff_t kLongestPlainValue = 64;
 /// The text of the latest value with its LF, compared as two words, because official files repeat one value.
 class LatestValue {
  public:
-  static constexpr std::size_t kReach = 16;  ///< bytes that matches() reads
+  static constexpr std::size_t kReach = 16;  ///< : bytes that matches() reads
 
   bool matches(const char* text) const {
     const auto [low, high] = load(text);
@@ -31,7 +31,7 @@ class LatestValue {
   std::size_t length() const { return length_; }
   float value() const { return value_; }
 
-  /// Remembers `text` up to its LF, which is included. kReach bytes of it must be readable.
+  /// Stores `text` up to and including its LF. kReach bytes of it must be readable.
   void remember(const char* text, std::size_t length, float value) {
     if (length > kReach) return;
     const auto mask = [](std::size_t bytes) { return bytes >= 8 ? ~0ULL : (1ULL << (8 * bytes)) - 1; };
@@ -52,14 +52,13 @@ class LatestValue {
     return {words[0], words[1]};
   }
 
-  std::uint64_t words_[2] = {1, 1};  ///< with masks of zero: equal to nothing
+  std::uint64_t words_[2] = {1, 1};  ///< : with masks of zero: matches nothing
   std::uint64_t masks_[2] = {0, 0};
   std::size_t length_ = 0;
   float value_ = 0.0F;
 };
 
-/// One entry as read, and where its line ends. `next` is null where the line is not a plain one, so that the careful
-/// parser must decide.
+/// One parsed entry, and the end of its line. `next` is null if the line is not plain and needs the careful parser.
 struct PlainLine {
   const char* next = nullptr;
   Index first = 0;
@@ -67,7 +66,7 @@ struct PlainLine {
   float value = 1.0F;
 };
 
-/// The number whose digits begin at `text`, which must end in another character. More than ten digits, or none, give 0.
+/// Reads the digits at `text`, which must be followed by another character. No digits, or more than ten, give 0.
 inline const char* read_digits(const char* text, std::uint64_t& id) {
   const char* const begin = text;
   std::uint64_t sum = 0;
@@ -83,8 +82,8 @@ inline const char* line_end(const char* text) {
   return *text == '\n' ? text + 1 : nullptr;
 }
 
-/// Reads `id SEPARATOR id [SEPARATOR value] LF` with ids inside the limits. The text that ends at `end` must close with
-/// an LF, so that every loop over the characters of a line stops inside it.
+/// Reads `id SEPARATOR id [SEPARATOR value] LF` with ids within the limits. The text up to `end` must end in LF, so
+/// that every loop over the characters of a line stops within it.
 template <bool kWithValue>
 inline PlainLine read_plain(const char* text, const char* end, const EntryColumns& columns, LatestValue& latest) {
   std::uint64_t first = 0;
@@ -115,7 +114,7 @@ inline PlainLine read_plain(const char* text, const char* end, const EntryColumn
   return line;
 }
 
-/// The careful parser, which takes any line. Returns false for a blank one.
+/// The careful parser, which accepts any line. Returns false for a blank one.
 bool read_line(std::string_view text, const EntryColumns& columns, PlainLine& line) {
   LineFields fields(text, {});
   if (fields.at_end()) return false;
@@ -185,7 +184,7 @@ bool all_bits_equal(const float* values, std::size_t count) {
   return differing == 0;
 }
 
-/// Adds the mirror images of the entries off the diagonal; there must be room for them.
+/// Appends the mirror images of the entries off the diagonal; capacity must suffice.
 void mirror(Entries& entries) {
   for (std::size_t k = 0; k < entries.given; ++k) {
     entries.largest_first = std::max(entries.largest_first, entries.second[k]);
@@ -196,7 +195,7 @@ void mirror(Entries& entries) {
   }
 }
 
-/// Cuts the text into about `count` pieces at the ends of lines.
+/// Cuts the text into about `count` pieces at line ends.
 std::vector<std::string_view> cut(std::string_view text, std::size_t count) {
   std::vector<std::string_view> pieces;
   const std::size_t bytes = text.size() / count + 1;
@@ -238,7 +237,8 @@ std::size_t reading_threads() { return omp_in_parallel() != 0 ? 1 : static_cast<
 std::optional<DataError> read_entries(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                                       const std::function<bool(std::span<const Entries>)>& absorb) {
   const std::size_t threads = reading_threads();
-  const std::size_t most_pieces = threads == 1 ? 1 : 16 * threads;  // four: the pieces take unequal times
+  const std::size_t most_pieces =
+      threads == 1 ? 1 : 16 * threads;  // : more pieces than threads, as they take unequal times
   std::vector<Entries> round;
   for (;;) {
     const std::string_view text = source.next(most_pieces * source.piece_bytes());
@@ -273,7 +273,7 @@ void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t
     throw LineProblem{1, fmt::format("{} {} and {} {} are given twice, expected once", columns.first, line.first + 1,
                                      columns.second, line.second + 1)};
   });
-  throw std::logic_error("an entry given twice was not found again");
+  throw std::logic_error("a repeated entry was not found again");
 }
 
 }  // namespace spdnn

@@ -88,8 +88,8 @@ std::uint64_t LineFields::next_whole(std::string_view what, std::uint64_t least,
   if (is_whole_number(field) && field.size() <= 32)
     throw LineProblem{column(field), fmt::format("{} {} is outside {}..{}{}{}", what, field, least, most,
                                                  reason.empty() ? "" : " ", reason)};
-  throw LineProblem{column(field),
-                    fmt::format("{} {} is no whole number, expected one in {}..{}", what, quoted(field), least, most)};
+  throw LineProblem{column(field), fmt::format("{} {} is not a whole number, expected one in {}..{}", what,
+                                               quoted(field), least, most)};
 }
 
 Index LineFields::next_id(std::string_view what, Index limit, std::string_view reason) {
@@ -108,9 +108,9 @@ T LineFields::next_real(std::string_view what) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::invalid_argument || end != digits.data() + digits.size() ||
       (digits.size() < field.size() && digits.starts_with('-')))
-    throw LineProblem{column(field), fmt::format("{} {} is no number, expected a finite one", what, quoted(field))};
+    throw LineProblem{column(field), fmt::format("{} {} is not a number, expected a finite one", what, quoted(field))};
   if (error == std::errc::result_out_of_range) {
-    const std::string copy(digits);  // strtod distinguishes too small, which is rounded, from too large
+    const std::string copy(digits);  // : strtod distinguishes underflow, which is rounded, from overflow
     value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
                                      : static_cast<T>(std::strtod(copy.c_str(), nullptr));
     if (std::isinf(value))

@@ -17,8 +17,8 @@ namespace spdnn {
 
 namespace {
 
-/// Reads the list into a builder; `finish` makes the result. A line that repeats an entry is reported before a bad line
-/// further down, at which reading stopped.
+/// Reads the list into a builder; `finish` builds the result. A line that repeats an entry is reported before a bad
+/// line further down, where reading stopped.
 template <class Builder, class Finish>
 auto read_into(Builder& builder, TextSource& source, const EntryList& list, const Finish& finish) {
   Offset entries = 0;
@@ -32,7 +32,7 @@ auto read_into(Builder& builder, TextSource& source, const EntryList& list, cons
   if (!builder.repeated().empty()) throw_repeated(source, list.columns, list.lines_before, builder.repeated());
   if (problem) throw *problem;
   if (list.entries && *list.entries != entries)
-    throw DataError(fmt::format("{}:{}:1: the header promises {} entries, but the file has {}", source.name(),
+    throw DataError(fmt::format("{}:{}:1: the header states {} entries, but the file has {}", source.name(),
                                 list.lines_before, *list.entries, entries));
   return result;
 }
@@ -61,9 +61,9 @@ ImageSet read_tsv_images(TextSource& source, Index neurons, std::optional<Index>
     columns.first_reason = claimed_size_reason(source.expected_bytes());
   }
   ImageSet set = read_image_entries(source, {.columns = columns}, images);
-  // The empty file that a failed copy leaves must not pass for images.
+  // An empty file, which a failed copy leaves behind, must not pass for images.
   if (!images && source.empty())
-    throw DataError(source.name() + ": the file is empty, expected lines of text, or the number of images given");
+    throw DataError(source.name() + ": the file is empty, expected lines of text, or an explicit number of images");
   return set;
 }
 
@@ -106,7 +106,7 @@ Bias read_tsv_bias(TextSource& source, Index outputs) {
 Categories read_tsv_categories(TextSource& source) {
   std::vector<std::pair<Index, std::size_t>> found;  // id, line
   for_each_line(source, 0, [&](std::string_view line, std::size_t number) {
-    LineFields fields(line, "one image a line");
+    LineFields fields(line, "one image per line");
     if (fields.at_end()) return;
     found.emplace_back(fields.next_id("image", kMaxIndex), number);
     fields.finish();

@@ -11,9 +11,9 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kMostValue = 16;  // characters of a fp32 value: "-1.17549435e-38"
+constexpr std::size_t kMostValue = 16;  // : characters of an fp32 value: "-1.17549435e-38"
 
-/// Writes images of bits in the official order. A piece is a column of words: 64 neurons of every image.
+/// Writes images of bits in the official order. A piece is one column of words: 64 neurons of every image.
 void write_bits(const std::filesystem::path& path, const BitMatrix& bits) {
   write_in_pieces(path, bits.rows == 0 ? 0 : bits.words_per_row(), [&](std::size_t piece, std::string& text) {
     std::vector<std::uint64_t> column(bits.rows);

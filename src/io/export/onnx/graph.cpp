@@ -25,7 +25,7 @@ void GraphWriter::require_room(std::size_t bytes) const {
 
 void GraphWriter::write() {
   graph_.set_name(model_.name.empty() ? "model" : escaped(model_.name));
-  // Where others have the same name, inputs and outputs keep theirs, which users of the file know.
+  // If names clash, inputs and outputs keep theirs, because users of the file know them.
   names_.resize(model_.values.size());
   for (const std::vector<ValueId>* ids : {&model_.inputs, &model_.outputs})
     for (const ValueId id : *ids) name_value(id);
@@ -34,7 +34,7 @@ void GraphWriter::write() {
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& constant = model_.values[id].constant;
     if (!constant) continue;
-    // The name is the value's own, which was taken above.
+    // The name is the value's own, reserved above.
     onnx::TensorProto& tensor = add_tensor("", constant->shape, onnx::TensorProto::FLOAT);
     tensor.set_name(names_[id]);
     tensor.set_raw_data(constant->values.data(), constant->values.bytes());
@@ -47,7 +47,7 @@ void GraphWriter::name_value(ValueId id) {
   if (names_[id].empty()) names_[id] = new_name(model_.values[id].name);
 }
 
-/// Outputs are of nodes, and each is there once.
+/// ONNX outputs must be made by nodes and be distinct.
 void GraphWriter::add_outputs() {
   std::vector<ValueId> before = model_.inputs;
   for (const ValueId output : model_.outputs) {

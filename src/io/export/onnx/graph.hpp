@@ -12,32 +12,32 @@
 
 namespace spdnn::onnx_writer {
 
-/// Makes the graph of an ONNX file of a model's values and nodes. Names are those of the model, escaped, so that they
-/// are UTF-8, and each is there once.
+/// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8 and made
+/// unique.
 class GraphWriter {
  public:
-  /// `place` is the file in messages.
+  /// `place` is the file name in messages.
   GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph);
 
   void write();
-  /// The operator set that the nodes which were written need.
+  /// The operator set required by the nodes written so far.
   int opset() const { return opset_; }
   [[noreturn]] void fail(const std::string& problem) const;
-  /// DataError where that many bytes are more than a file of protobuf holds.
+  /// DataError if `bytes` exceed the limit of a protobuf file.
   void require_room(std::size_t bytes) const;
 
   // For the writer of a node.
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
   const std::string& name(ValueId value) const { return names_[value]; }
   void need_opset(int opset) { opset_ = std::max(opset_, opset); }
-  /// A name that nothing in the file has yet.
+  /// A name not yet used in the file.
   std::string new_name(const std::string& wanted);
   onnx::NodeProto& add_node(const std::string& name, const char* op, const std::vector<std::string>& inputs,
                             const std::string& output);
   /// Adds an initializer, and returns its name.
   std::string add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values);
   std::string add_ints(const std::string& wanted, const std::vector<std::int64_t>& values);
-  /// Of all numbers of a matrix: by rows, or by columns.
+  /// Adds all numbers of a matrix, zeros included, by rows or by columns.
   std::string add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix, bool by_columns);
 
  private:
@@ -55,7 +55,7 @@ class GraphWriter {
   std::size_t bytes_ = 0;  ///< of all initializers
 };
 
-/// Adds what the node becomes: one operator of ONNX or several.
+/// Adds the operators that represent the node.
 void write_node(GraphWriter& graph, const Node& node);
 
 }  // namespace spdnn::onnx_writer

@@ -1,4 +1,4 @@
-// What each operation becomes.
+// Writes each operation as ONNX operators.
 
 #include <fmt/format.h>
 
@@ -65,7 +65,8 @@ class NodeWriter {
   void operator()(const Linear& linear) {
     const Shape bias{linear.weights.rows};
     const Shape& x = input_shape();
-    if (x.size() < 2) graph_.fail(fmt::format("node '{}' is linear on {}, expected two axes", name_, shape_text(x)));
+    if (x.size() < 2)
+      graph_.fail(fmt::format("node '{}' is linear on an input of {}, expected two axes", name_, shape_text(x)));
     if (x.size() == 2) {
       const Shape shape{linear.weights.rows, linear.weights.cols};
       inputs_.push_back(graph_.add_matrix(name_ + ".weight", shape, linear.weights, false));
@@ -113,7 +114,7 @@ class NodeWriter {
     static constexpr std::array<const char*, 9> kOps{"Relu", "Clip",        "LeakyRelu", "PRelu",   "Sigmoid",
                                                      "Tanh", "HardSigmoid", "HardSwish", "Identity"};
     const Kind kind = activation.kind;
-    if (kind == Kind::identity) name_ = output_;  // readers leave it out, and make it anew where an output needs one
+    if (kind == Kind::identity) name_ = output_;  // : readers drop identities, and add one where an output needs it
     if (kind == Kind::clip) add_bounds(activation);
     if (kind == Kind::prelu) add_slopes(activation.alphas);
     onnx::NodeProto& node = add(kOps.at(static_cast<std::size_t>(kind)));
@@ -128,7 +129,7 @@ class NodeWriter {
   void operator()(const Concat& concat) { set(add("Concat"), "axis", std::int64_t{concat.axis}); }
   void operator()(const Softmax& softmax) { set(add("Softmax"), "axis", std::int64_t{softmax.axis}); }
 
-  /// In ONNX's list, 0 is the input's length on that axis, and -1 is what is left.
+  /// In ONNX's list, 0 stands for the input's length on that axis, and -1 for the remaining length.
   void operator()(const Reshape& reshape) {
     Numbers lengths(reshape.shape.begin(), reshape.shape.end());
     if (!lengths.empty() && lengths[0] == kBatchExtent && input_shape()[0] == kBatchExtent) lengths[0] = 0;
@@ -164,7 +165,7 @@ class NodeWriter {
   const Shape& input_shape() const { return graph_.shape(node_.inputs[0]); }
   onnx::NodeProto& add(const char* op) { return graph_.add_node(name_, op, inputs_, output_); }
 
-  /// Of H and W, or of W alone where the input is of sequences.
+  /// One number each for H and W, or for W alone if the input has one spatial axis.
   template <class Number>
   Numbers per_axis(const std::array<Number, 2>& both) const {
     if (input_shape().size() == 3) return {both[1]};
@@ -180,7 +181,7 @@ class NodeWriter {
     set(node, "pads", pads);
   }
 
-  /// A bound that is left out is that of fp32.
+  /// A missing bound is the largest or smallest fp32 number.
   void add_bounds(const Activation& clip) {
     constexpr float kHighest = std::numeric_limits<float>::max();
     const bool low = clip.low > -kHighest;
@@ -189,14 +190,14 @@ class NodeWriter {
     if (high) inputs_.push_back(graph_.add_floats(name_ + ".high", {}, {&clip.high, 1}));
   }
 
-  /// They lie on axis 1: axes of length 1 follow.
+  /// Slopes lie on axis 1, so axes of length 1 follow.
   void add_slopes(const std::vector<float>& alphas) {
     Shape shape{static_cast<Extent>(alphas.size())};
     if (alphas.size() > 1) shape.resize(input_shape().size() - 1, 1);
     inputs_.push_back(graph_.add_floats(name_ + ".weight", shape, alphas));
   }
 
-  /// The factors of all axes where these make the size, and otherwise the size.
+  /// Writes scales for all axes if they give exactly the output size, and otherwise the sizes.
   void add_extents(const Resize& resize) {
     const Shape& x = input_shape();
     const std::size_t axes = x.size() - 2;
@@ -222,7 +223,7 @@ class NodeWriter {
     inputs_.push_back(add_sizes(sizes));
   }
 
-  /// Sizes of all axes: those of N and C are the input's, as N may be any number.
+  /// Writes the sizes of all axes: N and C are taken from the input at run time, because N may vary.
   std::string add_sizes(const Numbers& sizes) {
     const std::string kept = graph_.new_name(name_ + ".kept");
     std::string all = graph_.new_name(name_ + ".sizes");

@@ -12,7 +12,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// Before set 7 the second input may begin at an axis of the first: then axes of length 1 follow until its end.
+/// Before set 7 the second input may be aligned with an axis of the first: axes of length 1 are appended.
 ValueId aligned_before_7(NodeReader& node, const Shape& first) {
   const Shape& second = node.shape(1);
   const bool broadcast = node.integer("broadcast", 0) != 0;
@@ -33,15 +33,14 @@ ValueId aligned_before_7(NodeReader& node, const Shape& first) {
 }
 
 void read_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b) {
-  if (a.integers() != b.integers()) node.fail("one input is of integers, the other of floating point");
+  if (a.integers() != b.integers()) node.fail("one input has integers, the other floating-point numbers");
   const auto shape = broadcast(a.shape, b.shape);
   const std::optional<Offset> count = shape ? elements(*shape) : std::nullopt;
   if (!count || *count > std::numeric_limits<std::size_t>::max() / 16)
-    node.fail(fmt::format("{} and {} do not fit together", shape_text(a.shape), shape_text(b.shape)));
+    node.fail(fmt::format("the shapes {} and {} are not compatible", shape_text(a.shape), shape_text(b.shape)));
   node.graph().budget().take(*count * 2 * sizeof(std::int64_t));
   auto result = combined(kind, a, b, *shape);
-  if (!result)
-    node.fail("integers cannot be computed: they overflow, are divided by 0, or depend on the number of images");
+  if (!result) node.fail("integers cannot be computed: overflow, division by 0, or dependence on the number of images");
   node.set_output(*std::move(result));
 }
 
@@ -74,7 +73,7 @@ void read_concat(NodeReader& node) {
     std::vector<ValueId> values;
     for (std::size_t i = 0; i < node.inputs(); ++i) values.push_back(node.value(i));
     if (axis == 0 && node.shape(0)[0] == kBatchExtent)
-      node.fail_attribute("axis", "0 joins batches; give the batch a length");
+      node.fail_attribute("axis", "0 would join batches; give the batch a fixed size");
     return node.set_output(Concat{static_cast<Index>(axis)}, values);
   }
 

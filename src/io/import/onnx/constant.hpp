@@ -11,19 +11,19 @@
 
 namespace spdnn::onnx_reader {
 
-/// Stands, in integers that are computed from shapes, for the number of images in a batch. It is not kBatchExtent,
-/// since -1 in the shape of a Reshape means "what is left"; nor one of the ends of the range, which Slices use.
+/// Placeholder for the batch size in integers computed from shapes. It differs from kBatchExtent, since -1 in a Reshape
+/// means "the remaining length", and from the ends of the range, which Slices use.
 inline constexpr std::int64_t kImages = std::numeric_limits<std::int64_t>::min() / 3;
 
-/// More axes than any network has.
+/// An upper limit on the rank of tensors.
 inline constexpr std::size_t kMostAxes = 8;
 
-/// A tensor that is known when the file is read: weights, and the integers of which shapes are made. Whatever type it
-/// has in the file, it is of fp32 or of 64-bit integers here.
+/// A tensor that is known when the file is read: weights, or integers that make up shapes. Whatever its type in the
+/// file, it is held as fp32 or as 64-bit integers.
 struct Constant {
   Shape shape;  ///< without kBatchExtent
   std::variant<Array<float>, Array<std::int64_t>> values;
-  std::string name{};  ///< that it first has in the file
+  std::string name{};  ///< : its first name in the file
 
   bool integers() const { return values.index() == 1; }
   std::span<const float> floats() const { return std::get<0>(values); }

@@ -1,4 +1,4 @@
-// Constant, and what is computed of shapes alone: Cast, Shape, Gather, Slice.
+// Constant, and operators on shapes: Cast, Shape, Gather, Slice.
 
 #include <fmt/format.h>
 
@@ -29,8 +29,8 @@ Constant of_integers(std::vector<std::int64_t> numbers, bool scalar) {
 bool is_floating(std::int64_t type) { return type == TensorProto::FLOAT || type == TensorProto::DOUBLE; }
 
 std::int64_t rounded_to_zero(NodeReader& node, float number) {
-  // 2^62 and less, so that every fp32 number in between is an integer of 64 bits.
-  if (!(std::abs(number) <= 4.6e18F)) node.fail_input(0, fmt::format("{} is no integer of 64 bits", number));
+  // The limit is below 2^63, so every integral fp32 number in range is a 64-bit integer.
+  if (!(std::abs(number) <= 4.6e18F)) node.fail_input(0, fmt::format("{} is not a 64-bit integer", number));
   return static_cast<std::int64_t>(number);
 }
 
@@ -51,7 +51,7 @@ Constant cast(NodeReader& node, const Constant& from, std::int64_t to) {
       number = truth ? from.ints()[i] != 0 : from.ints()[i];
     }
     if (to == TensorProto::INT32 && number != kImages && !std::in_range<std::int32_t>(number))
-      node.fail_input(0, fmt::format("{} is no integer of 32 bits", number));
+      node.fail_input(0, fmt::format("{} is not a 32-bit integer", number));
   }
   return {from.shape, Array<std::int64_t>(std::move(integers))};
 }
@@ -62,7 +62,7 @@ struct Cut {
   std::int64_t start = 0, end = 0, step = 1;
 };
 
-/// The positions that a Slice takes from an axis of that length. Ends beyond the axis are those of the axis.
+/// The positions that a Slice takes from an axis of that length. Ends beyond the axis are clamped to it.
 std::vector<std::int64_t> positions(const Cut& cut, std::int64_t length) {
   const bool forward = cut.step > 0;
   const auto within = [&](std::int64_t place) {
@@ -73,7 +73,7 @@ std::vector<std::int64_t> positions(const Cut& cut, std::int64_t length) {
   std::vector<std::int64_t> found;
   for (std::int64_t at = within(cut.start); forward ? at < end : at > end;) {
     found.push_back(at);
-    // A step that leaves the axis is the last; the sum cannot overflow.
+    // Ends the loop before a step would leave the axis, so that the sum cannot overflow.
     if (forward ? cut.step > length : cut.step < -length) break;
     at += cut.step;
   }
@@ -99,12 +99,12 @@ std::vector<Cut> read_cuts(NodeReader& node, std::size_t rank) {
   const auto given_steps = node.opset() < 10 ? std::nullopt : slice_numbers(node, "", 4);
   const Numbers steps = given_steps.value_or(Numbers(starts->size(), 1));
   if (ends->size() != starts->size() || axes.size() != starts->size() || steps.size() != starts->size())
-    node.fail("starts, ends, axes and steps are not of one length");
+    node.fail("starts, ends, axes and steps have different lengths");
   std::vector<Cut> cuts;
   std::vector<bool> seen(rank);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Cut cut{node.axis("axes", axes[i], rank), (*starts)[i], (*ends)[i], steps[i]};
-    if (seen[cut.axis]) node.fail(fmt::format("axes: axis {} is there twice", axes[i]));
+    if (seen[cut.axis]) node.fail(fmt::format("axes: axis {} is repeated", axes[i]));
     if (cut.step == 0) node.fail("a step of 0");
     seen[cut.axis] = true;
     cuts.push_back(cut);
@@ -122,7 +122,7 @@ void read_constant(NodeReader& node) {
   if (node.has("value_int")) return node.set_output(of_integers({node.integer("value_int", 0)}, true));
   if (const auto numbers = node.integers("value_ints")) return node.set_output(of_integers(*numbers, false));
   node.finish();
-  node.fail("none of the attributes value, value_float, value_floats, value_int, value_ints");
+  node.fail("it has none of the attributes value, value_float, value_floats, value_int, value_ints");
 }
 
 void read_cast(NodeReader& node) {
@@ -130,9 +130,10 @@ void read_cast(NodeReader& node) {
   const Constant* constant = node.constant_or_null(0);
   const bool integers = to == TensorProto::INT64 || to == TensorProto::INT32 || to == TensorProto::BOOL;
   if (constant == nullptr && to != TensorProto::FLOAT)
-    node.fail_attribute("to", type_name(to) + " of values that depend on the model's inputs: they are of FLOAT");
+    node.fail_attribute("to",
+                        type_name(to) + " is not supported for values that depend on the model's inputs, only FLOAT");
   if (constant != nullptr && !integers && !is_floating(to))
-    node.fail_attribute("to", type_name(to) + " is not supported; FLOAT, DOUBLE, INT64, INT32 and BOOL are");
+    node.fail_attribute("to", type_name(to) + " is not supported; expected FLOAT, DOUBLE, INT64, INT32 or BOOL");
   if (constant == nullptr) return node.set_output(node.value(0));
   node.set_output(cast(node, *constant, to));
 }

@@ -1,4 +1,4 @@
-// Conv and the pools: windows that move over one or two spatial axes.
+// Conv and pooling: windows that move over one or two spatial axes.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// SAME_UPPER has what is odd of the padding at the end, SAME_LOWER at the beginning.
+/// An odd padding is one larger at the end for SAME_UPPER, at the beginning for SAME_LOWER.
 void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper) {
   const Shape& shape = node.shape(0);
   for (std::size_t axis = 2 - axes; axis < 2; ++axis) {
@@ -22,7 +22,7 @@ void pad_to_same(NodeReader& node, Window& window, std::size_t axes, bool upper)
   }
 }
 
-/// The window with its padding, from the attributes that Conv and the pools share.
+/// Reads the window with its padding from the attributes shared by Conv and pooling.
 Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::vector<Index>>& kernel) {
   Window window = read_moves(node, axes, kernel);
   const std::string automatic = node.text("auto_pad", "NOTSET");
@@ -38,8 +38,8 @@ Window read_window(NodeReader& node, std::size_t axes, const std::optional<std::
   return window;
 }
 
-/// What is around the input becomes padding of the window. With ceil_mode that is not the same: the last window is left
-/// out where it begins in the pool's padding, and not where it begins in what Pad has added.
+/// Turns the border of -inf into padding of the pool's window. With ceil_mode this would be wrong: a last window is
+/// dropped if it begins in the pool's padding, but not if it begins in the border that Pad has added.
 void take_in(const NodeReader& node, Pool& pool, const Surrounded& input) {
   if (pool.round_up) node.fail_attribute("ceil_mode", "1 is not supported where the input is padded by -inf");
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -77,7 +77,7 @@ void read_conv(NodeReader& node) {
     node.fail_attribute("group", fmt::format("{} does not divide the {} output channels", groups, shape[0]));
   if (channels / groups != shape[1] || channels % groups != 0)
     node.fail_attribute(
-        "group", fmt::format("{} groups of {} channels, of which the weights are, where the input has {}", groups,
+        "group", fmt::format("the weights are for {} groups of {} channels, but the input has {} channels", groups,
                              shape[1], channels));
   convolution.groups = static_cast<Index>(groups);
   const Offset rows = static_cast<Offset>(shape[0]);
@@ -89,7 +89,7 @@ void read_conv(NodeReader& node) {
 }
 
 void read_max_pool(NodeReader& node) {
-  node.ignore("storage_order");  // of the indices, the second output
+  node.ignore("storage_order");  // : applies to the indices, the second output
   read_pool(node, {});
 }
 

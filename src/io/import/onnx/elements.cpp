@@ -25,7 +25,7 @@ Activation of_kind(Activation::Kind kind) {
 
 Activation clip_of(float low, float high) {
   Activation clip = of_kind(Activation::Kind::clip);
-  clip.low = std::min(low, high);  // where they cross, all elements are the upper bound
+  clip.low = std::min(low, high);  // : crossed bounds: all elements become the upper bound
   clip.high = high;
   return clip;
 }
@@ -41,13 +41,13 @@ std::vector<float> per_channel(NodeReader& node, std::size_t i, Extent channels)
   return {numbers.begin(), numbers.end()};
 }
 
-/// A bound of Clip: without NaN, and the largest numbers of fp32 for infinities.
+/// A bound of Clip: NaN is refused, infinities become the largest fp32 numbers.
 float bound(NodeReader& node, float number) {
-  if (std::isnan(number)) node.fail("a bound is not a number");
+  if (std::isnan(number)) node.fail("a bound is NaN");
   return std::clamp(number, kLowest, kHighest);
 }
 
-/// Whether a slope has one number per channel (axis 1), or one for all.
+/// Whether the slope has one number per channel (axis 1); false if it has one for all.
 bool by_channel(const Shape& slope, const Shape& input) {
   const std::size_t rank = input.size();
   if (slope.size() > rank) return false;
@@ -62,13 +62,13 @@ bool by_channel(const Shape& slope, const Shape& input) {
 
 void read_batch_normalization(NodeReader& node) {
   node.ignore("momentum");
-  if (node.opset() < 7) node.require("is_test", 1, "1 is, which is inference");
-  if (node.opset() < 7 && !node.has("is_test")) node.fail("attribute is_test is missing, which asks for training");
-  if (node.opset() < 9) node.require("spatial", 1, "1 is, one mean per channel");
-  if (node.opset() >= 14) node.require("training_mode", 0, "0 is, which is inference");
+  if (node.opset() < 7) node.require("is_test", 1, "only 1 (inference)");
+  if (node.opset() < 7 && !node.has("is_test")) node.fail("attribute is_test is missing, which means training");
+  if (node.opset() < 9) node.require("spatial", 1, "only 1 (one mean per channel)");
+  if (node.opset() >= 14) node.require("training_mode", 0, "only 0 (inference)");
   const Shape& shape = node.shape(0);
   if (shape.size() < 2)
-    node.fail_input(0, fmt::format("its shape is {}; N x C and more axes are supported", shape_text(shape)));
+    node.fail_input(0, fmt::format("its shape is {}; expected N x C or more axes", shape_text(shape)));
   BatchNorm norm;
   norm.scale = per_channel(node, 1, shape[1]);
   norm.shift = per_channel(node, 2, shape[1]);
@@ -77,7 +77,7 @@ void read_batch_normalization(NodeReader& node) {
   norm.epsilon = node.real("epsilon", 1e-5F);
   for (const float variance : norm.variance)
     if (!(variance + norm.epsilon > 0))
-      node.fail_input(4, fmt::format("variance {} with epsilon {} has no root", variance, norm.epsilon));
+      node.fail_input(4, fmt::format("variance {} with epsilon {} has no real root", variance, norm.epsilon));
   node.set_output(std::move(norm), {node.value(0)});
 }
 
@@ -116,7 +116,7 @@ void read_hard_sigmoid(NodeReader& node) {
 void read_prelu(NodeReader& node) {
   const Shape shape = node.shape(0);
   Shape slope = node.shape(1);
-  // Before set 7 a list of numbers was one per channel.
+  // Before set 7 a list of numbers means one per channel.
   const bool listed = node.opset() < 7 && slope.size() == 1 && shape.size() >= 2 && slope[0] == shape[1];
   if (node.constant_or_null(1) != nullptr && shape.size() >= 2 && (listed || by_channel(slope, shape))) {
     const std::span<const float> alphas = node.floats(1);
@@ -125,14 +125,14 @@ void read_prelu(NodeReader& node) {
     prelu.alphas.assign(alphas.begin(), alphas.end());
     return activate(node, std::move(prelu));
   }
-  // max(0, x) + slope min(0, x), of which one is zero.
+  // Uses max(0, x) + slope min(0, x), where one term is always zero.
   const ValueId x = node.value(0);
   const ValueId above = node.add(of_kind(Activation::Kind::relu), {x});
   const ValueId below = node.add(clip_of(kLowest, 0), {x});
   const ValueId product = node.add(Elementwise{Elementwise::Kind::multiply}, {below, node.value(1)});
   const ValueId sum = node.add(Elementwise{Elementwise::Kind::add}, {above, product});
   if (node.graph().shape(sum) != shape)
-    node.fail_input(1, fmt::format("slopes of {} for {}", shape_text(slope), shape_text(shape)));
+    node.fail_input(1, fmt::format("slopes of shape {} for an input of {}", shape_text(slope), shape_text(shape)));
   node.set_output(sum);
 }
 
@@ -141,7 +141,7 @@ void read_softmax(NodeReader& node) {
   const bool of_one_axis = node.opset() >= 13;
   const std::int64_t given = node.integer("axis", of_one_axis ? -1 : 1);
   if (shape.empty()) node.fail_input(0, "it has no axes");
-  // Before set 13 all axes from this one on are one axis, and it may be the end.
+  // Before set 13 this axis and all later ones are treated as one axis, and it may equal the rank.
   const std::size_t axis = node.axis("attribute axis", given, shape.size() + (of_one_axis || given < 0 ? 0 : 1));
   const auto single = [](Extent extent) { return extent == 1; };
   if (of_one_axis ||

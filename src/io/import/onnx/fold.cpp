@@ -12,7 +12,7 @@ namespace {
 
 std::size_t count_of(const Shape& shape) { return static_cast<std::size_t>(elements(shape).value()); }
 
-/// The elements of an axis up to the end, and before it.
+/// The number of elements of an axis up to `after`'s end, and before it.
 struct Around {
   std::size_t before, after;
 };
@@ -21,7 +21,7 @@ Around around(const Shape& shape, std::size_t axis) {
   return {count_of(Shape(shape.begin(), at)), count_of(Shape(at + 1, shape.end()))};
 }
 
-/// A constant of that shape, filled by `fill(to)` with elements of the type that `like` has.
+/// A constant of this shape and the type of `like`, filled by `fill(to)`.
 template <class Fill>
 Constant filled(const Constant& like, const Shape& shape, Fill fill) {
   return std::visit(
@@ -34,7 +34,7 @@ Constant filled(const Constant& like, const Shape& shape, Fill fill) {
       like.values);
 }
 
-/// Calls visit(a, b) with the places of the elements of `a` and `b` that meet, in the order of the result.
+/// Calls visit(a, b) with the broadcast element indices of `a` and `b`, in the order of the result.
 template <class Visit>
 void for_pairs(const Shape& a, const Shape& b, const Shape& shape, Visit visit) {
   const auto steps = [&](const Shape& one) {
@@ -83,7 +83,7 @@ std::optional<std::int64_t> integer_of(Elementwise::Kind kind, std::int64_t a, s
       overflow = __builtin_mul_overflow(a, b, &result);
       break;
     case Elementwise::Kind::divide:
-      if (b == 0 || b == -1) {  // the smallest integer has no opposite
+      if (b == 0 || b == -1) {  // : the smallest integer has no positive counterpart
         overflow = b == 0 || __builtin_sub_overflow(std::int64_t{0}, a, &result);
       } else {
         result = a / b;

@@ -34,14 +34,14 @@ ValueId Graph::add_constant(const Constant& constant) {
 
 void Graph::add_output(const std::string& name) {
   const auto found = symbols_.find(name);
-  if (found == symbols_.end()) fail(fmt::format("output '{}' is made by no node", name));
+  if (found == symbols_.end()) fail(fmt::format("no node makes output '{}'", name));
   if (const Constant* constant = std::get_if<Constant>(&found->second)) {
-    if (constant->integers()) fail(fmt::format("output '{}' is of integers; outputs are of FLOAT", name));
+    if (constant->integers()) fail(fmt::format("output '{}' has integers, expected FLOAT", name));
     require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
     found->second = add_constant(*constant);
   }
   if (std::holds_alternative<Surrounded>(found->second))
-    fail(fmt::format("output '{}' is padded by -inf, which only MaxPool takes", name));
+    fail(fmt::format("output '{}' is padded with -inf, which only MaxPool accepts", name));
   ValueId value = std::get<ValueId>(found->second);
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
   if (among(model_.inputs) || among(model_.outputs) || model_.values[value].constant) {

@@ -14,19 +14,19 @@
 
 namespace spdnn::onnx_reader {
 
-/// A value with -inf around its images, as exporters put in front of a MaxPool: padding takes no part in a maximum
-/// either, so it becomes that of the pool. Nothing else takes it, as no value of a model is infinite.
+/// A value with a border of -inf, which exporters put in front of a MaxPool. Padding does not affect a maximum either,
+/// so the border becomes padding of the pool. No other operation accepts it, as no value of a model is infinite.
 struct Surrounded {
   ValueId value = 0;
-  Shape shape;                       ///< with what is around
+  Shape shape;                       ///< : including the border
   std::array<Index, 2> begin{0, 0};  ///< as Window::pad_begin
   std::array<Index, 2> end{0, 0};
 };
 
-/// What a name of the file stands for: a value of the model, or a constant.
+/// The meaning of a name in the file: a value of the model, or a constant.
 using Symbol = std::variant<ValueId, Constant, Surrounded>;
 
-/// The model as far as it is built, and what the names of the file mean in it.
+/// The model under construction, and the meaning of the file's names in it.
 class Graph {
  public:
   Graph(std::string file, int opset, TensorReader& tensors, Budget& budget)
@@ -44,12 +44,12 @@ class Graph {
 
   /// Adds an input of the model.
   ValueId add_input(const std::string& name, Shape shape);
-  /// Adds a constant to the values, once for all names that it has. It must be of finite fp32 numbers.
+  /// Adds a constant to the values, once for all of its names. It must have finite fp32 numbers.
   ValueId add_constant(const Constant& constant);
-  /// Makes the symbol of that name an output of the model. Each output is the value of a node, and of no other output.
+  /// Makes the value of that name an output of the model. Each output must be computed by a node, and be used once.
   void add_output(const std::string& name);
 
-  /// Non-zeros of a matrix that lies row by row in `weights` (or column by column), made once for all who share it.
+  /// The non-zeros of a row-major (or column-major) matrix in `weights`, built once and shared.
   CsrMatrix sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols, bool transposed);
 
   Model& model() { return model_; }
@@ -61,7 +61,7 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<std::string, Symbol> symbols_;
-  /// By numbers and shape. What the numbers lie in is kept by the value, so no other numbers come to lie there.
+  /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
   std::map<std::pair<const float*, Shape>, ValueId> constants_;
   std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
 };

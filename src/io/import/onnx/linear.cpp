@@ -8,29 +8,29 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// The matrix of input 1 as Linear has it, outputs x inputs; `transposed` where it is so in the file.
+/// Input 1 as Linear's matrix, outputs x inputs; `transposed` if the file has it in that form.
 CsrMatrix read_weights(NodeReader& node, bool transposed) {
   const std::span<const float> weights = node.floats(1);
   const Shape& shape = node.constant(1).shape;
-  if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; a matrix is supported", shape_text(shape)));
-  if (weights.empty()) node.fail_input(1, fmt::format("weights of {}: there are none", shape_text(shape)));
+  if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; expected a matrix", shape_text(shape)));
+  if (weights.empty()) node.fail_input(1, fmt::format("weights of shape {} have no elements", shape_text(shape)));
   const auto outputs = static_cast<Offset>(shape[transposed ? 0 : 1]);
   const auto inputs = static_cast<Offset>(shape[transposed ? 1 : 0]);
   if (outputs > kMaxIndex || inputs > kMaxIndex)
-    node.fail_input(1, fmt::format("weights of {}: an axis is longer than 2^31-1", shape_text(shape)));
+    node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
   return node.graph().sparse(node.where() + ": input 2", weights, outputs, inputs, !transposed);
 }
 
 bool read_flag(NodeReader& node, const std::string& name) { return node.integer(name, 0) != 0; }
 
-/// Product with one number, as an operation of its own, since products with the weights would be rounded.
+/// Multiplies by one number in a separate operation, since scaled weights would be rounded.
 ValueId scaled(NodeReader& node, ValueId value, float factor) {
   if (factor == 1) return value;
   const Constant constant{{}, Array<float>(std::vector<float>{factor})};
   return node.add(Elementwise{Elementwise::Kind::multiply}, {value, node.add_constant(constant)});
 }
 
-/// Whether C is one number per output, which Linear adds, or one for all.
+/// Whether C has one number per output, which Linear adds, or one for all.
 bool is_bias(const Shape& shape, Extent outputs) {
   if (shape.size() > 2 || (shape.size() == 2 && shape[0] != 1)) return false;
   const Extent last = shape.empty() ? 1 : shape.back();
@@ -44,9 +44,10 @@ void read_gemm(NodeReader& node) {
   const float beta = node.real("beta", 1);
   const bool flipped = read_flag(node, "transA");
   const bool transposed = read_flag(node, "transB");
-  if (node.opset() < 7) node.ignore("broadcast");  // C was either as large as the result, or broadcast as in later sets
+  if (node.opset() < 7)
+    node.ignore("broadcast");  // : C is either as large as the result, or broadcast as in later sets
   if (node.shape(0).size() != 2)
-    node.fail_input(0, fmt::format("its shape is {}; two axes are supported", shape_text(node.shape(0))));
+    node.fail_input(0, fmt::format("its shape is {}; expected two axes", shape_text(node.shape(0))));
   if (node.opset() < 11 && !node.has_input(2)) node.fail("input 3 is missing");
 
   Linear linear{read_weights(node, transposed), {}};
@@ -54,7 +55,7 @@ void read_gemm(NodeReader& node) {
   ValueId result = node.value(0);
   if (flipped) {
     if (node.shape(0)[0] == kBatchExtent)
-      node.fail_attribute("transA", "1 moves the axis of the batch, which stays axis 0; give the batch a length");
+      node.fail_attribute("transA", "1 moves the batch axis, which must stay axis 0; give the batch a fixed size");
     result = node.add(Transpose{{1, 0}}, {result});
   }
   const bool added = node.has_input(2) && beta != 0;
@@ -82,7 +83,7 @@ void read_gemm(NodeReader& node) {
 
 void read_matmul(NodeReader& node) {
   if (node.shape(0).size() < 2)
-    node.fail_input(0, fmt::format("its shape is {}; two axes and more are supported", shape_text(node.shape(0))));
+    node.fail_input(0, fmt::format("its shape is {}; expected two or more axes", shape_text(node.shape(0))));
   node.set_output(Linear{read_weights(node, false), {}}, {node.value(0)});
 }
 

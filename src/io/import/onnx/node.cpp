@@ -18,7 +18,7 @@ NodeReader::NodeReader(Graph& graph, const onnx::NodeProto& node, int number)
   where_ = fmt::format("{}: node '{}' ({})", graph.file(), name_, node.op_type());
   std::set<std::string> names;
   for (const AttributeProto& one : node.attribute())
-    if (!names.insert(one.name()).second) fail_attribute(one.name(), "it is there twice");
+    if (!names.insert(one.name()).second) fail_attribute(one.name(), "it is repeated");
 }
 
 void NodeReader::fail(const std::string& problem) const { throw DataError(fmt::format("{}: {}", where_, problem)); }
@@ -88,15 +88,15 @@ void NodeReader::require(const std::string& name, std::int64_t expected, const s
 
 void NodeReader::require(const std::string& name, const std::string& expected) {
   const std::string found = text(name, expected);
-  if (found != expected) fail_attribute(name, fmt::format("'{}' is not supported, '{}' is", found, expected));
+  if (found != expected) fail_attribute(name, fmt::format("'{}' is not supported, only '{}'", found, expected));
 }
 
 void NodeReader::finish() const {
   for (const AttributeProto& one : node_.attribute())
     if (!asked_.contains(one.name()))
       fail_attribute(one.name(), asked_.empty()
-                                     ? std::string("not supported: the operator takes none")
-                                     : fmt::format("not supported: those read are {}", fmt::join(asked_, ", ")));
+                                     ? std::string("not supported: the operator has no attributes")
+                                     : fmt::format("not supported; supported attributes: {}", fmt::join(asked_, ", ")));
 }
 
 const Constant* NodeReader::constant_or_null(std::size_t i) const {
@@ -116,14 +116,14 @@ const Constant& NodeReader::constant(std::size_t i) const {
 
 std::span<const float> NodeReader::floats(std::size_t i) const {
   const Constant& found = constant(i);
-  if (found.integers()) fail_input(i, "it is of integers, expected floating point");
+  if (found.integers()) fail_input(i, "it has integers, expected floating-point numbers");
   require_finite(fmt::format("{}: input {} '{}'", where_, i + 1, input_name(i)), found.floats());
   return found.floats();
 }
 
 std::span<const std::int64_t> NodeReader::ints(std::size_t i) const {
   const Constant& found = constant(i);
-  if (!found.integers()) fail_input(i, "it is of floating point, expected integers");
+  if (!found.integers()) fail_input(i, "it has floating-point numbers, expected integers");
   if (std::count(found.ints().begin(), found.ints().end(), kImages) > 0)
     fail_input(i, "it depends on the number of images in a batch, and must be a constant");
   return found.ints();
@@ -131,14 +131,14 @@ std::span<const std::int64_t> NodeReader::ints(std::size_t i) const {
 
 float NodeReader::scalar(std::size_t i) const {
   const Constant& found = constant(i);
-  if (found.integers() || found.size() != 1) fail_input(i, "expected one number of floating point");
+  if (found.integers() || found.size() != 1) fail_input(i, "expected one floating-point number");
   return found.floats()[0];
 }
 
 ValueId NodeReader::value(std::size_t i) {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return *known;
-  if (surrounded_or_null(i) != nullptr) fail_input(i, "it is padded by -inf, which only MaxPool takes");
+  if (surrounded_or_null(i) != nullptr) fail_input(i, "it is padded with -inf, which only MaxPool accepts");
   floats(i);
   return graph_.add_constant(constant(i));
 }
@@ -147,14 +147,14 @@ const Shape& NodeReader::shape(std::size_t i) const {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return graph_.shape(*known);
   if (const Surrounded* known = surrounded_or_null(i)) return known->shape;
-  if (constant(i).integers()) fail_input(i, "it is of integers, expected floating point");
+  if (constant(i).integers()) fail_input(i, "it has integers, expected floating-point numbers");
   return constant(i).shape;
 }
 
 std::size_t NodeReader::axis(const std::string& attribute_or_input, std::int64_t axis, std::size_t limit) const {
   const auto count = static_cast<std::int64_t>(limit);
   if (axis < -count || axis >= count)
-    fail(fmt::format("{}: axis {} where there are {}", attribute_or_input, axis, limit));
+    fail(fmt::format("{}: axis {} is outside the {} axes", attribute_or_input, axis, limit));
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
@@ -168,7 +168,7 @@ ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_c
 void NodeReader::set_output(Symbol symbol) {
   const Constant* constant = std::get_if<Constant>(&symbol);
   if (constant != nullptr && constant->size() == 0 && constant->shape.size() > 1)
-    fail(fmt::format("a constant of {} comes out, which has no elements", shape_text(constant->shape)));
+    fail(fmt::format("the result is a constant of shape {}, which has no elements", shape_text(constant->shape)));
   graph_.set(node_.output(0), std::move(symbol));
 }
 

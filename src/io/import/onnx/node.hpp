@@ -9,11 +9,11 @@
 
 namespace spdnn::onnx_reader {
 
-/// One node of the file, as the reader of its operator sees it: attributes and inputs in, operations or a constant out.
-/// It notes which attributes were asked for, so that none is overlooked. All errors name file, node and operator.
+/// One node of the file as seen by the reader of its operator: attributes and inputs in, operations or a constant out.
+/// It records which attributes were read, so that none is overlooked. All errors name file, node and operator.
 class NodeReader {
  public:
-  /// `number` is the node's place in the file, from 1 on.
+  /// `number` is the node's position in the file, from 1.
   NodeReader(Graph& graph, const onnx::NodeProto& node, int number);
 
   Graph& graph() { return graph_; }
@@ -27,45 +27,45 @@ class NodeReader {
   bool has(const std::string& name) { return attribute(name) != nullptr; }
   std::int64_t integer(const std::string& name, std::int64_t otherwise);
   float real(const std::string& name, float otherwise);
-  /// The same, which need not be finite.
+  /// The same, but not necessarily finite.
   float any_real(const std::string& name, float otherwise);
   std::string text(const std::string& name, const std::string& otherwise);
   std::optional<std::vector<std::int64_t>> integers(const std::string& name);
   std::optional<std::vector<float>> reals(const std::string& name);
   const onnx::AttributeProto* tensor(const std::string& name);
-  /// DataError where the attribute is there and not `expected`; `supported` says what would do.
+  /// DataError if the attribute is given and not `expected`; `supported` describes the supported value.
   void require(const std::string& name, std::int64_t expected, const std::string& supported);
   void require(const std::string& name, const std::string& expected);
-  /// The attribute says nothing that matters to inference.
+  /// Marks the attribute as irrelevant to inference.
   void ignore(const std::string& name) { asked_.insert(name); }
-  /// DataError where an attribute was not asked for.
+  /// DataError if an attribute was not read.
   void finish() const;
 
   std::size_t inputs() const { return static_cast<std::size_t>(node_.input_size()); }
   bool has_input(std::size_t i) const { return i < inputs() && !node_.input(static_cast<int>(i)).empty(); }
   const std::string& input_name(std::size_t i) const { return node_.input(static_cast<int>(i)); }
-  /// The input where it is a constant, or nullptr.
+  /// The input if it is a constant, or nullptr.
   const Constant* constant_or_null(std::size_t i) const;
   const Constant& constant(std::size_t i) const;
-  /// Constants of that type: fp32, finite, or integers without the number of images in a batch.
+  /// The numbers of a constant input: finite fp32, or integers that do not depend on the batch size.
   std::span<const float> floats(std::size_t i) const;
   std::span<const std::int64_t> ints(std::size_t i) const;
-  /// One number that is constant: of any shape that has one element. It need not be finite.
+  /// The only number of a constant with one element, of any shape. It need not be finite.
   float scalar(std::size_t i) const;
-  /// The input where it is a value with -inf around, or nullptr.
+  /// The input if it is a value with a border of -inf, or nullptr.
   const Surrounded* surrounded_or_null(std::size_t i) const;
-  /// The input as a value of the model; a constant becomes one.
+  /// The input as a value of the model; a constant is added to the model's values.
   ValueId value(std::size_t i);
-  /// The shape of an input that is of floating point, constant or not.
+  /// The shape of a floating-point input, constant or not.
   const Shape& shape(std::size_t i) const;
-  /// An axis that counts from the end where it is negative, checked against the rank. `limit` axes are allowed for.
+  /// Resolves an axis, negative ones from the end, and checks it against `limit` axes.
   std::size_t axis(const std::string& attribute_or_input, std::int64_t axis, std::size_t limit) const;
 
   /// Adds a node of the model.
   ValueId add(Operation operation, std::vector<ValueId> inputs);
-  /// Adds a constant that stands in no file to the model's values.
+  /// Adds a constant that is not in the file to the model's values.
   ValueId add_constant(const Constant& constant);
-  /// What the node's first output is.
+  /// Sets the node's first output.
   void set_output(Symbol symbol);
   void set_output(Operation operation, std::vector<ValueId> inputs) {
     set_output(add(std::move(operation), std::move(inputs)));

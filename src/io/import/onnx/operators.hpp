@@ -7,7 +7,7 @@
 
 namespace spdnn::onnx_reader {
 
-/// An operator of ONNX that can be read, in the operator sets `first` to `last`.
+/// An ONNX operator supported in the operator sets `first` to `last`.
 struct Operator {
   std::string_view name;
   int first;
@@ -20,9 +20,9 @@ struct Operator {
 inline constexpr int kFirstOpset = 1;
 inline constexpr int kLastOpset = 21;
 
-/// nullptr where no operator of that name can be read.
+/// nullptr if no operator of that name is supported.
 const Operator* find_operator(std::string_view name);
-/// Their names, as messages list them.
+/// Their names, as listed in messages.
 std::string operator_names();
 
 // convolution.cpp

@@ -18,7 +18,7 @@ std::string text_of(const onnx::GraphProto& graph, int node) {
   return fmt::format("node '{}' ({})", one.name().empty() ? fmt::format("#{}", node + 1) : one.name(), one.op_type());
 }
 
-/// Which node makes each name.
+/// Maps each name to the node that makes it.
 std::map<std::string, int> makers_of(const onnx::GraphProto& graph, const std::set<std::string>& given,
                                      const std::string& file) {
   std::map<std::string, int> makers;
@@ -27,17 +27,17 @@ std::map<std::string, int> makers_of(const onnx::GraphProto& graph, const std::s
       if (name.empty()) continue;
       if (given.contains(name))
         throw DataError(
-            fmt::format("{}: {}: output '{}' is an input or initializer, too", file, text_of(graph, node), name));
+            fmt::format("{}: {}: output '{}' is also an input or initializer", file, text_of(graph, node), name));
       const auto [first, fresh] = makers.emplace(name, node);
       if (!fresh)
-        throw DataError(fmt::format("{}: {}: output '{}' is made by {}, too", file, text_of(graph, node), name,
+        throw DataError(fmt::format("{}: {}: output '{}' is also made by {}", file, text_of(graph, node), name,
                                     text_of(graph, first->second)));
     }
   }
   return makers;
 }
 
-/// The nodes on which an output depends.
+/// Marks the nodes on which an output depends.
 std::vector<bool> needed(const onnx::GraphProto& graph, const std::map<std::string, int>& makers) {
   std::vector<bool> marks(static_cast<std::size_t>(graph.node_size()));
   std::vector<int> open;
@@ -88,7 +88,7 @@ std::vector<int> order_of_nodes(const onnx::GraphProto& graph, const std::set<st
   }
   if (order.size() < count) {
     const auto stuck = std::find_if(waits.begin(), waits.end(), [](int left) { return left > 0; });
-    throw DataError(fmt::format("{}: {}: it waits for its own output: the graph has a cycle", file,
+    throw DataError(fmt::format("{}: {}: it depends on its own output: the graph has a cycle", file,
                                 text_of(graph, static_cast<int>(stuck - waits.begin()))));
   }
   const std::vector<bool> marks = needed(graph, makers);

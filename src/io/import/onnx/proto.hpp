@@ -1,7 +1,7 @@
 #pragma once
 
-// The classes that protoc makes of ONNX's description of its files (make/program.mk), and the stream that protobuf
-// writes them to, without the warnings of its code.
+// The classes that protoc generates from ONNX's schema (make/program.mk), and protobuf's output stream, with warnings
+// in their headers disabled.
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

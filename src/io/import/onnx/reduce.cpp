@@ -1,4 +1,4 @@
-// ReduceMean: the mean of all of each channel, once the axes to be averaged over are the last one.
+// ReduceMean: a global mean per channel, after the averaged axes are merged into the last one.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// The axes to average over: an attribute before set 18, an input since; all where none are given.
+/// The axes to average over: an attribute before set 18, an input since; all axes if none are given.
 std::vector<bool> read_reduced(NodeReader& node, std::size_t rank) {
   std::vector<std::int64_t> axes;
   bool none_is_all = true;
@@ -27,7 +27,8 @@ std::vector<bool> read_reduced(NodeReader& node, std::size_t rank) {
   return reduced;
 }
 
-/// Images, channels and the elements to average over; the last axes are these. 1 x kBatchExtent stays kBatchExtent.
+/// The shape images x channels x elements to average over, which are the last axes. 1 x kBatchExtent stays
+/// kBatchExtent.
 Shape as_rows(const Shape& shape, const std::vector<bool>& reduced) {
   Shape rows{1, 1, 1};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) rows[reduced[axis] ? 2 : axis == 0 ? 0 : 1] *= shape[axis];
@@ -43,7 +44,7 @@ void read_reduce_mean(NodeReader& node) {
   const auto count = static_cast<std::size_t>(std::count(reduced.begin(), reduced.end(), true));
   if (count == 0) return node.set_output(node.value(0));
   if (reduced[0] && shape[0] == kBatchExtent)
-    node.fail("axes: the mean is over the axis of the batch; give the batch a length");
+    node.fail("axes: the mean is over the batch axis; give the batch a fixed size");
 
   std::vector<Index> order;
   for (const bool last : {false, true})

@@ -4,12 +4,11 @@
 
 namespace spdnn::onnx_reader {
 
-/// The value in another shape: itself where that is its own.
+/// The value in another shape; the value itself if the shape is unchanged.
 ValueId reshaped(NodeReader& node, ValueId value, const Shape& shape);
-/// A shape of two axes: those before `axis`, and the rest.
+/// The shape with two axes: the product of those before `axis`, and of the rest.
 Shape flattened(NodeReader& node, const Shape& shape, std::size_t axis);
-/// Makes the node's output its input in another shape, whether it is a constant or not. The integers of a constant keep
-/// their number.
+/// Sets the node's output to its input in another shape, constant or not. Integer constants keep their elements.
 void set_reshaped(NodeReader& node, const Shape& shape);
 
 }  // namespace spdnn::onnx_reader

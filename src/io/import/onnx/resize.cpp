@@ -1,4 +1,4 @@
-// Pad, Resize and its forerunner Upsample.
+// Pad, Resize and its predecessor Upsample.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// Lengths of H and W, and what Resize or Upsample makes of them; sequences have no H.
+/// The lengths of H and W for Resize or Upsample; H is missing if there is one spatial axis.
 struct Images {
   std::size_t axes;               ///< 1 or 2
   std::array<Extent, 2> lengths;  ///< of the input
@@ -21,22 +21,22 @@ struct Images {
 Images images_of(NodeReader& node) {
   const Shape& shape = node.shape(0);
   if (shape.size() != 3 && shape.size() != 4)
-    node.fail_input(0, fmt::format("its shape is {}; N x C x W and N x C x H x W are supported", shape_text(shape)));
+    node.fail_input(0, fmt::format("its shape is {}; expected N x C x W or N x C x H x W", shape_text(shape)));
   return {shape.size() - 2, {shape.size() == 4 ? shape[2] : 1, shape.back()}};
 }
 
 void set_length(NodeReader& node, Resize& resize, std::size_t axis, Extent length) {
   if (length < 1 || length > Extent{kMaxIndex})
-    node.fail(fmt::format("an axis of length {} comes out; 1..{} is supported", length, kMaxIndex));
+    node.fail(fmt::format("an output axis has the length {}, expected 1..{}", length, kMaxIndex));
   resize.size[axis] = length;
 }
 
-/// Factors of all axes, N and C included, which keep their lengths.
+/// Reads factors for all axes, N and C included, whose factor must be 1.
 void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales) {
   const Images images = images_of(node);
   if (scales.size() != images.axes + 2)
     node.fail(fmt::format("scales: {} numbers for {} axes", scales.size(), images.axes + 2));
-  if (scales[0] != 1 || scales[1] != 1) node.fail("scales: images and channels keep their number; expected 1");
+  if (scales[0] != 1 || scales[1] != 1) node.fail("scales: N and C cannot be resized; expected 1");
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis) {
     const float scale = scales[scales.size() - 2 + axis];
     const float length = static_cast<float>(images.lengths[axis]) * scale;
@@ -50,7 +50,7 @@ void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales)
 
 void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
   const Images images = images_of(node);
-  const Constant& sizes = node.constant(input);  // the number of images may stand in it
+  const Constant& sizes = node.constant(input);  // : may contain the batch size
   if (!sizes.integers() || sizes.size() != images.axes + 2)
     node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
   const Shape& shape = node.shape(0);
@@ -58,7 +58,7 @@ void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
     const std::int64_t size = sizes.ints()[axis];
     return size == shape[axis] || (size == kImages && shape[axis] == kBatchExtent);
   };
-  if (!kept(0) || !kept(1)) node.fail_input(input, "images and channels keep their number");
+  if (!kept(0) || !kept(1)) node.fail_input(input, "N and C cannot be resized");
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis) {
     set_length(node, resize, axis, sizes.ints()[sizes.size() - 2 + axis]);
     resize.scale[axis] = static_cast<float>(resize.size[axis]) / static_cast<float>(images.lengths[axis]);
@@ -69,11 +69,11 @@ void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
 void read_kind(NodeReader& node, Resize& resize) {
   const std::string kind = node.text("mode", "nearest");
   if (kind != "nearest" && kind != "linear")
-    node.fail_attribute("mode", fmt::format("'{}' is not supported; nearest and linear are", kind));
+    node.fail_attribute("mode", fmt::format("'{}' is not supported; expected nearest or linear", kind));
   resize.kind = kind == "nearest" ? Resize::Kind::nearest : Resize::Kind::linear;
 }
 
-/// Where outputs lie over inputs, which attributes say from set 11 on.
+/// Reads the mapping from output to input coordinates, an attribute from set 11 on.
 void read_place(NodeReader& node, Resize& resize) {
   const std::string place = node.text("coordinate_transformation_mode", "half_pixel");
   if (place == "half_pixel" || place == "pytorch_half_pixel") {
@@ -84,8 +84,8 @@ void read_place(NodeReader& node, Resize& resize) {
     resize.place = Resize::Place::asymmetric;
   } else {
     node.fail_attribute("coordinate_transformation_mode",
-                        fmt::format("'{}' is not supported; half_pixel, pytorch_half_pixel, align_corners and "
-                                    "asymmetric are",
+                        fmt::format("'{}' is not supported; expected half_pixel, pytorch_half_pixel, align_corners or "
+                                    "asymmetric",
                                     place));
   }
   const std::string rounding = node.text("nearest_mode", "round_prefer_floor");
@@ -103,7 +103,7 @@ void read_place(NodeReader& node, Resize& resize) {
   }
 }
 
-/// The value with -inf around it.
+/// The value with a border of -inf.
 Surrounded surrounded(NodeReader& node, const Pad& pad) {
   Surrounded made{node.value(0), node.shape(0)};
   const std::size_t rank = made.shape.size();
@@ -122,7 +122,7 @@ Surrounded surrounded(NodeReader& node, const Pad& pad) {
   return made;
 }
 
-/// How Upsample and the first Resize place outputs.
+/// The coordinate mapping of Upsample and the first Resize.
 Resize of_old(NodeReader& node) {
   Resize resize;
   resize.place = Resize::Place::asymmetric;
@@ -148,7 +148,7 @@ void read_pad(NodeReader& node) {
     const std::span<const std::int64_t> given = node.ints(1);
     pads.assign(given.begin(), given.end());
     if (node.has_input(2)) pad.value = node.scalar(2);
-    if (node.has_input(3)) node.fail_input(3, "axes are not supported: give the padding of all axes");
+    if (node.has_input(3)) node.fail_input(3, "axes is not supported: give the padding of all axes");
   }
   if (pads.size() != 2 * shape.size())
     node.fail(fmt::format("pads: {} numbers for {} axes, which need two each", pads.size(), shape.size()));
@@ -156,7 +156,7 @@ void read_pad(NodeReader& node) {
     if (pads[i] < -std::int64_t{kMaxIndex} || pads[i] > std::int64_t{kMaxIndex})
       node.fail(fmt::format("pads: {} is outside -{}..{}", pads[i], kMaxIndex, kMaxIndex));
     if (pads[i] != 0 && shape[i % shape.size()] == kBatchExtent)
-      node.fail("pads: the axis of the batch cannot be padded; give the batch a length");
+      node.fail("pads: the batch axis cannot be padded; give the batch a fixed size");
     (i < shape.size() ? pad.begin : pad.end).push_back(pads[i]);
   }
   if (std::none_of(pads.begin(), pads.end(), [](std::int64_t count) { return count > 0; })) pad.value = 0;
@@ -173,9 +173,9 @@ void read_resize(NodeReader& node) {
     Resize resize = of_old(node);
     if (node.inputs() != 2) node.fail(fmt::format("{} inputs, expected 2", node.inputs()));
     set_scales(node, resize, node.floats(1));
-    // How the first version rounded there, its text does not say.
+    // The first version's text does not define the rounding in this case.
     if (resize.kind == Resize::Kind::nearest && std::min(resize.scale[0], resize.scale[1]) < 1)
-      node.fail_attribute("mode", "nearest makes images smaller only from operator set 11 on");
+      node.fail_attribute("mode", "nearest can shrink images only from operator set 11 on");
     return node.set_output(resize, {node.value(0)});
   }
   Resize resize;
@@ -194,7 +194,7 @@ void read_resize(NodeReader& node) {
   } else {
     set_sizes(node, resize, 3);
   }
-  // There PyTorch takes the first element, and not the middle one.
+  // In this case PyTorch takes the first element instead of the middle one.
   const Images images = images_of(node);
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis)
     if (resize.size[axis] == 1 && images.lengths[axis] != 1 &&
@@ -213,7 +213,7 @@ void read_upsample(NodeReader& node) {
   } else {
     set_scales(node, resize, node.floats(1));
   }
-  if (resize.scale[0] < 1 || resize.scale[1] < 1) node.fail("scales: less than 1; Upsample makes images larger");
+  if (resize.scale[0] < 1 || resize.scale[1] < 1) node.fail("scales: less than 1; Upsample can only enlarge images");
   node.set_output(resize, {node.value(0)});
 }
 

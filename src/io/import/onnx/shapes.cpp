@@ -1,4 +1,4 @@
-// Operators that change shapes, or nothing at all.
+// Operators that change only shapes, or nothing.
 
 #include <fmt/format.h>
 
@@ -13,22 +13,23 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// Shape of input 0, which may be of integers.
+/// The shape of input 0, which may have integers.
 const Shape& any_shape(NodeReader& node) {
   const Constant* constant = node.constant_or_null(0);
   return constant != nullptr ? constant->shape : node.shape(0);
 }
 
-/// The number of elements of some axes; a batch counts as it stands, and there is nothing else beside it but ones.
+/// The number of elements of some axes; the open batch axis counts as it is and can be combined only with axes of
+/// length 1.
 Extent product(NodeReader& node, const Shape& shape, std::size_t from, std::size_t to) {
   const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(from), shape.begin() + static_cast<std::ptrdiff_t>(to));
   const bool batch = std::count(part.begin(), part.end(), kBatchExtent) > 0;
   const std::optional<Offset> count = elements(with_batch(part, 1));
   if (!count || !std::in_range<Extent>(*count))
-    node.fail_input(0, fmt::format("{} elements are more than memory addresses", shape_text(shape)));
+    node.fail_input(0, fmt::format("{} elements exceed the address space", shape_text(shape)));
   if (!batch) return static_cast<Extent>(*count);
   if (*count != 1)
-    node.fail_input(0, fmt::format("the axis of the batch of {} cannot be joined with others; give the batch a length",
+    node.fail_input(0, fmt::format("the batch axis of {} cannot be joined with others; give the batch a fixed size",
                                    shape_text(shape)));
   return kBatchExtent;
 }
@@ -44,18 +45,18 @@ std::optional<std::vector<std::int64_t>> read_axes(NodeReader& node) {
   return std::vector<std::int64_t>(axes.begin(), axes.end());
 }
 
-/// Which of `rank` axes are meant, each at most once.
+/// Marks the given axes out of `rank`, each at most once.
 std::vector<bool> marked(NodeReader& node, const std::vector<std::int64_t>& axes, std::size_t rank) {
   std::vector<bool> marks(rank);
   for (const std::int64_t axis : axes) {
     const std::size_t at = node.axis("axes", axis, rank);
-    if (marks[at]) node.fail(fmt::format("axes: axis {} is there twice", axis));
+    if (marks[at]) node.fail(fmt::format("axes: axis {} is repeated", axis));
     marks[at] = true;
   }
   return marks;
 }
 
-/// What Reshape asks for, with 0, -1 and the number of images resolved.
+/// Reshape's target shape, with 0, -1 and the batch size resolved.
 Shape resolved(NodeReader& node, std::span<const std::int64_t> asked, const Shape& from, bool zero_is_length) {
   if (asked.size() > kMostAxes) node.fail_input(1, fmt::format("{} axes are more than {}", asked.size(), kMostAxes));
   Shape to;
@@ -63,11 +64,12 @@ Shape resolved(NodeReader& node, std::span<const std::int64_t> asked, const Shap
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Extent extent = asked[i];
     if (extent == -1) {
-      if (open) node.fail_input(1, "two axes of -1");
+      if (open) node.fail_input(1, "two axes are -1");
       open = i;
       extent = 1;
     } else if (extent == 0 && !zero_is_length) {
-      if (i >= from.size()) node.fail_input(1, fmt::format("0 on axis {}, which {} has not", i, shape_text(from)));
+      if (i >= from.size())
+        node.fail_input(1, fmt::format("0 on axis {}, which does not exist in {}", i, shape_text(from)));
       extent = from[i];
     } else if (extent == kImages) {
       extent = kBatchExtent;
@@ -75,18 +77,17 @@ Shape resolved(NodeReader& node, std::span<const std::int64_t> asked, const Shap
       node.fail_input(1, fmt::format("an axis of length {}", extent));
     }
     if (extent == kBatchExtent && i != 0)
-      node.fail_input(1, fmt::format("the axis of the batch becomes axis {}; it must stay axis 0", i));
+      node.fail_input(1, fmt::format("the batch axis becomes axis {}; it must stay axis 0", i));
     to.push_back(extent);
   }
   const bool batch_from = !from.empty() && from[0] == kBatchExtent;
   const bool batch_to = !to.empty() && to[0] == kBatchExtent;
   const std::optional<Offset> all = elements(with_batch(from, 1));
   const std::optional<Offset> others = elements(with_batch(to, 1));
-  if (!all || !others) node.fail_input(1, "more elements than memory addresses");
+  if (!all || !others) node.fail_input(1, "the number of elements exceeds the address space");
   const auto misfit = [&] {
-    node.fail_input(
-        1, fmt::format("{} does not become {}{}", shape_text(from), shape_text(to),
-                       batch_from && !batch_to ? ": the axis of the batch has no fixed length; give it one" : ""));
+    node.fail_input(1, fmt::format("{} cannot be reshaped to {}{}", shape_text(from), shape_text(to),
+                                   batch_from && !batch_to ? ": the batch has no fixed size; give it one" : ""));
   };
   if (batch_from && !batch_to && open == 0U) {
     to[0] = kBatchExtent;
@@ -114,7 +115,7 @@ void set_reshaped(NodeReader& node, const Shape& shape) {
   if (shape.size() > kMostAxes) node.fail(fmt::format("{} axes are more than {}", shape.size(), kMostAxes));
   if (const Constant* constant = node.constant_or_null(0)) return node.set_output(Constant{shape, constant->values});
   if (std::count(shape.begin(), shape.end(), kBatchExtent) > 0 && shape[0] != kBatchExtent)
-    node.fail("the axis of the batch must stay axis 0; give the batch a length");
+    node.fail("the batch axis must stay axis 0; give the batch a fixed size");
   node.set_output(reshaped(node, node.value(0), shape));
 }
 
@@ -140,7 +141,7 @@ void read_squeeze(NodeReader& node) {
   Shape left;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (gone[axis] && shape[axis] != 1)
-      node.fail(fmt::format("axes: axis {} of {} has not the length 1", axis, shape_text(shape)));
+      node.fail(fmt::format("axes: axis {} of {} does not have the length 1", axis, shape_text(shape)));
     if (axes ? !gone[axis] : shape[axis] != 1) left.push_back(shape[axis]);
   }
   set_reshaped(node, left);
@@ -164,7 +165,7 @@ void read_transpose(NodeReader& node) {
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const std::vector<std::int64_t> order = node.integers("perm").value_or(reversed);
   if (order.size() != shape.size())
-    node.fail_attribute("perm", fmt::format("{} axes of {}", order.size(), shape.size()));
+    node.fail_attribute("perm", fmt::format("{} axes for an input of {}", order.size(), shape.size()));
   marked(node, order, shape.size());
   if (std::any_of(order.begin(), order.end(), [](std::int64_t axis) { return axis < 0; }))
     node.fail_attribute("perm", "an axis is negative");
@@ -174,7 +175,7 @@ void read_transpose(NodeReader& node) {
     return node.set_output(transposed(*constant, axes));
   }
   if (!shape.empty() && shape[0] == kBatchExtent && axes[0] != 0)
-    node.fail_attribute("perm", "the axis of the batch must stay axis 0; give the batch a length");
+    node.fail_attribute("perm", "the batch axis must stay axis 0; give the batch a fixed size");
   node.set_output(Transpose{axes}, {node.value(0)});
 }
 
@@ -187,11 +188,11 @@ void read_dropout(NodeReader& node) {
   node.ignore("ratio");
   node.ignore("seed");
   if (node.opset() < 7) {
-    node.require("is_test", 1, "1 is, which is inference");
-    if (!node.has("is_test")) node.fail("attribute is_test is missing, which asks for training");
+    node.require("is_test", 1, "only 1 (inference)");
+    if (!node.has("is_test")) node.fail("attribute is_test is missing, which means training");
   }
   if (node.has_input(2) && (node.opset() < 12 || node.ints(2).size() != 1 || node.ints(2)[0] != 0))
-    node.fail_input(2, "training_mode must be false, which is inference");
+    node.fail_input(2, "training_mode must be false (inference)");
   read_identity(node);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using onnx::TensorProto;
 
-/// How elements lie in raw_data, and what those of the typed fields stand for.
+/// The element type, as stored in raw_data and as held by the typed fields.
 std::optional<NumberType> type_of(int type) {
   switch (type) {
     case TensorProto::FLOAT:
@@ -38,7 +38,7 @@ std::optional<NumberType> type_of(int type) {
 
 using Values = decltype(Constant::values);
 
-/// Raw data, which is little-endian.
+/// Raw data, which are little-endian.
 Values values_of(NumberType type, std::span<const std::byte> raw) {
   const std::size_t count = raw.size() / bytes_of(type);
   if (is_whole(type)) {
@@ -59,7 +59,7 @@ Array<To> copy_of(const Field& field) {
   return {to, count};
 }
 
-/// What a typed field holds: 16-bit numbers lie in int32_data, as their bits.
+/// The contents of a typed field: 16-bit numbers are stored as bits in int32_data.
 Values values_of(NumberType type, const TensorProto& tensor) {
   switch (type) {
     case NumberType::f32:
@@ -114,8 +114,8 @@ Constant TensorReader::read(const TensorProto& tensor, const std::string& what) 
   const auto type = type_of(tensor.data_type());
   if (!type)
     fail(what, type_name(tensor.data_type()) +
-                   " is not read: elements are FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
-  if (tensor.has_segment()) fail(what, "tensors in segments are not read");
+                   " is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
+  if (tensor.has_segment()) fail(what, "tensors in segments are not supported");
   Constant constant;
   for (const std::int64_t extent : tensor.dims()) {
     if (extent < 0) fail(what, fmt::format("an axis of length {}", extent));
@@ -125,10 +125,10 @@ Constant TensorReader::read(const TensorProto& tensor, const std::string& what) 
     fail(what, fmt::format("{} axes are more than {}", constant.shape.size(), kMostAxes));
   const std::optional<Offset> count = elements(constant.shape);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / 8)
-    fail(what, fmt::format("{} elements are more than memory addresses", shape_text(constant.shape)));
+    fail(what, fmt::format("{} elements exceed the address space", shape_text(constant.shape)));
 
   if (*count == 0 && constant.shape.size() > 1)
-    fail(what, fmt::format("{}: without elements, only lists are read", shape_text(constant.shape)));
+    fail(what, fmt::format("{}: empty tensors are supported only with one axis", shape_text(constant.shape)));
   const auto expect = [&](std::size_t there, std::size_t expected, const char* unit) {
     if (there != expected)
       fail(what, fmt::format("{} {} where {} of {} need {}", there, unit, shape_text(constant.shape),

@@ -12,18 +12,18 @@
 
 namespace spdnn::onnx_reader {
 
-/// Makes constants of the tensors of a file, from any of the fields that may hold their elements and from external
+/// Reads the tensors of a file as constants, from any of the fields that may hold their elements and from external
 /// data.
 class TensorReader {
  public:
-  /// `folder` is that of the model, outside which no external data are read.
+  /// `folder` is the model's; external data outside it are not read.
   TensorReader(std::string file, std::filesystem::path folder, Budget& budget)
       : file_(std::move(file)), folder_(std::move(folder)), budget_(budget) {}
 
-  /// `what` names the tensor in messages: "initializer 'w'". DataError where its type is none of those that are read,
-  /// or where it has not as many elements as its shape says.
+  /// `what` names the tensor in messages: "initializer 'w'". DataError if its type is not supported, or if its number
+  /// of elements does not match its shape.
   Constant read(const onnx::TensorProto& tensor, const std::string& what);
-  /// DataError where a file of external data has changed since it was opened.
+  /// DataError if a file of external data has changed since it was opened.
   void check_unchanged() const;
 
  private:
@@ -37,7 +37,7 @@ class TensorReader {
   std::map<std::string, std::unique_ptr<const InputFile>> companions_;
 };
 
-/// The name of an element type, as ONNX has it: "FLOAT16".
+/// ONNX's name of an element type: "FLOAT16".
 std::string type_name(std::int64_t type);
 
 }  // namespace spdnn::onnx_reader

@@ -1,7 +1,7 @@
 // ConvTranspose: output P of an axis is the sum, over inputs h and taps r with h stride + r dilation = P + padding, of
-// x(h) w(r). Outputs i stride + phase, with one phase, are so a convolution of stride 1 with some of the taps. The node
-// becomes one convolution that makes all phases as channels, and moves of elements that put them side by side: the same
-// sums, of the same weights, for every engine that knows convolutions.
+// x(h) w(r). For each phase, the outputs i stride + phase are therefore a convolution of stride 1 with some of the
+// taps. The node becomes one convolution that computes all phases as channels, followed by data movement that
+// interleaves them: the same sums of the same weights, for every engine that supports convolutions.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-/// One spatial axis as the node has it. Padding is what the output lacks at its beginning.
+/// One spatial axis of the node. Padding is removed from the beginning of the output.
 struct Axis {
   Extent input = 1;
   Extent kernel = 1;
@@ -24,17 +24,17 @@ struct Axis {
   Extent padding = 0;
   Extent output = 1;
 
-  /// Outputs without padding.
+  /// The output length without padding.
   Extent whole() const { return stride * (input - 1) + dilation * (kernel - 1) + 1; }
 };
 
-/// A tap of the node, and the tap of the convolution that it becomes.
+/// A tap of the node, and the corresponding tap of the convolution.
 struct Tap {
   Extent from;
   Extent to;
 };
 
-/// The convolution along one axis: window i makes the outputs i stride + phase.
+/// The convolution along one axis: window i computes the outputs i stride + phase.
 struct Phases {
   Extent windows = 1;
   Extent kernel = 1;
@@ -48,7 +48,7 @@ Phases phases_of(const Axis& axis) {
   Phases phases;
   phases.windows = (axis.output + axis.stride - 1) / axis.stride;
   phases.taps.resize(static_cast<std::size_t>(axis.stride));
-  // Window i reads input i + offset; the window begins no later than the image, and ends no earlier.
+  // Window i reads input i + offset; the window begins no later than the image and ends no earlier.
   Extent first = 0;
   Extent last = axis.input - phases.windows;
   for (Extent tap = axis.kernel; tap-- > 0;) {
@@ -59,7 +59,7 @@ Phases phases_of(const Axis& axis) {
     last = std::max(last, offset);
     phases.taps[static_cast<std::size_t>(phase)].push_back({tap, offset});
   }
-  // All taps lie at multiples of one step: of stride 1, that is the node's own dilation.
+  // All taps lie at multiples of one step; with stride 1 this is the node's own dilation.
   Extent step = 0;
   for (const std::vector<Tap>& taps : phases.taps)
     for (const Tap& tap : taps) step = std::gcd(step, tap.to - first);
@@ -72,7 +72,7 @@ Phases phases_of(const Axis& axis) {
   return phases;
 }
 
-/// The numbers of the output that the file gives, if it does, with the padding that follows from them.
+/// Sets the output lengths given by the file, if any, and the padding that follows from them.
 void set_outputs(NodeReader& node, std::array<Axis, 2>& axes, std::size_t count) {
   const auto given = axis_numbers(node, "output_shape", count, 1);
   const auto added = axis_numbers(node, "output_padding", count, 0);
@@ -93,7 +93,7 @@ void set_outputs(NodeReader& node, std::array<Axis, 2>& axes, std::size_t count)
       axis.output = whole - axis.padding - (pads && automatic == "NOTSET" ? Extent{(*pads)[count + i]} : 0);
     }
     if (axis.output < 1 || axis.output > Extent{kMaxIndex})
-      node.fail(fmt::format("an axis of length {} comes out; 1..{} is supported", axis.output, kMaxIndex));
+      node.fail(fmt::format("an output axis has the length {}, expected 1..{}", axis.output, kMaxIndex));
   }
 }
 
@@ -107,8 +107,8 @@ std::array<Axis, 2> read_output_axes(NodeReader& node, std::size_t count, const 
   return axes;
 }
 
-/// Weights of a node, input channels x output channels of a group x taps, as the filters of a convolution: the rows of
-/// an output channel are its phases.
+/// Converts the node's weights, input channels x output channels per group x taps, to the filters of a convolution:
+/// each output channel has one row per phase.
 CsrMatrix filters_of(const Filters& filters, Extent groups, const std::array<Phases, 2>& phases) {
   const Extent channels = filters.shape[0] / groups;
   const Extent outputs = filters.shape[1];
@@ -139,7 +139,7 @@ CsrMatrix filters_of(const Filters& filters, Extent groups, const std::array<Pha
   return make_csr(rows, static_cast<Index>(columns), std::move(offsets), std::move(indices), std::move(values));
 }
 
-/// The output's elements, of which the convolution makes the phases as channels.
+/// Interleaves the phases, which the convolution computes as channels, into the output.
 ValueId side_by_side(NodeReader& node, ValueId made, const std::array<Axis, 2>& axes,
                      const std::array<Phases, 2>& phases, std::size_t count, Extent channels) {
   const Extent images = node.graph().shape(made)[0];
@@ -169,7 +169,7 @@ void read_conv_transpose(NodeReader& node) {
   const Extent channels = node.shape(0)[1];
   const std::int64_t groups = node.integer("group", 1);
   if (channels != filters.shape[0])
-    node.fail_input(1, fmt::format("weights of {} channels, where the input has {}", filters.shape[0], channels));
+    node.fail_input(1, fmt::format("weights for {} channels, but the input has {}", filters.shape[0], channels));
   if (groups < 1 || groups > channels || channels % groups != 0)
     node.fail_attribute("group", fmt::format("{} does not divide the {} input channels", groups, channels));
 

@@ -10,7 +10,7 @@ namespace spdnn::onnx_reader {
 std::size_t spatial_axes(NodeReader& node) {
   const std::size_t rank = node.shape(0).size();
   if (rank != 3 && rank != 4)
-    node.fail_input(0, fmt::format("its shape is {}; one or two spatial axes are supported: N x C x W or N x C x H x W",
+    node.fail_input(0, fmt::format("its shape is {}; expected one or two spatial axes: N x C x W or N x C x H x W",
                                    shape_text(node.shape(0))));
   return rank - 2;
 }
@@ -19,8 +19,7 @@ std::optional<std::vector<Index>> axis_numbers(NodeReader& node, const std::stri
                                                std::int64_t least) {
   const auto given = node.integers(name);
   if (!given) return std::nullopt;
-  if (given->size() != count)
-    node.fail_attribute(name, fmt::format("{} numbers where {} are needed", given->size(), count));
+  if (given->size() != count) node.fail_attribute(name, fmt::format("{} numbers, expected {}", given->size(), count));
   std::vector<Index> numbers;
   for (const std::int64_t number : *given) {
     if (number < least || number > std::int64_t{kMaxIndex})
@@ -40,7 +39,7 @@ Window read_moves(NodeReader& node, std::size_t axes, const std::optional<std::v
   auto given = axis_numbers(node, "kernel_shape", axes, 1);
   if (!given && !kernel) node.fail("attribute kernel_shape is missing");
   if (given && kernel && *given != *kernel)
-    node.fail_attribute("kernel_shape", fmt::format("{} where the weights have {}", fmt::join(*given, " x "),
+    node.fail_attribute("kernel_shape", fmt::format("{}, but the weights have {}", fmt::join(*given, " x "),
                                                     fmt::join(*kernel, " x ")));
   window.kernel = placed(given ? *given : *kernel, 0, axes, 1);
   if (const auto strides = axis_numbers(node, "strides", axes, 1)) window.stride = placed(*strides, 0, axes, 1);
@@ -52,10 +51,11 @@ Filters read_filters(NodeReader& node, std::size_t axes) {
   const std::span<const float> weights = node.floats(1);
   const Shape& shape = node.constant(1).shape;
   if (shape.size() != axes + 2)
-    node.fail_input(1, fmt::format("weights of {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
-  if (weights.empty()) node.fail_input(1, fmt::format("weights of {}: there are none", shape_text(shape)));
+    node.fail_input(1,
+                    fmt::format("weights of shape {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
+  if (weights.empty()) node.fail_input(1, fmt::format("weights of shape {} have no elements", shape_text(shape)));
   if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent > Extent{kMaxIndex}; }))
-    node.fail_input(1, fmt::format("weights of {}: an axis is longer than 2^31-1", shape_text(shape)));
+    node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
   return {shape, weights};
 }
 

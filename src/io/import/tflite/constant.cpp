@@ -37,20 +37,20 @@ std::span<const std::byte> bytes_of_tensor(const tflite::Model& model, const tfl
   if (buffer == nullptr)
     fail(where, "it has no buffer in the file: it depends on the inputs of the model, and must be a constant");
   if (buffer->offset() > 1 || buffer->size() > 1)
-    fail(where, "its bytes lie behind the FlatBuffer, which is not supported; those in it are");
+    fail(where, "its bytes lie after the FlatBuffer, which is not supported; they must lie in it");
   if (!is_constant(model, tensor))
     fail(where, "its buffer is empty: it depends on the inputs of the model, and must be a constant");
   return std::as_bytes(std::span(buffer->data()->data(), buffer->data()->size()));
 }
 
-/// Calls work(element's place in the dense tensor, value).
+/// Calls work(index in the dense tensor, value) for each stored value.
 template <class Work>
 void for_each_value(const Constant& constant, Work work) {
   for (std::size_t i = 0; i < constant.values.size(); ++i)
     work(constant.places ? (*constant.places)[i] : Offset{i}, constant.values[i]);
 }
 
-/// Elements from one coordinate of each axis to the next.
+/// The stride of each axis, in elements.
 std::vector<Offset> steps_of(const Shape& shape) {
   std::vector<Offset> steps(shape.size(), 1);
   for (std::size_t axis = shape.size(); axis-- > 1;) steps[axis - 1] = steps[axis] * static_cast<Offset>(shape[axis]);
@@ -84,7 +84,7 @@ void require_floats(const tflite::Tensor& tensor, const std::string& where) {
   const Type type = tensor.type();
   if (type == Type::FLOAT32 || type == Type::FLOAT16) return;
   if (type == Type::INT8 || type == Type::UINT8 || type == Type::INT16)
-    fail(where, fmt::format("its numbers are {}: quantised models are not supported; those of FLOAT32 and FLOAT16 are",
+    fail(where, fmt::format("its numbers are {}: quantised models are not supported, only FLOAT32 and FLOAT16",
                             type_name(type)));
   fail(where, fmt::format("its numbers are {}, expected FLOAT32 or FLOAT16", type_name(type)));
 }
@@ -115,7 +115,7 @@ std::vector<std::int64_t> read_integers(const tflite::Model& model, const tflite
   const bool wide = tensor.type() == tflite::TensorType::INT64;
   if (!wide && tensor.type() != tflite::TensorType::INT32)
     fail(where, fmt::format("its numbers are {}, expected INT32 or INT64", type_name(tensor.type())));
-  if (tensor.sparsity() != nullptr) fail(where, "integers that are sparse are not supported");
+  if (tensor.sparsity() != nullptr) fail(where, "sparse integers are not supported");
   const std::span<const std::byte> bytes = bytes_of_tensor(model, tensor, where);
   const std::size_t size = wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
   const Offset count = *elements(shape_of(tensor, where));
@@ -162,7 +162,7 @@ CsrMatrix matrix_of(const Constant& constant, Index rows, Index cols, const Plac
       if (times[axis] != 0) sum += place / steps[axis] % static_cast<Offset>(constant.shape[axis]) * times[axis];
     return sum;
   };
-  // Looking at each number costs time, and the entries memory: a file may ask for either again and again.
+  // Scanning costs time, and the entries memory; a file may ask for either repeatedly.
   budget.take(constant.values.bytes() + (Offset{rows} + 1) * sizeof(Offset));
   std::vector<Offset> offsets(std::size_t{rows} + 1);
   for_each_value(constant, [&](Offset place, float value) { offsets[sum_of(place, placement.row) + 1] += value != 0; });

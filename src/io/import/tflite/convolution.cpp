@@ -1,4 +1,4 @@
-// Convolutions, pools and fully connected layers.
+// Convolutions, pooling and fully connected layers.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ Index checked(OperatorReader& op, const char* what, std::int64_t number) {
   return static_cast<Index>(number);
 }
 
-/// The window, from what the options of convolutions and pools share; the kernel and dilation are set already.
+/// Sets stride and padding from the options shared by convolutions and pooling; kernel and dilation are already set.
 template <class Options>
 void set_window(OperatorReader& op, const Options& options, const Shape& images, Window& window) {
   window.stride = {checked(op, "stride_h", options.stride_h()), checked(op, "stride_w", options.stride_w())};
@@ -33,7 +33,7 @@ void set_window(OperatorReader& op, const Options& options, const Shape& images,
   }
 }
 
-/// The filters of an operator: four axes, of which the second and third are H and W.
+/// The filters of an operator: four axes, with H and W second and third.
 const Constant& filters(OperatorReader& op) {
   const Constant& filters = op.constant(1);
   if (filters.shape.size() != 4)
@@ -41,7 +41,7 @@ const Constant& filters(OperatorReader& op) {
   return filters;
 }
 
-/// Rows x columns of weights, checked to be countable.
+/// The weights as a matrix of rows x columns, whose size is checked.
 CsrMatrix weights(OperatorReader& op, const Constant& constant, Extent rows, Extent cols, const Placement& placement) {
   if (rows > Extent{kMaxIndex} || cols > Extent{kMaxIndex})
     op.fail_input(1, fmt::format("{} x {} weights are too many", rows, cols));
@@ -90,7 +90,7 @@ void read_conv(OperatorReader& op) {
 void read_depthwise_conv(OperatorReader& op) {
   const auto& options = op.needed<tflite::DepthwiseConv2DOptions>();
   const ValueId x = op.images(0);
-  const Constant& w = filters(op);  // 1 x H x W x output channels, those of one input channel side by side
+  const Constant& w = filters(op);  // : 1 x H x W x output channels; those of one input channel are adjacent
   const Extent channels = op.shape(x)[1];
   if (w.shape[0] != 1 || w.shape[3] % channels != 0)
     op.fail_input(1, fmt::format("filters of {} do not fit {} channels", shape_text(w.shape), channels));
@@ -114,7 +114,7 @@ void read_mean(OperatorReader& op) {
   for (std::int64_t& axis : axes)
     if (axis < 0) axis += 4;
   std::sort(axes.begin(), axes.end());
-  if (axes != std::vector<std::int64_t>{1, 2}) op.fail_input(1, "means are supported over H and W, axes 1 and 2");
+  if (axes != std::vector<std::int64_t>{1, 2}) op.fail_input(1, "a mean is supported only over H and W, axes 1 and 2");
   ValueId mean = op.add(GlobalPool{}, {x});
   if (options == nullptr || !options->keep_dims())
     mean = op.add(Reshape{{op.shape(mean)[0], op.shape(mean)[1]}}, {mean});
@@ -124,7 +124,7 @@ void read_mean(OperatorReader& op) {
 void read_fully_connected(OperatorReader& op) {
   const auto& options = op.needed<tflite::FullyConnectedOptions>();
   if (options.weights_format() != tflite::WeightsFormat::DEFAULT)
-    op.fail("weights_format is not supported; DEFAULT is");
+    op.fail("weights_format is not supported, only DEFAULT");
   const Constant& w = op.constant(1);
   if (w.shape.size() != 2)
     op.fail_input(1, fmt::format("its shape is {}; expected outputs x inputs", shape_text(w.shape)));
@@ -132,7 +132,7 @@ void read_fully_connected(OperatorReader& op) {
   const std::vector<float> bias = op.bias(2, matrix.rows);
   ValueId x = op.value(0);
   const bool keeps_axes = options.keep_num_dims() && op.rank(0) > 2;
-  if (keeps_axes && op.rank(0) == 4) {  // on channels, which are not the last axis here
+  if (keeps_axes && op.rank(0) == 4) {  // : applies to channels, which are not the last axis here
     Convolution convolution;
     convolution.weights = matrix;
     convolution.bias = bias;
@@ -140,7 +140,7 @@ void read_fully_connected(OperatorReader& op) {
   }
   if (!keeps_axes && op.rank(0) != 2) {
     const Shape shape = op.shape(x);
-    if (shape.empty()) op.fail_input(0, "it is one number");
+    if (shape.empty()) op.fail_input(0, "it is a scalar");
     const bool open = shape[0] == kBatchExtent;
     const Offset all = *elements(with_batch(shape, 1));
     const Extent rows = open ? kBatchExtent : static_cast<Extent>(all / matrix.cols);

@@ -1,4 +1,4 @@
-// Operators of each element by itself, and those of constants.
+// Elementwise operators, and operators on constants.
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ void read_prelu(OperatorReader& op) {
   const std::size_t rank = op.rank(0);
   const bool per_channel = slopes.size() > 1;
   if (per_channel && (static_cast<Offset>(slopes.shape.back()) != slopes.size() || (rank != 2 && rank != 4)))
-    op.fail_input(1, fmt::format("slopes of {} are not supported; one is, and one per channel of images",
+    op.fail_input(1, fmt::format("slopes of shape {} are not supported, only one number or one per channel of images",
                                  shape_text(slopes.shape)));
   Activation prelu;
   prelu.kind = Activation::Kind::prelu;
@@ -57,10 +57,10 @@ void read_prelu(OperatorReader& op) {
 
 void read_softmax(OperatorReader& op) {
   const auto& options = op.needed<tflite::SoftmaxOptions>();
-  if (options.beta() != 1) op.fail(fmt::format("beta {} is not supported; 1 is", options.beta()));
+  if (options.beta() != 1) op.fail(fmt::format("beta {} is not supported, only 1", options.beta()));
   const ValueId x = op.value(0);
   const std::size_t rank = op.shape(x).size();
-  if (rank == 0) op.fail_input(0, "it is one number");
+  if (rank == 0) op.fail_input(0, "it is a scalar");
   op.set_output(op.add(Softmax{axis_of_value(rank - 1, rank)}, {x}));
 }
 

@@ -42,9 +42,10 @@ const Constant* Graph::constant_or_null(TensorId id) {
 }
 
 void Graph::set(TensorId id, std::variant<ValueId, Constant> what) {
-  if (is_constant(source_, tensor(id))) throw DataError(where(id) + ": it is a constant, and made by an operator, too");
+  if (is_constant(source_, tensor(id)))
+    throw DataError(where(id) + ": it is a constant and also the output of an operator");
   if (!made_.emplace(id, std::move(what)).second)
-    throw DataError(where(id) + ": it is an input or made by an operator already");
+    throw DataError(where(id) + ": it is already an input or the output of an operator");
 }
 
 ValueId Graph::add_value(std::string name, const Constant& constant) {

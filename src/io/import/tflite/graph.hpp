@@ -12,7 +12,7 @@
 
 namespace spdnn::tflite_reader {
 
-/// The number of a tensor in the file.
+/// The index of a tensor in the file.
 using TensorId = std::int32_t;
 
 /// Tensors of four axes are images.
@@ -22,17 +22,17 @@ inline Transpose to_channels_first() { return {{0, 3, 1, 2}}; }
 /// From N x C x H x W to N x H x W x C.
 inline Transpose to_channels_last() { return {{0, 2, 3, 1}}; }
 
-/// The axis of a value for an axis of its tensor, which are `rank`.
+/// The value's axis that corresponds to an axis of its tensor of this rank.
 inline Index axis_of_value(std::size_t axis, std::size_t rank) {
   static constexpr std::array<Index, kImageAxes> kOfImages{0, 2, 3, 1};
   return rank == kImageAxes ? kOfImages[axis] : static_cast<Index>(axis);
 }
 
-/// The model as far as it is built, and which value each tensor of the file has become. A tensor of four axes,
-/// N x H x W x C in the file, is N x C x H x W as a value; all others keep their axes.
+/// The model under construction, and the value of each tensor of the file. A tensor of four axes, N x H x W x C in the
+/// file, is N x C x H x W as a value; all others keep their axes.
 class Graph {
  public:
-  /// `reshaped`: the input has another shape than the file says, and so what follows from it.
+  /// `reshaped`: the input's shape differs from the file, so stated shapes that follow from it differ too.
   Graph(std::string file, const tflite::Model& source, const tflite::SubGraph& graph, bool reshaped, Budget& budget)
       : file_(std::move(file)), source_(source), graph_(graph), reshaped_(reshaped), budget_(budget) {}
 
@@ -43,17 +43,17 @@ class Graph {
   Budget& budget() { return budget_; }
   [[noreturn]] void fail(const std::string& problem) const { throw DataError(file_ + ": " + problem); }
 
-  /// DataError where there is no tensor of that number.
+  /// DataError if there is no tensor of that index.
   const tflite::Tensor& tensor(TensorId id) const;
   std::string name(TensorId id) const;
-  /// FILE: tensor 12 'NAME'.
+  /// Formatted as FILE: tensor 12 'NAME'.
   std::string where(TensorId id) const;
 
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
   void add_input(TensorId id, Shape shape);
-  /// What the tensor is where it is an input of the model or made by an operator before; nullptr elsewhere.
+  /// The tensor's value if it is an input of the model or the output of an earlier operator; otherwise nullptr.
   const std::variant<ValueId, Constant>* made(TensorId id) const;
-  /// The tensor as a constant that an operator made or the file has, or nullptr.
+  /// The tensor as a constant, folded or stored in the file, or nullptr.
   const Constant* constant_or_null(TensorId id);
   void set(TensorId id, std::variant<ValueId, Constant> what);
 
@@ -69,7 +69,7 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<TensorId, std::variant<ValueId, Constant>> made_;
-  std::map<TensorId, Constant> constants_;  ///< of the file, as far as they were asked for
+  std::map<TensorId, Constant> constants_;  ///< : of the file, read so far
 };
 
 }  // namespace spdnn::tflite_reader

@@ -58,19 +58,19 @@ ValueId OperatorReader::value(std::size_t i, std::size_t rank) {
   if (const auto* known = graph_.made(id); known != nullptr && std::holds_alternative<ValueId>(*known)) {
     const ValueId value = std::get<ValueId>(*known);
     if (shape(value).size() != rank && (rank == kImageAxes || shape(value).size() == kImageAxes))
-      fail_input(i, fmt::format("{} axes do not go with {}", shape(value).size(), rank));
+      fail_input(i, fmt::format("{} axes do not match {}", shape(value).size(), rank));
     return value;
   }
-  if (constant_or_null(i) == nullptr) fail_input(i, "no operator before this one makes it, and it is no constant");
+  if (constant_or_null(i) == nullptr) fail_input(i, "it is neither a constant nor the output of an earlier operator");
   Constant dense = densified(constant(i), graph_.budget());
-  if (dense.shape.size() > rank) fail_input(i, fmt::format("{} axes do not go with {}", dense.shape.size(), rank));
+  if (dense.shape.size() > rank) fail_input(i, fmt::format("{} axes do not match {}", dense.shape.size(), rank));
   dense.shape.insert(dense.shape.begin(), rank - dense.shape.size(), 1);
   if (rank == kImageAxes) dense = transposed(dense, to_channels_first().order, graph_.budget());
   return graph_.add_value(graph_.name(id), dense);
 }
 
 ValueId OperatorReader::images(std::size_t i) {
-  if (rank(i) != kImageAxes) fail_input(i, fmt::format("{} axes, expected images of four: N x H x W x C", rank(i)));
+  if (rank(i) != kImageAxes) fail_input(i, fmt::format("{} axes, expected four: N x H x W x C", rank(i)));
   return value(i);
 }
 
@@ -97,8 +97,8 @@ void OperatorReader::require_stated_shape(const Shape& shape) const {
   bool equal = stated.size() == rank;
   for (std::size_t axis = 1; equal && axis < rank; ++axis) equal = stated[axis] == shape[axis_of_value(axis, rank)];
   if (!equal)
-    fail(fmt::format("its output '{}' is {} in the file, and {} by its inputs{}", name_, shape_text(stated),
-                     shape_text(shape), rank == kImageAxes ? ", channels first" : ""));
+    fail(fmt::format("its output '{}' has the shape {} in the file, but {} follows from its inputs{}", name_,
+                     shape_text(stated), shape_text(shape), rank == kImageAxes ? ", channels first" : ""));
 }
 
 void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
@@ -111,7 +111,7 @@ void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
     value = add(clip(-1, 1), {value});
   } else if (fused != Fused::NONE) {
     const char* name = tflite::EnumNameFusedActivation(fused);
-    fail(fmt::format("the fused activation {} is not supported; NONE, RELU, RELU6 and RELU_N1_TO_1 are",
+    fail(fmt::format("the fused activation {} is not supported; expected NONE, RELU, RELU6 or RELU_N1_TO_1",
                      *name == '\0' ? std::to_string(static_cast<int>(fused)) : name));
   }
   require_stated_shape(shape(value));

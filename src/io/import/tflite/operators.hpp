@@ -6,7 +6,7 @@
 
 namespace spdnn::tflite_reader {
 
-/// An operator of TensorFlow Lite that can be read.
+/// A supported operator of TensorFlow Lite.
 struct Operator {
   tflite::BuiltinOperator code;
   std::size_t least_inputs;
@@ -14,9 +14,9 @@ struct Operator {
   void (*read)(OperatorReader&);
 };
 
-/// nullptr where no operator of that number can be read.
+/// nullptr if the operator is not supported.
 const Operator* find_operator(tflite::BuiltinOperator code);
-/// Their names, as messages list them.
+/// Their names, as listed in messages.
 std::string operator_names();
 
 // convolution.cpp

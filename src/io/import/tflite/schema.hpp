@@ -1,6 +1,6 @@
 #pragma once
 
-// The classes that flatc makes of tflite.fbs (make/program.mk), without the warnings of its code.
+// The classes that flatc generates from tflite.fbs (make/program.mk), with warnings in their headers disabled.
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -1,4 +1,4 @@
-// Operators that move, join or repeat elements.
+// Operators that move, concatenate or repeat elements.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace spdnn::tflite_reader {
 
 namespace {
 
-/// What the file asks a Reshape for.
+/// Reshape's target shape.
 std::vector<std::int64_t> wanted_shape(OperatorReader& op) {
   if (op.has_input(1)) return op.integers(1);
   const auto& options = op.needed<tflite::ReshapeOptions>();
@@ -44,7 +44,7 @@ void read_concatenation(OperatorReader& op) {
   for (std::size_t i = 0; i < op.inputs(); ++i) rank = std::max(rank, op.rank(i));
   const std::int64_t axis = options.axis() + (options.axis() < 0 ? static_cast<std::int64_t>(rank) : 0);
   if (axis < 0 || axis >= static_cast<std::int64_t>(rank))
-    op.fail(fmt::format("axis {} does not exist among {}", options.axis(), rank));
+    op.fail(fmt::format("axis {} is outside the {} axes", options.axis(), rank));
   std::vector<ValueId> values;
   for (std::size_t i = 0; i < op.inputs(); ++i) values.push_back(op.value(i, rank));
   const Concat concat{axis_of_value(static_cast<std::size_t>(axis), rank)};
@@ -74,12 +74,12 @@ void read_reshape(OperatorReader& op) {
   if (to.size() > kMostAxes || std::count(to.begin(), to.end(), -1) > 1 ||
       std::any_of(to.begin(), to.end(), [](std::int64_t n) { return n == 0 || n < -1 || n > std::int64_t{kMaxIndex}; }))
     op.fail(fmt::format("the new shape has lengths outside 1..{}, or more than one -1", kMaxIndex));
-  // Where the file keeps the number of images, it is that of the batch, whatever that is.
+  // An axis 0 that keeps the file's batch size is the batch axis.
   const auto* stated = op.graph().tensor(op.input(0)).shape();
   if (!to.empty() && !from.empty() && stated != nullptr && stated->size() > 0 && to[0] == stated->Get(0))
     to[0] = from[0];
   const bool open = !from.empty() && from[0] == kBatchExtent;
-  Shape each = to;  // the shape of one image, where those of a batch keep apart
+  Shape each = to;  // : the shape of one image, if the batch axis is kept
   if (open && !each.empty() && each[0] == -1) each[0] = 1;
   const auto rest = std::find(each.begin(), each.end(), -1);
   if (rest != each.end()) {
@@ -87,7 +87,7 @@ void read_reshape(OperatorReader& op) {
     const Offset have = *elements(with_batch(from, 1));
     const auto others = elements(each);
     if (!others || have % *others != 0)
-      op.fail(fmt::format("{} cannot become {} elements for each that is left open", shape_text(from),
+      op.fail(fmt::format("{} cannot be split into {} elements for each open axis", shape_text(from),
                           others ? std::to_string(*others) : "too many"));
     *rest = static_cast<Extent>(have / *others);
   }
@@ -113,7 +113,7 @@ void read_depth_to_space(OperatorReader& op) {
   const Extent block = op.needed<tflite::DepthToSpaceOptions>().block_size();
   if (block < 1 || block > Extent{1} << 15U || from[1] % (block * block) != 0)
     op.fail(fmt::format("block_size {} does not divide {} channels", block, from[1]));
-  // A pixel's channels are, outermost first: row in the block, column in the block, channel of the result.
+  // A pixel's channels are ordered, outermost first: row in the block, column in the block, channel of the result.
   const Extent channels = from[1] / (block * block);
   const ValueId split = op.add(Reshape{{from[0], block, block, channels, from[2], from[3]}}, {x});
   const ValueId moved = op.add(Transpose{{0, 3, 4, 1, 5, 2}}, {split});

@@ -1,5 +1,5 @@
-// TensorFlow Lite's sparse tensors, a form of TACO's: the axes, and those of blocks, are levels of a tree. A dense
-// level has all of its coordinates below each node, a compressed one those that are listed. Leaves are the numbers.
+// TensorFlow Lite's sparse tensors follow TACO: axes, and block axes, are levels of a tree. Below each node, a dense
+// level has all of its coordinates, a compressed level only the listed ones. Leaves are the numbers.
 
 #include "io/import/tflite/sparse.hpp"
 
@@ -14,7 +14,7 @@ namespace spdnn::tflite_reader {
 
 namespace {
 
-/// A list of whole numbers of one of three types.
+/// A list of integers of one of three types.
 class Numbers {
  public:
   explicit Numbers(const tflite::Int32Vector* list) : ints_(list == nullptr ? nullptr : list->values()) {}
@@ -53,8 +53,8 @@ Numbers numbers(tflite::SparseIndexVector type, const void* list) {
 }
 
 struct Level {
-  Extent length = 0;  ///< coordinates that there are
-  Offset step = 0;    ///< elements from one coordinate to the next in the dense tensor
+  Extent length = 0;  ///< : number of coordinates
+  Offset step = 0;    ///< : stride in the dense tensor, in elements
   const tflite::DimensionMetadata* metadata = nullptr;
 };
 
@@ -76,7 +76,7 @@ class Levels {
       const bool of_block = i >= shape.size();
       if (axis < 0 || axis >= static_cast<std::int64_t>(count) || seen[static_cast<std::size_t>(axis)] ||
           of_block != (axis >= static_cast<std::int64_t>(shape.size())))
-        fail(fmt::format("traversal_order: {} is not one of the axes that are left", axis));
+        fail(fmt::format("traversal_order: {} is not one of the remaining axes", axis));
       seen[static_cast<std::size_t>(axis)] = true;
       levels_.push_back(level(static_cast<std::size_t>(axis), *metadata->Get(i)));
     }
@@ -86,14 +86,14 @@ class Levels {
   [[noreturn]] void fail(const std::string& problem) const { throw DataError(where_ + ": sparsity: " + problem); }
 
  private:
-  /// Which axis each axis of blocks divides, and by how much.
+  /// Determines which axis each block axis divides, and its block length.
   void find_blocks(std::size_t blocks) {
     block_.assign(shape_.size(), 1);
     for (std::size_t b = 0; b < blocks; ++b) {
       const std::int64_t axis = sparsity_.block_map()->Get(static_cast<flatbuffers::uoffset_t>(b));
       if (axis < 0 || axis >= static_cast<std::int64_t>(shape_.size()) ||
           std::find(blocked_.begin(), blocked_.end(), static_cast<std::size_t>(axis)) != blocked_.end())
-        fail(fmt::format("block_map: {} is no axis of its own", axis));
+        fail(fmt::format("block_map: {} is not a distinct axis", axis));
       blocked_.push_back(static_cast<std::size_t>(axis));
       const Extent length = block_length(shape_.size() + b);
       Extent& extent = block_[blocked_.back()];
@@ -122,12 +122,12 @@ class Levels {
   const tflite::SparsityParameters& sparsity_;
   const Shape& shape_;
   const std::string& where_;
-  std::vector<Extent> block_;         ///< by axis: the length of blocks
-  std::vector<std::size_t> blocked_;  ///< by axis of blocks: the axis
+  std::vector<Extent> block_;         ///< : block length, by axis
+  std::vector<std::size_t> blocked_;  ///< : the blocked axis, by block axis
   std::vector<Level> levels_;
 };
 
-/// The nodes below `nodes` nodes on a compressed level.
+/// The number of nodes on a compressed level below `nodes` parent nodes.
 std::size_t checked_count(const Levels& levels, const Level& level, std::size_t nodes) {
   const Numbers segments = numbers(level.metadata->array_segments_type(), level.metadata->array_segments());
   const Numbers indices = numbers(level.metadata->array_indices_type(), level.metadata->array_indices());
@@ -145,7 +145,7 @@ std::size_t checked_count(const Levels& levels, const Level& level, std::size_t 
   return indices.size();
 }
 
-/// Checks all levels; nothing is allocated before.
+/// Checks all levels before anything is allocated.
 void check(const Levels& levels, std::size_t count) {
   std::size_t nodes = 1;
   for (const Level& level : levels.all()) {

@@ -10,9 +10,8 @@
 
 namespace spdnn::tflite_reader {
 
-/// Where each stored number of a sparse tensor lies in the dense tensor, row by row, in the order in which they are
-/// stored. No two lie at the same place. DataError, beginning with `where`, unless the description fits the shape and
-/// `count` numbers.
+/// The row-major index in the dense tensor of each stored number, in storage order. Indices are distinct. DataError,
+/// beginning with `where`, unless the description fits the shape and `count` numbers.
 std::vector<Offset> places_of(const tflite::SparsityParameters& sparsity, const Shape& shape, std::size_t count,
                               const std::string& where, Budget& budget);
 
