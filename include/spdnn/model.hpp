@@ -136,8 +136,17 @@ struct Resize {
   std::array<float, 2> scale{1.F, 1.F};     ///< output over input, as the file states it
 };
 
-using Operation = std::variant<Convolution, Linear, BatchNorm, Pool, GlobalPool, Activation, Elementwise, Concat,
-                               Softmax, Reshape, Transpose, Pad, Resize>;
+namespace detail {
+template <class First, class... Others>
+using VariantOfOthers = std::variant<Others...>;
+}  // namespace detail
+
+#define SPDNN_OPERATION(Type, ...) , Type
+/// One of the operations that spdnn/operations.def lists.
+using Operation = detail::VariantOfOthers<void
+#include "spdnn/operations.def"
+                                          >;
+#undef SPDNN_OPERATION
 
 /// The operation's name as messages show it: "convolution", "linear", ...
 std::string_view operation_name(const Operation& operation);

@@ -13,21 +13,13 @@ void fields(auto& archive, MaybeConst<Tensor> auto& tensor) { archive(tensor.sha
 void fields(auto& archive, MaybeConst<Window> auto& w) {
   archive(w.kernel, w.stride, w.dilation, w.pad_begin, w.pad_end);
 }
-void fields(auto& archive, MaybeConst<Convolution> auto& c) { archive(c.weights, c.bias, c.groups, c.window); }
-void fields(auto& archive, MaybeConst<Linear> auto& linear) { archive(linear.weights, linear.bias); }
-void fields(auto& archive, MaybeConst<BatchNorm> auto& b) { archive(b.scale, b.shift, b.mean, b.variance, b.epsilon); }
-void fields(auto& archive, MaybeConst<Pool> auto& p) { archive(p.kind, p.window, p.round_up, p.count_padding); }
-void fields(auto& archive, MaybeConst<GlobalPool> auto& p) { archive(p.kind); }
-void fields(auto& archive, MaybeConst<Activation> auto& a) {
-  archive(a.kind, a.alpha, a.beta, a.low, a.high, a.alphas);
-}
-void fields(auto& archive, MaybeConst<Elementwise> auto& e) { archive(e.kind); }
-void fields(auto& archive, MaybeConst<Concat> auto& c) { archive(c.axis); }
-void fields(auto& archive, MaybeConst<Softmax> auto& s) { archive(s.axis); }
-void fields(auto& archive, MaybeConst<Reshape> auto& r) { archive(r.shape); }
-void fields(auto& archive, MaybeConst<Transpose> auto& t) { archive(t.order); }
-void fields(auto& archive, MaybeConst<Pad> auto& p) { archive(p.begin, p.end, p.value); }
-void fields(auto& archive, MaybeConst<Resize> auto& r) { archive(r.kind, r.place, r.rounding, r.size, r.scale); }
+#define SPDNN_OPERATION(Type, ...)                               \
+  void fields(auto& archive, MaybeConst<Type> auto& operation) { \
+    auto& [__VA_ARGS__] = operation;                             \
+    archive(__VA_ARGS__);                                        \
+  }
+#include "spdnn/operations.def"
+#undef SPDNN_OPERATION
 
 void fields(auto& archive, MaybeConst<Node> auto& node) {
   archive(node.name, node.operation, node.inputs, node.output);

@@ -27,19 +27,13 @@ class ModelText {
     return text.text_;
   }
 
-  void operator()(const Convolution& c) { line(c.weights, c.bias, c.groups, c.window); }
-  void operator()(const Linear& l) { line(l.weights, l.bias); }
-  void operator()(const BatchNorm& n) { line(n.scale, n.shift, n.mean, n.variance, n.epsilon); }
-  void operator()(const Pool& p) { line(p.kind, p.window, p.round_up, p.count_padding); }
-  void operator()(const GlobalPool& p) { line(p.kind); }
-  void operator()(const Activation& a) { line(a.kind, a.alpha, a.beta, a.low, a.high, a.alphas); }
-  void operator()(const Elementwise& e) { line(e.kind); }
-  void operator()(const Concat& c) { line(c.axis); }
-  void operator()(const Softmax& s) { line(s.axis); }
-  void operator()(const Reshape& r) { line(r.shape); }
-  void operator()(const Transpose& t) { line(t.order); }
-  void operator()(const Pad& p) { line(p.begin, p.end, p.value); }
-  void operator()(const Resize& r) { line(r.kind, r.place, r.rounding, r.size, r.scale); }
+#define SPDNN_OPERATION(Type, ...)         \
+  void operator()(const Type& operation) { \
+    const auto& [__VA_ARGS__] = operation; \
+    line(__VA_ARGS__);                     \
+  }
+#include "spdnn/operations.def"
+#undef SPDNN_OPERATION
 
  private:
   template <class... Parts>

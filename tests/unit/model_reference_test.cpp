@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "model/operations/bounded.hpp"
 #include "model/oracle/evaluate.hpp"
-#include "model/oracle/operations.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
 

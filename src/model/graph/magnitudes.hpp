@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "spdnn/model.hpp"
+#include "model/operations/operations.hpp"
 
 namespace spdnn {
 
@@ -16,12 +16,6 @@ namespace spdnn {
 inline constexpr double kLargestSafe = 0x1p127;
 /// Engines trust values up to this, which those of networks never reach, and look at no others.
 inline constexpr double kLargestTrusted = 0x1p80;
-
-/// Upper bounds of absolute values; infinite where there is none.
-struct Magnitude {
-  double inside = 0;  ///< of all that is computed on the way, parts of sums included
-  double result = 0;
-};
 
 /// Those of a model's nodes. The sums of weights are computed once, here, in parallel. The model must outlive them.
 class Magnitudes {

@@ -1,6 +1,6 @@
 #include "model/oracle/evaluate.hpp"
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -8,32 +8,11 @@
 #include "core/all_finite.hpp"
 #include "core/cancellation.hpp"
 #include "model/graph/node_text.hpp"
-#include "model/oracle/operations.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
-
-struct Applied {
-  const std::vector<const Bounded*>& inputs;
-
-  Bounded operator()(const Convolution& convolution) const { return reference::convolve(convolution, *inputs[0]); }
-  Bounded operator()(const Linear& linear) const { return reference::multiply_rows(linear, *inputs[0]); }
-  Bounded operator()(const BatchNorm& norm) const { return reference::normalise(norm, *inputs[0]); }
-  Bounded operator()(const Pool& pool) const { return reference::pool(pool, *inputs[0]); }
-  Bounded operator()(const GlobalPool& pool) const { return reference::pool_all(pool, *inputs[0]); }
-  Bounded operator()(const Activation& activation) const { return reference::activate(activation, *inputs[0]); }
-  Bounded operator()(const Elementwise& elementwise) const {
-    return reference::combine(elementwise, *inputs[0], *inputs[1]);
-  }
-  Bounded operator()(const Concat& concat) const { return reference::join(concat, inputs); }
-  Bounded operator()(const Softmax& softmax) const { return reference::soften(softmax, *inputs[0]); }
-  Bounded operator()(const Reshape& reshape) const { return reference::reshape(reshape, *inputs[0]); }
-  Bounded operator()(const Transpose& transpose) const { return reference::transpose(transpose, *inputs[0]); }
-  Bounded operator()(const Pad& pad) const { return reference::pad(pad, *inputs[0]); }
-  Bounded operator()(const Resize& resize) const { return reference::resize(resize, *inputs[0]); }
-};
 
 /// Whether a tensor has the shape of an input, whose batch is `images`: what the first such input had, if any.
 void require_input(const Value& value, const Tensor& tensor, Extent& images) {
@@ -55,10 +34,6 @@ Bounded exactly(const Tensor& tensor) {
   result.values.assign(tensor.values.begin(), tensor.values.end());
   result.bounds.assign(result.values.size(), 0.0);
   return result;
-}
-
-Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs) {
-  return std::visit(Applied{inputs}, operation);
 }
 
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
@@ -112,19 +87,5 @@ double largest_ratio(const Bounded& expected, std::span<const float> found) {
   }
   return largest;
 }
-
-namespace reference {
-
-Bounded blank(Shape shape) {
-  const auto size = elements(shape);
-  if (!size) throw UsageError("a result of " + shape_text(shape) + " is too large");
-  Bounded result;
-  result.shape = std::move(shape);
-  result.values.resize(*size);
-  result.bounds.resize(*size);
-  return result;
-}
-
-}  // namespace reference
 
 }  // namespace spdnn

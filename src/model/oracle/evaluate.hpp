@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "spdnn/model.hpp"
+#include "model/operations/operations.hpp"
 
 namespace spdnn {
 
@@ -46,19 +46,8 @@ namespace spdnn {
 // Bounds of a whole network are worst cases of worst cases: after eight layers they may exceed the values themselves.
 // To judge an engine, evaluate() each node on what the engine itself made before it, taken exactly().
 
-/// The values of a tensor in fp64 and, for each, the bound.
-struct Bounded {
-  Shape shape;
-  std::vector<double> values;
-  std::vector<double> bounds;
-  Offset terms = 0;  ///< of the longest sum that an add or a batch norm applied to this may become a part of
-};
-
 /// The tensor as it is, with bounds of zero.
 Bounded exactly(const Tensor& tensor);
-
-/// What an operation makes of its inputs, whose shapes are without kBatchExtent.
-Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs);
 
 /// The model's outputs for one tensor for each of its inputs. Where a shape has kBatchExtent, all tensors agree on it;
 /// UsageError where a tensor does not have its input's shape. Cost: one fp64 multiply-add of each non-zero weight at
