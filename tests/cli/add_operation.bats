@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# An operation of models is a struct, a line of include/spdnn/operations.def and a file with its rules: the one in
+# tests/toy_operation is known to nothing else, and a program with it works (docs/add_an_operation.md).
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  toy=$root/tests/toy_operation
+  cd "$BATS_TEST_TMPDIR" || return 1
+  mkdir spdnn
+  cat "$root/include/spdnn/operations.def" "$toy/operations.def" >spdnn/operations.def
+}
+
+# with_toy FILE...: compiles src/model, what it needs of src/core, and these files as one unit, with the longer list.
+with_toy() {
+  for file in "$root"/src/model/*/*.cpp "$root"/src/core/{array,comma_list,control_groups,csr_matrix,message,parallel,parallel_rows,tensor}.cpp "$@"; do
+    echo "#include \"$file\""
+  done >all.cpp
+  # Headers of include/spdnn find the list beside this folder's first.
+  g++ -std=c++20 -O0 -fopenmp -I. -I"$root/include" -I"$root/src" -I"$root/tests" -include "$toy/scale.hpp" all.cpp -lfmt -o toy
+}
+
+@test "an operation is a struct, a line and a file of rules" {
+  with_toy "$toy/scale.cpp" "$toy/toy_test.cpp"
+  OMP_NUM_THREADS=1 run ./toy
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$output" = "the toy operation works" ]
+}
+
+@test "an operation in the list without rules does not link, and the linker names the rules" {
+  run with_toy "$toy/toy_test.cpp"
+  [ "$status" -ne 0 ]
+  for rule in name check shape evaluate magnitude; do
+    [[ "$output" == *"spdnn::rules::$rule(spdnn::Scale const&"* ]] || { echo "$rule: $output"; return 1; }
+  done
+}
