@@ -77,8 +77,8 @@ class InspectableEngine : public Engine {
   /// for it; the run can go on afterwards.
   virtual std::vector<double> activations() = 0;
   /// The same as fp32 numbers and without zeros, from engines that have no need of the dense form's eight bytes per
-  /// activation; nothing from others.
-  virtual std::optional<CsrMatrix> sparse_activations() { return {}; }
+  /// activation; nothing from others. std::bad_alloc where they take more than `most` bytes on the host.
+  virtual std::optional<CsrMatrix> sparse_activations(std::size_t /*most*/) { return {}; }
 };
 
 /// A line of src/engines/variants.def.

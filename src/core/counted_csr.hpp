@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <new>
 
 #include "core/parallel.hpp"
 #include "spdnn/array.hpp"
@@ -14,14 +16,20 @@ namespace spdnn {
 /// its number of entries, then make_room() is called, and then every row is filled.
 class CountedCsr {
  public:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
   CountedCsr(Index rows, Index cols) : rows_(rows), cols_(cols), offsets_(allocate<Offset>(std::size_t{rows} + 1)) {
     std::fill_n(offsets_.get(), std::size_t{rows} + 1, Offset{0});
   }
 
   /// Of a row, before make_room(); 0 where nothing is said.
   Offset& count(Index row) { return offsets_[row + 1]; }
-  void make_room() {
+  /// std::bad_alloc where the matrix takes more than `most` bytes.
+  void make_room(std::size_t most = kUnlimited) {
     for (std::size_t row = 0; row < rows_; ++row) offsets_[row + 1] += offsets_[row];
+    const std::size_t offset_bytes = (std::size_t{rows_} + 1) * sizeof(Offset);
+    if (offset_bytes > most || offsets_[rows_] > (most - offset_bytes) / (sizeof(Index) + sizeof(float)))
+      throw std::bad_alloc();
     indices_ = allocate<Index>(offsets_[rows_]);
     values_ = allocate<float>(offsets_[rows_]);
   }
@@ -50,8 +58,9 @@ class CountedCsr {
 };
 
 /// The values of dense rows that are not zero. `row` gives each row's first value, or null for a row of zeros.
+/// std::bad_alloc where the matrix takes more than `most` bytes.
 template <class RowOf>
-CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row) {
+CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row, std::size_t most = CountedCsr::kUnlimited) {
   CountedCsr csr(rows, cols);
   const auto for_rows = [&](const auto& work) {
     parallel_ranges(rows, static_cast<std::size_t>(host_threads()), [&](auto, std::size_t begin, std::size_t end) {
@@ -62,7 +71,7 @@ CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row) {
   for_rows([&](Index i, const auto* values) {
     csr.count(i) = std::count_if(values, values + cols, [](auto value) { return value != 0; });
   });
-  csr.make_room();
+  csr.make_room(most);
   for_rows([&](Index i, const auto* values) {
     Offset entry = csr.begin(i);
     for (Index j = 0; j < cols; ++j)

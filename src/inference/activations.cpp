@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -46,21 +47,15 @@ void for_rows(Index rows, const Work& work) {
   });
 }
 
-void require_memory(std::size_t bytes, Index images, const EngineOptions& options) {
-  const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
-  if (bytes <= room) return;
-  throw DeviceError(
-      fmt::format("the final activations of {} images take {}, more than the {} available; a smaller batch "
-                  "takes less",
-                  images, bytes_text(bytes), bytes_text(room)));
-}
-
 }  // namespace
 
-CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons) {
-  if (std::optional<CsrMatrix> sparse = engine.sparse_activations()) return *std::move(sparse);
+CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons, std::size_t most) {
+  if (std::optional<CsrMatrix> sparse = engine.sparse_activations(most)) return *std::move(sparse);
+  const std::size_t dense_bytes = sizeof(double) * images * std::size_t{neurons};
+  if (dense_bytes > most) throw std::bad_alloc();
   const std::vector<double> dense = engine.activations();
-  return csr_of_rows(images, neurons, [&](Index image) { return dense.data() + std::size_t{image} * neurons; });
+  const auto row = [&](Index image) { return dense.data() + std::size_t{image} * neurons; };
+  return csr_of_rows(images, neurons, row, most - dense_bytes);
 }
 
 CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan) {
@@ -111,11 +106,15 @@ CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& ba
   if (plan.depth() == 0) return batch.to_csr();
   auto* const inspectable = dynamic_cast<InspectableEngine*>(&engine);
   if (inspectable == nullptr) throw UsageError("activations", "the chosen engine does not hand them out");
-  if (std::optional<CsrMatrix> sparse = inspectable->sparse_activations()) return *std::move(sparse);
-  const Index neurons = plan.outputs(plan.depth() - 1);
-  // At most: held as fp64, and then once more, in fewer bytes.
-  require_memory(2 * sizeof(double) * batch.images() * std::size_t{neurons}, batch.images(), options);
-  return stored_activations(*inspectable, batch.images(), neurons);
+  const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
+  try {
+    return stored_activations(*inspectable, batch.images(), plan.outputs(plan.depth() - 1), room);
+  } catch (const std::bad_alloc&) {
+    throw DeviceError(
+        fmt::format("the final activations of {} images take more than the {} available; a smaller batch "
+                    "takes less",
+                    batch.images(), bytes_text(room)));
+  }
 }
 
 }  // namespace spdnn

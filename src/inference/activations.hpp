@@ -8,8 +8,8 @@
 namespace spdnn {
 
 /// The loaded images' activations after the last advanced layer, of `neurons` stored neurons: one row per image,
-/// without zeros.
-CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons);
+/// without zeros. std::bad_alloc where taking them from the engine takes more than `most` bytes.
+CsrMatrix stored_activations(InspectableEngine& engine, Index images, Index neurons, std::size_t most);
 
 /// The activations of the given network's output neurons, from those of the neurons that the plan stores in their
 /// place: twins get the value of the neuron that was computed for them, and neurons that are always zero have none.

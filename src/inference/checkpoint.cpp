@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -55,9 +56,15 @@ std::uint64_t work_in(const std::vector<Work>& left, Index depth) {
   return layers;
 }
 
-void conclude_work(RankedResult result, Checkpoint& checkpoint) {
-  merge_outcomes(checkpoint.known, {std::move(result.result.outcome)});
-  checkpoint.left = std::move(result.left);
+void conclude_work(const Outcome& done, std::vector<Work> left, Checkpoint& checkpoint) {
+  merge_outcomes(checkpoint.known, {done});
+  const auto first_not_begun =
+      std::stable_partition(left.begin(), left.end(), [](const Work& work) { return work.layer > 0; });
+  std::vector<Work> not_begun(std::make_move_iterator(first_not_begun), std::make_move_iterator(left.end()));
+  left.erase(first_not_begun, left.end());
+  join_pieces(not_begun);
+  left.insert(left.end(), std::make_move_iterator(not_begun.begin()), std::make_move_iterator(not_begun.end()));
+  checkpoint.left = std::move(left);
 }
 
 void join_pieces(std::vector<Work>& work) {

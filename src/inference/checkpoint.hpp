@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "inference/run_on_ranks.hpp"
 #include "inference/work.hpp"
 #include "spdnn/images.hpp"
+#include "spdnn/outcome.hpp"
 #include "spdnn/plan.hpp"
 #include "spdnn/report.hpp"
 
@@ -28,11 +29,11 @@ struct Checkpoint {
   /// Seconds in which the run, which went on, was to have the next one in place; empty: it stopped here.
   std::optional<double> next_within;
   Outcome known;           ///< of the images that are done
-  std::vector<Work> left;  ///< work at layer 0 comes without images: they are among those that are given
+  std::vector<Work> left;  ///< images that were begun are in what read_checkpoint() gives alone
   Index depth = 0;         ///< of the plan
   // Of the checkpoint that is in the file now:
-  std::string activations;         ///< the digest in the name of its file of activations; empty: it has none
-  std::uint64_t left_in_file = 0;  ///< what work_in() says of it, or of all work where there is none
+  std::vector<std::string> activations;  ///< the digests in the names of its files of activations
+  std::uint64_t left_in_file = 0;        ///< what work_in() says of it, or of all work where there is none
 
   /// Nothing is done yet.
   Checkpoint() = default;
@@ -42,24 +43,29 @@ struct Checkpoint {
 /// How many layers are left, added up over the images.
 std::uint64_t work_in(const std::vector<Work>& left, Index depth);
 
-/// Adds what came of the work that was left, and puts in its place what is left now.
-void conclude_work(RankedResult result, Checkpoint& checkpoint);
+/// Adds what came of the work that was left, and puts in its place what is left now, of which what had not been begun
+/// becomes one piece, the last.
+void conclude_work(const Outcome& done, std::vector<Work> left, Checkpoint& checkpoint);
 /// Work at the same layer becomes one piece.
 void join_pieces(std::vector<Work>& work);
 
+/// Gives the activations of the work that had been begun, in the order of Checkpoint::left: those of one piece or
+/// several each time, and nothing after the last.
+using ActivationParts = std::function<std::optional<ImageSet>()>;
+
 struct WrittenCheckpoint {
   std::uint64_t bytes = 0;
-  std::uint64_t left = 0;   ///< what work_in() says of what was written
-  std::string activations;  ///< the digest in their file's name; empty: there is none
-  std::string begun_again;  ///< why images that had been begun are to be begun again; empty: they are not
+  std::uint64_t left = 0;                ///< what work_in() says of what was written
+  std::vector<std::string> activations;  ///< the digests in the names of their files
+  std::string begun_again;               ///< why images that had been begun are to be begun again; empty: they are not
 };
 
-/// The file at `path` and, where images had been begun, one beside it with their activations, path.DIGEST.spdnn. Both
-/// are there whole or not at all, and an earlier checkpoint stays until they are: at whatever moment the program ends,
-/// one of the two can be read. Of two runs that use one path at a time the later to write wins. Where the activations
-/// cannot be written, as on a full disk, but less work is left without them than in the checkpoint before, the images
-/// are to be begun again. DataError where no less is left, or that cannot be written either.
-WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// The file at `path` and beside it, for each part of activations, path.DIGEST.spdnn. All are there whole or not at
+/// all, and an earlier checkpoint stays until they are: at whatever moment the program ends, one of the two can be
+/// read. Of two runs that use one path at a time the later to write wins. Where the activations cannot be written, as
+/// on a full disk, but less work is left without them than in the checkpoint before, the images are to be begun again.
+/// DataError where no less is left, or that cannot be written either.
+WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts);
 /// What to plan for where there is a checkpoint to go on from: the passes requested, without those that stood aside
 /// when it was made, as the network did not fit into memory, though now it may. DataError where the file is malformed.
 Passes passes_to_continue(const std::string& path, Passes requested);

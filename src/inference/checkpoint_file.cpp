@@ -82,8 +82,8 @@ fs::path activations_path(const std::string& path, const std::string& digest) { 
 /// finds what a killed one has left.
 fs::path unnamed_activations(const std::string& path) { return path + ".next.spdnn"; }
 
-/// Removes all files of activations beside a checkpoint but that of `kept`, those that killed runs have left included.
-void remove_activations(const std::string& path, const std::string& kept) {
+/// Removes all files of activations beside a checkpoint but those of `kept`, those that killed runs have left included.
+void remove_activations(const std::string& path, const std::vector<std::string>& kept) {
   const fs::path folder = fs::absolute(path).parent_path();
   const std::string stem = fs::path(path).filename().native() + ".";
   std::error_code ignored;
@@ -92,42 +92,55 @@ void remove_activations(const std::string& path, const std::string& kept) {
     const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
                          name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
     const std::string digest = of_this ? name.substr(stem.size(), kDigits) : "";
-    if (is_digest(digest) && digest != kept) fs::remove(entry.path(), ignored);
+    if (is_digest(digest) && std::find(kept.begin(), kept.end(), digest) == kept.end())
+      fs::remove(entry.path(), ignored);
   }
 }
 
 bool begun(const Work& work) { return work.layer > 0; }
 
-/// All activations as one set.
-ImageSet all_activations(const std::vector<Work>& left) {
-  std::vector<const Work*> pieces;
-  for (const Work& work : left)
-    if (begun(work)) pieces.push_back(&work);
-  return images_of_all(pieces);
-}
+/// A file of activations, of which pieces of work take their images one after another.
+class ReadPart {
+ public:
+  ReadPart(fs::path path, const std::string& digest)
+      : path_(std::move(path)), all_(read_images(path_, std::nullopt, std::nullopt)) {
+    if (digest_of_activations(all_) != digest)
+      throw DataError(path_.native() + ": holds other activations than the checkpoint's");
+  }
+  bool taken() const { return first_ == all_.images(); }
+  void give(const Plan& plan, Work& work) {
+    const auto count = static_cast<Index>(work.ids.size());
+    if (count > all_.images() - first_)
+      throw DataError(fmt::format("{}: holds fewer images than the checkpoint has", path_.native()));
+    CsrMatrix rows = all_.slice(std::exchange(first_, first_ + count), count).to_csr();
+    rows.cols = plan.shape(work.layer).inputs;
+    if (std::any_of(rows.indices.begin(), rows.indices.end(), [&](Index neuron) { return neuron >= rows.cols; }))
+      throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path_.native(),
+                                  rows.cols, work.layer + 1));
+    work.images = {std::move(rows)};
+  }
 
-/// Gives each piece of work that had been begun its part of all activations.
-void take_activations(const fs::path& path, const std::string& digest, const Plan& plan, std::vector<Work>& left) {
-  std::size_t rows = 0;
-  for (const Work& work : left)
-    if (begun(work)) rows += work.ids.size();
-  const ImageSet all = read_images(path, std::nullopt, std::nullopt);
-  if (all.images() != rows)
-    throw DataError(fmt::format("{}: holds {} images, but the checkpoint has {}", path.native(), all.images(), rows));
-  if (digest_of_activations(all) != digest)
-    throw DataError(path.native() + ": holds other activations than the checkpoint's");
-  Index first = 0;
+ private:
+  fs::path path_;
+  ImageSet all_;
+  Index first_ = 0;  ///< that is not taken
+};
+
+/// Gives each piece of work that had been begun its activations. False where there are too many or too few files.
+bool take_activations(const std::string& path, const std::vector<std::string>& digests, const Plan& plan,
+                      std::vector<Work>& left) {
+  auto next = digests.begin();
+  std::optional<ReadPart> part;
   for (Work& work : left) {
     if (!begun(work)) continue;
-    const auto count = static_cast<Index>(work.ids.size());
-    CsrMatrix part = all.slice(first, count).to_csr();
-    part.cols = plan.shape(work.layer).inputs;
-    if (std::any_of(part.indices.begin(), part.indices.end(), [&](Index neuron) { return neuron >= part.cols; }))
-      throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path.native(), part.cols,
-                                  work.layer + 1));
-    work.images = {std::move(part)};
-    first += count;
+    if (!part || part->taken()) {
+      if (next == digests.end()) return false;
+      part.emplace(activations_path(path, *next), *next);
+      ++next;
+    }
+    part->give(plan, work);
   }
+  return next == digests.end() && (!part || part->taken());
 }
 
 /// The same without activations.
@@ -168,8 +181,9 @@ Json costs_json(const CheckpointSummary& costs) {
           {"lost_seconds", costs.lost_seconds}};
 }
 
-/// `digest` is in the name of the file of activations; empty: there is none. Returns the line's bytes.
-std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint, const std::string& digest) {
+/// `digests` are in the names of the files of activations. Returns the line's bytes.
+std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint,
+                         const std::vector<std::string>& digests) {
   Json left = Json::array();
   for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
   Json seconds;
@@ -187,7 +201,7 @@ std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint, 
             {"next_within", checkpoint.next_within ? Json(*checkpoint.next_within) : Json(nullptr)},
             {"known", outcome_json(checkpoint.known)},
             {"left", left},
-            {"activations", digest.empty() ? Json(nullptr) : Json(digest)}};
+            {"activations", digests}};
   json["checksum"] = checkpoint_checksum(json);
   AtomicFile file(path);
   file.write(json_line(json));
@@ -195,34 +209,34 @@ std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint, 
   return file.size();
 }
 
-WrittenCheckpoint write_whole(const std::string& path, const Checkpoint& checkpoint, const std::string& digest,
-                              const ImageSet& activations) {
+WrittenCheckpoint write_whole(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts) {
   WrittenCheckpoint written;
   written.left = work_in(checkpoint.left, checkpoint.depth);
-  written.activations = digest;
   try {
-    if (!digest.empty()) written.bytes = write_activations(path, digest, activations);
-    written.bytes += write_line(path, checkpoint, digest);
+    while (const std::optional<ImageSet> part = parts()) {
+      written.activations.push_back(digest_of_activations(*part));
+      written.bytes += write_activations(path, written.activations.back(), *part);
+    }
+    written.bytes += write_line(path, checkpoint, written.activations);
   } catch (...) {
     remove_activations(path, checkpoint.activations);
     throw;
   }
-  remove_activations(path, digest);
+  remove_activations(path, written.activations);
   return written;
 }
 
 }  // namespace
 
-WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  if (std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) return write_whole(path, checkpoint, {}, {});
-  const ImageSet activations = all_activations(checkpoint.left);
-  const std::string digest = digest_of_activations(activations);
+WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                                   const ActivationParts& parts) {
+  const bool none_begun = std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun);
   try {
-    return write_whole(path, checkpoint, digest, activations);
+    return write_whole(path, checkpoint, parts);
   } catch (const DataError& error) {
     const Checkpoint without = beginning_again(checkpoint);
-    if (work_in(without.left, without.depth) >= checkpoint.left_in_file) throw;
-    WrittenCheckpoint written = write_whole(path, without, {}, {});
+    if (none_begun || work_in(without.left, without.depth) >= checkpoint.left_in_file) throw;
+    WrittenCheckpoint written = write_whole(path, without, [] { return std::nullopt; });
     written.begun_again = error.what();
     return written;
   }
@@ -265,11 +279,13 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
   checkpoint.known = parser.outcome(parser.at(json, "known"), images);
   checkpoint.left = parser.left(parser.at(json, "left"), images);
   checkpoint.left_in_file = work_in(checkpoint.left, checkpoint.depth);
-  const Json& digest = parser.at(json, "activations");
-  if (std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun)) return;
-  if (!(digest.is_string() && is_digest(digest.get<std::string>()))) parser.fail("activations: expected a digest");
-  checkpoint.activations = digest.get<std::string>();
-  take_activations(activations_path(path, checkpoint.activations), checkpoint.activations, ran, checkpoint.left);
+  for (const Json& digest : parser.list(parser.at(json, "activations"), "activations")) {
+    checkpoint.activations.push_back(parser.text(digest, "activations"));
+    if (!is_digest(checkpoint.activations.back())) parser.fail("activations: expected digests");
+  }
+  if (!take_activations(path, checkpoint.activations, ran, checkpoint.left))
+    parser.fail("has other images than its files of activations");
+  join_pieces(checkpoint.left);
 }
 
 void remove_checkpoint(const std::string& path) {

@@ -14,17 +14,17 @@ namespace spdnn {
 CheckpointKeeper::CheckpointKeeper(std::string path, Checkpoint begin, std::function<void(const std::string&)> warning)
     : path_(std::move(path)), begin_(std::move(begin)), warning_(std::move(warning)) {}
 
-WrittenCheckpoint CheckpointKeeper::write(const Checkpoint& now) {
-  WrittenCheckpoint written = write_checkpoint(path_, now);
+WrittenCheckpoint CheckpointKeeper::write(const Checkpoint& now, const ActivationParts& parts) {
+  WrittenCheckpoint written = write_checkpoint(path_, now, parts);
   begin_.activations = written.activations;
   begin_.left_in_file = written.left;
   return written;
 }
 
-void CheckpointKeeper::keep(const Checkpoint& now) {
+void CheckpointKeeper::keep(const Checkpoint& now, const ActivationParts& parts) {
   if (work_in(now.left, now.depth) >= begin_.left_in_file) return;
   try {
-    const WrittenCheckpoint written = write(now);
+    const WrittenCheckpoint written = write(now, parts);
     ++begin_.costs.written;
     begin_.costs.bytes += written.bytes;
     if (!written.begun_again.empty()) fail(written.begun_again);
@@ -40,11 +40,11 @@ void CheckpointKeeper::fail(const std::string& why) {
   if (++failures_ == 1 && warning_) warning_(why + "; the run goes on");
 }
 
-std::string CheckpointKeeper::finish(const Checkpoint& now) {
+std::string CheckpointKeeper::finish(const Checkpoint& now, const ActivationParts& parts) {
   const bool there = path_kind(path_) != PathKind::missing;
   if (there && work_in(now.left, now.depth) > begin_.left_in_file) return {};
   try {
-    return write(now).begun_again;
+    return write(now, parts).begun_again;
   } catch (const DataError& error) {
     throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there"
                                                        : "; the run has stopped, and nothing of it is kept"));

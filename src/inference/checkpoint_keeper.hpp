@@ -19,17 +19,17 @@ class CheckpointKeeper {
 
   /// While the run goes on. Where no less is left to do than in the file, the file stays as it is. Where the checkpoint
   /// cannot be written, it does so too, with a warning.
-  void keep(const Checkpoint& now);
+  void keep(const Checkpoint& now, const ActivationParts& parts);
   /// At its end. Returns why images are to be begun again, if they are. DataError where the checkpoint cannot be
   /// written; it says what is kept.
-  std::string finish(const Checkpoint& now);
+  std::string finish(const Checkpoint& now, const ActivationParts& parts);
 
   /// For the report.
   CheckpointSummary costs() const { return begin_.costs; }
   std::vector<std::string> notes() const;
 
  private:
-  WrittenCheckpoint write(const Checkpoint& now);
+  WrittenCheckpoint write(const Checkpoint& now, const ActivationParts& parts);
   void fail(const std::string& why);
 
   std::string path_;

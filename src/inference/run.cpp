@@ -227,11 +227,9 @@ class Runner {
     if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
         plan_.fallback)
       return {};
-    // At most: held as fp64, and then once more, in fewer bytes.
-    const std::size_t bytes = 2 * sizeof(double) * images * std::size_t{plan_.outputs(layer - 1)};
-    if (bytes > memory_budget(Device::cpu, {.sharers = options.sharers})) return {};
+    const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
     try {
-      return {stored_activations(*engine, images, plan_.outputs(layer - 1))};
+      return {stored_activations(*engine, images, plan_.outputs(layer - 1), room)};
     } catch (const std::bad_alloc&) {
       return {};
     }

@@ -46,17 +46,18 @@ void Inference::Steps::run_in_parts() {
     keeper.emplace(spec_.checkpoint, std::move(begin), spec_.warning);
   }
   orders = share_orders(ranks_, orders);
-  const Keeping keeping{clock, [&](RankedResult all) {
-                          Checkpoint now = checkpoint_of(keeper->begin(), orders, std::move(all));
+  const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) {
+                          Checkpoint now = checkpoint_of(keeper->begin(), orders, std::move(all), left);
                           now.costs.every = clock.every();
                           now.next_within = clock.next_within();
-                          keeper->keep(now);
+                          keeper->keep(now, [&] { return left.next_part(); });
                         }};
   RankedResult all = run_work(orders, deal(work), &keeping);
   report_streaming(read_before);
+  LeftWork left(ranks_, all.left);
   Checkpoint now;
-  if (ranks_.is_root()) now = checkpoint_of(keeper->begin(), orders, all);
-  if (!broadcast(ranks_, now.left.empty())) stop(keeper ? &*keeper : nullptr, now, clock);
+  if (ranks_.is_root()) now = checkpoint_of(keeper->begin(), orders, all, left);
+  if (!broadcast(ranks_, now.left.empty())) stop(keeper ? &*keeper : nullptr, now, left, clock);
   if (!ranks_.is_root()) return;
   report_.parts = now.parts;
   report_.earlier = keeper->begin().seconds;
@@ -77,11 +78,10 @@ void Inference::Steps::add_notes(const CheckpointKeeper& keeper, const Checkpoin
                                         seconds_text(clock.writing()), seconds_text(clock.every())));
 }
 
-Checkpoint Inference::Steps::checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders,
-                                           RankedResult all) const {
+Checkpoint Inference::Steps::checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all,
+                                           const LeftWork& left) const {
   for (const RunOrder& order : orders) begin.variants.insert(order.variant);
-  conclude_work(all, begin);
-  join_pieces(begin.left);
+  conclude_work(all.result.outcome, left.outline(), begin);
   Report part = report_;
   take_over(std::move(all), part);
   part.seconds.total = since_start_.seconds();
@@ -106,8 +106,10 @@ RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) co
   return order;
 }
 
-void Inference::Steps::stop(CheckpointKeeper* keeper, const Checkpoint& now, const CheckpointClock& clock) {
-  const std::string begun_again = keeper == nullptr ? "" : keeper->finish(now);
+void Inference::Steps::stop(CheckpointKeeper* keeper, const Checkpoint& now, LeftWork& left,
+                            const CheckpointClock& clock) {
+  std::string begun_again;
+  left.on_root([&] { begun_again = keeper->finish(now, [&] { return left.next_part(); }); });
   ranks_.barrier();
   throw Stopped(fmt::format("stopped{}{}; the same command continues the run from {}{}", clock.why().empty() ? "" : " ",
                             clock.why(), spec_.checkpoint,

@@ -1,7 +1,6 @@
 #include "inference/run_on_ranks.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -23,8 +22,6 @@ void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
   archive(order.layer, order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
 }
 
-void fields(auto& archive, MaybeConst<Work> auto& work) { archive(work.layer, work.ids, work.images); }
-
 namespace {
 
 /// A piece of work of all ranks, without its images.
@@ -43,12 +40,10 @@ struct NetworkRankReport {
   Index batch = 0;
   Outcome outcome;
   std::vector<Index> rows;  ///< with activations: the ids of their rows
-  std::vector<Work> left;
 };
 
 void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
-  archive(report.common, report.load_seconds, report.interrupted_seconds, report.batch, report.outcome, report.rows,
-          report.left);
+  archive(report.common, report.load_seconds, report.interrupted_seconds, report.batch, report.outcome, report.rows);
 }
 
 /// What a piece that was stopped, or never begun, leaves.
@@ -172,8 +167,7 @@ NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mi
                            own.result.interrupted_seconds,
                            own.result.batch,
                            own.result.outcome,
-                           {},
-                           own.left};
+                           {}};
   if (own.result.outcome.activations) report.rows = mine[0].ids;
   return report;
 }
@@ -195,7 +189,6 @@ void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
     all.result.interrupted_seconds = std::max(all.result.interrupted_seconds, report.interrupted_seconds);
     all.result.batch = std::max(all.result.batch, report.batch);
     outcomes.push_back(std::move(report.outcome));
-    std::move(report.left.begin(), report.left.end(), std::back_inserter(all.left));
   }
   merge_outcomes(all.result.outcome, outcomes);
   if (!activations.empty()) all.result.outcome.activations = join_rows(activations, rows);
@@ -221,8 +214,9 @@ RankedResult run_in_rounds(Communicator& ranks, Pieces& pieces, const std::vecto
   CheckpointRounds rounds(ranks, keeping.clock);
   keeping.clock.begin();
   const auto keep = [&](const RankedResult& own) {
+    LeftWork left(ranks, own.left);
     RankedResult all = gathered(ranks, own, mine);
-    if (ranks.is_root()) keeping.keep(std::move(all));
+    left.on_root([&] { keeping.keep(std::move(all), left); });
   };
   RankedResult own;
   try {

@@ -7,6 +7,7 @@
 #include "cluster/communicator.hpp"
 #include "cluster/fields.hpp"
 #include "inference/checkpoint_clock.hpp"
+#include "inference/left_work.hpp"
 #include "inference/rank_report.hpp"
 #include "inference/run.hpp"
 #include "inference/work.hpp"
@@ -41,13 +42,14 @@ struct RankedResult {
   /// run's layers, with ids of the whole run; the plan is the one that ran, from its first layer on.
   RunResult result;
   std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
-  /// On the root, of a run that was stopped: what no rank has done. Work at layer 0 comes without images.
+  /// Of a run that was stopped: what this rank has not done. Work at layer 0 comes without images.
   std::vector<Work> left;
 };
 /// How a run keeps what it knows while it goes on.
 struct Keeping {
-  CheckpointClock& clock;                  ///< this rank's
-  std::function<void(RankedResult)> keep;  ///< called on the root with what all ranks know
+  CheckpointClock& clock;  ///< this rank's
+  /// Called on the root with what all ranks know and have left.
+  std::function<void(RankedResult, LeftWork&)> keep;
 };
 
 /// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The

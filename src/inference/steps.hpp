@@ -106,11 +106,12 @@ class Inference::Steps {
   RunOrder order_of_piece(const Work& piece, const Plan& ran) const;
 
   /// What this part of the run has added to where it began.
-  Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all) const;
+  Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all,
+                           const LeftWork& left) const;
   /// What went otherwise than it should, into the report.
   void add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock);
   /// On all ranks; the root has `keeper`.
-  [[noreturn]] void stop(CheckpointKeeper* keeper, const Checkpoint& now, const CheckpointClock& clock);
+  [[noreturn]] void stop(CheckpointKeeper* keeper, const Checkpoint& now, LeftWork& left, const CheckpointClock& clock);
 
   void conclude(RankedResult result);
 

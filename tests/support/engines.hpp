@@ -2,15 +2,19 @@
 
 // Engines as tests make them, drive them and look into them.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/counted_csr.hpp"
 #include "engines/reference/engine.hpp"
 #include "spdnn/engine.hpp"
 
@@ -65,8 +69,9 @@ inline Outcome run_through(Engine& engine, Index depth) {
 
 /// Whether the engine's activations without zeros, if it has them, are those with zeros, and no zero is among them.
 inline bool sparse_agrees(InspectableEngine& engine, const std::vector<double>& activations) {
-  const std::optional<CsrMatrix> sparse = engine.sparse_activations();
+  const std::optional<CsrMatrix> sparse = engine.sparse_activations(CountedCsr::kUnlimited);
   if (!sparse) return true;
+  EXPECT_THROW(engine.sparse_activations(sparse->bytes() - 1), std::bad_alloc);
   sparse->validate();
   if (std::size_t{sparse->rows} * sparse->cols != activations.size()) return false;
   std::vector<double> dense(activations.size(), 0.0);

@@ -114,7 +114,7 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     CheckpointKeeper keeper(path_, Checkpoint(plan, Precision::fp32, image_digest(images_).value(), 100), {});
     const RunOrder order = order_for(find_variant("cpu_openmp"), Precision::fp32, plan, facts_of(images_));
     CheckpointClock clock = due_clock();
-    const Keeping keeping{clock, [&](RankedResult all) { copy(keeper, std::move(all)); }};
+    const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) { copy(keeper, all, left); }};
     RunOptions options;
     options.engine.threads = 1;
     options.batch = 14;
@@ -132,15 +132,14 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
   }
 
   /// Once more, as a run that is killed there leaves it.
-  void copy(CheckpointKeeper& keeper, RankedResult all) {
+  void copy(CheckpointKeeper& keeper, const RankedResult& all, LeftWork& left) {
     Checkpoint now = keeper.begin();
     now.left.clear();
     now.parts = 1;
     now.next_within = 5;
-    conclude_work(std::move(all), now);
-    join_pieces(now.left);
+    conclude_work(all.result.outcome, left.outline(), now);
     const int before = keeper.costs().written;
-    keeper.keep(now);
+    keeper.keep(now, [&] { return left.next_part(); });
     if (keeper.costs().written == before) return;
     copies_.push_back((directory_ / std::to_string(copies_.size())).string());
     for (const auto& entry : fs::directory_iterator(directory_.path())) {
@@ -184,6 +183,8 @@ TEST_P(CheckpointsOfARun, CanEachBeContinuedToTheSameCategories) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, CheckpointsOfARun, ::testing::Values(1, 3));
 
+const ActivationParts kNoActivations = [] { return std::nullopt; };
+
 TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   const TemporaryDirectory directory;
   const std::string path = (directory / "run").string();
@@ -194,10 +195,10 @@ TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   CheckpointKeeper keeper(path, begin, {});
   Checkpoint now = begin;
   now.left = {{0, {0, 1}, {}}};
-  keeper.keep(now);
+  keeper.keep(now, kNoActivations);
   EXPECT_FALSE(fs::exists(path));
   now.left = {{0, {1}, {}}};
-  keeper.keep(now);
+  keeper.keep(now, kNoActivations);
   EXPECT_TRUE(fs::exists(path));
   EXPECT_EQ(keeper.costs().written, 1);
   EXPECT_EQ(keeper.costs().bytes, fs::file_size(path));
@@ -206,7 +207,7 @@ TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   fs::remove(path);
   std::ofstream(path) << "further";
   now.left = {{0, {0, 1}, {}}};
-  EXPECT_EQ(keeper.finish(now), "");
+  EXPECT_EQ(keeper.finish(now, kNoActivations), "");
   EXPECT_EQ(fs::file_size(path), 7U);
 }
 
@@ -221,8 +222,8 @@ TEST(CheckpointKeeper, WhereItCannotBeWrittenTheRunGoesOnAndIsWarnedOnce) {
   CheckpointKeeper keeper(path, begin, [&](const std::string& text) { warnings.push_back(text); });
   Checkpoint now = begin;
   now.left = {{0, {1}, {}}};
-  keeper.keep(now);
-  keeper.keep(now);
+  keeper.keep(now, kNoActivations);
+  keeper.keep(now, kNoActivations);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_TRUE(warnings[0].starts_with(path + ": ") && warnings[0].ends_with("; the run goes on")) << warnings[0];
   ASSERT_EQ(keeper.notes().size(), 1U);

@@ -171,7 +171,9 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   refused(with("/known/overflow", {{11, 0}}));
   refused(with("/seconds/infer", -1));
   refused(with("/activations", "0123456789abcdef"));
-  refused(with("/activations", "../../etc/passwd"));
+  refused(with("/activations", {"../../etc/passwd"}));
+  refused(with("/activations", ordered_json::array()));
+  refused(with("/activations", {good["activations"].at(0), good["activations"].at(0)}));
   write(with("/left/0/layer", 0).dump());  // of which the checksum knows
   EXPECT_THROW(run(stopped), DataError);
   write(good.dump());
@@ -185,7 +187,7 @@ TEST_F(CheckpointTest, ActivationsOfAnotherCheckpointAreRefused) {
     stopped.stop = [asked = 0, question]() mutable { return ++asked >= question; };
     EXPECT_THROW(run(stopped), Stopped);
     stopped.stop = {};
-    return path() + "." + file()["activations"].get<std::string>() + ".spdnn";
+    return path() + "." + file()["activations"].at(0).get<std::string>() + ".spdnn";
   };
   const std::string activations = stop_at(4);
   const ImageSet right = read_images(activations, std::nullopt, std::nullopt);
@@ -215,7 +217,8 @@ TEST_F(CheckpointTest, ActivationsOfEarlierPartsDoNotStay) {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
       files.push_back(entry.path().filename());
     std::sort(files.begin(), files.end());
-    EXPECT_EQ(files, (std::vector<std::string>{"run", "run." + file()["activations"].get<std::string>() + ".spdnn"}));
+    EXPECT_EQ(files,
+              (std::vector<std::string>{"run", "run." + file()["activations"].at(0).get<std::string>() + ".spdnn"}));
   }
 }
 
@@ -358,7 +361,7 @@ class FullDiskTest : public CheckpointTest {
     }
     return "a checkpoint was written, or the run came to its end";
   }
-  std::string activations() const { return path() + "." + file()["activations"].get<std::string>() + ".spdnn"; }
+  std::string activations() const { return path() + "." + file()["activations"].at(0).get<std::string>() + ".spdnn"; }
   /// Where they are written by a run that stops there; nothing is left of it.
   std::string activations_at(int question) const {
     EXPECT_THROW(stop_at(question), Stopped);
@@ -374,7 +377,7 @@ TEST_F(FullDiskTest, ImagesThatAreDoneAreKeptAndTheOthersBegunAgain) {
   const std::string first = activations_at(12);
   block(first);
   EXPECT_THROW(stop_at(12), Stopped);
-  EXPECT_TRUE(file()["activations"].is_null());
+  EXPECT_EQ(file()["activations"], ordered_json::array());
   EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[4, 7]]}])"));
   std::filesystem::remove_all(first);
   EXPECT_EQ(run(rest()).outcome.categories, expected);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
@@ -210,6 +212,30 @@ TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
     EXPECT_GE(result.infer_seconds.front(), often.seconds);
     EXPECT_GT(result.interrupted_seconds, 0.0);
   }
+}
+
+/// Whether a run hands on the activations of 1000 images x 4096 neurons, few of which are not zero, where there are so
+/// many bytes for them.
+bool hands_on(const char* variant, std::size_t bytes) {
+  constexpr Index kNeurons = 4096;
+  std::vector<Offset> one_edge(kNeurons + 1, 1);
+  one_edge.front() = 0;
+  const Layer layer{make_csr(kNeurons, kNeurons, one_edge, {0}), {}};
+  const Plan plan = testing::unreduced_plan({{layer, layer}, BiasRule::non_zeros, {}});
+  std::vector<Offset> one_each(1001);
+  std::iota(one_each.begin(), one_each.end(), Offset{0});
+  const ImageSet images{make_csr(1000, kNeurons, one_each, std::vector<Index>(1000, 0))};
+  RunOptions options = run_options(1, 1000);
+  options.engine.sharers = static_cast<int>(memory_budget(Device::cpu, {}) / bytes);
+  Often often;
+  options.interruption = &often;
+  run(find_variant(variant), plan, images, options);
+  return often.begun.back() == 1000;
+}
+
+TEST(Run, ActivationsAreHandedOnWhereThereIsRoomForThoseThatAreNotZero) {
+  EXPECT_TRUE(hands_on("cpu_openmp", 1U << 20U)) << "16 KB";
+  EXPECT_FALSE(hands_on("cpu_openmp", 1U << 12U));
 }
 
 TEST(Run, TrialsMustAgree) {

@@ -107,13 +107,14 @@ TEST(ConcludeWork, AddsWhatIsKnownAndKeepsWhatIsLeft) {
   Checkpoint checkpoint;
   checkpoint.known.categories = {3};
   checkpoint.left = {{0, {2, 5, 9, 11}, {}}};
-  RankedResult result;
-  result.result.outcome.categories = {2, 11};
-  result.left.push_back({5, {9}, {testing::make_matrix(64, {{{1, 1.0F}}})}});
-  conclude_work(result, checkpoint);
+  Outcome done;
+  done.categories = {2, 11};
+  conclude_work(done, {{0, {12}, {}}, {5, {9}, {}}, {0, {5}, {}}, {5, {7}, {}}}, checkpoint);
   EXPECT_EQ(checkpoint.known.categories, (Categories{2, 3, 11}));
-  ASSERT_EQ(checkpoint.left.size(), 1U);
+  ASSERT_EQ(checkpoint.left.size(), 3U) << "what had been begun stays in pieces, in the order of its activations";
   EXPECT_EQ(checkpoint.left[0].ids, (std::vector<Index>{9}));
+  EXPECT_EQ(checkpoint.left[1].ids, (std::vector<Index>{7}));
+  EXPECT_EQ(checkpoint.left[2].ids, (std::vector<Index>{5, 12}));
 }
 
 }  // namespace

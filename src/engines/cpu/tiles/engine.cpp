@@ -154,7 +154,7 @@ class OpenmpEngine final : public InspectableEngine {
     return all;
   }
 
-  std::optional<CsrMatrix> sparse_activations() override {
+  std::optional<CsrMatrix> sparse_activations(std::size_t most) override {
     if (layers_done_ == 0) return {};
     keep_last_rows();
     CountedCsr csr(loaded(), shared_.plan.outputs(layers_done_ - 1));
@@ -168,7 +168,7 @@ class OpenmpEngine final : public InspectableEngine {
       csr.count(image) = saturated ? shared_.plan.outputs(layers_done_ - 1) : csr.count(owner);
       retired.push_back(image);
     }
-    csr.make_room();
+    csr.make_room(most);
     fill_tiles(csr);
     parallel_for(retired.size(), [&](std::size_t i) {
       const Index owner = shared_.states.owner_of(retired[i]);

@@ -107,7 +107,7 @@ class ResidentEngine final : public InspectableEngine {
   }
 
   std::vector<double> activations() override {
-    const HostRows rows = fetch_rows();
+    const HostRows rows = fetch_rows(CountedCsr::kUnlimited);
     std::vector<double> all(rows.of_image.size() * rows.width, 0.0);
     for (std::size_t image = 0; image < rows.of_image.size(); ++image)
       if (rows.of_image[image] != nullptr)
@@ -115,21 +115,24 @@ class ResidentEngine final : public InspectableEngine {
     return all;
   }
 
-  std::optional<CsrMatrix> sparse_activations() override {
-    const HostRows rows = fetch_rows();
-    return csr_of_rows(images_.images(), rows.width, [&](Index image) { return rows.of_image[image]; });
+  std::optional<CsrMatrix> sparse_activations(std::size_t most) override {
+    const HostRows rows = fetch_rows(most);
+    return csr_of_rows(
+        images_.images(), rows.width, [&](Index image) { return rows.of_image[image]; }, most - rows.active_bytes);
   }
 
  private:
   /// The activations after the last layer on the host.
   struct HostRows {
     Index width = 0;
-    std::shared_ptr<float[]> active;     ///< as on the device
+    std::shared_ptr<float[]> active;  ///< as on the device
+    std::size_t active_bytes = 0;
     std::vector<float> at_cap;           ///< one row
     std::vector<const float*> of_image;  ///< null: zeros
   };
 
-  HostRows fetch_rows() {
+  /// std::bad_alloc where the rows of active images take more than `most` bytes.
+  HostRows fetch_rows(std::size_t most) {
     state_.fetch(stream_);
     const Outcome retired = outcome();
     const resident::Control& control = state_.control();
@@ -142,6 +145,8 @@ class ResidentEngine final : public InspectableEngine {
     }
     std::vector<Index> ids(control.images);
     const std::size_t stride = row_stride(plan_);
+    rows.active_bytes = control.images * stride * sizeof(float);
+    if (rows.active_bytes > most) throw std::bad_alloc();
     rows.active = allocate<float>(control.images * stride);
     copy_back(ids.data(), ids_[control.side], ids.size());
     copy_back(rows.active.get(), rows_[control.side], control.images * stride);
