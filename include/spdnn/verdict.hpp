@@ -37,9 +37,9 @@ Verdict combine(const std::vector<Verdict>& checks);
 /// Of a run that another one, which had to give the same categories, contradicts: failed, by the numbers of `other`
 /// unless the verdict has failed before. That both agree proves nothing and leaves the status as it is. The comparison
 /// is among the checks either way.
-Verdict contradicted(const Verdict& verdict, const Verdict& other);
+Verdict downgrade_if_contradicted(const Verdict& verdict, const Verdict& other);
 /// Of a run in which sums overflowed: what passed is unverified, as another order of summation, just as right, may give
 /// other categories.
-Verdict doubted(Verdict verdict);
+Verdict downgrade_overflowed(Verdict verdict);
 
 }  // namespace spdnn

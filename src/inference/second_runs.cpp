@@ -33,7 +33,7 @@ void Inference::Steps::judge_by_truth() {
                                    spec_.host_memory, spec_.cancelled},
                                   outcome.categories);
   ranks_.barrier();
-  if (!outcome.overflow.empty()) report_.verdict = doubted(report_.verdict);
+  if (!outcome.overflow.empty()) report_.verdict = downgrade_overflowed(report_.verdict);
 }
 
 SomeImages Inference::Steps::images_to_verify() const {
@@ -60,7 +60,7 @@ void Inference::Steps::compare_with_dead(const std::vector<Work>& mine) {
                                 fmt::format("--reduce {} by {}", to_string(result.plan->passes), dead_order_.variant));
   report_.compared = ComparedRun{dead_order_.variant, result.plan->passes, spread(result.infer_seconds),
                                  by_dead.status == Verdict::Status::passed};
-  report_.verdict = contradicted(report_.verdict, by_dead);
+  report_.verdict = downgrade_if_contradicted(report_.verdict, by_dead);
 }
 
 void Inference::Steps::compare_with_fp32(const std::vector<Work>& mine) {

@@ -113,14 +113,14 @@ Verdict combine(const std::vector<Verdict>& checks) {
   return verdict;
 }
 
-Verdict contradicted(const Verdict& verdict, const Verdict& other) {
+Verdict downgrade_if_contradicted(const Verdict& verdict, const Verdict& other) {
   if (other.status == Verdict::Status::failed) return verdict.checks.empty() ? other : combine({verdict, other});
   Verdict agreed = verdict;
   append(agreed.checks, other.checks);
   return agreed;
 }
 
-Verdict doubted(Verdict verdict) {
+Verdict downgrade_overflowed(Verdict verdict) {
   if (verdict.status != Verdict::Status::passed) return verdict;
   verdict.status = Verdict::Status::unverified;
   verdict.against += ", but sums overflowed";

@@ -111,17 +111,17 @@ TEST(Verdict, ASecondRunMayFailButNeverPass) {
   const Verdict unknown = unverified(categories, "no truth was given");
   const Verdict agrees = judge(categories, {1, 4}, "second run");
   const Verdict differs = judge(categories, {1, 4, 6}, "second run");
-  EXPECT_EQ(contradicted(list, agrees).against, "list");
-  EXPECT_EQ(contradicted(unknown, agrees).status, Status::unverified);
-  EXPECT_EQ(contradicted(unknown, differs).status, Status::failed);
-  EXPECT_EQ(contradicted(unknown, differs).against, "second run");
-  EXPECT_EQ(contradicted(list, differs).status, Status::failed);
-  EXPECT_EQ(contradicted(list, differs).against, "second run, though not against list");
-  EXPECT_EQ(contradicted(list, differs).first_ids, std::vector<Index>{7});
+  EXPECT_EQ(downgrade_if_contradicted(list, agrees).against, "list");
+  EXPECT_EQ(downgrade_if_contradicted(unknown, agrees).status, Status::unverified);
+  EXPECT_EQ(downgrade_if_contradicted(unknown, differs).status, Status::failed);
+  EXPECT_EQ(downgrade_if_contradicted(unknown, differs).against, "second run");
+  EXPECT_EQ(downgrade_if_contradicted(list, differs).status, Status::failed);
+  EXPECT_EQ(downgrade_if_contradicted(list, differs).against, "second run, though not against list");
+  EXPECT_EQ(downgrade_if_contradicted(list, differs).first_ids, std::vector<Index>{7});
   const Verdict wrong = judge(categories, {1}, "list");
-  EXPECT_EQ(contradicted(wrong, agrees).against, "list");
-  EXPECT_EQ(contradicted(wrong, differs).against, "list and second run");
-  EXPECT_EQ(contradicted(wrong, differs).extra, 1U);
+  EXPECT_EQ(downgrade_if_contradicted(wrong, agrees).against, "list");
+  EXPECT_EQ(downgrade_if_contradicted(wrong, differs).against, "list and second run");
+  EXPECT_EQ(downgrade_if_contradicted(wrong, differs).extra, 1U);
 }
 
 TEST(Verdict, ListsWhatWasCheckedWhateverCameOfIt) {
@@ -133,10 +133,10 @@ TEST(Verdict, ListsWhatWasCheckedWhateverCameOfIt) {
     const Verdict by_digest = judge(categories, truth.size(), digest(truth), "digest");
     const Verdict sample = judge_sample(categories, {1, 2}, {1}, "sample");
     EXPECT_EQ(combine({list, by_digest, sample}).checks, (Names{"list", "digest", "sample"}));
-    EXPECT_EQ(contradicted(list, second).checks, (Names{"list", "second run"}));
-    EXPECT_EQ(contradicted(second, list).checks, (Names{"second run", "list"}));
-    EXPECT_EQ(contradicted(unverified(categories, "why"), list).checks, Names{"list"});
-    EXPECT_EQ(doubted(list).checks, Names{"list"});
+    EXPECT_EQ(downgrade_if_contradicted(list, second).checks, (Names{"list", "second run"}));
+    EXPECT_EQ(downgrade_if_contradicted(second, list).checks, (Names{"second run", "list"}));
+    EXPECT_EQ(downgrade_if_contradicted(unverified(categories, "why"), list).checks, Names{"list"});
+    EXPECT_EQ(downgrade_overflowed(list).checks, Names{"list"});
   }
   EXPECT_EQ(unverified(categories, "why").checks, Names{});
   Report report;
@@ -206,12 +206,12 @@ TEST(Report, SaysHowFp16DiffersFromFp32) {
 }
 
 TEST(Verdict, WhatPassedInSpiteOfOverflowIsUnverified) {
-  const Verdict passed = doubted(judge({1, 2}, {1, 2}, "list"));
+  const Verdict passed = downgrade_overflowed(judge({1, 2}, {1, 2}, "list"));
   EXPECT_EQ(passed.status, Verdict::Status::unverified);
   EXPECT_EQ(passed.against, "list, but sums overflowed");
   EXPECT_EQ(passed.missing, 0U);
-  EXPECT_EQ(doubted(judge({1, 2}, {1}, "list")).status, Verdict::Status::failed);
-  EXPECT_EQ(doubted(unverified({1, 2}, "why")).against, unverified({1, 2}, "why").against);
+  EXPECT_EQ(downgrade_overflowed(judge({1, 2}, {1}, "list")).status, Verdict::Status::failed);
+  EXPECT_EQ(downgrade_overflowed(unverified({1, 2}, "why")).against, unverified({1, 2}, "why").against);
 }
 
 }  // namespace
