@@ -38,7 +38,7 @@ using Json = nlohmann::ordered_json;
 
 /// What `infer` would run the model by, once it is rewritten, that many images at a time, or why it would refuse it.
 /// UsageError where the model takes another number of images at a time than is asked for.
-void foretell(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
+void predict_choice(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
   ModelSpec spec;
   spec.batch = asked.value_or(0);
   ModelEngineOptions options{.batch = view.batch};
@@ -69,7 +69,7 @@ ModelView view_for(const std::string& path, const Model& model, std::optional<In
   if (view.why.empty()) {
     view.batch = asked.value_or(fixed_batch(model).value_or(1));
     rewrite(rewritten, kAllRewrites);
-    foretell(view, rewritten, asked);
+    predict_choice(view, rewritten, asked);
   }
   for (const ModelVariant& variant : model_variants()) {
     Support support;
