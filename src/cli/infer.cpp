@@ -137,18 +137,18 @@ Report run(Inference& inference, ResultFiles* files) {
 }
 
 /// Seconds before the steps of the inference.
-struct Beginning {
+struct StartTimes {
   Stopwatch process;
   double load = 0;
   double join = 0;
 };
 
 int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
-           const Beginning& beginning) {
+           const StartTimes& start_times) {
   // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
   static std::optional<InferenceOnRanks> inference;
   InferenceSpec rest = spec;
-  if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - beginning.process.seconds());
+  if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - start_times.process.seconds());
   inference.emplace(rest, ranks);
   report_errors_at_once();
   Report report;
@@ -159,9 +159,9 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
     return static_cast<int>(ExitCode::stopped);
   }
   end_on_signals();
-  report.seconds.load = beginning.load;
-  report.seconds.join = beginning.join;
-  report.seconds.total = beginning.load + beginning.process.seconds();
+  report.seconds.load = start_times.load;
+  report.seconds.join = start_times.join;
+  report.seconds.total = start_times.load + start_times.process.seconds();
   if (report.parts > 1) report.seconds.add(report.earlier);
 
   const std::exception_ptr error = verify(*inference, report);
@@ -224,7 +224,7 @@ bool parse_infer(const Arguments& arguments, po::variables_map& values) {
 std::vector<CommandForm> infer_forms() { return {infer_form(), infer_model_form()}; }
 
 int infer(const Arguments& arguments) {
-  Beginning times;
+  StartTimes times;
   times.load = process_cpu_seconds();
   if (asks_for_model(arguments)) {
     refuse_of(infer_form().options(), infer_model_form().options(), arguments, "does not go with --model");

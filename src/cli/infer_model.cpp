@@ -108,7 +108,7 @@ std::exception_ptr verify_model(ModelInference& inference, ModelReport& report) 
 }
 
 /// Seconds before the steps of the inference.
-struct ModelBeginning {
+struct ModelStartTimes {
   Stopwatch process;
   double load = 0;
   double join = 0;
@@ -116,7 +116,7 @@ struct ModelBeginning {
 
 /// All steps, on all ranks, the first of which writes.
 int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
-                 const ModelBeginning& beginning) {
+                 const ModelStartTimes& start_times) {
   inference.load();
   if (files) files->check_against(inference.report());
   inference.plan();
@@ -125,9 +125,9 @@ int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<M
   if (files) files->write(inference.report());
   ModelReport report = inference.report();
   report.seconds.write = writing.seconds();
-  report.seconds.load = beginning.load;
-  report.seconds.join = beginning.join;
-  report.seconds.total = beginning.load + beginning.process.seconds();
+  report.seconds.load = start_times.load;
+  report.seconds.join = start_times.join;
+  report.seconds.total = start_times.load + start_times.process.seconds();
 
   const std::exception_ptr error = verify_model(inference, report);
   if (files) files->finish(report);
@@ -208,12 +208,12 @@ int infer_model(const Arguments& arguments, double load_seconds) {
   const ModelSpec spec = spec_of(values);
   const Stopwatch joining;
   const std::unique_ptr<Communicator> ranks = join_ranks(values);
-  ModelBeginning beginning{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
+  ModelStartTimes start_times{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
   ModelInferenceOnRanks inference(spec, *ranks);
   std::optional<ModelFiles> files;
   if (ranks->is_root()) files.emplace(values);
   report_errors_at_once();
-  return end_together(*ranks, [&] { return run_model_on(*ranks, inference, files, beginning); });
+  return end_together(*ranks, [&] { return run_model_on(*ranks, inference, files, start_times); });
 }
 
 }  // namespace spdnn::cli
