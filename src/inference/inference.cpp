@@ -333,7 +333,7 @@ void Inference::Steps::conclude(RankedResult result) {
   const Plan& ran = *result.result.plan;
   std::optional<CsrMatrix>& activations = result.result.outcome.activations;
   if (activations) activations = given_activations(*activations, ran);
-  take_over(std::move(result), report_);
+  record_run(std::move(result), report_);
   report_.seconds.total = since_start_.seconds();
   if (monitor_) report_.device_state = monitor_->state();
   report_.empty_images = images_.empty();

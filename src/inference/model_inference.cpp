@@ -233,7 +233,7 @@ class ModelInference::Steps {
   }
 
   void conclude(RankedModelResult all) {
-    take_over(std::move(all), *run_, spec_, report_);
+    record_run(std::move(all), *run_, spec_, report_);
     report_.seconds.total = since_start_.seconds();
     report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
   }

@@ -55,7 +55,7 @@ void describe_engine(const ModelEngineChoice& choice, const Model& model, const 
     report.notes.push_back(std::move(remark));
 }
 
-void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
+void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
   if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
   if (report.ranks)
     if (auto note = note_on_slowest(*report.ranks)) report.notes.push_back(*std::move(note));

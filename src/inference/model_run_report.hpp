@@ -18,6 +18,6 @@ void describe_engine(const ModelEngineChoice& choice, const Model& model, const 
                      const ModelSpec& spec, ModelReport& report);
 
 /// Times and logits, after it.
-void take_over(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report);
+void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report);
 
 }  // namespace spdnn

@@ -83,7 +83,7 @@ Checkpoint Inference::Steps::checkpoint_of(Checkpoint begin, const std::vector<R
   for (const RunOrder& order : orders) begin.variants.insert(order.variant);
   conclude_work(all.result.outcome, left.outline(), begin);
   Report part = report_;
-  take_over(std::move(all), part);
+  record_run(std::move(all), part);
   part.seconds.total = since_start_.seconds();
   begin.seconds.add(part.seconds);
   ++begin.parts;

@@ -52,7 +52,7 @@ void describe(const Plan& plan, Index images, const EngineChoice& choice, const 
   report.warm_up = spec.warm_up;
 }
 
-void take_over(RankedResult all, Report& report) {
+void record_run(RankedResult all, Report& report) {
   RunResult& result = all.result;
   if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
   if (report.ranks)

@@ -16,6 +16,6 @@ std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, I
 void describe(const Plan& plan, Index images, const EngineChoice& choice, const InferenceSpec& spec, Report& report);
 
 /// Times and outcome, after it.
-void take_over(RankedResult all, Report& report);
+void record_run(RankedResult all, Report& report);
 
 }  // namespace spdnn
