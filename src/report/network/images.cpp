@@ -18,7 +18,7 @@ using sections::whole;
 namespace {
 
 /// By layer; nothing where the run does not tell.
-struct Fates {
+struct ImageEnds {
   std::vector<double> alive;
   std::vector<double> died;                     ///< in this very layer
   std::vector<std::optional<double>> computed;  ///< still, after the layer
@@ -29,22 +29,21 @@ bool has_pass(const RunLine& run, std::string_view pass) {
   return ("," + run.passes + ",").find("," + std::string(pass) + ",") != std::string::npos;
 }
 
-Fates fates_of(const RunLine& run) {
-  Fates fates;
+ImageEnds image_ends_of(const RunLine& run) {
+  ImageEnds ends;
   const bool dead_leave = has_pass(run, "dead");
   double before = static_cast<double>(run.images);
   for (std::size_t k = 0; k < run.alive.size(); ++k) {
     const auto alive = static_cast<double>(run.alive[k]);
-    fates.alive.push_back(alive);
-    fates.died.push_back(std::max(0.0, before - alive));
+    ends.alive.push_back(alive);
+    ends.died.push_back(std::max(0.0, before - alive));
     before = alive;
     // Nothing is computed after the last layer, whoever is alive.
     const bool told = k < run.active.size() && run.active[k] && k + 1 < run.alive.size();
-    fates.computed.push_back(told ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
-    fates.settled.push_back(told && dead_leave ? std::optional(std::max(0.0, alive - *fates.computed[k]))
-                                               : std::nullopt);
+    ends.computed.push_back(told ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
+    ends.settled.push_back(told && dead_leave ? std::optional(std::max(0.0, alive - *ends.computed[k])) : std::nullopt);
   }
-  return fates;
+  return ends;
 }
 
 bool any_known(const std::vector<std::optional<double>>& values) {
@@ -59,7 +58,7 @@ std::vector<double> drawn(const std::vector<std::optional<double>>& values) {
   return result;
 }
 
-Chart images_chart(const Fates& fates) {
+Chart images_chart(const ImageEnds& ends) {
   Chart chart{.id = "images-chart",
               .title = "Images alive, and images still computed",
               .description =
@@ -68,16 +67,15 @@ Chart images_chart(const Fates& fates) {
               .kind = Chart::Kind::lines,
               .x = {"after layer", true},
               .y = {"images", true}};
-  chart.series.push_back({"alive", points_by_layer(fates.alive, true)});
-  if (any_known(fates.computed))
-    chart.series.push_back({"still computed", points_by_layer(drawn(fates.computed), true)});
-  if (any_known(fates.settled))
-    chart.series.push_back({"settled or coincided", points_by_layer(drawn(fates.settled), true)});
+  chart.series.push_back({"alive", points_by_layer(ends.alive, true)});
+  if (any_known(ends.computed)) chart.series.push_back({"still computed", points_by_layer(drawn(ends.computed), true)});
+  if (any_known(ends.settled))
+    chart.series.push_back({"settled or coincided", points_by_layer(drawn(ends.settled), true)});
   chart.series = without_twins(chart.series);
   return chart;
 }
 
-Chart deaths_chart(const Fates& fates) {
+Chart deaths_chart(const ImageEnds& ends) {
   Chart chart{.id = "deaths-chart",
               .title = "Images that die in a layer",
               .description = "Both axes are logarithmic; layers in which no image dies are left out.",
@@ -85,13 +83,13 @@ Chart deaths_chart(const Fates& fates) {
               .x = {"layer", true},
               .y = {"images", true}};
   Series series{"die", {}, true};
-  for (std::size_t k = 0; k < fates.died.size(); ++k)
-    if (fates.died[k] > 0) series.points.push_back({static_cast<double>(k + 1), fates.died[k]});
+  for (std::size_t k = 0; k < ends.died.size(); ++k)
+    if (ends.died[k] > 0) series.points.push_back({static_cast<double>(k + 1), ends.died[k]});
   chart.series.push_back(std::move(series));
   return chart;
 }
 
-Table images_table(const Fates& fates, const RunLine& run) {
+Table images_table(const ImageEnds& ends, const RunLine& run) {
   Table table{"images-table",
               "Images after some of the layers.",
               {{"after layer", "", true},
@@ -103,34 +101,34 @@ Table images_table(const Fates& fates, const RunLine& run) {
   const auto known = [](const std::optional<double>& value) {
     return value ? whole(static_cast<std::uint64_t>(*value)) : Cell();
   };
-  for (const std::size_t layer : some_layers(fates.alive.size()))
+  for (const std::size_t layer : some_layers(ends.alive.size()))
     table.rows.push_back({{whole(layer), whole(run.alive[layer - 1]), whole(run.images - run.alive[layer - 1]),
-                           known(fates.computed[layer - 1]), known(fates.settled[layer - 1])}});
+                           known(ends.computed[layer - 1]), known(ends.settled[layer - 1])}});
   return table;
 }
 
-std::string story_of(const Fates& fates, const RunLine& run) {
+std::string story_of(const ImageEnds& ends, const RunLine& run) {
   std::string text;
-  const auto half = std::find_if(fates.alive.begin(), fates.alive.end(),
+  const auto half = std::find_if(ends.alive.begin(), ends.alive.end(),
                                  [&](double alive) { return 2 * alive <= static_cast<double>(run.images); });
-  if (half != fates.alive.end())
-    text += fmt::format("Half of the images are dead after layer {}. ", half - fates.alive.begin() + 1);
-  const auto last = std::find_if(fates.died.rbegin(), fates.died.rend(), [](double died) { return died > 0; });
-  text += last == fates.died.rend()
+  if (half != ends.alive.end())
+    text += fmt::format("Half of the images are dead after layer {}. ", half - ends.alive.begin() + 1);
+  const auto last = std::find_if(ends.died.rbegin(), ends.died.rend(), [](double died) { return died > 0; });
+  text += last == ends.died.rend()
               ? "No image dies. "
-              : fmt::format("The last one that dies does so in layer {}. ", fates.died.rend() - last);
-  const auto idle = std::find_if(fates.computed.begin(), fates.computed.end(),
+              : fmt::format("The last one that dies does so in layer {}. ", ends.died.rend() - last);
+  const auto idle = std::find_if(ends.computed.begin(), ends.computed.end(),
                                  [](const auto& computed) { return computed && *computed == 0; });
-  if (idle != fates.computed.end())
-    text += fmt::format("After layer {} nothing is left to compute. ", idle - fates.computed.begin() + 1);
+  if (idle != ends.computed.end())
+    text += fmt::format("After layer {} nothing is left to compute. ", idle - ends.computed.begin() + 1);
   if (run.computed_edges)
     text += fmt::format("Of {} images x edges, {} % were computed.", significant(run.work()),
                         significant(100 * *run.computed_edges / run.work(), 3));
   return text;
 }
 
-std::string gaps_of(const Fates& fates, const RunLine& run) {
-  if (!any_known(fates.computed))
+std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
+  if (!any_known(ends.computed))
     return "Where images settled at the cap or coincided, the line does not say: it is of an earlier version, or of an "
            "engine that does not count them.";
   std::string text =
@@ -163,13 +161,13 @@ Section images(const NetworkView& view) {
     section.blocks.emplace_back(Paragraph{"The engine of this run did not count images by layer."});
     return section;
   }
-  const Fates fates = fates_of(run);
-  section.blocks.emplace_back(Paragraph{story_of(fates, run)});
-  section.blocks.emplace_back(images_chart(fates));
-  section.blocks.emplace_back(Paragraph{gaps_of(fates, run)});
-  if (std::any_of(fates.died.begin(), fates.died.end(), [](double died) { return died > 0; }))
-    section.blocks.emplace_back(deaths_chart(fates));
-  section.blocks.emplace_back(images_table(fates, run));
+  const ImageEnds ends = image_ends_of(run);
+  section.blocks.emplace_back(Paragraph{story_of(ends, run)});
+  section.blocks.emplace_back(images_chart(ends));
+  section.blocks.emplace_back(Paragraph{gaps_of(ends, run)});
+  if (std::any_of(ends.died.begin(), ends.died.end(), [](double died) { return died > 0; }))
+    section.blocks.emplace_back(deaths_chart(ends));
+  section.blocks.emplace_back(images_table(ends, run));
   return section;
 }
 
