@@ -31,7 +31,8 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
 # Rooms whose code takes no time worth optimising for, but much time to compile.
-COLD := $(addprefix src/,cli cluster io/directory io/export io/import/onnx io/import/tflite report report/model report/network \
+COLD := $(addprefix src/,cli cluster io/networks/directory io/models io/models/architecture io/models/onnx io/models/onnx/read \
+	io/models/onnx/write io/models/packed io/models/tflite report report/model report/network \
 	report/render report/render/html report/sections)
 COLD_CXXFLAGS_release := -O1
 COLD_FLAGS = $(if $(filter $(COLD:%=%/),$(dir $1)),$(COLD_CXXFLAGS_$(BUILD)))
@@ -106,7 +107,7 @@ ONNX_CODE    := $(OUT)/generated/onnx.pb.cc
 ONNX_OBJECT  := $(ONNX_CODE:.cc=.o)
 ONNX_READERS := $(shell find src/io tests -name '*.cpp' -path '*onnx*')
 TFLITE_CODE    := $(OUT)/generated/tflite_generated.h
-TFLITE_READERS := $(shell find src/io/import tests -name '*.cpp' -path '*tflite*')
+TFLITE_READERS := $(shell find src/io/models tests -name '*.cpp' -path '*tflite*')
 PROGRAM      := $(OUT)/spdnn
 
 $(LIBRARY): $(call objects,$(SOURCES)) $(ONNX_OBJECT)
@@ -129,7 +130,7 @@ $(ONNX_OBJECT): %.o: %.cc
 	@$(CXX) -std=c++20 -O1 -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
 $(call objects,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
 # TensorFlow Lite's files, as far as they are read; FlatBuffers is headers alone.
-$(TFLITE_CODE): src/io/import/tflite/tflite.fbs | build/.deps-BUILD
+$(TFLITE_CODE): src/io/models/tflite/tflite.fbs | build/.deps-BUILD
 	@mkdir -p $(@D)
 	$(call step,GEN $(TFLITE_CODE))
 	@flatc --cpp --gen-object-api --scoped-enums -o $(@D) $<

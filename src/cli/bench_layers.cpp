@@ -14,7 +14,7 @@
 #include "engines/reference/engine.hpp"
 #include "inference/layer_bench.hpp"
 #include "inference/machine.hpp"
-#include "io/outputs.hpp"
+#include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"
 #include "report/phases.hpp"

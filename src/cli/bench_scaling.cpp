@@ -11,7 +11,7 @@
 #include "cli/result_files.hpp"
 #include "cli/run_folder.hpp"
 #include "data/generate.hpp"
-#include "io/outputs.hpp"
+#include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

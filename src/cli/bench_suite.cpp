@@ -21,9 +21,9 @@
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/load.hpp"
-#include "io/input_file.hpp"
-#include "io/outputs.hpp"
-#include "io/path_kind.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/path_kind.hpp"
+#include "io/networks/outputs.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "core/descriptor.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

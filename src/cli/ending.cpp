@@ -26,7 +26,7 @@
 #include "cluster/rank_name.hpp"
 #include "core/message.hpp"
 #include "core/system_failure.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -17,7 +17,7 @@
 #include "core/nearest_name.hpp"
 #include "core/stopwatch.hpp"
 #include "inference/inference_on_ranks.hpp"
-#include "io/import/model_form.hpp"
+#include "io/models/model_form.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 

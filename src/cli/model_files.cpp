@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/result_files.hpp"
-#include "io/export/answers.hpp"
-#include "io/export/model_file.hpp"
-#include "io/outputs.hpp"
+#include "io/arrays/answers.hpp"
+#include "io/models/model_file.hpp"
+#include "io/networks/outputs.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

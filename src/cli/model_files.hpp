@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "io/atomic_file.hpp"
-#include "io/output_form.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/output_form.hpp"
 #include "spdnn/model_report.hpp"
 
 namespace spdnn::cli {

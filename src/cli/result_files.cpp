@@ -4,9 +4,9 @@
 
 #include <cstdio>
 
-#include "io/export/activations.hpp"
-#include "io/outputs.hpp"
-#include "io/text/tsv_writer.hpp"
+#include "io/arrays/activations.hpp"
+#include "io/networks/outputs.hpp"
+#include "io/networks/text/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "io/atomic_file.hpp"
-#include "io/output_form.hpp"
-#include "io/outputs.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/output_form.hpp"
+#include "io/networks/outputs.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/report.hpp"

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "core/message.hpp"
-#include "io/output_target.hpp"
+#include "io/files/output_target.hpp"
 
 namespace spdnn::cli {
 

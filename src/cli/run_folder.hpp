@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/child_run.hpp"
-#include "io/temporaries.hpp"
+#include "io/files/temporaries.hpp"
 
 namespace spdnn::cli {
 

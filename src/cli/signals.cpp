@@ -9,7 +9,7 @@
 #include <csignal>
 
 #include "cli/child_run.hpp"
-#include "io/temporaries.hpp"
+#include "io/files/temporaries.hpp"
 
 namespace spdnn::cli {
 

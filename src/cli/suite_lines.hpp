@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/temporaries.hpp"
+#include "io/files/temporaries.hpp"
 #include "spdnn/report.hpp"
 #include "spdnn/types.hpp"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "data/generate.hpp"
-#include "io/import/idx.hpp"
+#include "io/arrays/idx.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -12,7 +12,7 @@
 #include "cluster/parcel.hpp"
 #include "core/read_ahead.hpp"
 #include "inference/outcomes.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/network_digest.hpp"
 

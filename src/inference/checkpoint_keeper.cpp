@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/counted.hpp"
-#include "io/path_kind.hpp"
+#include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

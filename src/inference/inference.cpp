@@ -21,8 +21,8 @@
 #include "inference/read_on_ranks.hpp"
 #include "inference/run_report.hpp"
 #include "inference/steps.hpp"
-#include "io/output_target.hpp"
-#include "io/path_kind.hpp"
+#include "io/files/output_target.hpp"
+#include "io/files/path_kind.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "inference/load.hpp"
+#include "io/networks/text/matrix_market.hpp"
+#include "io/networks/text/some_images.hpp"
 #include "io/packed/image_layout.hpp"
-#include "io/text/matrix_market.hpp"
-#include "io/text/some_images.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

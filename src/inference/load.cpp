@@ -8,9 +8,9 @@
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"
-#include "io/digests.hpp"
+#include "io/files/path_kind.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/stored_plan.hpp"
-#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -11,8 +11,8 @@
 #include "core/bytes_text.hpp"
 #include "core/parallel.hpp"
 #include "inference/run.hpp"
+#include "io/files/path_kind.hpp"
 #include "io/packed/format.hpp"
-#include "io/path_kind.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

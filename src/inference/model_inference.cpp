@@ -21,9 +21,9 @@
 #include "inference/model_runnable.hpp"
 #include "inference/model_verdict.hpp"
 #include "inference/model_verify.hpp"
-#include "io/import/class_names.hpp"
-#include "io/import/image_tensor.hpp"
-#include "io/import/labels.hpp"
+#include "io/arrays/class_names.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/labels.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 

@@ -6,13 +6,13 @@
 
 #include "core/shape.hpp"
 #include "inference/load.hpp"
-#include "io/import/image_tensor.hpp"
-#include "io/import/model_form.hpp"
-#include "io/import/npz.hpp"
-#include "io/import/onnx.hpp"
-#include "io/import/packed_model.hpp"
-#include "io/import/safetensors.hpp"
-#include "io/import/tflite.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/npz.hpp"
+#include "io/models/model_form.hpp"
+#include "io/models/onnx/reader.hpp"
+#include "io/models/packed/reader.hpp"
+#include "io/models/safetensors/reader.hpp"
+#include "io/models/tflite/reader.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -13,7 +13,7 @@
 #include "inference/model_run.hpp"
 #include "inference/model_runnable.hpp"
 #include "inference/resident_model.hpp"
-#include "io/import/image_tensor.hpp"
+#include "io/arrays/image_tensor.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"

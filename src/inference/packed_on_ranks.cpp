@@ -8,8 +8,8 @@
 #include "core/parallel.hpp"
 #include "inference/move_images.hpp"
 #include "inference/read_on_ranks.hpp"
+#include "io/networks/text/tsv_entries.hpp"
 #include "io/packed/image_layout.hpp"
-#include "io/text/tsv_entries.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

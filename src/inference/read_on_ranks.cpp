@@ -11,10 +11,10 @@
 #include "core/host_name.hpp"
 #include "inference/load.hpp"
 #include "inference/move_images.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/networks/text/notes.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 #include "io/packed/format.hpp"
-#include "io/text/notes.hpp"
-#include "io/text/tsv_reader.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -6,7 +6,7 @@
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/partition.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 
 namespace spdnn {
 

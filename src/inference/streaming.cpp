@@ -15,7 +15,7 @@
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"
 #include "inference/load.hpp"
-#include "io/directory/layer_names.hpp"
+#include "io/networks/directory/layer_names.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "plan/stream.hpp"

@@ -8,7 +8,7 @@
 
 #include "cli/options.hpp"
 #include "fuzz/harness.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/files.hpp"
 #include "temporary_directory.hpp"

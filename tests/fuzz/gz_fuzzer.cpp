@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "fuzz/harness.hpp"
-#include "io/text/source.hpp"
-#include "io/text/tsv_reader.hpp"
+#include "io/networks/text/source.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 
 namespace {
 

@@ -16,8 +16,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "io/digests.hpp"
-#include "io/text/gz.hpp"
+#include "io/networks/text/gz.hpp"
+#include "io/packed/digests.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "fuzz/harness.hpp"
-#include "io/import/image_file.hpp"
+#include "io/arrays/image_file.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // cut into pieces.
 
 #include "fuzz/harness.hpp"
-#include "io/text/matrix_market.hpp"
+#include "io/networks/text/matrix_market.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn::fuzz {

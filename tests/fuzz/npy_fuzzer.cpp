@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "fuzz/harness.hpp"
-#include "io/import/npy.hpp"
-#include "io/import/npy_header.hpp"
+#include "io/arrays/npy.hpp"
+#include "io/arrays/npy_header.hpp"
 
 namespace {
 

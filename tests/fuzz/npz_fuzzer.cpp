@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "fuzz/harness.hpp"
-#include "io/import/npz.hpp"
+#include "io/arrays/npz.hpp"
 #include "support/zip_archive.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

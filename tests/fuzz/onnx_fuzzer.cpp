@@ -1,7 +1,7 @@
 // ONNX files.
 
 #include "fuzz/model_reader.hpp"
-#include "io/import/onnx.hpp"
+#include "io/models/onnx/reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   spdnn::fuzz::check_model_reader(data, size, "/nowhere/fuzz.onnx",

@@ -5,7 +5,7 @@
 
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/file.hpp"
 #include "io/packed/network_digest.hpp"
 

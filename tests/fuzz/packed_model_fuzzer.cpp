@@ -6,7 +6,7 @@
 #include "fuzz/harness.hpp"
 #include "fuzz/model_reader.hpp"
 #include "fuzz/packed_editor.hpp"
-#include "io/import/packed_model.hpp"
+#include "io/models/packed/reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace spdnn;

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "fuzz/harness.hpp"
-#include "io/import/safetensors.hpp"
-#include "io/import/safetensors_file.hpp"
+#include "io/models/safetensors/file.hpp"
+#include "io/models/safetensors/reader.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "fuzz/harness.hpp"
-#include "io/text/tsv_reader.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 
 namespace {
 

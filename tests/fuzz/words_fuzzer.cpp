@@ -10,8 +10,8 @@
 #include "core/message.hpp"
 #include "data/generate.hpp"
 #include "fuzz/harness.hpp"
-#include "io/directory/layer_names.hpp"
-#include "io/directory/manifest.hpp"
+#include "io/networks/directory/layer_names.hpp"
+#include "io/networks/directory/manifest.hpp"
 #include "spdnn/plan.hpp"
 
 namespace {

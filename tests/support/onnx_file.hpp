@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "io/import/onnx.hpp"
-#include "io/import/onnx/proto.hpp"
+#include "io/models/onnx/proto.hpp"
+#include "io/models/onnx/reader.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onnx_test {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "io/import/tflite.hpp"
-#include "io/import/tflite/schema.hpp"
+#include "io/models/tflite/reader.hpp"
+#include "io/models/tflite/schema.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::tflite_test {

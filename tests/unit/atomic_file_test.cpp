@@ -1,4 +1,4 @@
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include <iterator>
 #include <string>
 
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
 #include "temporary_directory.hpp"
 

@@ -14,7 +14,7 @@
 #include "cluster/together.hpp"
 #include "inference/checkpoint_keeper.hpp"
 #include "inference/run_on_ranks.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "plan/image_facts.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "spdnn/error.hpp"
 #include "temporary_directory.hpp"
 #include "tsv_support.hpp"

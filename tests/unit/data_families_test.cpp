@@ -7,7 +7,7 @@
 
 #include "data/counter_random.hpp"
 #include "data/generate.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "spdnn/error.hpp"
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "data/model_families.hpp"
-#include "io/export/safetensors.hpp"
-#include "io/import/safetensors.hpp"
+#include "io/models/safetensors/reader.hpp"
+#include "io/models/safetensors/writer.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/model_text.hpp"

@@ -12,7 +12,7 @@
 #include "data/official/matlab_random.hpp"
 #include "data/official/problems.hpp"
 #include "data/official/trig_upsample.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "data/model_families.hpp"
-#include "io/export/model_file.hpp"
+#include "io/models/model_file.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/model_text.hpp"

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "io/export/model_file.hpp"
-#include "io/export/onnx.hpp"
-#include "io/import/onnx.hpp"
-#include "io/import/onnx/proto.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/models/model_file.hpp"
+#include "io/models/onnx/proto.hpp"
+#include "io/models/onnx/reader.hpp"
+#include "io/models/onnx/writer.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "core/json_text.hpp"
-#include "io/export/safetensors.hpp"
-#include "io/import/safetensors.hpp"
+#include "io/models/safetensors/reader.hpp"
+#include "io/models/safetensors/writer.hpp"
 #include "support/hostile_files.hpp"
 #include "support/model_text.hpp"
 #include "support/models.hpp"

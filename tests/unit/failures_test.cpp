@@ -11,7 +11,7 @@
 #include "core/bytes_text.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/system_failure.hpp"
-#include "io/path_kind.hpp"
+#include "io/files/path_kind.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "support/networks.hpp"
 #include "temporary_directory.hpp"

@@ -13,7 +13,7 @@
 #include "inference/move_images.hpp"
 #include "inference/read_on_ranks.hpp"
 #include "inference/run_images.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"

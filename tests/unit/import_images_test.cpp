@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "io/import/image_file.hpp"
-#include "io/import/image_tensor.hpp"
-#include "io/import/labels.hpp"
-#include "io/import/npy.hpp"
-#include "io/import/npy_header.hpp"
-#include "io/text/gz.hpp"
+#include "io/arrays/image_file.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/labels.hpp"
+#include "io/arrays/npy.hpp"
+#include "io/arrays/npy_header.hpp"
+#include "io/networks/text/gz.hpp"
 #include "support/hostile_files.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <limits>
 
-#include "io/import/image_tensor.hpp"
-#include "io/import/npy.hpp"
-#include "io/import/npy_header.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/npy.hpp"
+#include "io/arrays/npy_header.hpp"
 #include "support/hostile_files.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"

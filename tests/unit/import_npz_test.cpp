@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "io/import/npy_header.hpp"
-#include "io/import/npz.hpp"
+#include "io/arrays/npy_header.hpp"
+#include "io/arrays/npz.hpp"
 #include "support/hostile_files.hpp"
 #include "support/zip_archive.hpp"
 #include "temporary_directory.hpp"

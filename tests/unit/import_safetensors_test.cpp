@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "io/import/image_tensor.hpp"
-#include "io/import/npy.hpp"
-#include "io/import/safetensors.hpp"
-#include "io/import/safetensors_file.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/npy.hpp"
+#include "io/models/safetensors/file.hpp"
+#include "io/models/safetensors/reader.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/hostile_files.hpp"
 #include "support/shared_data.hpp"

@@ -13,7 +13,7 @@
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "inference/load.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "packed_seal.hpp"

@@ -1,4 +1,4 @@
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/networks/text/gz.hpp"
+#include "io/networks/text/source.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 #include "io/packed/file.hpp"
 #include "io/packed/read_write.hpp"
-#include "io/text/gz.hpp"
-#include "io/text/source.hpp"
-#include "io/text/tsv_reader.hpp"
 #include "temporary_directory.hpp"
 #include "tsv_support.hpp"
 

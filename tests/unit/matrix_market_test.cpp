@@ -1,4 +1,4 @@
-#include "io/text/matrix_market.hpp"
+#include "io/networks/text/matrix_market.hpp"
 
 #include "spdnn/files.hpp"
 #include "unit/tsv_support.hpp"

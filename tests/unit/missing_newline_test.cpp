@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "io/directory/layer_names.hpp"
-#include "io/import/class_names.hpp"
-#include "io/import/labels.hpp"
-#include "io/text/gz.hpp"
-#include "io/text/source.hpp"
+#include "io/arrays/class_names.hpp"
+#include "io/arrays/labels.hpp"
+#include "io/networks/directory/layer_names.hpp"
+#include "io/networks/text/gz.hpp"
+#include "io/networks/text/source.hpp"
 #include "spdnn/files.hpp"
 #include "unit/tsv_support.hpp"
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "io/directory/replacement.hpp"
-#include "io/directory_lock.hpp"
+#include "io/files/directory_lock.hpp"
+#include "io/networks/directory/replacement.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "temporary_directory.hpp"

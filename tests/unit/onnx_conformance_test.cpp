@@ -13,7 +13,7 @@
 #include <regex>
 #include <set>
 
-#include "io/import/onnx/operators.hpp"
+#include "io/models/onnx/read/operators.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"

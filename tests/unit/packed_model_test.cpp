@@ -1,14 +1,13 @@
 // Packed files of models: what is damaged is refused, wherever it is; what is for networks is told from models.
 
-#include "io/export/packed_model.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <fstream>
 
-#include "io/import/model_form.hpp"
-#include "io/import/packed_model.hpp"
+#include "io/models/model_form.hpp"
+#include "io/models/packed/reader.hpp"
+#include "io/models/packed/writer.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "packed_seal.hpp"

@@ -11,8 +11,8 @@
 #include <numeric>
 #include <random>
 
-#include "io/digests.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/file.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

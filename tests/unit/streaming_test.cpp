@@ -14,7 +14,7 @@
 #include "data/generate.hpp"
 #include "engines/overflow.hpp"
 #include "inference/run.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "plan/planner.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

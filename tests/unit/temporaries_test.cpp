@@ -1,4 +1,4 @@
-#include "io/temporaries.hpp"
+#include "io/files/temporaries.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

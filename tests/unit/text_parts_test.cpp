@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "io/text/source.hpp"
+#include "io/networks/text/source.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "io/text/gz.hpp"
-#include "io/text/matrix_market.hpp"
-#include "io/text/tsv_reader.hpp"
+#include "io/networks/text/gz.hpp"
+#include "io/networks/text/matrix_market.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 #include "tsv_support.hpp"
 
 namespace spdnn {

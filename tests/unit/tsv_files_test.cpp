@@ -4,10 +4,10 @@
 #include <bit>
 #include <random>
 
-#include "io/directory/layer_names.hpp"
-#include "io/text/sink.hpp"
-#include "io/text/source.hpp"
-#include "io/text/tsv_writer.hpp"
+#include "io/networks/directory/layer_names.hpp"
+#include "io/networks/text/sink.hpp"
+#include "io/networks/text/source.hpp"
+#include "io/networks/text/tsv_writer.hpp"
 #include "spdnn/files.hpp"
 #include "support/matrix_builder.hpp"
 #include "unit/tsv_support.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "io/text/gz.hpp"
-#include "io/text/tsv_reader.hpp"
+#include "io/networks/text/gz.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {

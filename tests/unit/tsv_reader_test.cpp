@@ -1,4 +1,4 @@
-#include "io/text/tsv_reader.hpp"
+#include "io/networks/text/tsv_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <bit>
 #include <random>
 
-#include "io/text/csr_builder.hpp"
+#include "io/networks/text/csr_builder.hpp"
 #include "unit/tsv_support.hpp"
 
 namespace spdnn {

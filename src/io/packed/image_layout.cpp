@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/all_finite.hpp"
+#include "io/networks/text/row_order.hpp"
 #include "io/packed/images_record.hpp"
 #include "io/packed/model_reader.hpp"
-#include "io/row_order.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

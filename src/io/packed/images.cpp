@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/claimed_size.hpp"
+#include "io/files/claimed_size.hpp"
 #include "io/packed/images_record.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/all_finite.hpp"
-#include "io/row_order.hpp"
+#include "io/networks/text/row_order.hpp"
 
 namespace spdnn {
 

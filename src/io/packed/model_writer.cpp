@@ -7,7 +7,7 @@
 
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/writer.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "io/claimed_size.hpp"
+#include "io/files/claimed_size.hpp"
 #include "io/packed/layers.hpp"
 #include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "io/digests.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
-#include "io/text/tsv_entries.hpp"
+#include "io/networks/text/tsv_entries.hpp"
 
 namespace spdnn {
 

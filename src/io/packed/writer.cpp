@@ -10,7 +10,7 @@
 
 #include "core/parallel.hpp"
 #include "core/progress.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/progress.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/packed/format.hpp"
+#include "io/packed/stored_tensor.hpp"
 #include "io/packed/value_coding.hpp"
-#include "io/stored_tensor.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/layer_stream.hpp"
 #include "spdnn/plan.hpp"

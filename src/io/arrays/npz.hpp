@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/arrays/npy.hpp"
+#include "io/arrays/numbers.hpp"
+#include "io/files/input_file.hpp"
+
+namespace spdnn {
+
+// NumPy's archives of named arrays, .npz: zip files of .npy files, stored or deflated, read by libzip.
+
+/// An .npz file, held in memory in compressed form.
+class NpzFile {
+ public:
+  /// DataError if the file is no zip archive.
+  explicit NpzFile(const InputFile& file);
+  ~NpzFile();
+  NpzFile(const NpzFile&) = delete;
+  NpzFile& operator=(const NpzFile&) = delete;
+
+  /// The names of the arrays, without .npy, in the archive's order.
+  const std::vector<std::string>& names() const { return names_; }
+  Tensor read(const std::string& name) const;
+  IntegerTensor read_integers(const std::string& name) const;
+  FirstRows read_rows(const std::string& name, std::optional<Index> most) const;
+
+ private:
+  struct Archive;
+  struct Member;
+
+  Member member(const std::string& name) const;
+
+  std::string file_;
+  std::unique_ptr<Archive> archive_;
+  std::vector<std::string> names_;
+};
+
+/// An array for an .npz file: its name without .npy, its header (npy_header()) and its numbers.
+struct NpzMember {
+  std::string name;
+  std::string header;
+  std::span<const std::byte> numbers;
+};
+/// Builds an .npz file of these arrays, stored without compression.
+std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members);
+
+/// Reads the array of an .npy file, the only array of `FILE.npz`, or the array NAME of `FILE.npz/NAME`.
+Tensor read_array(const std::filesystem::path& path);
+IntegerTensor read_integer_array(const std::filesystem::path& path);
+/// Reads its first rows; see read_npy_rows(). Arrays of archives are decompressed as a whole.
+FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most);
+/// Whether the name is that of an .npy file or of an array in an .npz file.
+bool names_array(const std::filesystem::path& path);
+
+}  // namespace spdnn

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace spdnn {
+
+// The field with the .safetensors file that an architecture.json was written with: the file's name, which only writers
+// use, and its digest (io/files/file_digest.hpp).
+inline constexpr const char* kWeightsField = "weights";
+inline constexpr const char* kFileField = "file";
+inline constexpr const char* kDigestField = "xxh3";
+
+// The names of Resize's enumerators in architecture.json, in their order; reader and writer share them.
+inline constexpr std::array<std::string_view, 2> kResizeKinds{"nearest", "linear"};
+inline constexpr std::array<std::string_view, 3> kResizePlaces{"half_pixel", "align_corners", "asymmetric"};
+inline constexpr std::array<std::string_view, 4> kResizeRoundings{"half_down", "half_up", "down", "up"};
+
+}  // namespace spdnn

@@ -1,0 +1,128 @@
+#include "io/models/architecture/operation.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+
+#include "io/models/architecture/names.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Kind = Activation::Kind;
+
+Activation activation(Kind kind) {
+  Activation made;
+  made.kind = kind;
+  return made;
+}
+
+Activation clip(float low, float high) {
+  Activation made = activation(Kind::clip);
+  made.low = low;
+  made.high = high;
+  return made;
+}
+
+Activation sloped(Kind kind, float alpha, float beta = 0) {
+  Activation made = activation(kind);
+  made.alpha = alpha;
+  made.beta = beta;
+  return made;
+}
+
+Operation pool(ArchitectureNode& node, const Shape& input) {
+  const Index dims = dims_of(node, input.size() == 3 ? 1 : 2);
+  Pool made;
+  made.kind = node.op() == "maxpool" ? Pool::Kind::max : Pool::Kind::average;
+  made.window.kernel = node.pair("kernel", dims, 1, 1);
+  made.window.stride = node.has("stride") ? node.pair("stride", dims, 1, 1) : made.window.kernel;
+  made.window.dilation = node.pair("dilation", dims, 1, 1, 1);
+  read_padding(node, dims, made.window);
+  made.round_up = node.truth("round_up", false);
+  if (made.kind == Pool::Kind::average) made.count_padding = node.truth("count_padding", false);
+  return made;
+}
+
+Operation flatten(const ArchitectureNode& node, const Shape& input) {
+  if (input.empty()) node.fail("takes no scalar");
+  Shape of_image = input;
+  of_image[0] = 1;
+  const std::optional<Offset> count = elements(of_image);
+  if (!count || *count > kMaxIndex) node.fail(fmt::format("more than 2^31-1 elements in {}", shape_text(input)));
+  return Reshape{{input[0], static_cast<Extent>(*count)}};
+}
+
+Operation transpose(ArchitectureNode& node) {
+  Transpose made;
+  for (const Extent axis : node.extents("order")) made.order.push_back(static_cast<Index>(axis));
+  return made;
+}
+
+Operation pad(ArchitectureNode& node) {
+  return Pad{node.offsets("begin"), node.offsets("end"), node.number("value", 0.F)};
+}
+
+Operation resize(ArchitectureNode& node) {
+  Resize made;
+  made.kind = static_cast<Resize::Kind>(node.choice("kind", kResizeKinds));
+  made.place = static_cast<Resize::Place>(node.choice("place", kResizePlaces));
+  made.rounding = static_cast<Resize::Rounding>(node.choice("rounding", kResizeRoundings));
+  const std::array<Index, 2> size = node.pair("size", 2, 1, 1);
+  made.size = {size[0], size[1]};
+  made.scale = node.two_numbers("scale");
+  return made;
+}
+
+std::optional<Operation> activation_of(ArchitectureNode& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kHighOfRelu6 = 6;
+  const std::string& op = node.op();
+  if (op == "relu") return activation(Kind::relu);
+  if (op == "relu6") return clip(0, kHighOfRelu6);
+  if (op == "clip") return clip(node.number("low", -kInfinity), node.number("high", kInfinity));
+  if (op == "leaky_relu") return sloped(Kind::leaky_relu, node.number("alpha"));
+  if (op == "sigmoid") return activation(Kind::sigmoid);
+  if (op == "tanh") return activation(Kind::tanh);
+  if (op == "hard_sigmoid") return sloped(Kind::hard_sigmoid, node.number("alpha"), node.number("beta"));
+  if (op == "hard_swish") return activation(Kind::hard_swish);
+  if (op == "identity") return activation(Kind::identity);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Index dims_of(ArchitectureNode& node, Index otherwise) {
+  const Index dims = node.count("dims", 1, otherwise);
+  if (dims > 2) node.fail(fmt::format("dims {}, expected 1 or 2", dims));
+  return dims;
+}
+
+void read_padding(ArchitectureNode& node, Index dims, Window& window) {
+  window.pad_begin = window.pad_end = node.pair("pad", dims, 0, 0, 0);
+  if (node.has("pad_end")) window.pad_end = node.pair("pad_end", dims, 0, 0);
+}
+
+std::optional<Operation> weightless_operation(ArchitectureNode& node, const std::vector<Shape>& inputs) {
+  using Of = Elementwise::Kind;
+  const std::string& op = node.op();
+  if (op == "maxpool" || (op == "avgpool" && node.has("kernel"))) return pool(node, inputs[0]);
+  if (op == "avgpool") return GlobalPool{Pool::Kind::average};
+  if (op == "globalmax") return GlobalPool{Pool::Kind::max};
+  if (op == "add") return Elementwise{Of::add};
+  if (op == "subtract") return Elementwise{Of::subtract};
+  if (op == "multiply") return Elementwise{Of::multiply};
+  if (op == "divide") return Elementwise{Of::divide};
+  if (op == "concat") return Concat{node.count("axis", 0, 1)};
+  if (op == "softmax") return Softmax{node.count("axis", 0, 1)};
+  if (op == "flatten") return flatten(node, inputs[0]);
+  if (op == "reshape") return Reshape{node.extents("shape", true)};
+  if (op == "transpose") return transpose(node);
+  if (op == "pad") return pad(node);
+  if (op == "resize") return resize(node);
+  return activation_of(node);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "io/models/budget.hpp"
+#include "io/models/onnx/read/constant.hpp"
+#include "io/models/onnx/read/tensor.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn::onnx_reader {
+
+/// A value with a border of -inf, which exporters put in front of a MaxPool. Padding does not affect a maximum either,
+/// so the border becomes padding of the pool. No other operation accepts it, as no value of a model is infinite.
+struct Surrounded {
+  ValueId value = 0;
+  Shape shape;                       ///< : including the border
+  std::array<Index, 2> begin{0, 0};  ///< as Window::pad_begin
+  std::array<Index, 2> end{0, 0};
+};
+
+/// The meaning of a name in the file: a value of the model, or a constant.
+using Symbol = std::variant<ValueId, Constant, Surrounded>;
+
+/// The model under construction, and the meaning of the file's names in it.
+class Graph {
+ public:
+  Graph(std::string file, int opset, TensorReader& tensors, Budget& budget)
+      : file_(std::move(file)), opset_(opset), tensors_(tensors), budget_(budget) {}
+
+  const std::string& file() const { return file_; }
+  int opset() const { return opset_; }
+  TensorReader& tensors() { return tensors_; }
+  Budget& budget() { return budget_; }
+  [[noreturn]] void fail(const std::string& problem) const { throw DataError(file_ + ": " + problem); }
+
+  void set(const std::string& name, Symbol symbol);
+  const Symbol& symbol(const std::string& name) const { return symbols_.at(name); }
+  const Shape& shape(ValueId value) const { return model_.values[value].shape; }
+
+  /// Adds an input of the model.
+  ValueId add_input(const std::string& name, Shape shape);
+  /// Adds a constant to the values, once for all of its names. It must have finite fp32 numbers.
+  ValueId add_constant(const Constant& constant);
+  /// Makes the value of that name an output of the model. Each output must be computed by a node, and be used once.
+  void add_output(const std::string& name);
+
+  /// The non-zeros of a row-major (or column-major) matrix in `weights`, built once and shared.
+  CsrMatrix sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols, bool transposed);
+
+  Model& model() { return model_; }
+
+ private:
+  std::string file_;
+  int opset_;
+  TensorReader& tensors_;
+  Budget& budget_;
+  Model model_;
+  std::map<std::string, Symbol> symbols_;
+  /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
+  std::map<std::pair<const float*, Shape>, ValueId> constants_;
+  std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
+};
+
+}  // namespace spdnn::onnx_reader

@@ -1,0 +1,206 @@
+#include "io/models/onnx/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+#include "io/models/onnx/read/operators.hpp"
+#include "io/models/onnx/read/order.hpp"
+#include "io/models/onnx/read/reshaping.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using namespace onnx_reader;
+
+constexpr std::int64_t kFirstIr = 3;  // : the first version with a specification
+constexpr std::int64_t kLastIr = 10;
+
+[[noreturn]] void fail(const InputFile& file, const std::string& problem) {
+  throw DataError(fmt::format("{}: {}", file.name(), problem));
+}
+
+/// Parses the file by protobuf. Its nesting limit of 100 messages protects the stack, and it reads from memory, so that
+/// it checks lengths against the end of the file before it allocates.
+onnx::ModelProto parsed(const InputFile& file) {
+  constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
+  if (file.size() > kMostBytes)
+    fail(file,
+         fmt::format("{} bytes are more than the 2 GiB of a protobuf file; weights can be external data", file.size()));
+  std::vector<std::byte> bytes(file.size());
+  file.read(0, bytes);
+  onnx::ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    fail(file, "not an ONNX file, or a truncated one: protobuf cannot read it");
+  return model;
+}
+
+/// Returns the operator set of the file; checks the format version and other requirements.
+int checked_opset(const onnx::ModelProto& model, const InputFile& file) {
+  if (file.size() == 0) fail(file, "the file is empty; a copy or a download may have failed");
+  if (!model.has_ir_version() || !model.has_graph()) fail(file, "not an ONNX file: it has no version or no graph");
+  if (model.ir_version() < kFirstIr || model.ir_version() > kLastIr)
+    fail(file, fmt::format("version {} of the format (IR) is outside {}..{}", model.ir_version(), kFirstIr, kLastIr));
+  if (model.functions_size() > 0) fail(file, "functions defined in the file are not supported");
+  std::optional<std::int64_t> opset;
+  for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") continue;  // its nodes, if any, are refused
+    if (opset) fail(file, "it names two versions of ONNX's operator set");
+    opset = set.version();
+  }
+  if (!opset) fail(file, "it names no version of ONNX's operator set");
+  if (*opset < kFirstOpset || *opset > kLastOpset)
+    fail(file, fmt::format("operator set {} is outside {}..{}", *opset, kFirstOpset, kLastOpset));
+  return static_cast<int>(*opset);
+}
+
+/// The shape of an input from the file, with open axes taken from `given`.
+Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, const std::optional<Shape>& given) {
+  const auto fail_input = [&](const std::string& problem) {
+    fail(file, fmt::format("input '{}': {}", input.name(), problem));
+  };
+  if (!input.type().has_tensor_type()) fail_input("it is not a tensor");
+  const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
+  if (tensor.elem_type() != onnx::TensorProto::FLOAT)
+    fail_input(fmt::format("its elements are {}, expected FLOAT", type_name(tensor.elem_type())));
+  if (!tensor.has_shape()) fail_input("it has no shape");
+  const auto& axes = tensor.shape().dim();
+  if (static_cast<std::size_t>(axes.size()) > kMostAxes)
+    fail_input(fmt::format("{} axes are more than {}", axes.size(), kMostAxes));
+  if (given && given->size() != static_cast<std::size_t>(axes.size()))
+    throw UsageError("shape",
+                     fmt::format("{} for input '{}' of {} axes", shape_text(*given), input.name(), axes.size()));
+  Shape shape;
+  for (int axis = 0; axis < axes.size(); ++axis) {
+    const bool fixed = axes[axis].has_dim_value();
+    const std::int64_t extent = axes[axis].dim_value();
+    if (fixed && (extent < 1 || extent > std::int64_t{kMaxIndex}))
+      fail_input(fmt::format("axis {} has the length {}, expected 1..{}", axis, extent, kMaxIndex));
+    if (given) {
+      const Extent wanted = (*given)[static_cast<std::size_t>(axis)];
+      const bool batch = axis == 0 && wanted == kBatchExtent;
+      if (!batch && (wanted < 1 || wanted > Extent{kMaxIndex}))
+        throw UsageError("shape", fmt::format("{}, expected lengths of 1..{}", shape_text(*given), kMaxIndex));
+      if (fixed && axis != 0 && wanted != extent)
+        throw UsageError("shape", fmt::format("{}, but axis {} of input '{}' has the length {}", shape_text(*given),
+                                              axis, input.name(), extent));
+      shape.push_back(wanted);
+    } else if (fixed) {
+      shape.push_back(extent);
+    } else if (axis == 0) {
+      shape.push_back(kBatchExtent);
+    } else {
+      fail_input(
+          fmt::format("axis {} ('{}') has no fixed length; give the shape of the input", axis, axes[axis].dim_param()));
+    }
+  }
+  return shape;
+}
+
+/// The operator of a node. DataError if it is not supported, or has an unsupported number of inputs or outputs.
+const Operator& checked_operator(const onnx::NodeProto& proto, const NodeReader& node, int opset) {
+  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    node.fail(fmt::format("operators of '{}' are not supported, only those of ONNX", proto.domain()));
+  const Operator* found = find_operator(proto.op_type());
+  if (found == nullptr)
+    node.fail(fmt::format("the operator is not supported; supported operators: {}", operator_names()));
+  if (opset < found->first || opset > found->last)
+    node.fail(fmt::format("the operator is supported in the sets {}..{}, and the file has {}", found->first,
+                          found->last, opset));
+  return *found;
+}
+
+void read_node(Graph& graph, const onnx::NodeProto& proto, int number, const std::set<std::string>& read_names) {
+  NodeReader node(graph, proto, number);
+  const Operator& found = checked_operator(proto, node, graph.opset());
+  if (node.inputs() < found.least_inputs || node.inputs() > found.most_inputs)
+    node.fail(fmt::format("{} inputs, expected {}..{}", node.inputs(), found.least_inputs, found.most_inputs));
+  if (node.outputs() == 0 || proto.output(0).empty()) node.fail("it has no first output");
+  for (int i = 1; i < proto.output_size(); ++i)
+    if (read_names.contains(proto.output(i)))
+      node.fail(fmt::format("output {} '{}' is used, but only the first is supported", i + 1, proto.output(i)));
+  found.read(node);
+  node.finish();
+}
+
+/// All names read by a node or used as an output of the graph.
+std::set<std::string> names_read(const onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const onnx::NodeProto& node : graph.node()) names.insert(node.input().begin(), node.input().end());
+  for (const onnx::ValueInfoProto& output : graph.output()) names.insert(output.name());
+  names.erase("");
+  return names;
+}
+
+/// The names of initializers; those of the other inputs are added to `inputs`.
+std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile& file, std::set<std::string>& inputs) {
+  std::set<std::string> initializers;
+  for (const onnx::TensorProto& tensor : proto.initializer())
+    if (tensor.name().empty() || !initializers.insert(tensor.name()).second)
+      fail(file, fmt::format("initializer '{}' has an empty or repeated name", tensor.name()));
+  for (const onnx::ValueInfoProto& input : proto.input()) {
+    if (initializers.contains(input.name())) continue;  // : before IR version 4, initializers are also listed as inputs
+    if (input.name().empty() || !inputs.insert(input.name()).second)
+      fail(file, fmt::format("input '{}' has an empty or repeated name", input.name()));
+  }
+  return initializers;
+}
+
+/// Reads the initializers that are used, and the inputs.
+void read_given(Graph& graph, const onnx::GraphProto& proto, const InputFile& file, const std::set<std::string>& used,
+                const std::set<std::string>& inputs, const std::optional<Shape>& shape) {
+  if (proto.sparse_initializer_size() > 0)
+    fail(file, "sparse initializers are not supported; use dense ones, whose zeros are dropped when they are read");
+  for (const onnx::TensorProto& tensor : proto.initializer())
+    if (used.contains(tensor.name()))
+      graph.set(tensor.name(), graph.tensors().read(tensor, fmt::format("initializer '{}'", tensor.name())));
+  if (shape && inputs.size() != 1)
+    throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
+                                          inputs.size()));
+  for (const onnx::ValueInfoProto& input : proto.input())
+    if (inputs.contains(input.name())) graph.add_input(input.name(), input_shape(input, file, shape));
+}
+
+}  // namespace
+
+Model read_onnx(const InputFile& file, const std::optional<Shape>& shape) {
+  const onnx::ModelProto proto = parsed(file);
+  const int opset = checked_opset(proto, file);
+  Budget budget(file.name(), file.size());
+  TensorReader tensors(file.name(), std::filesystem::path(file.name()).parent_path(), budget);
+  Graph graph(file.name(), opset, tensors, budget);
+  graph.model().name = proto.graph().name();
+
+  const std::set<std::string> used = names_read(proto.graph());
+  std::set<std::string> inputs;
+  std::set<std::string> given = names_given(proto.graph(), file, inputs);
+  given.insert(inputs.begin(), inputs.end());
+  const std::vector<int> order = order_of_nodes(proto.graph(), given, file.name());
+  for (const int node : order) {
+    const onnx::NodeProto& one = proto.graph().node(node);
+    checked_operator(one, NodeReader(graph, one, node + 1), opset);
+  }
+  read_given(graph, proto.graph(), file, used, inputs, shape);
+  for (const int node : order) read_node(graph, proto.graph().node(node), node + 1, used);
+  if (proto.graph().output_size() == 0) fail(file, "the graph has no output");
+  for (const onnx::ValueInfoProto& output : proto.graph().output()) graph.add_output(output.name());
+  if (graph.model().inputs.empty()) fail(file, "the graph has no input that is not a constant");
+  try {
+    graph.model().validate();
+  } catch (const std::invalid_argument& unsound) {
+    fail(file, unsound.what());
+  }
+  file.check_unchanged();
+  tensors.check_unchanged();
+  return std::move(graph.model());
+}
+
+Model read_onnx(const std::filesystem::path& path, const std::optional<Shape>& shape) {
+  return read_onnx(InputFile(path), shape);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,122 @@
+#include "io/models/onnx/write/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/message.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::onnx_writer {
+
+GraphWriter::GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph)
+    : model_(model), place_(std::move(place)), graph_(graph) {}
+
+void GraphWriter::fail(const std::string& problem) const {
+  throw DataError(fmt::format("{}: cannot hold the model '{}': {}", place_, model_.name, problem));
+}
+
+void GraphWriter::require_room(std::size_t bytes) const {
+  constexpr std::size_t kMost = std::numeric_limits<int>::max();
+  if (bytes > kMost) fail(fmt::format("{} bytes are more than the 2 GiB of a protobuf file", bytes));
+}
+
+void GraphWriter::write() {
+  graph_.set_name(model_.name.empty() ? "model" : escaped(model_.name));
+  // If names clash, inputs and outputs keep theirs, because users of the file know them.
+  names_.resize(model_.values.size());
+  for (const std::vector<ValueId>* ids : {&model_.inputs, &model_.outputs})
+    for (const ValueId id : *ids) name_value(id);
+  for (ValueId id = 0; id < names_.size(); ++id) name_value(id);
+  for (const ValueId input : model_.inputs) describe(*graph_.add_input(), names_[input], shape(input));
+  for (ValueId id = 0; id < model_.values.size(); ++id) {
+    const auto& constant = model_.values[id].constant;
+    if (!constant) continue;
+    // The name is the value's own, reserved above.
+    onnx::TensorProto& tensor = add_tensor("", constant->shape, onnx::TensorProto::FLOAT);
+    tensor.set_name(names_[id]);
+    tensor.set_raw_data(constant->values.data(), constant->values.bytes());
+  }
+  for (const Node& node : model_.nodes) write_node(*this, node);
+  add_outputs();
+}
+
+void GraphWriter::name_value(ValueId id) {
+  if (names_[id].empty()) names_[id] = new_name(model_.values[id].name);
+}
+
+/// ONNX outputs must be made by nodes and be distinct.
+void GraphWriter::add_outputs() {
+  std::vector<ValueId> before = model_.inputs;
+  for (const ValueId output : model_.outputs) {
+    std::string name = names_[output];
+    if (std::count(before.begin(), before.end(), output) > 0 || model_.values[output].constant) {
+      name = new_name(name);
+      add_node(name, "Identity", {names_[output]}, name);
+    }
+    describe(*graph_.add_output(), name, shape(output));
+    before.push_back(output);
+  }
+}
+
+void GraphWriter::describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const {
+  info.set_name(name);
+  onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  onnx::TensorShapeProto& axes = *type.mutable_shape();
+  for (const Extent extent : shape) {
+    onnx::TensorShapeProto::Dimension& axis = *axes.add_dim();
+    if (extent == kBatchExtent)
+      axis.set_dim_param("N");
+    else
+      axis.set_dim_value(extent);
+  }
+}
+
+std::string GraphWriter::new_name(const std::string& wanted) { return taken_.take(escaped(wanted)); }
+
+onnx::NodeProto& GraphWriter::add_node(const std::string& name, const char* op, const std::vector<std::string>& inputs,
+                                       const std::string& output) {
+  onnx::NodeProto& node = *graph_.add_node();
+  node.set_name(escaped(name));
+  node.set_op_type(op);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+onnx::TensorProto& GraphWriter::add_tensor(const std::string& wanted, const Shape& shape, int type) {
+  const std::size_t width = type == onnx::TensorProto::FLOAT ? sizeof(float) : sizeof(std::int64_t);
+  bytes_ += *elements(shape) * width;
+  require_room(bytes_);
+  onnx::TensorProto& tensor = *graph_.add_initializer();
+  if (!wanted.empty()) tensor.set_name(new_name(wanted));
+  tensor.set_data_type(type);
+  for (const Extent extent : shape) tensor.add_dims(extent);
+  return tensor;
+}
+
+std::string GraphWriter::add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values) {
+  onnx::TensorProto& tensor = add_tensor(wanted, shape, onnx::TensorProto::FLOAT);
+  tensor.set_raw_data(values.data(), values.size_bytes());
+  return tensor.name();
+}
+
+std::string GraphWriter::add_ints(const std::string& wanted, const std::vector<std::int64_t>& values) {
+  onnx::TensorProto& tensor = add_tensor(wanted, {static_cast<Extent>(values.size())}, onnx::TensorProto::INT64);
+  tensor.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+  return tensor.name();
+}
+
+std::string GraphWriter::add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix,
+                                    bool by_columns) {
+  onnx::TensorProto& tensor = add_tensor(wanted, shape, onnx::TensorProto::FLOAT);
+  const std::vector<float> dense =
+      by_columns ? dense_rows(transpose(matrix), 0, matrix.cols) : dense_rows(matrix, 0, matrix.rows);
+  tensor.set_raw_data(dense.data(), dense.size() * sizeof(float));
+  return tensor.name();
+}
+
+}  // namespace spdnn::onnx_writer

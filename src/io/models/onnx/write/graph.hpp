@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/models/onnx/proto.hpp"
+#include "io/models/unique_names.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn::onnx_writer {
+
+/// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8 and made
+/// unique.
+class GraphWriter {
+ public:
+  /// `place` is the file name in messages.
+  GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph);
+
+  void write();
+  /// The operator set required by the nodes written so far.
+  int opset() const { return opset_; }
+  [[noreturn]] void fail(const std::string& problem) const;
+  /// DataError if `bytes` exceed the limit of a protobuf file.
+  void require_room(std::size_t bytes) const;
+
+  // For the writer of a node.
+  const Shape& shape(ValueId value) const { return model_.values[value].shape; }
+  const std::string& name(ValueId value) const { return names_[value]; }
+  void need_opset(int opset) { opset_ = std::max(opset_, opset); }
+  /// A name not yet used in the file.
+  std::string new_name(const std::string& wanted);
+  onnx::NodeProto& add_node(const std::string& name, const char* op, const std::vector<std::string>& inputs,
+                            const std::string& output);
+  /// Adds an initializer, and returns its name.
+  std::string add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values);
+  std::string add_ints(const std::string& wanted, const std::vector<std::int64_t>& values);
+  /// Adds all numbers of a matrix, zeros included, by rows or by columns.
+  std::string add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix, bool by_columns);
+
+ private:
+  onnx::TensorProto& add_tensor(const std::string& wanted, const Shape& shape, int type);
+  void describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const;
+  void name_value(ValueId id);
+  void add_outputs();
+
+  const Model& model_;
+  std::string place_;
+  onnx::GraphProto& graph_;
+  UniqueNames taken_;
+  std::vector<std::string> names_;  ///< of values
+  int opset_ = 17;
+  std::size_t bytes_ = 0;  ///< of all initializers
+};
+
+/// Adds the operators that represent the node.
+void write_node(GraphWriter& graph, const Node& node);
+
+}  // namespace spdnn::onnx_writer

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/networks/text/source.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn {
+
+/// Adds warnings about a text that was read to its end: that it is empty, with the consequence in `when_empty`, and
+/// that it may be truncated. Does nothing if `notes` is null.
+void add_notes(const TextSource& source, const std::string& when_empty, FileNotes* notes);
+
+/// The warning that the last line of a file has no newline.
+std::string note_on_missing_newline(const std::string& file);
+
+/// Adds that warning if the text of a whole file ends within a line. Does nothing if `notes` is null.
+void add_note_on_missing_newline(const std::string& file, std::string_view text, FileNotes* notes);
+
+}  // namespace spdnn
