@@ -1,7 +1,7 @@
-# oneDNN: a shared object beside the program, which runs of the variants conv_dense and sparse_linear open. The program itself
-# needs none of it. ONEDNN=0|1: without it, or with it.
+# oneDNN: a shared object beside the program, which runs of models open. The program itself needs none of it: without it,
+# kernels of its own take its place. ONEDNN=0|1: without it, or with it.
 ONEDNN         ?= 1
-ONEDNN_SOURCES := $(sort $(wildcard src/engines/cpu/conv/onednn/*.cpp))
+ONEDNN_SOURCES := $(sort $(wildcard src/engines/cpu/onednn/*.cpp))
 ONEDNN_PLUGIN  := $(if $(filter-out 0,$(ONEDNN)),$(OUT)/spdnn_onednn.so)
 
 # What it takes of the library it has for itself, as the program exports nothing.

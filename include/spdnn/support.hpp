@@ -20,6 +20,8 @@ struct Support {
   /// device, the plan's copy there included.
   std::size_t working_bytes = 0;
   std::vector<std::string> remarks = {};  ///< of nodes for which there was a choice: what would run, and why
+  std::vector<std::string> program =
+      {};  ///< of models, for people: a line for each kernel that would run, after a head
 
   bool takes() const { return why_not.empty(); }
 };

@@ -77,7 +77,7 @@ ModelView view_for(const std::string& path, const Model& model, std::optional<In
     if (support.takes())
       support = support_of(variant, rewritten, {.precision = variant.precisions.front(), .batch = view.batch});
     view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
-                            support.working_bytes, support.remarks});
+                            support.working_bytes, support.remarks, support.program});
   }
   return view;
 }
@@ -128,6 +128,12 @@ void print_view(std::FILE* out, const ModelView& view) {
                                       : "does not take it: " + answer.why_not);
     for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
+  for (const VariantAnswer& answer : view.answers) {
+    if (answer.program.empty() || !view.would_run.starts_with(answer.name + " ")) continue;
+    fmt::print(out, "\nprogram of {}:\n", answer.name);
+    for (const std::string& line : answer.program) fmt::print(out, "{}\n", escaped(line));
+    fmt::print(out, "\n");
+  }
   const std::string at_a_time = fmt::format(" for {} at a time: ", counted(view.batch, "image", "images"));
   fmt::print(out, "would run {}{}\n", view.would_run.empty() ? "nothing: " : view.would_run + at_a_time,
              escaped(view.why));
@@ -157,6 +163,7 @@ Json json_of(const ModelView& view) {
     variants.push_back({{"name", answer.name},
                         {"why_not", answer.why_not.empty() ? Json(nullptr) : Json(answer.why_not)},
                         {"bytes", answer.bytes},
+                        {"program", answer.program},
                         {"remarks", answer.remarks}});
   return {{"schema", "spdnn-inspect-1"},
           {"model", view.name},

@@ -123,6 +123,16 @@ std::optional<Line> line_of(const Model& model, const Node& node) {
   return std::nullopt;
 }
 
+bool adds_value(const Model& model, const Node& node) {
+  return std::holds_alternative<Elementwise>(node.operation) && !line_of(model, node);
+}
+
+bool is_view(const Operation& operation) {
+  const auto* const activation = std::get_if<Activation>(&operation);
+  return std::holds_alternative<Reshape>(operation) ||
+         (activation != nullptr && activation->kind == Activation::Kind::identity);
+}
+
 ValueId other_input(const Node& addition, ValueId value) {
   return addition.inputs[0] == value ? addition.inputs[1] : addition.inputs[0];
 }

@@ -27,6 +27,12 @@ struct Line {
 /// What a node is that multiplies with one constant number, or adds or subtracts one; nothing of any other.
 std::optional<Line> line_of(const Model& model, const Node& node);
 
+/// Whether a node that is fused with others adds a value to what comes before it.
+bool adds_value(const Model& model, const Node& node);
+
+/// Whether the output's elements are the input's in the same order.
+bool is_view(const Operation& operation);
+
 /// Of an addition, the input that is not `value`.
 ValueId other_input(const Node& addition, ValueId value);
 

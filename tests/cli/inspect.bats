@@ -224,13 +224,15 @@ model_of() {
   done
 }
 
-@test "inspect tells of the variant that would run in the precision that it has" {
+@test "inspect without oneDNN's library: kernels of the program's own would run, as it says" {
   model_of plain '["N", 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
   mkdir bare
-  cp -L "$SPDNN" bare/spdnn # without oneDNN's library beside it
-  bare/spdnn inspect plain/m.safetensors --json inspected.json >out
-  cat out
-  jq -e '.would_run == "conv_reference fp64"' inspected.json
+  cp -L "$SPDNN" bare/spdnn
+  run bare/spdnn inspect plain/m.safetensors --json inspected.json
+  echo "$output"
+  [[ "$output" == *"program of conv_dense:"*"plain_activation"*"rows -> rows"*'"r" (relu)'* ]]
+  jq -e '.would_run == "conv_dense fp32" and (.variants[] | select(.name == "conv_dense") | .program | length) == 2
+    and (.variants[] | select(.name == "conv_reference") | .program) == []' inspected.json
 }
 
 @test "inspect chooses for the model that infer runs, of which rewrites leave less" {

@@ -51,12 +51,6 @@ class ModelBuilder {
 
 inline Tensor make_tensor(Shape shape, std::vector<float> values) { return {std::move(shape), std::move(values)}; }
 
-/// Whether whoever runs the tests says that the program was built without oneDNN: `make ONEDNN=0 test`.
-inline bool without_onednn() {
-  const char* const said = std::getenv("ONEDNN");
-  return said != nullptr && std::string(said) == "0";
-}
-
 /// Values in (-1, 1), of which `density` are not zero.
 inline Tensor random_tensor(Dice& dice, const Shape& shape, double density = 1) {
   std::vector<float> values(*elements(shape));

@@ -11,6 +11,7 @@
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_engine.hpp"
+#include "support/kernel_contract.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
@@ -76,11 +77,9 @@ double ratio_after_no_numbers(const ModelVariant& variant) {
 
 class ModelEngines : public ::testing::TestWithParam<std::string> {
  protected:
-  /// Builds without oneDNN have no conv_dense, which whoever tests them says by ONEDNN=0. Otherwise that is a fault.
   void SetUp() override {
     const ModelEngineOptions options{.precision = variant().precisions.front()};
     const Support support = support_of(variant(), testing::small_network(1, 0.4).model, options);
-    if (!support.takes() && testing::without_onednn()) GTEST_SKIP() << support.why_not;
     EXPECT_TRUE(support.takes()) << support.why_not;
   }
   const ModelVariant& variant() const { return find_model_variant(GetParam()); }
@@ -279,6 +278,13 @@ TEST_P(ModelEngines, StayWithinTheBoundOnEachOperation) {
   for (const auto& battery : {testing::convolution_battery(), operations_battery(), joins_battery()})
     for (const ModelCase& one : battery) largest = std::max(largest, ratio_of(one));
   report(largest);
+}
+
+/// What a program without libraries runs. Other policies leave most operations to oneDNN.
+TEST(PlainKernels, StayWithinTheBoundOnEachOperation) {
+  const program::Kernels plain = testing::kernels_of("plain");
+  for (const auto& battery : {operations_battery(), joins_battery()})
+    for (const ModelCase& one : battery) EXPECT_LE(testing::ratio_by_kernels(plain, one), 1) << one.name;
 }
 
 TEST_P(ModelEngines, StayWithinTheBoundOnRandomModels) {

@@ -36,7 +36,6 @@ ModelSpec verified_by(const char* variant) {
 }
 
 TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
-  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const ModelCase network = testing::small_network(1, 0.3, 5);
   for (const Rewrites& rewrites : {kAllRewrites, Rewrites{}}) {
     for (const Index batch : {0U, 2U}) {

@@ -138,9 +138,6 @@ TEST(ModelReference, WhatIsNoNumberStaysNone) {
 
 class ModelOverflow : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    if (GetParam() != "conv_reference" && testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
-  }
   /// The numbers of these tests, which exceed fp32, are within fp64.
   bool in_fp64() const { return GetParam() == "conv_reference"; }
 
@@ -298,7 +295,6 @@ Model two_classes() {
 }
 
 TEST(ModelOverflowOfARun, IsNeverPassed) {
-  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const Tensor small = make_tensor({4, 2}, {1, 1, 1, 1, 1, 1, 3, 3});
   const Tensor first = make_tensor({4, 2}, {3e38F, 3e38F, 1, 1, 1, 1, 1, 1});
   const Tensor last = make_tensor({4, 2}, {1, 1, 1, 1, 1, 1, 3e38F, 3e38F});
@@ -324,7 +320,6 @@ TEST(ModelOverflowOfARun, IsNeverPassed) {
 }
 
 TEST(ModelOverflowOfARun, OnOneRankIsThatOfAll) {
-  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   for (const std::size_t large : {0U, 3U}) {
     std::vector<float> pixels(8, 1);
     pixels[2 * large] = pixels[2 * large + 1] = 3e38F;

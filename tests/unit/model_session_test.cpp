@@ -69,7 +69,6 @@ TEST(ModelSession, AnswersWithTheBitsOfAnInferenceWhateverTheBatch) {
 }
 
 TEST(ModelSession, OfAFastEngineAnswersWithTheBitsOfAnInferenceAgainAndAgain) {
-  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   const testing::ModelCase network = testing::small_network(4, 0.3, 6);
   const EngineSettings settings = settings_of("conv_dense", 4);
   const ModelSession session(network.model, settings);
@@ -135,7 +134,6 @@ TEST(ModelSession, RefusesSettingsAndModelsThatCannotRun) {
 }
 
 TEST(ModelSession, NamesTheNodeWhoseNumbersExceedThePrecisionInAnyBatch) {
-  if (testing::without_onednn()) GTEST_SKIP() << "built without oneDNN";
   ModelBuilder builder;
   const ValueId x = builder.input({testing::kN, 2});
   const Linear linear{testing::make_matrix(2, {{{0, 2.F}, {1, 2.F}}, {{0, -1.F}, {1, -1.F}}}), {}};

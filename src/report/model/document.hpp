@@ -18,6 +18,7 @@ struct VariantAnswer {
   std::string why_not;                 ///< empty where it takes the model
   std::size_t bytes = 0;               ///< that it would take
   std::vector<std::string> remarks{};  ///< what it would do, node by node, and why
+  std::vector<std::string> program{};  ///< what would run: a head, and a line for each kernel
 };
 
 /// What `spdnn inspect` knows of a model: printed, as JSON and as a page. The model, whose shapes are known, must

@@ -1,0 +1,244 @@
+// Operations without weights, where oneDNN has exactly the same function. They take their first input in the layout in
+// which it was made.
+
+#include <algorithm>
+
+#include "engines/cpu/onednn/primitive.hpp"
+#include "model/operations/geometry.hpp"
+
+namespace spdnn::onednn {
+
+namespace {
+
+using dnnl::algorithm;
+using dnnl::prop_kind;
+using program::Layout;
+using program::Offer;
+using program::Request;
+
+Layout as_made(const Request& request, std::size_t input = 0) { return request.inputs[input].layouts.front(); }
+Desc desc_as_made(const Request& request, std::size_t input = 0) {
+  return desc_of(request.inputs[input].shape, as_made(request, input));
+}
+
+/// The one offer of a primitive that reads inputs in these layouts; none where its output's form is none of ours.
+std::vector<Offer> offer(const Request& request, const Primitive& primitive, const std::vector<Layout>& inputs) {
+  const auto output = layout_of(request.output_shape(), primitive.output.second);
+  if (!output) return {{.why_not = "oneDNN's form of the output is none of ours"}};
+  Offer made = offer_of(primitive);
+  made.inputs = inputs;
+  made.output = *output;
+  made.seconds = pass_seconds(primitive, request.threads);
+  std::vector<Offer> all;
+  all.push_back(std::move(made));
+  return all;
+}
+
+/// Of a primitive with one input and one output.
+template <class Forward>
+std::vector<Offer> offer_of_one(const Request& request, const typename Forward::primitive_desc& desc,
+                                const Desc& source, const Layout& layout) {
+  Primitive primitive = primitive_of<Forward>(desc);
+  primitive.inputs = {{DNNL_ARG_SRC, source}};
+  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  return offer(request, primitive, {layout});
+}
+
+algorithm algorithm_of(Elementwise::Kind kind) {
+  switch (kind) {
+    case Elementwise::Kind::add:
+      return algorithm::binary_add;
+    case Elementwise::Kind::subtract:
+      return algorithm::binary_sub;
+    case Elementwise::Kind::multiply:
+      return algorithm::binary_mul;
+    default:
+      return algorithm::binary_div;
+  }
+}
+
+bool copies_whole_numbers(const Resize& resize, const Dims& source, const Dims& destination) {
+  if (resize.kind != Resize::Kind::nearest || source.size() != 4) return false;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const Extent input = source[axis + 2];
+    const Extent output = destination[axis + 2];
+    if (output % input != 0) return false;
+    for (Extent i = 0; i < output; ++i)
+      if (nearest_element(resize, axis, input, i) != i / (output / input)) return false;
+  }
+  return true;
+}
+
+/// An axis as oneDNN counts it, where a sequence has H = 1.
+int axis_of(Index axis, std::size_t rank) { return static_cast<int>(axis) + (rank == 3 && axis == 2 ? 1 : 0); }
+
+std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window& window, bool count_padding) {
+  using Forward = dnnl::pooling_v2_forward;
+  const Dims to = dims_of(request.output_shape());
+  if (to.size() != 4) return {{.why_not = "oneDNN pools images and sequences alone"}};
+  const Desc source = desc_as_made(request);
+  const algorithm mean =
+      count_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+  try {
+    const Forward::desc of(prop_kind::forward_inference, kind == Pool::Kind::max ? algorithm::pooling_max : mean,
+                           source, any_desc(to, source.data_type()), dims_of(window.stride), dims_of(window.kernel),
+                           dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
+    return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+  } catch (const dnnl::error&) {
+    return {{.why_not = "oneDNN does not take such windows"}};
+  }
+}
+
+}  // namespace
+
+EltwiseFunction function_of(const Activation& activation) {
+  switch (activation.kind) {
+    case Activation::Kind::relu:
+      return {algorithm::eltwise_relu};
+    case Activation::Kind::clip:
+      return {algorithm::eltwise_clip, activation.low, activation.high};
+    case Activation::Kind::leaky_relu:
+      return {algorithm::eltwise_relu, activation.alpha};
+    case Activation::Kind::hard_swish:
+      return {algorithm::eltwise_hardswish};
+    case Activation::Kind::sigmoid:
+      return {algorithm::eltwise_logistic};
+    case Activation::Kind::tanh:
+      return {algorithm::eltwise_tanh};
+    default:
+      return {};
+  }
+}
+
+std::vector<Offer> batch_norm(const Request& request) {
+  using Forward = dnnl::batch_normalization_forward;
+  const auto* const norm = std::get_if<BatchNorm>(&request.node().operation);
+  if (norm == nullptr) return {};
+  const Dims to = dims_of(request.output_shape());
+  if (to.size() != 4) return {{.why_not = "oneDNN normalises images and sequences alone"}};
+  const Desc source = desc_as_made(request);
+  const Forward::desc of(prop_kind::forward_inference, source, norm->epsilon,
+                         dnnl::normalization_flags::use_global_stats | dnnl::normalization_flags::use_scale |
+                             dnnl::normalization_flags::use_shift);
+  const Forward::primitive_desc desc(of, with_user_scratchpad(), cpu());
+  Primitive primitive = primitive_of<Forward>(desc);
+  const Desc by_channel = plain_desc({to[1]});
+  std::vector<program::Constant> constants;
+  for (const auto& [argument, values] :
+       {std::pair{DNNL_ARG_MEAN, &norm->mean}, std::pair{DNNL_ARG_VARIANCE, &norm->variance},
+        std::pair{DNNL_ARG_SCALE, &norm->scale}, std::pair{DNNL_ARG_SHIFT, &norm->shift}}) {
+    primitive.constants.emplace_back(argument, by_channel);
+    constants.push_back(
+        constant_of(static_cast<int>(constants.size()), by_channel, by_channel, [values = values] { return *values; }));
+  }
+  primitive.inputs = {{DNNL_ARG_SRC, source}};
+  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  std::vector<Offer> offers = offer(request, primitive, {as_made(request)});
+  offers.front().constants = std::move(constants);
+  return offers;
+}
+
+std::vector<Offer> pool(const Request& request) {
+  const Dims source = dims_of(request.inputs[0].shape);
+  if (const auto* const global = std::get_if<GlobalPool>(&request.node().operation)) {
+    Window window;
+    if (source.size() == 4) window.kernel = {static_cast<Index>(source[2]), static_cast<Index>(source[3])};
+    return pool_of(request, global->kind, window, false);
+  }
+  const auto* const pool = std::get_if<Pool>(&request.node().operation);
+  if (pool == nullptr) return {};
+  Window window = pool->window;
+  const Dims destination = dims_of(request.output_shape());
+  bool beyond = false;  // windows that rounding up adds end outside of the padding
+  for (std::size_t axis = 0; axis < 2 && source.size() == 4; ++axis) {
+    const Extent end = tap_position(window, axis, destination[axis + 2] - 1, Extent{window.kernel[axis]} - 1) + 1;
+    const Extent outside = std::max<Extent>(end - source[axis + 2], 0);
+    beyond = beyond || outside > Extent{window.pad_end[axis]};
+    window.pad_end[axis] = static_cast<Index>(outside);
+  }
+  const bool counts_more = pool->kind == Pool::Kind::average && pool->count_padding && beyond;
+  if (counts_more) return {{.why_not = "oneDNN would count what rounding up adds"}};
+  return pool_of(request, pool->kind, window, pool->count_padding);
+}
+
+std::vector<Offer> eltwise(const Request& request) {
+  using Forward = dnnl::eltwise_forward;
+  const auto* const activation = std::get_if<Activation>(&request.node().operation);
+  if (activation == nullptr) return {};
+  const EltwiseFunction function = function_of(*activation);
+  if (function.algorithm == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
+  const Desc source = desc_as_made(request);
+  const Forward::desc of(prop_kind::forward_inference, function.algorithm, source, function.alpha, function.beta);
+  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+}
+
+/// Of two values of one shape, or of a value and one number.
+std::vector<Offer> binary(const Request& request) {
+  using Forward = dnnl::binary;
+  const auto* const both = std::get_if<Elementwise>(&request.node().operation);
+  if (both == nullptr) return {};
+  const Dims to = dims_of(request.output_shape());
+  const bool one_number = elements(request.inputs[1].shape) == 1;
+  if (dims_of(request.inputs[0].shape) != to || (dims_of(request.inputs[1].shape) != to && !one_number))
+    return {{.why_not = "oneDNN is asked for values of one shape alone"}};
+  const Layout layout = as_made(request);
+  const Desc first = desc_as_made(request);
+  const Desc second = one_number ? plain_desc(Dims(to.size(), 1)) : desc_of(request.inputs[1].shape, layout);
+  const Forward::primitive_desc desc({algorithm_of(both->kind), first, second, first}, with_user_scratchpad(), cpu());
+  Primitive primitive = primitive_of<Forward>(desc);
+  primitive.inputs = {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}};
+  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  return offer(request, primitive, {layout, one_number ? program::kRows : layout});
+}
+
+std::vector<Offer> concat(const Request& request) {
+  const auto* const concat = std::get_if<Concat>(&request.node().operation);
+  if (concat == nullptr) return {};
+  const int axis = axis_of(concat->axis, request.output_shape().size());
+  const auto joined = [&](bool as_they_are) {
+    std::vector<Layout> layouts;
+    std::vector<Desc> forms;
+    Primitive primitive;
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      layouts.push_back(as_they_are ? as_made(request, i) : Layout{program::Order::rows, request.type});
+      forms.push_back(desc_of(request.inputs[i].shape, layouts.back()));
+      primitive.inputs.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), forms.back());
+    }
+    const dnnl::concat::primitive_desc desc(axis, forms, cpu(), with_user_scratchpad());
+    primitive.make = [desc] { return dnnl::concat(desc); };
+    primitive.name = desc.impl_info_str();
+    primitive.scratchpad = desc.scratchpad_desc();
+    primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+    return offer(request, primitive, layouts);
+  };
+  try {
+    return joined(true);
+  } catch (const dnnl::error&) {  // blocks of channels that do not end where an input ends
+    return joined(false);
+  }
+}
+
+std::vector<Offer> softmax(const Request& request) {
+  using Forward = dnnl::softmax_forward;
+  const auto* const softmax = std::get_if<Softmax>(&request.node().operation);
+  if (softmax == nullptr) return {};
+  const Desc source = desc_of(request.inputs[0].shape, program::kRows);
+  const int axis = axis_of(softmax->axis, request.output_shape().size());
+  const Forward::desc of(prop_kind::forward_inference, source, axis);
+  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, program::kRows);
+}
+
+std::vector<Offer> resize(const Request& request) {
+  using Forward = dnnl::resampling_forward;
+  const auto* const resize = std::get_if<Resize>(&request.node().operation);
+  if (resize == nullptr) return {};
+  const Dims to = dims_of(request.output_shape());
+  if (!copies_whole_numbers(*resize, dims_of(request.inputs[0].shape), to))
+    return {{.why_not = "oneDNN takes elements from other places"}};
+  const Desc source = desc_as_made(request);
+  const Forward::desc of(prop_kind::forward_inference, algorithm::resampling_nearest, source,
+                         any_desc(to, source.data_type()));
+  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+}
+
+}  // namespace spdnn::onednn

@@ -1,0 +1,65 @@
+// What the shared object exports; see engines/cpu/onednn_plugin.hpp.
+
+#include "core/build_info.hpp"
+#include "engines/cpu/onednn/primitive.hpp"
+#include "engines/cpu/onednn_plugin.hpp"
+
+namespace spdnn::onednn {
+
+namespace {
+
+/// Reorders; what fills up blocks of channels becomes zero.
+class ReorderKernel final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "onednn_reorder"; }
+  program::Offer change(const program::Change& change) const override {
+    return with_onednn_errors([&] {
+      const Desc from = desc_of(change.shape, change.from);
+      const Desc to = desc_of(change.shape, change.to);
+      const dnnl::reorder::primitive_desc desc(cpu(), from, cpu(), to);
+      Primitive primitive;
+      primitive.make = [desc] { return dnnl::reorder(desc); };
+      primitive.name = desc.impl_info_str();
+      primitive.inputs = {{DNNL_ARG_FROM, from}};
+      primitive.output = {DNNL_ARG_TO, to};
+      program::Offer offer = offer_of(primitive);
+      offer.inputs = {change.from};
+      offer.output = change.to;
+      offer.seconds = pass_seconds(primitive, change.threads);
+      return offer;
+    });
+  }
+};
+
+const program::Kernels& kernels() {
+  static const OnednnKernel convolutions("onednn_convolution", convolution);
+  static const OnednnKernel linears("onednn_linear", linear);
+  static const OnednnKernel norms("onednn_batch_norm", batch_norm);
+  static const OnednnKernel pools("onednn_pool", pool);
+  static const OnednnKernel functions("onednn_eltwise", eltwise);
+  static const OnednnKernel binaries("onednn_binary", binary);
+  static const OnednnKernel concats("onednn_concat", concat);
+  static const OnednnKernel softmaxes("onednn_softmax", softmax);
+  static const OnednnKernel resizes("onednn_resize", resize);
+  static const ReorderKernel reorders;
+  static const program::Kernels all{&convolutions, &linears, &norms,     &pools,   &functions,
+                                    &binaries,     &concats, &softmaxes, &resizes, &reorders};
+  return all;
+}
+
+std::string why_not(Precision precision) {
+  if (precision != Precision::bf16) return {};
+  const auto isa = dnnl::get_effective_cpu_isa();
+  const bool has = isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+  return has ? "" : "bf16 needs AVX512_BF16 or AMX, which this processor has not";
+}
+
+}  // namespace
+
+}  // namespace spdnn::onednn
+
+extern "C" __attribute__((visibility("default"))) const SpdnnOnednnFunctions* spdnn_onednn_functions_2() {
+  static const std::string build = spdnn::interface_text();
+  static const SpdnnOnednnFunctions functions{build.c_str(), spdnn::onednn::why_not, spdnn::onednn::kernels};
+  return &functions;
+}

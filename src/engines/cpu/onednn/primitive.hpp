@@ -1,0 +1,97 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "engines/cpu/onednn/forms.hpp"
+#include "program/kernel.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::onednn {
+
+/// What oneDNN throws as the program's errors.
+template <class Work>
+auto with_onednn_errors(const Work& work) {
+  try {
+    return work();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw DeviceError(fmt::format("oneDNN: {}", error.what()));
+  }
+}
+
+/// The one engine: what is made with it needs it.
+const dnnl::engine& cpu();
+
+/// A primitive's working memory is given to it with its arguments: it lies in the arena.
+dnnl::primitive_attr with_user_scratchpad();
+
+/// A primitive that could be made, and its arguments: oneDNN's numbers of them and their forms.
+struct Primitive {
+  using Argument = std::pair<int, Desc>;
+
+  std::function<dnnl::primitive()> make{};
+  std::string name{};  ///< of the implementation
+  std::vector<Argument> inputs{};
+  Argument output{};
+  std::vector<Argument> constants{};
+  Desc scratchpad{};
+};
+
+/// Of a oneDNN's primitive descriptor, without arguments.
+template <class Forward>
+Primitive primitive_of(const typename Forward::primitive_desc& desc) {
+  Primitive primitive;
+  primitive.make = [desc] { return Forward(desc); };
+  primitive.name = desc.impl_info_str();
+  primitive.scratchpad = desc.scratchpad_desc();
+  return primitive;
+}
+
+/// A constant of the node in oneDNN's form, made of row-major fp32 values.
+program::Constant constant_of(int part, const Desc& plain, const Desc& form,
+                              std::function<std::vector<float>()> values);
+
+/// The offer of a primitive: all but layouts, constants and seconds.
+program::Offer offer_of(const Primitive& primitive);
+
+/// Seconds of a pass over the operands.
+double pass_seconds(const Primitive& primitive, int threads);
+
+/// One of the family: `offers_of` makes offers of a request whose operation is one of its own.
+class OnednnKernel final : public program::Kernel {
+ public:
+  using Offers = std::vector<program::Offer> (*)(const program::Request& request);
+  OnednnKernel(std::string_view name, Offers offers_of) : name_(name), offers_of_(offers_of) {}
+  std::string_view name() const override { return name_; }
+  std::vector<program::Offer> offers(const program::Request& request) const override;
+
+ private:
+  std::string_view name_;
+  Offers offers_of_;
+};
+
+// The kernels, by file.
+std::vector<program::Offer> convolution(const program::Request& request);  // weighted.cpp
+std::vector<program::Offer> linear(const program::Request& request);
+std::vector<program::Offer> batch_norm(const program::Request& request);  // operations.cpp
+std::vector<program::Offer> pool(const program::Request& request);
+std::vector<program::Offer> eltwise(const program::Request& request);
+std::vector<program::Offer> binary(const program::Request& request);
+std::vector<program::Offer> softmax(const program::Request& request);
+std::vector<program::Offer> concat(const program::Request& request);
+std::vector<program::Offer> resize(const program::Request& request);
+
+/// oneDNN's number of a function, with its two parameters; undef where it has none that is exactly the same.
+struct EltwiseFunction {
+  dnnl::algorithm algorithm = dnnl::algorithm::undef;
+  float alpha = 0;
+  float beta = 0;
+};
+EltwiseFunction function_of(const Activation& activation);
+
+}  // namespace spdnn::onednn

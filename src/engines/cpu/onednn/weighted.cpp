@@ -1,0 +1,175 @@
+// Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
+
+#include <algorithm>
+
+#include "engines/cpu/onednn/primitive.hpp"
+#include "program/predict.hpp"
+
+namespace spdnn::onednn {
+
+namespace {
+
+using dnnl::prop_kind;
+using program::Layout;
+using program::Offer;
+using program::Request;
+
+enum Part { kWeights, kBias };
+
+Desc bias_desc(const std::vector<float>& bias) {
+  return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
+}
+
+/// What oneDNN would run: its forms of operands, and the primitive.
+struct Implementation {
+  Primitive primitive;
+  Desc source;
+  Desc weights;
+  Desc destination;
+
+  /// Whether it is one of those that oneDNN has for completeness, slower than plain loops.
+  bool plain_loops() const { return primitive.name.find("ref") != std::string::npos; }
+};
+
+template <class Forward>
+Implementation implementation_of(const typename Forward::primitive_desc& desc) {
+  return {primitive_of<Forward>(desc), desc.src_desc(), desc.weights_desc(), desc.dst_desc()};
+}
+
+/// What a step does to a result before it is stored: a function, or the addition of a value.
+struct PostOperation {
+  EltwiseFunction function{};
+  bool adds = false;
+};
+
+std::vector<PostOperation> post_operations(const Request& request) {
+  std::vector<PostOperation> operations;
+  for (const Index number : request.step.fused) {
+    const Node& node = request.model.nodes[number];
+    const auto line = line_of(request.model, node);
+    if (const auto* const activation = std::get_if<Activation>(&node.operation)) {
+      operations.push_back({.function = function_of(*activation)});
+    } else if (!line) {
+      operations.push_back({.adds = true});
+    } else if (!operations.empty() && operations.back().function.algorithm == dnnl::algorithm::eltwise_linear) {
+      operations.back().function.beta += line->offset;  // a sum after a product
+    } else {
+      operations.push_back({.function = {dnnl::algorithm::eltwise_linear, line->slope, line->offset}});
+    }
+  }
+  return operations;
+}
+
+dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const Desc& destination) {
+  dnnl::post_ops made;
+  for (const auto& [function, adds] : operations) {
+    if (adds)
+      made.append_binary(dnnl::algorithm::binary_add, destination);
+    else
+      made.append_eltwise(1.F, function.algorithm, function.alpha, function.beta);
+  }
+  return made;
+}
+
+/// A node with weights, as oneDNN is asked for it.
+struct Weighted {
+  const CsrMatrix& weights;
+  const std::vector<float>& bias;
+  Desc plain_weights;
+  std::function<Implementation(const dnnl::primitive_attr&)> implementation_for;
+  /// The layouts of its forms of images, or of rows; empty where they have none.
+  std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
+};
+
+std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
+  dnnl::primitive_attr attributes = with_user_scratchpad();
+  Implementation chosen = weighted.implementation_for(attributes);
+  const std::vector<PostOperation> operations = post_operations(request);
+  bool fused = false;
+  if (!operations.empty()) {
+    attributes.set_post_ops(as_post_ops(operations, chosen.destination));
+    try {
+      Implementation with_fused = weighted.implementation_for(attributes);
+      fused = with_fused.destination == chosen.destination && (chosen.plain_loops() || !with_fused.plain_loops());
+      if (fused) chosen = std::move(with_fused);
+    } catch (const dnnl::error&) {  // no implementation does that: the nodes follow one by one
+      fused = false;
+    }
+  }
+  const Shape result = request.output_shape();
+  const auto from = weighted.layout_of(request.inputs[0].shape, chosen.source);
+  const auto to = weighted.layout_of(result, chosen.destination);
+  if (!from || !to) return {{.why_not = "oneDNN's forms of the operands are none of ours"}};
+
+  Primitive& primitive = chosen.primitive;
+  primitive.inputs = {{DNNL_ARG_SRC, chosen.source}};
+  primitive.constants = {{DNNL_ARG_WEIGHTS, chosen.weights}};
+  if (!weighted.bias.empty()) primitive.constants.emplace_back(DNNL_ARG_BIAS, bias_desc(weighted.bias));
+  for (std::size_t i = 0; fused && i < operations.size(); ++i)
+    if (operations[i].adds)
+      primitive.inputs.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+                                    chosen.destination);
+  primitive.output = {DNNL_ARG_DST, chosen.destination};
+
+  Offer offer = offer_of(primitive);
+  offer.inputs.assign(primitive.inputs.size(), *to);
+  offer.inputs.front() = *from;
+  offer.output = *to;
+  offer.fused = fused;
+  const CsrMatrix& weights = weighted.weights;
+  offer.constants.push_back(constant_of(kWeights, weighted.plain_weights, chosen.weights,
+                                        [&weights] { return dense_rows(weights, 0, weights.rows); }));
+  if (!weighted.bias.empty())
+    offer.constants.push_back(constant_of(kBias, bias_desc(weighted.bias), bias_desc(weighted.bias),
+                                          [&bias = weighted.bias] { return bias; }));
+  const double outputs = static_cast<double>(elements(result).value());
+  const double efficiency = chosen.plain_loops() ? 0.01 : program::kDenseEfficiency;
+  offer.seconds = program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads);
+  std::vector<Offer> all;
+  all.push_back(std::move(offer));
+  return all;
+}
+
+}  // namespace
+
+std::vector<Offer> convolution(const Request& request) {
+  const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
+  if (convolution == nullptr) return {};
+  const dnnl::memory::data_type type = type_of(request.type);
+  const Dims source = dims_of(request.inputs[0].shape);
+  const Dims destination = dims_of(request.output_shape());
+  const Window& window = convolution->window;
+  const Extent groups = convolution->groups;
+  Dims weights{Extent{convolution->weights.rows} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
+  if (groups > 1) weights.insert(weights.begin(), groups);
+  // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
+  const dnnl::convolution_forward::desc desc(
+      prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any_desc(source, type),
+      any_desc(weights, type), bias_desc(convolution->bias), any_desc(destination, type), dims_of(window.stride),
+      dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
+  const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
+    return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
+  };
+  return offers_of(request,
+                   {convolution->weights, convolution->bias, plain_desc(weights), implementation_for, layout_of});
+}
+
+std::vector<Offer> linear(const Request& request) {
+  const auto* const linear = std::get_if<Linear>(&request.node().operation);
+  if (linear == nullptr) return {};
+  const dnnl::memory::data_type type = type_of(request.type);
+  const Dims source = dims_of_rows(request.inputs[0].shape);
+  const Dims weights{linear->weights.rows, linear->weights.cols};
+  const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type),
+                                               any_desc(weights, type), bias_desc(linear->bias),
+                                               plain_desc({source[0], weights[0]}, type));
+  const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
+    return implementation_of<dnnl::inner_product_forward>({desc, attributes, cpu()});
+  };
+  const auto as_rows = [&](const Shape&, const Desc&) {
+    return std::optional(Layout{program::Order::rows, request.type});
+  };
+  return offers_of(request, {linear->weights, linear->bias, plain_desc(weights), implementation_for, as_rows});
+}
+
+}  // namespace spdnn::onednn

@@ -1,0 +1,105 @@
+// Changes of layout, and of the type of elements with them.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "engines/cpu/plain/kernels.hpp"
+#include "model/operations/geometry.hpp"
+#include "program/predict.hpp"
+
+namespace spdnn::plain {
+
+namespace {
+
+using program::ElementType;
+using program::Layout;
+using program::Order;
+
+float load(const float* from) { return *from; }
+float load(const std::uint16_t* from) { return std::bit_cast<float>(std::uint32_t{*from} << 16U); }
+void store(float x, float* to) { *to = x; }
+/// To the nearest, to even among equals; NaN stays NaN.
+void store(float x, std::uint16_t* to) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;
+  const std::uint32_t rounded = is_nan ? bits | 0x400000U : bits + 0x7fffU + ((bits >> 16U) & 1U);
+  *to = static_cast<std::uint16_t>(rounded >> 16U);
+}
+
+/// Where the elements of an image lie: at row(n, h) + channels[c] + w * column.
+struct Places {
+  Places(Order order, const ImageExtents& image) : image_(image) {
+    together_ = order == Order::nhwc ? image.channels : order == Order::rows ? 1 : order == Order::nchw8c ? 8 : 16;
+    blocks_ = (image.channels + together_ - 1) / together_;
+    column = together_;
+    for (Extent c = 0; c < blocks_ * together_; ++c)
+      channels.push_back(c / together_ * image.pixels() * together_ + c % together_);
+  }
+  Extent row(Extent n, Extent h) const { return (n * blocks_ * image_.pixels() + h * image_.width) * together_; }
+
+  std::vector<Extent> channels;  ///< those that fill up the last block included
+  Extent column = 1;
+
+ private:
+  ImageExtents image_;
+  Extent together_ = 1;
+  Extent blocks_ = 1;
+};
+
+template <class From, class To>
+void change_images(const ImageExtents& image, Order from, Order to, const From* source, To* destination) {
+  constexpr Extent kTogether = 16;  // channels, so that both sides stay within a few cache lines
+  const Places read(from, image);
+  const Places written(to, image);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (Extent n = 0; n < image.images; ++n)
+    for (Extent h = 0; h < image.height; ++h) {
+      const From* const from_row = source + read.row(n, h);
+      To* const to_row = destination + written.row(n, h);
+      for (Extent first = 0; first < image.channels; first += kTogether)
+        for (Extent w = 0; w < image.width; ++w)
+          for (Extent c = first; c < std::min(first + kTogether, image.channels); ++c)
+            store(load(from_row + read.channels[static_cast<std::size_t>(c)] + w * read.column),
+                  to_row + written.channels[static_cast<std::size_t>(c)] + w * written.column);
+      for (auto c = static_cast<std::size_t>(image.channels); c < written.channels.size(); ++c)
+        for (Extent w = 0; w < image.width; ++w) store(0, to_row + written.channels[c] + w * written.column);
+    }
+}
+
+template <class From, class To>
+void change_elements(Extent count, const From* source, To* destination) {
+#pragma omp parallel for schedule(static)
+  for (Extent i = 0; i < count; ++i) store(load(source + i), destination + i);
+}
+
+template <class From, class To>
+void change_of(const program::Change& change, const program::Operands& at) {
+  const auto* const source = reinterpret_cast<const From*>(at.inputs[0]);
+  auto* const destination = reinterpret_cast<To*>(at.output);
+  if (change.from.order == change.to.order)
+    change_elements(static_cast<Extent>(program::elements_of(change.from, change.shape)), source, destination);
+  else
+    change_images(image_extents(change.shape), change.from.order, change.to.order, source, destination);
+}
+
+}  // namespace
+
+program::Offer change(const program::Change& change) {
+  program::Offer offer;
+  offer.inputs = {change.from};
+  offer.output = change.to;
+  const std::size_t bytes = program::bytes_of(change.from, change.shape) + program::bytes_of(change.to, change.shape);
+  offer.seconds = 2 * program::pass_seconds(bytes, change.threads);
+  const bool reads_halves = change.from.type == ElementType::bf16;
+  const bool writes_halves = change.to.type == ElementType::bf16;
+  const auto run = reads_halves
+                       ? (writes_halves ? change_of<std::uint16_t, std::uint16_t> : change_of<std::uint16_t, float>)
+                       : (writes_halves ? change_of<float, std::uint16_t> : change_of<float, float>);
+  offer.bind = [run, change] { return program::bound([=](const program::Operands& at) { run(change, at); }); };
+  return offer;
+}
+
+}  // namespace spdnn::plain

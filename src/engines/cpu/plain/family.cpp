@@ -1,0 +1,81 @@
+#include "program/family.hpp"
+
+#include "engines/cpu/plain/kernels.hpp"
+#include "program/predict.hpp"
+
+namespace spdnn {
+
+SPDNN_DECLARE_KERNELS(plain)
+
+namespace plain {
+
+program::Layout simple_layout(const program::Input& input) {
+  const program::Layout made = input.layouts.front();
+  const bool simple = made.order == program::Order::rows || made.order == program::Order::nhwc;
+  return simple && made.type == program::ElementType::fp32 ? made : program::kRows;
+}
+
+program::Offer pass(const program::Request& request, std::vector<program::Layout> inputs, program::Layout output,
+                    std::function<void(const program::Operands&)> loop) {
+  program::Offer offer;
+  std::size_t bytes = program::bytes_of(output, request.output_shape());
+  for (std::size_t i = 0; i < inputs.size(); ++i) bytes += program::bytes_of(inputs[i], request.inputs[i].shape);
+  offer.seconds = program::pass_seconds(bytes, request.threads);
+  offer.inputs = std::move(inputs);
+  offer.output = output;
+  offer.bind = [loop = std::move(loop)] { return program::bound(loop); };
+  return offer;
+}
+
+std::vector<program::Offer> only(program::Offer offer) {
+  std::vector<program::Offer> all;
+  all.push_back(std::move(offer));
+  return all;
+}
+
+namespace {
+
+class PlainKernel final : public program::Kernel {
+ public:
+  using Offers = std::vector<program::Offer> (*)(const program::Request& request);
+  PlainKernel(std::string_view name, Offers offers_of) : name_(name), offers_of_(offers_of) {}
+  std::string_view name() const override { return name_; }
+  std::vector<program::Offer> offers(const program::Request& request) const override { return offers_of_(request); }
+
+ private:
+  std::string_view name_;
+  Offers offers_of_;
+};
+
+class PlainChange final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "plain_change"; }
+  program::Offer change(const program::Change& change) const override { return plain::change(change); }
+};
+
+}  // namespace
+
+}  // namespace plain
+
+program::FamilyKernels kernels_plain(Precision /*precision*/) {
+  static const plain::PlainKernel kernels[] = {{"plain_convolution", plain::convolution},
+                                               {"plain_linear", plain::linear},
+                                               {"plain_activation", plain::activation},
+                                               {"plain_batch_norm", plain::batch_norm},
+                                               {"plain_channel_factors", plain::channel_factors},
+                                               {"plain_elementwise", plain::elementwise},
+                                               {"plain_softmax", plain::softmax},
+                                               {"plain_pool", plain::pool},
+                                               {"plain_global_pool", plain::global_pool},
+                                               {"plain_concat", plain::concat},
+                                               {"plain_transpose", plain::transpose},
+                                               {"plain_pad", plain::pad},
+                                               {"plain_resize", plain::resize}};
+  static const plain::PlainChange changes;
+  program::FamilyKernels family;
+  for (const plain::PlainKernel& kernel : kernels) family.kernels.push_back(&kernel);
+  family.kernels.push_back(&changes);
+  return family;
+}
+
+}  // namespace spdnn

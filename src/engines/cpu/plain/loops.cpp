@@ -1,0 +1,360 @@
+#include "engines/cpu/plain/loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/shape.hpp"
+#include "model/operations/geometry.hpp"
+#include "program/epilogue.hpp"
+
+namespace spdnn::plain {
+
+namespace {
+
+/// work(i) for i below count, in equal shares of neighbours.
+template <class Work>
+void for_each(Extent count, const Work& work) {
+#pragma omp parallel for schedule(static) if (count > 1)
+  for (Extent i = 0; i < count; ++i) work(i);
+}
+
+Extent count_of(const Shape& shape, std::size_t first = 0) {
+  Extent product = 1;
+  for (std::size_t axis = first; axis < shape.size(); ++axis) product *= shape[axis];
+  return product;
+}
+
+Extent channels_of(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
+
+/// work(i, c) for each element of a shape and its channel.
+template <class Work>
+void with_channel(const Shape& shape, bool innermost, const Work& work) {
+  const Extent channels = innermost ? shape.back() : channels_of(shape);
+  const Extent inside = innermost ? 1 : count_of(shape, 2);
+  const Extent run = channels * inside;
+  if (innermost)
+    for_each(count_of(shape) / std::max<Extent>(run, 1), [&](Extent pixel) {
+      for (Extent c = 0; c < channels; ++c) work(pixel * channels + c, c);
+    });
+  else
+    for_each(count_of(shape) / std::max<Extent>(inside, 1), [&](Extent plane) {
+      for (Extent i = plane * inside; i < (plane + 1) * inside; ++i) work(i, plane % channels);
+    });
+}
+
+/// A row along the last axis, by its number: where it begins in an array that is walked with other strides.
+template <std::size_t arrays>
+std::array<Extent, arrays> row_begin(Extent row, const Shape& shape,
+                                     const std::array<std::vector<Extent>, arrays>& strides) {
+  std::array<Extent, arrays> begin{};
+  for (std::size_t axis = shape.size() - 1; axis-- > 0;) {
+    const Extent place = row % shape[axis];
+    row /= shape[axis];
+    for (std::size_t a = 0; a < arrays; ++a) begin[a] += place * strides[a][axis];
+  }
+  return begin;
+}
+
+/// Calls with the operation of that kind on two numbers.
+template <class Work>
+void with_operation(Elementwise::Kind kind, const Work& work) {
+  switch (kind) {
+    case Elementwise::Kind::add:
+      return work([](float a, float b) { return a + b; });
+    case Elementwise::Kind::subtract:
+      return work([](float a, float b) { return a - b; });
+    case Elementwise::Kind::multiply:
+      return work([](float a, float b) { return a * b; });
+    case Elementwise::Kind::divide:
+      return work([](float a, float b) { return a / b; });
+  }
+}
+
+/// What a pool makes of the elements of one window.
+class Pooled {
+ public:
+  explicit Pooled(Pool::Kind kind) : kind_(kind) {}
+  void add(float x) {
+    most_ = std::max(most_, x);
+    sum_ += x;
+    ++count_;
+  }
+  float result(Extent counted) const { return kind_ == Pool::Kind::max ? most_ : sum_ / static_cast<float>(counted); }
+  Extent count() const { return count_; }
+
+ private:
+  Pool::Kind kind_;
+  float most_ = -std::numeric_limits<float>::infinity();
+  float sum_ = 0;
+  Extent count_ = 0;
+};
+
+float pooled(const Pool& pool, const ImageExtents& image, const float* input, Extent p, Extent q) {
+  const Window& window = pool.window;
+  const auto within_padding = [&](std::size_t axis, Extent place) {
+    return place >= -Extent{window.pad_begin[axis]} && place < image.spatial(axis) + Extent{window.pad_end[axis]};
+  };
+  Pooled result(pool.kind);
+  Extent padded = 0;
+  for (Extent r = 0; r < Extent{window.kernel[0]}; ++r)
+    for (Extent s = 0; s < Extent{window.kernel[1]}; ++s) {
+      const Extent y = tap_position(window, 0, p, r);
+      const Extent x = tap_position(window, 1, q, s);
+      if (y >= 0 && y < image.height && x >= 0 && x < image.width)
+        result.add(input[y * image.width + x]);
+      else if (within_padding(0, y) && within_padding(1, x))
+        ++padded;
+    }
+  return result.result(result.count() + (pool.count_padding ? padded : 0));
+}
+
+}  // namespace
+
+void normalise(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output) {
+  std::vector<float> factors;
+  for (std::size_t c = 0; c < norm.scale.size(); ++c)
+    factors.push_back(norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon));
+  with_channel(shape, innermost, [&](Extent i, Extent channel) {
+    const auto c = static_cast<std::size_t>(channel);
+    output[i] = (input[i] - norm.mean[c]) * factors[c] + norm.shift[c];
+  });
+}
+
+void pool(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output) {
+  const ImageExtents in = image_extents(from);
+  const ImageExtents out = image_extents(to);
+  for_each(out.images * out.channels, [&](Extent plane) {
+    for (Extent p = 0; p < out.height; ++p)
+      for (Extent q = 0; q < out.width; ++q)
+        output[(plane * out.height + p) * out.width + q] = pooled(pool, in, input + plane * in.pixels(), p, q);
+  });
+}
+
+void pool_channels(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output) {
+  const ImageExtents in = image_extents(from);
+  const ImageExtents out = image_extents(to);
+  const Window& window = pool.window;
+  const Extent channels = in.channels;
+  const auto in_padding = [&](std::size_t axis, Extent place) {
+    return place >= -Extent{window.pad_begin[axis]} && place < in.spatial(axis) + Extent{window.pad_end[axis]};
+  };
+  const bool largest = pool.kind == Pool::Kind::max;
+  for_each(out.images * out.height, [&](Extent line) {
+    const float* const image = input + line / out.height * in.pixels() * channels;
+    for (Extent q = 0; q < out.width; ++q) {
+      float* const results = output + (line * out.width + q) * channels;
+      std::fill_n(results, channels, largest ? -std::numeric_limits<float>::infinity() : 0.F);
+      Extent counted = 0;
+      for (Extent r = 0; r < Extent{window.kernel[0]}; ++r)
+        for (Extent s = 0; s < Extent{window.kernel[1]}; ++s) {
+          const Extent y = tap_position(window, 0, line % out.height, r);
+          const Extent x = tap_position(window, 1, q, s);
+          if (y < 0 || y >= in.height || x < 0 || x >= in.width) {
+            counted += pool.count_padding && in_padding(0, y) && in_padding(1, x) ? 1 : 0;
+            continue;
+          }
+          ++counted;
+          const float* const pixel = image + (y * in.width + x) * channels;
+          if (largest)
+            for (Extent c = 0; c < channels; ++c) results[c] = std::max(results[c], pixel[c]);
+          else
+            for (Extent c = 0; c < channels; ++c) results[c] += pixel[c];
+        }
+      if (!largest)
+        for (Extent c = 0; c < channels; ++c) results[c] /= static_cast<float>(counted);
+    }
+  });
+}
+
+void global_pool(const GlobalPool& pool, const Shape& from, bool innermost, const float* input, float* output) {
+  const Extent size = count_of(from, 2);
+  if (!innermost) {
+    for_each(from[0] * from[1], [&](Extent plane) {
+      Pooled result(pool.kind);
+      for (Extent i = plane * size; i < (plane + 1) * size; ++i) result.add(input[i]);
+      output[plane] = result.result(size);
+    });
+    return;
+  }
+  const Extent channels = from[1];
+  for_each(from[0], [&](Extent image) {
+    std::vector<Pooled> results(static_cast<std::size_t>(channels), Pooled(pool.kind));
+    const float* pixel = input + image * size * channels;
+    for (Extent i = 0; i < size; ++i, pixel += channels)
+      for (Extent c = 0; c < channels; ++c) results[static_cast<std::size_t>(c)].add(pixel[c]);
+    for (Extent c = 0; c < channels; ++c)
+      output[image * channels + c] = results[static_cast<std::size_t>(c)].result(size);
+  });
+}
+
+void activate(const Activation& activation, const Shape& shape, bool innermost, const float* input, float* output) {
+  if (activation.kind == Activation::Kind::prelu && activation.alphas.size() > 1) {
+    with_channel(shape, innermost, [&](Extent i, Extent channel) {
+      output[i] = program::activated(activation, activation.alphas[static_cast<std::size_t>(channel)], input[i]);
+    });
+    return;
+  }
+  const float alpha = activation.kind == Activation::Kind::prelu ? activation.alphas[0] : activation.alpha;
+  const Extent count = count_of(shape);
+#pragma omp parallel for schedule(static)
+  for (Extent i = 0; i < count; ++i) output[i] = program::activated(activation, alpha, input[i]);
+}
+
+void softmax(const Shape& shape, Index axis, const float* input, float* output) {
+  const Extent length = shape[axis];
+  const Extent inside = count_of(shape, axis + 1);
+  for_each(count_of(shape) / std::max<Extent>(length * inside, 1) * inside, [&](Extent line) {
+    const Extent first = line / inside * length * inside + line % inside;
+    float most = -std::numeric_limits<float>::infinity();
+    for (Extent i = 0; i < length; ++i) most = std::max(most, input[first + i * inside]);
+    float sum = 0;
+    for (Extent i = 0; i < length; ++i) sum += output[first + i * inside] = std::exp(input[first + i * inside] - most);
+    for (Extent i = 0; i < length; ++i) output[first + i * inside] /= sum;
+  });
+}
+
+void concat(const std::vector<Shape>& shapes, Index axis, const std::vector<const float*>& inputs, float* output) {
+  Extent row = 0;  // what lies side by side in the output
+  for (const Shape& shape : shapes) row += count_of(shape, axis);
+  const Extent rows = count_of(shapes[0]) / std::max<Extent>(count_of(shapes[0], axis), 1);
+  for_each(rows, [&](Extent number) {
+    float* to = output + number * row;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const Extent size = count_of(shapes[i], axis);
+      to = std::copy_n(inputs[i] + number * size, size, to);
+    }
+  });
+}
+
+void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, const float* first, const float* second,
+                 float* output) {
+  Shape to = shapes[2];
+  if (to.empty()) to.push_back(1);
+  // An axis along which an input is repeated is walked without moving on.
+  std::array<std::vector<Extent>, 3> strides;
+  for (std::size_t array = 0; array < 3; ++array) {
+    Shape shape = shapes[array];
+    shape.insert(shape.begin(), to.size() - shape.size(), 1);
+    strides[array] = strides_of(shape);
+    for (std::size_t axis = 0; axis < to.size(); ++axis)
+      if (shape[axis] == 1) strides[array][axis] = 0;
+  }
+  strides[2] = strides_of(to);
+  const Extent columns = to.back();
+  with_operation(kind, [&](auto operation) {
+    for_each(count_of(to) / std::max<Extent>(columns, 1), [&](Extent row) {
+      const auto [a, b, c] = row_begin(row, to, strides);
+      const Extent a_step = strides[0].back();
+      const Extent b_step = strides[1].back();
+      for (Extent i = 0; i < columns; ++i) output[c + i] = operation(first[a + i * a_step], second[b + i * b_step]);
+    });
+  });
+}
+
+void transpose(const Transpose& transpose, const Shape& from, const float* input, float* output) {
+  if (from.size() < 2) return void(std::copy_n(input, count_of(from), output));
+  const std::vector<Extent> strides = strides_of(from);
+  Shape to;
+  std::array<std::vector<Extent>, 2> walked;
+  for (const Index axis : transpose.order) {
+    to.push_back(from[axis]);
+    walked[0].push_back(strides[axis]);
+  }
+  walked[1] = strides_of(to);
+  // The last two axes at once, the longer one inside: the last one may have two elements only.
+  const std::size_t last = to.size() - 1;
+  const std::size_t inner = to[last] < to[last - 1] ? last - 1 : last;
+  const std::size_t outer = last + last - 1 - inner;
+  const Shape blocks(to.begin(), to.end() - 1);
+  for_each(count_of(to) / std::max<Extent>(to[inner] * to[outer], 1), [&](Extent block) {
+    const auto [source, destination] = row_begin(block, blocks, walked);
+    for (Extent j = 0; j < to[outer]; ++j) {
+      const float* const read = input + source + j * walked[0][outer];
+      float* const written = output + destination + j * walked[1][outer];
+      for (Extent i = 0; i < to[inner]; ++i) written[i * walked[1][inner]] = read[i * walked[0][inner]];
+    }
+  });
+}
+
+void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
+  Shape to = from;
+  for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] += pad.begin[axis] + pad.end[axis];
+  if (from.empty()) return void(*output = *input);
+  // The part of the input that is not cut off, and where it begins in both arrays.
+  const std::array<std::vector<Extent>, 2> strides{strides_of(from), strides_of(to)};
+  Shape kept;
+  std::array<Extent, 2> corners{};
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
+    const Extent cut = std::max<Extent>(-pad.begin[axis], 0);
+    const Extent added = std::max<Extent>(pad.begin[axis], 0);
+    kept.push_back(std::max<Extent>(std::min(from[axis] - cut, to[axis] - added), 0));
+    corners[0] += cut * strides[0][axis];
+    corners[1] += added * strides[1][axis];
+  }
+  if (kept != to) std::fill_n(output, count_of(to), pad.value);
+  const Extent columns = kept.back();
+  for_each(count_of(kept) / std::max<Extent>(columns, 1), [&](Extent row) {
+    const auto [source, destination] = row_begin(row, kept, strides);
+    std::copy_n(input + corners[0] + source, columns, output + corners[1] + destination);
+  });
+}
+
+void resize(const Resize& resize, const Shape& from, const float* input, float* output) {
+  const ImageExtents in = image_extents(from);
+  const Extent height = from.size() == 4 ? resize.size[0] : 1;
+  const Extent width = resize.size[1];
+  const bool nearest = resize.kind == Resize::Kind::nearest;
+  const auto taps = [&](std::size_t axis, Extent length, Extent count) {
+    std::vector<Between> all;
+    for (Extent i = 0; i < count; ++i)
+      all.push_back(nearest ? Between{nearest_element(resize, axis, length, i), 0, 0}
+                            : between_elements(resize, axis, length, i));
+    return all;
+  };
+  const std::vector<Between> rows = from.size() == 4 ? taps(0, in.height, height) : std::vector<Between>(1);
+  const std::vector<Between> columns = taps(1, in.width, width);
+  for_each(in.images * in.channels * height, [&](Extent line) {
+    const float* const plane = input + line / height * in.pixels();
+    const Between& row = rows[static_cast<std::size_t>(line % height)];
+    const float* const first = plane + row.first * in.width;
+    const float* const second = plane + row.second * in.width;
+    for (Extent i = 0; i < width; ++i) {
+      const Between& column = columns[static_cast<std::size_t>(i)];
+      const auto across = [&](const float* values) {
+        return (1 - column.weight) * values[column.first] + column.weight * values[column.second];
+      };
+      output[line * width + i] =
+          nearest ? first[column.first] : (1 - row.weight) * across(first) + row.weight * across(second);
+    }
+  });
+}
+
+void with_channels(Elementwise::Kind kind, const Channels& shape, const float* images, const float* factors,
+                   float* output) {
+  const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
+  with_operation(kind, [&](auto operation) {
+    if (shape.together == 1) {  // rows of one element each would take longer than what is computed
+      for_each(shape.images * shape.channels, [&](Extent plane) {
+        const float factor = factors[shape.of_each_image ? plane : plane % shape.channels];
+        for (Extent i = plane * shape.pixels; i < (plane + 1) * shape.pixels; ++i)
+          output[i] = operation(images[i], factor);
+      });
+      return;
+    }
+    for_each(shape.images * blocks * shape.pixels, [&](Extent row) {
+      const Extent block = row / shape.pixels;
+      const Extent first = block % blocks * shape.together;
+      const Extent used = std::min(shape.together, shape.channels - first);
+      const float* const own = factors + (shape.of_each_image ? block / blocks * shape.channels : 0) + first;
+      const float* const from = images + row * shape.together;
+      float* const to = output + row * shape.together;
+      for (Extent k = 0; k < used; ++k) to[k] = operation(from[k], own[k]);
+      // Channels that only fill a block up are zeros in every image.
+      std::fill(to + used, to + shape.together, 0.F);
+    });
+  });
+}
+
+}  // namespace spdnn::plain

@@ -1,0 +1,77 @@
+// The kernels plain_convolution and plain_linear.
+
+#include <algorithm>
+#include <cstring>
+
+#include "engines/cpu/plain/convolution.hpp"
+#include "engines/cpu/plain/kernels.hpp"
+#include "program/epilogue.hpp"
+#include "program/predict.hpp"
+
+namespace spdnn::plain {
+
+namespace {
+
+using program::Layout;
+using program::Offer;
+using program::Order;
+using program::Request;
+
+constexpr double kEfficiency = 0.2;  ///< of the peak
+constexpr double kEfficiencyOfDepthwise = 0.03;
+
+/// Rows and images with their channels innermost are the same to it.
+Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrMatrix& weights,
+               const std::vector<float>& bias, Order order) {
+  Offer offer;
+  offer.fused = true;
+  offer.inputs.assign(request.inputs.size(), Layout{order});
+  offer.output = {order};
+  offer.scratch = std::max<std::size_t>(convolution_scratch(shape) * sizeof(float), 1);
+  offer.constants.push_back(
+      {0, "plain, " + std::to_string(filters_together()) + " filters side by side", packed_size(shape) * sizeof(float),
+       [shape, &weights](std::byte* to) { pack_weights(shape, weights, reinterpret_cast<float*>(to)); }});
+  if (!bias.empty())
+    offer.constants.push_back({1, "plain", bias.size() * sizeof(float),
+                               [&bias](std::byte* to) { std::memcpy(to, bias.data(), bias.size() * sizeof(float)); }});
+  const double products = static_cast<double>(shape.out.images * shape.out.pixels()) * weights.rows * weights.cols;
+  offer.seconds =
+      program::arithmetic_seconds(products, shape.depthwise() ? kEfficiencyOfDepthwise : kEfficiency, request.threads);
+  offer.bind = [shape, has_bias = !bias.empty(), epilogue = program::Epilogue(request)] {
+    return program::bound([=](const program::Operands& at) {
+      Finish finish;
+      if (!epilogue.empty())
+        finish = [&](float* results, std::size_t count) {
+          epilogue.apply(results, count, static_cast<std::size_t>(results - at.results()), at);
+        };
+      convolve(shape, at.constant(0), has_bias ? at.constant(1) : nullptr, at.floats(0),
+               reinterpret_cast<float*>(at.scratch), at.results(), finish);
+    });
+  };
+  return offer;
+}
+
+}  // namespace
+
+std::vector<Offer> convolution(const Request& request) {
+  const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
+  if (convolution == nullptr) return {};
+  const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
+                               convolution->groups, convolution->window};
+  std::vector<Offer> all;
+  all.push_back(offer_of(request, shape, convolution->weights, convolution->bias, Order::nhwc));
+  return all;
+}
+
+std::vector<Offer> linear(const Request& request) {
+  const auto* const linear = std::get_if<Linear>(&request.node().operation);
+  if (linear == nullptr) return {};
+  const Shape& input = request.inputs[0].shape;
+  const Extent rows = static_cast<Extent>(elements(input).value()) / std::max<Extent>(input.back(), 1);
+  const ConvolutionShape shape{{1, linear->weights.cols, 1, rows}, {1, linear->weights.rows, 1, rows}};
+  std::vector<Offer> all;
+  all.push_back(offer_of(request, shape, linear->weights, linear->bias, Order::rows));
+  return all;
+}
+
+}  // namespace spdnn::plain

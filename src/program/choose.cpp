@@ -1,0 +1,75 @@
+#include "program/choose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "model/graph/node_text.hpp"
+#include "program/predict.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+/// Seconds of what an offer makes necessary besides itself.
+double seconds_around(const Kernels& kernels, const Request& request, const Offer& offer) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
+    const auto& [value, shape, layouts] = request.inputs[i];
+    if (std::find(layouts.begin(), layouts.end(), offer.inputs[i]) != layouts.end()) continue;
+    const Change change{shape, layouts.front(), offer.inputs[i], request.threads};
+    seconds += choose_change(kernels, change).offer.seconds;
+  }
+  if (!offer.fused)
+    for (std::size_t i = 0; i < request.step.fused.size(); ++i)
+      seconds += pass_seconds(2 * bytes_of(offer.output, request.output_shape()), request.threads);
+  return seconds;
+}
+
+}  // namespace
+
+Choice choose(const Kernels& kernels, const Request& request) {
+  Choice best;
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<std::string> remarks;
+  std::string why_not;
+  for (const Kernel* const kernel : kernels)
+    for (Offer& offer : kernel->offers(request)) {
+      if (!offer.takes()) {
+        why_not += fmt::format("; {}: {}", kernel->name(), offer.why_not);
+        if (!offer.remark.empty()) remarks.push_back(std::move(offer.remark));
+        continue;
+      }
+      if (const std::string why = why_unsound(request, offer); !why.empty())
+        throw std::logic_error(fmt::format("kernel {} {}", kernel->name(), why));
+      const double seconds = offer.seconds + seconds_around(kernels, request, offer);
+      if (seconds >= least) continue;
+      least = seconds;
+      best.kernel = kernel;
+      best.offer = std::move(offer);
+    }
+  if (best.kernel == nullptr)
+    throw UsageError(fmt::format("no kernel takes {}{}", node_text(request.model, request.step.node), why_not));
+  if (!best.offer.remark.empty()) remarks.push_back(best.offer.remark);
+  best.remarks = std::move(remarks);
+  return best;
+}
+
+Choice choose_change(const Kernels& kernels, const Change& change) {
+  Choice best;
+  for (const Kernel* const kernel : kernels) {
+    Offer offer = kernel->change(change);
+    if (!offer.takes() || (best.kernel != nullptr && offer.seconds >= best.offer.seconds)) continue;
+    best.kernel = kernel;
+    best.offer = std::move(offer);
+  }
+  if (best.kernel == nullptr)
+    throw std::logic_error(fmt::format("no kernel changes {} into {}", text(change.from), text(change.to)));
+  return best;
+}
+
+}  // namespace spdnn::program

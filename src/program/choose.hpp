@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/kernel.hpp"
+
+namespace spdnn::program {
+
+struct Choice {
+  const Kernel* kernel = nullptr;
+  Offer offer{};
+  std::vector<std::string> remarks{};  ///< what runs and why, where it depends on the weights
+};
+
+/// The offer with which the step is done soonest: the time predicted by the kernel, and that of what follows from its
+/// layouts: inputs that are not there in them are changed, and nodes that it leaves to others take a pass over the
+/// output each. Of equals, that of the kernel listed first. UsageError where no kernel takes the node.
+Choice choose(const Kernels& kernels, const Request& request);
+
+/// Likewise for a change of layout.
+Choice choose_change(const Kernels& kernels, const Change& change);
+
+}  // namespace spdnn::program

@@ -1,0 +1,209 @@
+#include "program/compile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "model/graph/node_text.hpp"
+#include "program/choose.hpp"
+#include "program/overflow_guard.hpp"
+#include "program/within.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+/// Turns steps into actions, one after another, and knows in which layouts each value is there.
+class Compiler {
+ public:
+  Compiler(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options)
+      : model_(model), images_(images), options_(options), guard_(model, magnitudes), places_(model.values.size()) {}
+
+  Program compile() {
+    const ValueId input = model_.inputs.front();
+    program_.images = images_;
+    places_[input].push_back(new_operand(kRows, shape(input)));
+    program_.buffers.back().kind = Buffer::Kind::input;
+    for (const Step& step : steps_of(model_, options_.epilogues)) run(step);
+    current_ = {static_cast<Index>(model_.nodes.size() - 1), {}};
+    for (const ValueId output : model_.outputs) program_.outputs.push_back(in_layout(output, kRows));
+    const auto keep = [&](const Operand& operand) {
+      program_.buffers[operand.buffer].lifetime.last = program_.actions.size();
+    };
+    for (const Operand& output : program_.outputs) keep(output);
+    for (const Watched& watched : program_.watched) keep(watched.beyond);
+    program_.unproven = guard_.unproven();
+    lay_out_arena();
+    return std::move(program_);
+  }
+
+ private:
+  Shape shape(ValueId value) const { return with_batch(model_.values[value].shape, images_); }
+
+  void lay_out_arena() {
+    std::vector<Lifetime> lifetimes;
+    for (const Buffer& buffer : program_.buffers) {
+      lifetimes.push_back(buffer.lifetime);
+      if (buffer.kind == Buffer::Kind::constant) program_.constant_bytes += buffer.constant.bytes;
+      if (buffer.kind != Buffer::Kind::arena) lifetimes.back().bytes = 0;
+    }
+    program_.arena = lay_out(lifetimes);
+  }
+
+  // ---- Buffers ----
+
+  std::size_t new_buffer(std::size_t bytes) {
+    const std::size_t now = program_.actions.size();
+    program_.buffers.push_back({.lifetime = {bytes, now, now}});
+    return program_.buffers.size() - 1;
+  }
+  Operand new_operand(const Layout& layout, const Shape& shape) {
+    return {new_buffer(bytes_of(layout, shape)), layout};
+  }
+  std::size_t new_constant(Index node, Constant constant) {
+    const std::size_t buffer = new_buffer(constant.bytes);
+    program_.buffers[buffer].kind = Buffer::Kind::constant;
+    program_.buffers[buffer].node = node;
+    program_.buffers[buffer].constant = std::move(constant);
+    return buffer;
+  }
+
+  void add(Action action) {
+    const std::size_t number = program_.actions.size();
+    action.node = current_.node;
+    action.place = current_.last();
+    const auto used = [&](std::size_t buffer) {
+      Lifetime& lifetime = program_.buffers[buffer].lifetime;
+      lifetime.last = std::max(lifetime.last, number);
+    };
+    for (const Operand& input : action.inputs) used(input.buffer);
+    for (const std::size_t constant : action.constants) used(constant);
+    program_.actions.push_back(std::move(action));
+  }
+
+  // ---- Values ----
+
+  /// The value in the layout in which it was made; constants of the model are row-major.
+  Operand as_made(ValueId value) {
+    constexpr int kValue = -1;  // beside the parts of nodes
+    if (places_[value].empty()) {
+      const Tensor& tensor = *model_.values[value].constant;
+      Constant constant{kValue, "rows", bytes_of(kRows, tensor.shape),
+                        [&tensor](std::byte* to) { std::memcpy(to, tensor.values.data(), tensor.values.bytes()); }};
+      places_[value].push_back({new_constant(value, std::move(constant)), kRows});
+    }
+    return places_[value].front();
+  }
+
+  Operand in_layout(ValueId value, const Layout& layout) {
+    const Operand source = as_made(value);
+    for (const Operand& operand : places_[value])
+      if (operand.layout == layout) return operand;
+    const Change change{shape(value), source.layout, layout, options_.threads};
+    auto [kernel, offer, remarks] = choose_change(options_.kernels, change);
+    const Operand operand = new_operand(layout, shape(value));
+    Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
+    action.detail = std::move(offer.detail);
+    action.seconds = offer.seconds;
+    action.output = operand;
+    action.bind = std::move(offer.bind);
+    add(std::move(action));
+    places_[value].push_back(operand);
+    return operand;
+  }
+
+  // ---- Steps ----
+
+  void run(const Step& step) {
+    current_ = step;
+    for (const OverflowGuard::Look& look : guard_.before(step, [&](ValueId id) { return !places_[id].empty(); }))
+      watch(look);
+    if (!run_chosen(step))
+      for (const Index node : step.fused) run_chosen({node, {}});
+    if (const auto look = guard_.after(step)) watch(*look);
+  }
+
+  Request request_for(const Step& step) {
+    Request request{.model = model_,
+                    .step = step,
+                    .images = images_,
+                    .kernels_for = options_.kernels_for,
+                    .type = options_.type,
+                    .threads = options_.threads,
+                    .inputs = {}};
+    const auto add = [&](ValueId value) {
+      as_made(value);
+      Input input{value, shape(value), {}};
+      for (const Operand& operand : places_[value]) input.layouts.push_back(operand.layout);
+      request.inputs.push_back(std::move(input));
+    };
+    const Node& first = model_.nodes[step.node];
+    for (const ValueId value : first.inputs) add(value);
+    ValueId result = first.output;
+    for (const Index fused : step.fused) {
+      if (adds_value(model_, model_.nodes[fused])) add(other_input(model_.nodes[fused], result));
+      result = model_.nodes[fused].output;
+    }
+    return request;
+  }
+
+  /// Whether the step's fused nodes are done as well.
+  bool run_chosen(const Step& step) {
+    const Node& node = model_.nodes[step.node];
+    if (is_view(node.operation)) {  // the same elements in the same order: the output is the input's buffer
+      const Layout layout{Order::rows, as_made(node.inputs[0]).layout.type};
+      places_[node.output].push_back({in_layout(node.inputs[0], layout).buffer, layout});
+      return false;
+    }
+    const Request request = request_for(step);
+    auto [kernel, offer, remarks] = choose(options_.kernels, request);
+    for (const std::string& remark : remarks)
+      program_.remarks.push_back(fmt::format("{} runs {}", node_text(model_, step.node), remark));
+    if (offer.skips_zeros) program_.zeros_skipped.push_back(step.node);
+
+    Action action{.step = {step.node, offer.fused ? step.fused : std::vector<Index>()}};
+    action.kernel = kernel->name();
+    action.detail = std::move(offer.detail);
+    action.seconds = offer.seconds;
+    for (std::size_t i = 0; i < offer.inputs.size(); ++i)
+      action.inputs.push_back(in_layout(request.inputs[i].value, offer.inputs[i]));
+    for (Constant& constant : offer.constants) action.constants.push_back(new_constant(step.node, std::move(constant)));
+    if (offer.scratch > 0) action.scratch = new_buffer(offer.scratch);
+    action.output = new_operand(offer.output, request.output_shape());
+    action.bind = std::move(offer.bind);
+    const ValueId result = model_.nodes[action.step.last()].output;
+    places_[result].push_back(action.output);
+    add(std::move(action));
+    return offer.fused;
+  }
+
+  void watch(const OverflowGuard::Look& look) {
+    const Operand source = as_made(look.value);
+    const std::size_t bytes = bytes_of(source.layout, shape(look.value));
+    Action action{.kind = Action::Kind::watch, .kernel = "within", .inputs = {source}};
+    action.output = new_operand(kRows, {1});
+    action.bind = [bytes, type = source.layout.type, most = static_cast<float>(look.limit)] {
+      return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
+    };
+    program_.watched.push_back({current_.node, action.output});
+    add(std::move(action));
+  }
+
+  const Model& model_;
+  Extent images_;
+  const CompileOptions& options_;
+  OverflowGuard guard_;
+  Program program_;
+  std::vector<std::vector<Operand>> places_;  ///< by value
+  Step current_;                              ///< the one that is being compiled
+};
+
+}  // namespace
+
+Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options) {
+  return Compiler(model, magnitudes, images, options).compile();
+}
+
+}  // namespace spdnn::program

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "program/program.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn {
+class Magnitudes;
+}
+
+namespace spdnn::program {
+
+struct CompileOptions {
+  ElementType type = ElementType::fp32;  ///< of activations between nodes
+  Extent kernels_for = 1;                ///< see Request
+  bool epilogues = true;                 ///< nodes may be computed with the one before them
+  int threads = 1;
+  Kernels kernels{};  ///< that may be offered
+};
+
+/// Chooses kernels and layouts for every step of the model, and lays out the buffers; for as many threads as OpenMP has
+/// at the time. The model must outlive the program. UsageError where no kernel takes a node.
+Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options);
+
+}  // namespace spdnn::program

@@ -1,0 +1,166 @@
+// The model engine: runs programs, whatever kernels they are made of.
+
+#include "program/engine.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "engines/model_variant_lines.hpp"
+#include "model/graph/magnitudes.hpp"
+#include "program/bound_program.hpp"
+#include "program/compile.hpp"
+#include "program/within.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+/// While it lives, OpenMP takes that many threads for work that this thread begins.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~Threads() { omp_set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+bool takes_any_batch(const Model& model) {
+  const Shape& input = model.values[model.inputs.front()].shape;
+  return !input.empty() && input.front() == kBatchExtent;
+}
+
+CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
+  // Where the model's number of images is fixed, each node's rows are of all of them.
+  const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
+  return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
+          .kernels_for = images,
+          .epilogues = options.epilogues,
+          .threads = options.threads,
+          .kernels = kernels};
+}
+
+class Engine final : public ModelEngine {
+ public:
+  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Kernels& kernels)
+      : model_(std::move(model)),
+        options_(options),
+        compile_options_(compile_options(*model_, options, kernels)),
+        magnitudes_(*model_),
+        seconds_(options.profile ? model_->nodes.size() : 0) {
+    const Threads threads(options_.threads);
+    bind(takes_any_batch(*model_) ? options_.batch : 1);
+  }
+
+  void load(const Tensor& images) override {
+    const Index count = images_of(*model_, images, options_.batch);
+    const Threads threads(options_.threads);
+    const auto made = programs_.find(count);
+    BoundProgram* const ready = made == programs_.end() ? nullptr : &made->second;
+    bound_ = nullptr;  // where bind() throws, what was bound may be gone
+    bound_ = ready != nullptr ? ready : &bind(count);
+    input_ = images.values;
+    bound_->set_input(input_.data());
+    trusted_ = within(reinterpret_cast<const std::byte*>(input_.data()), input_.bytes(), ElementType::fp32,
+                      static_cast<float>(kLargestTrusted));
+    images_ = count;
+    reset();
+  }
+
+  void reset() override {
+    next_ = 0;
+    std::fill(seconds_.begin(), seconds_.end(), 0.0);
+  }
+
+  Index advance(Index /*first*/, Index until) override {
+    require_loaded();
+    const Threads threads(options_.threads);
+    for (; next_ < bound_->actions() && bound_->place(next_) < until; ++next_) {
+      if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
+      const Stopwatch watch;
+      bound_->run(next_);
+      if (options_.profile) seconds_[bound_->node(next_)] += watch.seconds();
+    }
+    return until;
+  }
+
+  std::vector<Tensor> outputs() override {
+    require_loaded();
+    std::vector<Tensor> all;
+    for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
+      const Shape shape = with_batch(model_->values[model_->outputs[i]].shape, images_);
+      const std::size_t size = elements(shape).value();
+      const auto values = allocate<float>(size);
+      std::copy_n(bound_->output(i), size, values.get());
+      all.push_back({shape, {values, size}});
+    }
+    return all;
+  }
+
+  std::optional<Index> overflow() const override { return trusted_ ? bound_->overflow() : std::optional<Index>(0); }
+
+  std::vector<double> node_seconds() const override { return seconds_; }
+
+ private:
+  /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
+  static constexpr std::size_t kMostPrograms = 4;
+
+  void require_loaded() const {
+    if (bound_ == nullptr) throw std::logic_error("no images are loaded");
+  }
+
+  BoundProgram& bind(Index images) {
+    const Program program = compile(*model_, magnitudes_, images, compile_options_);
+    if (programs_.size() >= kMostPrograms) programs_.clear();
+    if (program.arena.bytes > arena_->size()) arena_ = std::make_shared<HostMemory<std::byte>>(program.arena.bytes);
+    return programs_.try_emplace(images, program, constants_, arena_).first->second;
+  }
+
+  std::shared_ptr<const Model> model_;
+  ModelEngineOptions options_;
+  CompileOptions compile_options_;
+  Magnitudes magnitudes_;
+  Constants constants_;
+  /// The largest so far. Programs for fewer images, which nearly always need less, are bound to it as well.
+  std::shared_ptr<HostMemory<std::byte>> arena_ = std::make_shared<HostMemory<std::byte>>();
+  std::map<Index, BoundProgram> programs_;  ///< by number of images
+  BoundProgram* bound_ = nullptr;           ///< of the loaded images
+  Array<float> input_;
+  Index images_ = 0;
+  bool trusted_ = false;  ///< the images are within kLargestTrusted
+  std::size_t next_ = 0;  ///< action
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
+  const Threads threads(options.threads);
+  return compile(model, Magnitudes(model), takes_any_batch(model) ? options.batch : 1,
+                 compile_options(model, options, kernels));
+}
+
+Support support_of(const Program& program, const ModelEngineOptions& options) {
+  const std::size_t bytes = program.arena.bytes + program.constant_bytes;
+  if (options.host_memory != 0 && bytes > options.host_memory)
+    return {.why_not =
+                fmt::format("needs {} bytes for weights and activations, and may take {}", bytes, options.host_memory)};
+  return {.working_bytes = bytes, .remarks = program.remarks};
+}
+
+std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                  const Kernels& kernels) {
+  return std::make_unique<Engine>(std::move(model), options, kernels);
+}
+
+}  // namespace spdnn::program

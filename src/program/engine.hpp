@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+
+#include "program/program.hpp"
+#include "spdnn/model_engine.hpp"
+
+namespace spdnn::program {
+
+/// The program that an engine with these options and kernels would run for a whole batch; `options` have threads.
+Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels);
+
+/// What a variant says that would run the program: without its name in why_not.
+Support support_of(const Program& program, const ModelEngineOptions& options);
+
+/// An engine that offers these kernels; `options` have threads.
+std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                  const Kernels& kernels);
+
+}  // namespace spdnn::program

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "program/kernel.hpp"
+
+namespace spdnn::program {
+
+/// A function of one element; `alpha` is that of its channel.
+inline float activated(const Activation& activation, float alpha, float x) {
+  switch (activation.kind) {
+    case Activation::Kind::relu:
+      return std::max(x, 0.F);
+    case Activation::Kind::clip:
+      return std::min(activation.high, std::max(activation.low, x));
+    case Activation::Kind::leaky_relu:
+    case Activation::Kind::prelu:
+      return x < 0 ? alpha * x : x;
+    case Activation::Kind::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::Kind::tanh:
+      return std::tanh(x);
+    case Activation::Kind::hard_sigmoid:
+      return std::min(1.F, std::max(0.F, activation.alpha * x + activation.beta));
+    case Activation::Kind::hard_swish:
+      return x * std::min(1.F, std::max(0.F, x / 6 + 0.5F));
+    case Activation::Kind::identity:
+      break;
+  }
+  return x;
+}
+
+/// What a step's fused nodes do to its results, for kernels of ours: node by node, each rounded as if it stood alone.
+class Epilogue {
+ public:
+  /// Of all fused nodes, whose added values come after the node's own inputs, in the layout of the output.
+  explicit Epilogue(const Request& request);
+  Epilogue() = default;
+
+  bool empty() const { return functions_.empty(); }
+  /// Of `count` results that lie side by side, the first being element `first` of the output.
+  void apply(float* results, std::size_t count, std::size_t first, const Operands& operands) const;
+
+ private:
+  struct Function {
+    enum class Kind { activation, line, addition };
+    Kind kind = Kind::activation;
+    Activation activation{};
+    Line line{1, 0};
+    std::size_t input = 0;  ///< that is added
+  };
+  std::vector<Function> functions_;
+};
+
+}  // namespace spdnn::program

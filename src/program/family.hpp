@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/kernel.hpp"
+#include "spdnn/outcome.hpp"
+#include "spdnn/types.hpp"
+
+// What a line of src/engines/kernels.def becomes.
+
+/// The declaration of the one function that a family of kernels consists of, in namespace spdnn.
+#define SPDNN_DECLARE_KERNELS(name, ...) program::FamilyKernels kernels_##name(Precision precision);
+
+/// An element of a std::vector<program::Family>.
+#define SPDNN_LIST_KERNELS(name, device, zeros, description) \
+  {#name, Device::device, program::Zeros::zeros, description, kernels_##name},
+
+namespace spdnn::program {
+
+/// What a family has for a precision on this machine.
+struct FamilyKernels {
+  Kernels kernels{};
+  std::string why_not{};  ///< where there are none
+};
+
+enum class Zeros { multiplied, skipped };
+
+/// Kernels that are offered together: a folder.
+struct Family {
+  std::string_view name;
+  Device device;
+  Zeros zeros;  ///< of weights: whether any kernel leaves them out
+  std::string_view description;
+  FamilyKernels (*kernels)(Precision precision);
+};
+
+}  // namespace spdnn::program

@@ -1,0 +1,41 @@
+#include "program/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace spdnn::program {
+
+namespace {
+
+class BoundFunction final : public Bound {
+ public:
+  explicit BoundFunction(std::function<void(const Operands&)> run) : run_(std::move(run)) {}
+  void place(const Operands& operands) override { operands_ = operands; }
+  void run() override { run_(operands_); }
+
+ private:
+  std::function<void(const Operands&)> run_;
+  Operands operands_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bound> bound(std::function<void(const Operands&)> run) {
+  return std::make_unique<BoundFunction>(std::move(run));
+}
+
+std::string why_unsound(const Request& request, const Offer& offer) {
+  const std::size_t expected = offer.fused ? request.inputs.size() : request.own_inputs();
+  if (offer.inputs.size() != expected)
+    return fmt::format("offers layouts of {} inputs, expected {}", offer.inputs.size(), expected);
+  for (std::size_t i = 0; i < expected; ++i)
+    if (!fits(offer.inputs[i].order, request.inputs[i].shape))
+      return fmt::format("wants input {} of {} as {}", i, shape_text(request.inputs[i].shape), text(offer.inputs[i]));
+  if (!fits(offer.output.order, request.output_shape()))
+    return fmt::format("makes an output of {} as {}", shape_text(request.output_shape()), text(offer.output));
+  if (!offer.bind) return "cannot be bound";
+  return {};
+}
+
+}  // namespace spdnn::program

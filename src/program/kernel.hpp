@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/layout.hpp"
+#include "program/steps.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn::program {
+
+/// Where the operands of a step lie. All but the model's input stay where they are for as long as a program is bound.
+struct Operands {
+  std::vector<const std::byte*> inputs;  ///< in the order of Offer::inputs
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;
+  std::vector<const std::byte*> constants;  ///< in the order of Offer::constants
+
+  const float* floats(std::size_t input) const { return reinterpret_cast<const float*>(inputs[input]); }
+  float* results() const { return reinterpret_cast<float*>(output); }
+  const float* constant(std::size_t number) const { return reinterpret_cast<const float*>(constants[number]); }
+};
+
+/// A kernel that is ready for one step of one program.
+class Bound {
+ public:
+  virtual ~Bound() = default;
+  Bound() = default;
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+  /// Says where the operands lie from now on: before the first run, and again where the model's input moves.
+  virtual void place(const Operands& operands) = 0;
+  /// Computes the output, every byte of it: what fills up blocks of channels becomes zero. On OpenMP's threads.
+  virtual void run() = 0;
+};
+
+/// One that calls a function with its operands.
+std::unique_ptr<Bound> bound(std::function<void(const Operands&)> run);
+
+/// What a kernel makes of a model and keeps: weights in an order of its own, for example.
+struct Constant {
+  int part = 0;      ///< which of the node's
+  std::string form;  ///< constants of one node, part and form are made once, for all programs of an engine
+  std::size_t bytes = 0;
+  std::function<void(std::byte* to)> fill;
+};
+
+/// A value that a step reads.
+struct Input {
+  ValueId value = 0;
+  Shape shape;
+  std::vector<Layout> layouts;  ///< in which it is there; the first is that in which it was made
+};
+
+/// What kernels are asked to do: a step for one number of images.
+struct Request {
+  const Model& model;  ///< outlives all that comes of the request
+  Step step;
+  Extent images = 1;
+  Extent kernels_for = 1;                ///< images that kernels are chosen for: those of the whole batch
+  ElementType type = ElementType::fp32;  ///< of activations between nodes
+  int threads = 1;                       ///< of OpenMP
+  std::vector<Input> inputs;             ///< of the step's first node, then of each addition that is fused
+  const Node& node() const { return model.nodes[step.node]; }
+  std::size_t own_inputs() const { return node().inputs.size(); }
+  Shape output_shape() const { return with_batch(model.values[node().output].shape, images); }
+};
+
+/// How a kernel would do what it is asked. A kernel may make several offers, of other layouts.
+struct Offer {
+  std::string why_not{};         ///< a kernel of the operation that does not take this node says why
+  std::string detail{};          ///< the implementation, for people
+  std::string remark{};          ///< where the choice depends on the weights: what runs, and why
+  std::vector<Layout> inputs{};  ///< of Request::inputs; the node's own alone, unless `fused`
+  Layout output{};
+  bool fused = false;        ///< does the nodes that are fused as well, all of them; otherwise they follow one by one
+  bool skips_zeros = false;  ///< multiplies no weight that is zero
+  std::size_t scratch = 0;   ///< bytes
+  std::vector<Constant> constants{};
+  double seconds = 0;  ///< predicted
+  std::function<std::unique_ptr<Bound>()> bind{};
+
+  bool takes() const { return why_not.empty(); }
+};
+
+/// A tensor that is to be had in another layout.
+struct Change {
+  Shape shape;
+  Layout from;
+  Layout to;
+  int threads = 1;
+};
+
+/// One way of computing operations of some kind. Kernels have no state.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  virtual std::string_view name() const = 0;
+  /// Empty where the operation is none of its own. Makes no constants, and is cheap next to a run.
+  virtual std::vector<Offer> offers(const Request& /*request*/) const { return {}; }
+  /// A change of layout is an operation as well, of kernels that have it.
+  virtual Offer change(const Change& /*change*/) const { return {.why_not = "changes no layouts"}; }
+};
+
+/// Those that may be offered, in the order of preference among equally fast ones.
+using Kernels = std::vector<const Kernel*>;
+
+/// What is wrong with an offer, whoever made it: a number of layouts that is not that of the inputs, or a layout that
+/// the tensor cannot have. Empty where nothing is.
+std::string why_unsound(const Request& request, const Offer& offer);
+
+}  // namespace spdnn::program

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "spdnn/tensor.hpp"
+
+namespace spdnn::program {
+
+/// The order of a tensor's elements in memory, the first letter being the outermost axis. A sequence N, C, W is an
+/// image of H = 1.
+enum class Order : std::uint8_t {
+  rows,     ///< row-major, for tensors of any shape; of images: N, C, H, W
+  nhwc,     ///< channels innermost
+  nchw8c,   ///< blocks of 8 channels, innermost; the last block is filled up with zeros
+  nchw16c,  ///< likewise of 16
+};
+
+enum class ElementType : std::uint8_t { fp32, bf16 };
+
+/// How a tensor lies in memory; with its shape that is where each element is.
+struct Layout {
+  Order order = Order::rows;
+  ElementType type = ElementType::fp32;
+
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+inline constexpr Layout kRows{};
+
+/// Whether a tensor of that shape can have the order: all but `rows` are of images and sequences.
+bool fits(Order order, const Shape& shape);
+
+/// How many channels lie side by side: 1 in `rows`, all in `nhwc`, otherwise those of a block.
+Extent channels_together(Order order, const Shape& shape);
+
+/// Elements, those that fill up the last block included.
+std::size_t elements_of(const Layout& layout, const Shape& shape);
+std::size_t bytes_of(const Layout& layout, const Shape& shape);
+
+/// The axes in the order in which they lie in memory, of orders without blocks.
+Shape shape_in_memory(Order order, const Shape& shape);
+
+/// For people, and in stored programs: `nchw16c`, `rows bf16`.
+std::string text(const Layout& layout);
+
+}  // namespace spdnn::program

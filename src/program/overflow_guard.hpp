@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/graph/magnitudes.hpp"
+#include "program/steps.hpp"
+#include "spdnn/model.hpp"
+
+namespace spdnn::program {
+
+/// Decides which values a run must look at, so that all its numbers are known to be finite: as few as prove the others.
+/// Steps are shown to it in their order.
+class OverflowGuard {
+ public:
+  /// The images are known to be within kLargestTrusted.
+  OverflowGuard(const Model& model, const Magnitudes& magnitudes);
+
+  /// A value to be looked at, and what it must not exceed.
+  struct Look {
+    ValueId value = 0;
+    double limit = 0;
+  };
+  /// Before the step is run; `there` says which values have been computed.
+  std::vector<Look> before(const Step& step, const std::function<bool(ValueId)>& there);
+  /// After it.
+  std::optional<Look> after(const Step& step);
+
+  /// The first node that may exceed fp32 whatever it reads.
+  std::optional<Index> unproven() const { return unproven_; }
+
+ private:
+  double largest_in(const Step& step);
+
+  const Model& model_;
+  const Magnitudes& magnitudes_;
+  std::vector<double> largest_;  ///< by value, what its numbers cannot exceed as long as those looked at do not
+  std::optional<Index> unproven_;
+};
+
+}  // namespace spdnn::program

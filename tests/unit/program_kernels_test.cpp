@@ -1,0 +1,190 @@
+// What src/program promises of kernels: the toy is one file and one line, an offer that is wrong is refused, the
+// cheapest path is taken, layouts hold what they say.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "program/choose.hpp"
+#include "program/family.hpp"
+#include "support/kernel_contract.hpp"
+
+namespace spdnn {
+
+#define SPDNN_KERNELS SPDNN_DECLARE_KERNELS
+#include "unit/toy/kernels.def"
+#undef SPDNN_KERNELS
+
+namespace {
+
+using program::Kernels;
+using program::kRows;
+using program::Layout;
+using program::Offer;
+using program::Order;
+using program::Request;
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+const std::vector<program::Family>& toy_families() {
+  static const std::vector<program::Family> all = {
+#define SPDNN_KERNELS SPDNN_LIST_KERNELS
+#include "unit/toy/kernels.def"
+#undef SPDNN_KERNELS
+  };
+  return all;
+}
+
+/// Relus of images, of sequences and of rows, alone and between convolutions.
+std::vector<ModelCase> relus() {
+  testing::Dice dice(61);
+  std::vector<ModelCase> cases;
+  for (const Shape& shape : {Shape{kBatchExtent, 5, 4, 6}, Shape{kBatchExtent, 5, 6}, Shape{kBatchExtent, 7}})
+    for (const bool between : {false, true}) {
+      if (between && shape.size() != 4) continue;
+      ModelBuilder builder;
+      ValueId x = builder.input(shape);
+      if (between) x = builder.add(testing::random_convolution(dice, 5, 20, {}, 0.7), {x});
+      ValueId y = builder.add(Activation{}, {x});
+      if (between) y = builder.add(testing::random_convolution(dice, 20, 3, {}, 0.7), {y});
+      cases.push_back({"relu of " + shape_text(shape),
+                       builder.finish({y, x}),
+                       {testing::random_tensor(dice, with_batch(shape, 2))}});
+    }
+  return cases;
+}
+
+TEST(ToyKernel, IsOneFileAndOneLine) {
+  for (const program::Family& family : toy_families())
+    for (const program::Kernel* const kernel : family.kernels(Precision::fp32).kernels) {
+      EXPECT_EQ(testing::contract_fault(*kernel, relus()), "");
+      Kernels kernels = testing::kernels_of("plain");
+      kernels.insert(kernels.begin(), kernel);
+      const std::vector<ModelCase> cases = relus();
+      const program::Program program =
+          program::program_for(cases[0].model, {.batch = 2, .threads = 1, .epilogues = false}, kernels);
+      EXPECT_EQ(program.actions.front().kernel, "toy_relu");
+    }
+}
+
+/// The toy, and something wrong with its offer.
+class WrongKernel final : public program::Kernel {
+ public:
+  explicit WrongKernel(std::function<void(Offer&)> spoil) : spoil_(std::move(spoil)) {}
+  std::string_view name() const override { return "wrong"; }
+  std::vector<Offer> offers(const Request& request) const override {
+    std::vector<Offer> offers = kernels_toy_relu(Precision::fp32).kernels.front()->offers(request);
+    for (Offer& offer : offers) spoil_(offer);
+    return offers;
+  }
+
+ private:
+  std::function<void(Offer&)> spoil_;
+};
+
+TEST(KernelContract, RefusesWrongOffers) {
+  const auto fault = [](std::function<void(Offer&)> spoil) {
+    return testing::contract_fault(WrongKernel(std::move(spoil)), relus());
+  };
+  const std::string first = "relu of N x 5 x 4 x 6: ";
+  EXPECT_EQ(fault([](Offer& offer) { offer.output.order = Order::nhwc; }),
+            first + "not the result that the oracle has");
+  EXPECT_EQ(fault([](Offer& offer) { offer.inputs[0].order = Order::nhwc; }),
+            first + "not the result that the oracle has");
+  EXPECT_EQ(fault([](Offer& offer) { offer.inputs.clear(); }),
+            first + "kernel wrong offers layouts of 0 inputs, expected 1");
+  EXPECT_EQ(fault([](Offer& offer) { offer.bind = nullptr; }), first + "kernel wrong cannot be bound");
+  EXPECT_EQ(fault([](Offer& offer) { offer.inputs[0].order = offer.output.order = Order::nhwc; }),
+            "relu of N x 7: kernel wrong wants input 0 of 2 x 7 as nhwc");
+}
+
+TEST(KernelContract, IsThatOfThePlainKernels) {
+  const Kernels plain = testing::kernels_of("plain");
+  for (const ModelCase& one : testing::convolution_battery())
+    EXPECT_LE(testing::ratio_by_kernels(plain, one), 1) << one.name;
+  for (std::uint32_t seed = 0; seed < 30; ++seed)
+    EXPECT_LE(testing::ratio_by_kernels(plain, testing::RandomModel(seed).make(5 + seed, 2)), 1) << seed;
+  for (const Extent batch : {1, 7, 33})
+    EXPECT_LE(testing::ratio_by_kernels(plain, testing::small_network(5, 0.4, batch)), 1) << batch;
+}
+
+/// A relu that takes a layout, at a price.
+class PricedRelu final : public program::Kernel {
+ public:
+  PricedRelu(std::string_view name, Order order, double seconds) : name_(name), order_(order), seconds_(seconds) {}
+  std::string_view name() const override { return name_; }
+  std::vector<Offer> offers(const Request& request) const override {
+    std::vector<Offer> offers = kernels_toy_relu(Precision::fp32).kernels.front()->offers(request);
+    for (Offer& offer : offers) {
+      offer.inputs[0].order = offer.output.order = order_;
+      offer.seconds = seconds_;
+    }
+    return offers;
+  }
+  Offer change(const program::Change& change) const override {
+    return {.inputs = {change.from}, .output = change.to, .seconds = 1};
+  }
+
+ private:
+  std::string_view name_;
+  Order order_;
+  double seconds_;
+};
+
+TEST(Choice, PricesChangesOfLayout) {
+  const Model model = relus()[0].model;
+  Request request{.model = model, .step = {0, {}}, .images = 2, .inputs = {{0, {2, 5, 4, 6}, {kRows}}}};
+  const PricedRelu rows("rows", Order::rows, 3);
+  const PricedRelu nhwc("nhwc", Order::nhwc, 2.5);
+  const PricedRelu fast("fast", Order::nchw8c, 1.5);
+  const auto chosen = [&](const Kernels& kernels) { return program::choose(kernels, request).kernel->name(); };
+  EXPECT_EQ(chosen({&rows, &nhwc}), "rows") << "2.5 and a change of 1 are more than 3";
+  EXPECT_EQ(chosen({&rows, &nhwc, &fast}), "fast");
+  request.inputs[0].layouts.push_back({Order::nhwc});
+  EXPECT_EQ(chosen({&rows, &nhwc}), "nhwc") << "it is there already";
+  const PricedRelu equal("equal", Order::rows, 3);
+  EXPECT_EQ(chosen({&rows, &equal}), "rows");
+  EXPECT_EQ(chosen({&equal, &rows}), "equal");
+}
+
+/// Bytes of a tensor after a change.
+std::vector<std::byte> changed(const program::Kernel& kernel, const program::Change& change,
+                               const std::vector<std::byte>& from) {
+  std::vector<std::byte> to(program::bytes_of(change.to, change.shape), std::byte{7});
+  const Offer offer = kernel.change(change);
+  EXPECT_TRUE(offer.takes());
+  const auto bound = offer.bind();
+  bound->place({.inputs = {from.data()}, .output = to.data(), .scratch = nullptr, .constants = {}});
+  bound->run();
+  return to;
+}
+
+TEST(Layouts, AreChangedAlikeByAllKernels) {
+  using program::ElementType;
+  testing::Dice dice(62);
+  std::vector<Layout> layouts;
+  for (const Order order : {Order::rows, Order::nhwc, Order::nchw8c, Order::nchw16c})
+    for (const ElementType type : {ElementType::fp32, ElementType::bf16}) layouts.push_back({order, type});
+  const program::Kernel& plain = *testing::kernels_of("plain").back();
+  const Kernels onednn = testing::kernels_of("onednn");
+  for (const Shape& shape : {Shape{2, 20, 3, 5}, Shape{1, 3, 7}, Shape{3, 16, 1, 1}, Shape{2, 37, 4, 1}}) {
+    const Tensor tensor = testing::random_tensor(dice, shape);
+    std::vector<std::byte> rows(tensor.values.bytes());
+    std::memcpy(rows.data(), tensor.values.data(), rows.size());
+    for (const Layout& from : layouts)
+      for (const Layout& to : layouts) {
+        if (from == to) continue;
+        const std::vector<std::byte> source = from == kRows ? rows : changed(plain, {shape, kRows, from}, rows);
+        const std::vector<std::byte> result = changed(plain, {shape, from, to}, source);
+        if (from.type == to.type && from.type == ElementType::fp32 && to != kRows) {
+          EXPECT_EQ(changed(plain, {shape, to, kRows}, result), rows) << text(from) << " " << text(to);
+        }
+        if (onednn.empty()) continue;
+        EXPECT_EQ(changed(*onednn.back(), {shape, from, to}, source), result) << text(from) << " " << text(to);
+      }
+  }
+}
+
+}  // namespace
+}  // namespace spdnn

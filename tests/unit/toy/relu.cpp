@@ -1,0 +1,40 @@
+// toy_relu: the smallest kernel that there can be. It is what src/program/README.md says of adding a kernel: this file,
+// and one line in a list.
+
+#include <algorithm>
+
+#include "program/family.hpp"
+
+namespace spdnn {
+
+SPDNN_DECLARE_KERNELS(toy_relu)
+
+namespace {
+
+class ToyRelu final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "toy_relu"; }
+
+  std::vector<program::Offer> offers(const program::Request& request) const override {
+    const auto* const activation = std::get_if<Activation>(&request.node().operation);
+    if (activation == nullptr || activation->kind != Activation::Kind::relu) return {};
+    program::Offer offer;
+    offer.inputs = {program::kRows};
+    offer.output = program::kRows;
+    offer.bind = [count = program::elements_of(program::kRows, request.output_shape())] {
+      return program::bound([=](const program::Operands& at) {
+        std::transform(at.floats(0), at.floats(0) + count, at.results(), [](float x) { return std::max(x, 0.F); });
+      });
+    };
+    return {offer};
+  }
+};
+
+}  // namespace
+
+program::FamilyKernels kernels_toy_relu(Precision /*precision*/) {
+  static const ToyRelu kernel;
+  return {.kernels = {&kernel}};
+}
+
+}  // namespace spdnn
