@@ -4,7 +4,7 @@
 DIST_NAME := spdnn-$(VERSION)-$(shell uname -m)-linux$(if $(filter 1,$(GPU)),-cuda)
 DIST_TREE := $(OUT)/dist/$(DIST_NAME)
 # What is linked in, by the packages that it came from, and what their notices refer to.
-LICENCES  := $(patsubst %,/usr/share/doc/%/copyright,libfftw3-dev gcc-12-base libboost-program-options1.74-dev libfmt-dev \
+LICENCES  := $(patsubst %,/usr/share/doc/%/copyright,gcc-12-base libboost-program-options1.74-dev libfmt-dev \
 	nlohmann-json3-dev libmd-dev zlib1g-dev libxxhash-dev libprotobuf-dev libflatbuffers-dev libonnx-dev libjs-chart.js)
 CUDA_LICENCE := $(firstword $(wildcard $(CUDA)/EULA.txt $(CUDA)/dist-info/nvidia_cuda_runtime-*/licenses/*))
 LICENCES  += $(addprefix /usr/share/common-licenses/,GPL-2 GPL-3 Apache-2.0)

@@ -17,7 +17,7 @@ CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
 # A portable program holds them; see make/portable.mk.
-LDLIBS   := -lboost_program_options -lfmt -lfftw3 -lmd -lz -lxxhash
+LDLIBS   := -lboost_program_options -lfmt -lmd -lz -lxxhash
 ifeq ($(PORTABLE),1)
   LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
 endif

@@ -46,7 +46,7 @@ ModelReport report_on(int ranks, const ModelSpec& spec, const Model& model, cons
   return report;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool same_logit_bits(const Tensor& a, const Tensor& b) {
   return a.shape == b.shape && a.values.size() == b.values.size() &&
          std::memcmp(a.values.data(), b.values.data(), a.values.bytes()) == 0;
 }
@@ -68,7 +68,7 @@ TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
   EXPECT_FALSE(alone.ranks.has_value());
   for (const int ranks : {2, 3, 7}) {
     const ModelReport report = report_on(ranks, spec, network.model, network.inputs[0]);
-    EXPECT_TRUE(same_bits(report.logits, alone.logits)) << ranks;
+    EXPECT_TRUE(same_logit_bits(report.logits, alone.logits)) << ranks;
     EXPECT_EQ(report.predictions, alone.predictions);
     EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
     EXPECT_EQ(report.recomputed->images, 5U);
@@ -93,7 +93,7 @@ TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   const ModelReport alone = report_on(1, reference(), model, images);
   for (const int ranks : {2, 3, 6}) {
     const ModelReport report = report_on(ranks, reference(), model, images);
-    EXPECT_TRUE(same_bits(report.logits, alone.logits)) << ranks;
+    EXPECT_TRUE(same_logit_bits(report.logits, alone.logits)) << ranks;
     EXPECT_EQ(report.batch, 2U);
     EXPECT_EQ(static_cast<int>(report.ranks->images.max) % 2, 0);
     EXPECT_EQ(static_cast<int>(report.ranks->images.min), 5 / ranks * 2);

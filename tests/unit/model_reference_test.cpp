@@ -294,10 +294,10 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
         if (input == &b) input->values[i] += input->values[i] < 0 ? -1 : 1;  // a divisor
         input->bounds[i] = dice.real(0, 0.05);
       }
-    const auto run = [&](const Bounded& first, const Bounded& second) {
+    const auto bounded_of = [&](const Bounded& first, const Bounded& second) {
       return evaluate(operation, two ? std::vector<const Bounded*>{&first, &second} : std::vector{&first});
     };
-    const Bounded expected = run(a, b);
+    const Bounded expected = bounded_of(a, b);
     double largest = 0;
     for (int trial = 0; trial < 40; ++trial) {
       Bounded off_a = a;
@@ -305,7 +305,7 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
       for (Bounded* off : {&off_a, &off_b})
         for (std::size_t i = 0; i < off->values.size(); ++i)
           off->values[i] += (dice.below(2) == 0 ? 1 : -1) * off->bounds[i];
-      const Bounded found = run(off_a, off_b);
+      const Bounded found = bounded_of(off_a, off_b);
       for (std::size_t i = 0; i < found.values.size(); ++i)
         largest = std::max(largest, std::abs(found.values[i] - expected.values[i]) / expected.bounds[i]);
     }

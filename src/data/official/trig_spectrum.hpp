@@ -1,18 +1,18 @@
 #pragma once
 
-#include <fftw3.h>
-
 #include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "data/official/fourier.hpp"
+#include "spdnn/array.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn {
 
-/// Rows of doubles for FFTW's in-place real transforms. All rows begin at the same alignment, so that one FFTW plan
-/// serves every row, and each row has room for length/2 + 1 complex numbers. The values are left uninitialised.
+/// Rows of doubles for real transforms in place: each begins on a cache line of its own, and has room for length/2 + 1
+/// complex numbers. The values are left uninitialised.
 class RealRows {
  public:
   RealRows(std::size_t rows, std::size_t length);
@@ -24,11 +24,8 @@ class RealRows {
   }
 
  private:
-  struct Free {
-    void operator()(double* memory) const { fftw_free(memory); }
-  };
   std::size_t stride_;
-  std::unique_ptr<double[], Free> values_;
+  std::shared_ptr<double[]> values_;
 };
 
 /// The strip's rows, folded by their mirror symmetry so that the product across the rows needs half the work:
@@ -62,14 +59,11 @@ class TrigSpectrum {
   void fold(std::size_t i, Index phase, std::span<const std::complex<double>> twiddles,
             std::complex<double>* bins) const;
 
-  struct DestroyPlan {
-    void operator()(fftw_plan plan) const { fftw_destroy_plan(plan); }
-  };
   Index phases_;
   std::size_t line_length_;
   std::size_t nyquist_;  ///< n/2, the last bin of a row's spectrum
   RealRows spectrum_;
-  std::unique_ptr<fftw_plan_s, DestroyPlan> inverse_;
+  RealFourierTransform to_lines_;
 };
 
 }  // namespace spdnn
