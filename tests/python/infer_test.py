@@ -2,13 +2,13 @@
 
 import functools
 import gc
-import json
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 
@@ -169,23 +169,18 @@ class Checkpoints(unittest.TestCase):
 
     def test_a_run_whose_time_is_up_is_continued_to_the_same_categories(self):
         expected = spdnn.infer(self.network, self.images, device="cpu").categories
-        stops = 0
-        while True:
-            try:
-                outcome = self.infer(max_time=0.2)
-                break
-            except spdnn.Stopped as stopped:
-                self.assertRegex(str(stopped), "^stopped .*; the same command continues the run from .*run$")
-                self.assertIsInstance(stopped, spdnn.Error)
-                self.assertTrue((self.folder / "run").exists())
-                stops += 1
-            if stops == 3:
-                outcome = self.infer()
-                break
-        self.assertGreater(stops, 0)
+        for _ in range(2):
+            with self.assertRaisesRegex(spdnn.Stopped, "^stopped .*; the same command continues the run from .*run$"):
+                self.infer(max_time=0.2)
+            self.assertTrue((self.folder / "run").exists())
+        self.assertTrue(issubclass(spdnn.Stopped, spdnn.Error))
+        begin = time.perf_counter()
+        outcome = self.infer()
+        seconds = time.perf_counter() - begin
         np.testing.assert_array_equal(outcome.categories, expected)
         report = outcome.report
-        self.assertEqual((report["parts"], report["checkpoints"]["lost_parts"]), (stops + 1, 0))
+        self.assertEqual((report["parts"], report["checkpoints"]["lost_parts"]), (3, 0))
+        self.assertGreater(report["seconds"]["total"], seconds, "those of all parts")
         self.assertEqual(os.listdir(self.folder), [], "a run that is done has no checkpoint")
 
     def test_a_plan_is_continued_by_the_same_plan_only(self):
@@ -199,15 +194,13 @@ class Checkpoints(unittest.TestCase):
 
     def test_checkpoints_are_written_while_the_run_goes_on_and_outlive_an_interrupted_one(self):
         def enough(work, done, total):
-            if work == "infer" and done > 0.8 * total and (self.folder / "run").exists():
+            if work == "infer" and done > total // 2 and (self.folder / "run").exists():
                 raise KeyboardInterrupt
 
         with self.assertRaises(KeyboardInterrupt):
             self.infer(checkpoint_every=0.01, batch=100, progress=enough)
-        earlier = json.loads((self.folder / "run").read_text())["seconds"]["infer"]
-        report = self.infer(checkpoint_every=None).report
-        self.assertEqual((report["checkpoints"]["lost_parts"], report["checkpoints"]["every"]), (1, None))
-        self.assertGreater(report["seconds"]["infer"]["sum"], earlier)
+        costs = self.infer(checkpoint_every=None).report["checkpoints"]
+        self.assertEqual((costs["lost_parts"], costs["every"]), (1, None))
         self.assertEqual(self.infer().report["checkpoints"]["every"], 900)
 
     def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_run_or_a_warning(self):
