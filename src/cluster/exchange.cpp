@@ -1,11 +1,25 @@
 #include "cluster/exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace spdnn {
 
 using Group = Communicator::Group;
+
+namespace {
+
+/// The size of a parcel and its first bytes, so that a short one takes one message; both MPI libraries send so few
+/// bytes without asking the receiver first.
+struct FirstMessage {
+  std::size_t size = 0;
+  std::array<std::byte, 2040> bytes{};
+
+  std::size_t along() const { return std::min(size, bytes.size()); }
+};
+
+}  // namespace
 
 FlatParcel flatten(const Parcel& parcel) {
   const std::size_t description = parcel.description.size();
@@ -24,17 +38,18 @@ FlatParcel flatten(const Parcel& parcel) {
   return {memory, size};
 }
 
-void broadcast_bytes(Communicator& ranks, std::vector<std::byte>& bytes) {
-  std::size_t size = bytes.size();
-  ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), Group::job);
-  bytes.resize(size);
-  ranks.broadcast(bytes, Group::job);
-}
-
 FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel) {
-  ranks.broadcast(std::as_writable_bytes(std::span(&parcel.size, 1)), Group::job);
-  if (!ranks.is_root()) parcel.memory = allocate_bytes(parcel.size);
-  ranks.broadcast(parcel.bytes(), Group::job);
+  FirstMessage first;
+  if (ranks.is_root()) {
+    first.size = parcel.size;
+    std::copy_n(parcel.memory.get(), first.along(), first.bytes.begin());
+  }
+  ranks.broadcast(std::as_writable_bytes(std::span(&first, 1)), Group::job);
+  if (!ranks.is_root()) {
+    parcel = {allocate_bytes(first.size), first.size};
+    std::copy_n(first.bytes.begin(), first.along(), parcel.memory.get());
+  }
+  if (first.size > first.along()) ranks.broadcast(parcel.bytes().subspan(first.along()), Group::job);
   return parcel;
 }
 

@@ -30,8 +30,6 @@ T unpack(const FlatParcel& flat) {
                    std::shared_ptr<const std::byte>(flat.memory, flat.memory.get() + arrays));
 }
 
-/// The bytes of the root's vector, on all ranks.
-void broadcast_bytes(Communicator& ranks, std::vector<std::byte>& bytes);
 /// The root's parcel, on all ranks.
 FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel);
 /// The parcels of all ranks, by rank, on the root; elsewhere nothing.

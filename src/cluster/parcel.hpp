@@ -61,7 +61,7 @@ class Packer {
   template <class T>
   void put(const std::vector<T>& values) {
     put(values.size());
-    if constexpr (std::is_arithmetic_v<T>)
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
       put_bytes(values.data(), values.size() * sizeof(T));
     else
       for (const T& value : values) put(value);
@@ -130,7 +130,7 @@ class Unpacker {
   template <class T>
   void get(std::vector<T>& values) {
     values.resize(size());
-    if constexpr (std::is_arithmetic_v<T>)
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
       get_bytes(values.data(), values.size() * sizeof(T));
     else
       for (T& value : values) get(value);

@@ -75,6 +75,7 @@ SharedMemory::SharedMemory(Communicator& ranks, std::size_t bytes) : bytes_(byte
     if (file_) memory_ = mapped(file_.get(), bytes);
     shared_ = ranks.all(memory_ != nullptr, Group::node);
   }
+  if (shared_ && ranks.place().node_ranks == ranks.place().ranks) return;  // as all ranks know
   together(ranks, [&] {
     if (!shared_) memory_ = allocate_bytes(bytes);
   });

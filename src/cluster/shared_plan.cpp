@@ -72,6 +72,13 @@ class Mover {
   std::map<std::pair<const void*, std::size_t>, std::size_t> places_;
 };
 
+/// What is sent of a plan beside its arrays.
+struct Described {
+  std::vector<std::byte> description;
+  std::size_t array_bytes = 0;
+};
+void fields(auto& archive, MaybeConst<Described> auto& plan) { archive(plan.description, plan.array_bytes); }
+
 }  // namespace
 
 Plan share_plan(Communicator& ranks, Plan plan) {
@@ -79,15 +86,13 @@ Plan share_plan(Communicator& ranks, Plan plan) {
   // No engine reads it: the root keeps its own.
   std::vector<Array<Index>> expansion(plan.expansion.size());
   expansion.swap(plan.expansion);
-  std::vector<std::byte> description;
-  std::size_t bytes = 0;
+  Described described;
   if (ranks.is_root()) {
     Parcel parcel = pack(plan);
-    description = std::move(parcel.description);
-    bytes = parcel.array_bytes;
+    described = {std::move(parcel.description), parcel.array_bytes};
   }
-  broadcast_bytes(ranks, description);
-  bytes = broadcast(ranks, bytes);
+  described = broadcast(ranks, described);
+  const std::size_t bytes = described.array_bytes;
   SharedMemory memory(ranks, bytes);
   if (ranks.is_root()) {
     Mover mover(memory);
@@ -103,7 +108,7 @@ Plan share_plan(Communicator& ranks, Plan plan) {
     plan.expansion = std::move(expansion);
     return plan;
   }
-  return unpack<Plan>(description, memory.hold());
+  return unpack<Plan>(described.description, memory.hold());
 }
 
 }  // namespace spdnn

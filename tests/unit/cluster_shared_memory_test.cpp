@@ -6,8 +6,10 @@
 
 #include <array>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "cluster/exchange.hpp"
 #include "cluster/shared_memory.hpp"
 #include "cluster/shared_plan.hpp"
 #include "core/parallel.hpp"
@@ -89,6 +91,49 @@ TEST(SharedMemory, AnotherFileUnderTheLeadersNumbersIsNotTakenForIts) {
   ASSERT_EQ(::ftruncate(other.get(), 1 << 20), 0);
   SecludedRank::file = other.get();
   share_with_secluded_rank();
+}
+
+/// Counts the calls of the root.
+class CallCounter final : public testing::ThreadRank {
+ public:
+  static inline int broadcasts = 0;
+  static inline int waits = 0;
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    if (is_root()) ++broadcasts;
+    ThreadRank::broadcast(bytes, group);
+  }
+  bool all(bool mine, Group group) override {
+    const int before = broadcasts;
+    const bool result = ThreadRank::all(mine, group);
+    if (is_root()) broadcasts = before;
+    if (is_root()) ++waits;
+    return result;
+  }
+  static void reset() { broadcasts = waits = 0; }
+};
+
+TEST(Broadcast, AShortValueTakesOneMessageAndALongOneTwo) {
+  for (const std::size_t size : {0U, 10U, 1900U, 2040U, 2100U, 100000U}) {
+    std::string text(size, 'a');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 23);
+    CallCounter::reset();
+    const auto work = [&](Communicator& ranks) { EXPECT_EQ(broadcast(ranks, ranks.is_root() ? text : ""), text); };
+    for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
+    EXPECT_EQ(CallCounter::broadcasts, size < 2000 ? 1 : 2) << size;
+  }
+}
+
+TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 2, 4, -0.1));
+  CallCounter::reset();
+  const auto work = [&](Communicator& ranks) {
+    testing::expect_equal(share_plan(ranks, ranks.is_root() ? plan : Plan{}).layers, plan.layers);
+  };
+  for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(CallCounter::waits, 2);
+  EXPECT_EQ(CallCounter::broadcasts, 3) << "what the plan is, where its memory is, and to the leaders of other nodes";
 }
 
 }  // namespace
