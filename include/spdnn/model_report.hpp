@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "spdnn/outcome.hpp"
-#include "spdnn/report.hpp"
 #include "spdnn/rewrites.hpp"
+#include "spdnn/run_record.hpp"
 #include "spdnn/tensor.hpp"
 #include "spdnn/types.hpp"
 #include "spdnn/verdict.hpp"
@@ -102,37 +102,24 @@ struct AgainstFp32 {
 };
 
 /// One run of a model: everything that the text report and the JSON line say.
-struct ModelReport {
+struct ModelReport : RunRecord {
   std::string model;  ///< the file
   std::string name;   ///< that the file gives it; may be empty
   Shape input;        ///< of the model; kBatchExtent on axis 0 where it takes any number of images
   Shape output;       ///< of its first output
   std::size_t outputs = 0;
-  std::size_t nodes = 0;           ///< as given
-  Rewrites rewrites;               ///< as chosen
-  std::size_t nodes_run = 0;       ///< after the rewrites
-  Offset weights = 0;              ///< of convolutions and linear nodes, zeros included
-  Offset nonzeros = 0;             ///< of these
-  MultiplyAdds multiply_adds;      ///< of the model as given, an image
-  MultiplyAdds multiply_adds_run;  ///< after the rewrites
-  Index images = 0;
+  std::size_t nodes = 0;                 ///< as given
+  Rewrites rewrites;                     ///< as chosen
+  std::size_t nodes_run = 0;             ///< after the rewrites
+  Offset weights = 0;                    ///< of convolutions and linear nodes, zeros included
+  Offset nonzeros = 0;                   ///< of these
+  MultiplyAdds multiply_adds;            ///< of the model as given, an image
+  MultiplyAdds multiply_adds_run;        ///< after the rewrites
   Index available = 0;                   ///< images that the inputs hold
   Index classes = 0;                     ///< 0: the output is no list of classes
   std::vector<std::string> image_files;  ///< by image, the pictures that were read; empty: images have numbers alone
   std::vector<std::string> class_names;  ///< by class; empty: classes have numbers alone
-  std::string score;  ///< what the numbers of the first output are: probability, sigmoid, logit, output
-  std::string variant;
-  std::string why;  ///< why it was chosen; empty where it was named
-  Device device = Device::cpu;
-  Precision precision = Precision::fp32;
-  Machine machine;
-  int threads = 1;
-  Index batch = 0;
-  int trials = 1;
-  int warm_up = 0;
-  std::vector<std::string> notes;
-  PhaseSeconds seconds;              ///< docs/models.md says what each is; start and upload_images stay 0
-  std::optional<RankSpreads> ranks;  ///< of a run on several
+  std::string score;                 ///< what the numbers of the first output are: probability, sigmoid, logit, output
   std::vector<NodeSeconds> profile;  ///< of several ranks, of each node the longest
   Tensor logits;                     ///< the first output, images first
   std::vector<Index> predictions;    ///< the class of the largest logit of each image; empty where there are no classes

@@ -19,11 +19,14 @@ struct EngineRequest {
   std::string network = {};  ///< what errors call the network: its path, if it has one
 };
 
-struct EngineChoice {
-  const Variant* variant = nullptr;
+/// The engine that runs: a Variant for plans, a ModelVariant for models.
+template <class Kind>
+struct ChosenEngine {
+  const Kind* variant = nullptr;
   Precision precision = Precision::fp32;
   std::string why;  ///< empty where the variant was named
 };
+using EngineChoice = ChosenEngine<Variant>;
 
 /// The variant and its precision; each variant is asked with these options and the precision requested. UsageError
 /// where variant, device and precision contradict one another, or where the cap or a bias is 0 or infinite in the

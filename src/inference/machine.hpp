@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "spdnn/outcome.hpp"
-#include "spdnn/report.hpp"
+#include "spdnn/run_record.hpp"
 
 namespace spdnn {
 

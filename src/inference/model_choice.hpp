@@ -1,18 +1,12 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
+#include "inference/engine_choice.hpp"
 #include "spdnn/model_engine.hpp"
 #include "spdnn/run_settings.hpp"
 
 namespace spdnn {
 
-struct ModelEngineChoice {
-  const ModelVariant* variant = nullptr;
-  Precision precision = Precision::fp32;
-  std::string why;  ///< empty where the variant was named
-};
+using ModelEngineChoice = ChosenEngine<ModelVariant>;
 
 /// The variant for a model and its precision: the named one, or the first that takes the model and calls itself
 /// preferred, else the first that takes it. UsageError where variant, device and precision contradict one another, or

@@ -6,9 +6,9 @@
 
 #include "core/all_finite.hpp"
 #include "core/counted.hpp"
-#include "inference/machine.hpp"
 #include "inference/model_accuracy.hpp"
 #include "inference/model_load.hpp"
+#include "inference/record_run.hpp"
 #include "inference/score_name.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/graph/work.hpp"
@@ -42,29 +42,16 @@ void describe_run(const Model& model, ModelReport& report) {
 
 void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,
                      const ModelSpec& spec, ModelReport& report) {
-  report.variant = choice.variant->name;
-  report.why = choice.why;
-  report.device = choice.variant->device;
-  report.machine = this_machine(report.device);
-  report.precision = choice.precision;
+  record_engine(choice, spec, report);
   report.batch = options.batch;
-  report.trials = spec.trials;
-  report.warm_up = spec.warm_up;
-  note_on_threads(spec.threads, report.notes);
   for (std::string& remark : support_of(*choice.variant, model, options).remarks)
     report.notes.push_back(std::move(remark));
 }
 
 void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
-  if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
-  if (report.ranks)
-    if (auto note = note_on_slowest(*report.ranks)) report.notes.push_back(*std::move(note));
+  record_times(all, report);
   report.threads = all.threads;
   ModelRunResult& result = all.result;
-  report.seconds.upload = result.upload_seconds;
-  report.seconds.warm_up = result.warm_up_seconds;
-  report.seconds.gather = result.gather_seconds;
-  report.seconds.infer = spread(std::move(result.infer_seconds));
   if (result.differing_trials > 0)
     report.notes.push_back(fmt::format(
         "{} other bits than the first",

@@ -8,7 +8,7 @@
 
 #include "cluster/fields.hpp"
 #include "core/host_name.hpp"
-#include "spdnn/report.hpp"
+#include "spdnn/run_record.hpp"
 
 namespace spdnn {
 

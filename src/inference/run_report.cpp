@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "inference/machine.hpp"
+#include "inference/record_run.hpp"
 
 namespace spdnn {
 
@@ -41,32 +41,19 @@ void describe(const Plan& plan, Index images, const EngineChoice& choice, const 
   report.cap = plan.cap;
   report.images = images;
   report.edges = plan.provenance.given_edges;
-  report.variant = choice.variant->name;
-  report.why = choice.why;
-  report.device = choice.variant->device;
-  report.machine = this_machine(report.device);
   report.notes = plan.provenance.notes;
-  note_on_threads(spec.threads, report.notes);
-  report.precision = choice.precision;
-  report.trials = spec.trials;
-  report.warm_up = spec.warm_up;
+  record_engine(choice, spec, report);
 }
 
 void record_run(RankedResult all, Report& report) {
+  record_times(all, report);
   RunResult& result = all.result;
-  if (!all.ranks.empty()) report.ranks = spreads_of(all.ranks);
-  if (report.ranks)
-    if (auto note = note_on_slowest(*report.ranks)) report.notes.push_back(*std::move(note));
   report.stored_edges = result.plan->edges();
   report.passes = result.plan->passes;
   report.threads = result.threads;
   report.batch = result.batch;
-  report.seconds.upload = result.upload_seconds;
   report.seconds.upload_images = result.load_seconds;
-  report.seconds.warm_up = result.warm_up_seconds;
-  report.seconds.infer = spread(std::move(result.infer_seconds));
   report.seconds.checkpoint = result.interrupted_seconds;
-  report.seconds.gather = result.gather_seconds;
   report.outcome = std::move(result.outcome);
   report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
 }

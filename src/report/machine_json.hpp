@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "spdnn/report.hpp"
+#include "spdnn/run_record.hpp"
 
 namespace spdnn {
 

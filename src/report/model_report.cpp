@@ -13,7 +13,6 @@
 #include "core/share_of_zeros.hpp"
 #include "report/answers.hpp"
 #include "report/json_line.hpp"
-#include "report/machine_json.hpp"
 #include "report/phases.hpp"
 
 namespace spdnn {
@@ -97,19 +96,6 @@ std::string overflow_text(const ModelReport& r) {
                      escaped(r.overflow));
 }
 
-void add_phases(const ModelReport& r, std::string& text) {
-  const PhaseSeconds& s = r.seconds;
-  text += phase_line("load", s.load);
-  if (r.ranks) text += phase_line("join", s.join, "  MPI's start-up");
-  text += phase_line("read", s.read) + phase_line("plan", s.plan, "  the rewrites");
-  if (r.ranks) text += phase_line("share", s.share, "  model and images to the other ranks");
-  text += phase_line("upload", s.upload);
-  if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
-  text += infer_line(s.infer, r.trials) + phase_line("gather", s.gather) + phase_line("write", s.write) +
-          phase_line("other", s.other()) + phase_line("total", s.total);
-  if (r.ranks) text += report_line("ranks", ranks_text(*r.ranks));
-}
-
 void add_profile(const ModelReport& r, std::string& text) {
   if (r.profile.empty()) return;
   double sum = 0;
@@ -177,12 +163,6 @@ Json profile_json(const ModelReport& r) {
   return nodes;
 }
 
-Json model_seconds_json(const PhaseSeconds& s) {
-  return {{"load", s.load},     {"join", s.join},     {"read", s.read},       {"plan", s.plan},
-          {"share", s.share},   {"upload", s.upload}, {"warm_up", s.warm_up}, {"infer", spread_json(s.infer)},
-          {"gather", s.gather}, {"write", s.write},   {"other", s.other()},   {"total", s.total}};
-}
-
 }  // namespace
 
 double ModelReport::images_per_second() const { return seconds.infer.median > 0 ? images / seconds.infer.median : 0; }
@@ -197,7 +177,8 @@ std::string to_text(const ModelReport& r) {
   line("variant", variant_text(r));
   line("rewrites", to_string(r.rewrites));
   for (const std::string& note : r.notes) line("", escaped(note));
-  add_phases(r, text);
+  text += phases_text(r, {.plan = "  the rewrites", .share = "  model and images to the other ranks"});
+  if (r.ranks) line("ranks", ranks_text(*r.ranks));
   add_profile(r, text);
   line("rate", fmt::format("{:.6g} images/s  (images / infer median)", r.images_per_second()));
   line("dense", operations_text(r, r.multiply_adds.dense, r.multiply_adds_run.dense, "of all weights, zeros too,"));
@@ -218,48 +199,36 @@ std::string to_text(const ModelReport& r) {
 }
 
 std::string to_json(const ModelReport& r) {
-  Json machine = machine_json(r.machine);
-  machine["threads"] = r.threads;
-  machine["ranks"] = r.ranks ? r.ranks->ranks : 1;
-  const Json json = {{"schema", "spdnn-model-1"},
-                     {"model",
-                      {{"file", r.model},
-                       {"name", r.name},
-                       {"input", shape_json(r.input)},
-                       {"output", shape_json(r.output)},
-                       {"outputs", r.outputs},
-                       {"nodes", r.nodes},
-                       {"nodes_run", r.nodes_run},
-                       {"weights", r.weights},
-                       {"nonzeros", r.nonzeros},
-                       {"multiply_adds", multiply_adds_json(r.multiply_adds)},
-                       {"multiply_adds_run", multiply_adds_json(r.multiply_adds_run)}}},
-                     {"images", r.images},
-                     {"available", r.available},
-                     {"classes", r.classes},
-                     {"variant", r.variant},
-                     {"rewrites", to_string(r.rewrites)},
-                     {"notes", r.notes},
-                     {"precision", to_string(r.precision)},
-                     {"trials", r.trials},
-                     {"warm_up", r.warm_up},
-                     {"batch", r.batch},
-                     {"seconds", model_seconds_json(r.seconds)},
-                     {"ranks", ranks_json(r.ranks)},
-                     {"images_per_second", r.images_per_second()},
-                     {"flops",
-                      {{"dense", r.operations_per_second(r.multiply_adds.dense)},
-                       {"sparse", r.operations_per_second(r.multiply_adds.sparse)}}},
-                     {"profile", profile_json(r)},
-                     {"overflow", r.overflow.empty() ? Json(nullptr) : Json(r.overflow)},
-                     {"accuracy", accuracy_json(r.accuracy)},
-                     {"expected", check_json(r.expected)},
-                     {"reference", check_json(r.recomputed)},
-                     {"nodes", nodes_json(r.nodes_checked)},
-                     {"against_fp32", against_fp32_json(r.against_fp32)},
-                     {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}},
-                     {"machine", machine},
-                     {"build", build_json()}};
+  Json json = {{"schema", "spdnn-model-1"},
+               {"model",
+                {{"file", r.model},
+                 {"name", r.name},
+                 {"input", shape_json(r.input)},
+                 {"output", shape_json(r.output)},
+                 {"outputs", r.outputs},
+                 {"nodes", r.nodes},
+                 {"nodes_run", r.nodes_run},
+                 {"weights", r.weights},
+                 {"nonzeros", r.nonzeros},
+                 {"multiply_adds", multiply_adds_json(r.multiply_adds)},
+                 {"multiply_adds_run", multiply_adds_json(r.multiply_adds_run)}}},
+               {"images", r.images},
+               {"available", r.available},
+               {"classes", r.classes},
+               {"rewrites", to_string(r.rewrites)},
+               {"images_per_second", r.images_per_second()},
+               {"flops",
+                {{"dense", r.operations_per_second(r.multiply_adds.dense)},
+                 {"sparse", r.operations_per_second(r.multiply_adds.sparse)}}},
+               {"profile", profile_json(r)},
+               {"overflow", r.overflow.empty() ? Json(nullptr) : Json(r.overflow)},
+               {"accuracy", accuracy_json(r.accuracy)},
+               {"expected", check_json(r.expected)},
+               {"reference", check_json(r.recomputed)},
+               {"nodes", nodes_json(r.nodes_checked)},
+               {"against_fp32", against_fp32_json(r.against_fp32)},
+               {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}}};
+  json.update(record_json(r));
   return json_line(json);
 }
 

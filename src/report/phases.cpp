@@ -4,24 +4,22 @@
 
 #include "core/build_info.hpp"
 #include "core/counted.hpp"
+#include "report/machine_json.hpp"
 
 namespace spdnn {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// From this ratio of the slowest to the fastest trial on, a report remarks on it. Clocks and caches explain less.
 constexpr double kFarApart = 5;
 
-}  // namespace
-
-std::string report_line(std::string_view key, const std::string& value) {
-  return fmt::format("{:<16} {}\n", key, value);
-}
-
-std::string phase_line(std::string_view key, double seconds, const std::string& more) {
+std::string phase_line(std::string_view key, double seconds, const std::string& more = "") {
   return fmt::format("{:<16} {:>12.6f} s{}\n", key, seconds, more);
 }
 
+/// The line of infer, and one on trials that lie far apart.
 std::string infer_line(const Spread& infer, int trials) {
   std::string line = phase_line("infer", infer.median,
                                 fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", trials,
@@ -32,6 +30,66 @@ std::string infer_line(const Spread& infer, int trials) {
                                      "kept the machine busy, or the first trial was cold; repeat the run on an "
                                      "idle machine, with fewer --threads, or with --warm-up 1",
                                      infer.max / infer.min));
+}
+
+/// null where there are none.
+Json ranks_json(const std::optional<RankSpreads>& r) {
+  if (!r) return nullptr;
+  const auto ratio = r->slowest_over_median();
+  const Json ratio_json = ratio ? Json(*ratio) : nullptr;
+  return {{"hosts", r->hosts},
+          {"images", min_median_max_json(r->images)},
+          {"upload", min_median_max_json(r->upload)},
+          {"infer", min_median_max_json(r->infer)},
+          {"slowest", {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", ratio_json}}}};
+}
+
+Json machine_json(const RunRecord& r) {
+  Json json = machine_json(r.machine);
+  json["ranks"] = r.ranks ? r.ranks->ranks : 1;
+  json["threads"] = r.threads;
+  return json;
+}
+
+Json seconds_json(const PhaseSeconds& s) {
+  return {{"load", s.load},
+          {"join", s.join},
+          {"read", s.read},
+          {"plan", s.plan},
+          {"start", {{"took", s.start.took}, {"waited", s.start.waited}}},
+          {"share", s.share},
+          {"upload", s.upload},
+          {"upload_images", s.upload_images},
+          {"warm_up", s.warm_up},
+          {"infer", spread_json(s.infer)},
+          {"checkpoint", s.checkpoint},
+          {"gather", s.gather},
+          {"write", s.write},
+          {"other", s.other()},
+          {"total", s.total}};
+}
+
+}  // namespace
+
+std::string report_line(std::string_view key, const std::string& value) {
+  return fmt::format("{:<16} {}\n", key, value);
+}
+
+std::string phases_text(const RunRecord& r, const PhaseRemarks& remarks) {
+  const PhaseSeconds& s = r.seconds;
+  std::string text = phase_line("load", s.load);
+  if (r.ranks) text += phase_line("join", s.join, "  MPI's start-up");
+  text += phase_line("read", s.read) + phase_line("plan", s.plan, remarks.plan);
+  if (s.start.took > 0)
+    text += phase_line("device start-up", s.start.waited,
+                       fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
+  if (r.ranks) text += phase_line("share", s.share, remarks.share);
+  text += phase_line("upload", s.upload, remarks.upload);
+  if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
+  text += infer_line(s.infer, r.trials);
+  if (s.checkpoint > 0) text += phase_line("checkpoint", s.checkpoint, "  while the run went on");
+  return text + phase_line("gather", s.gather) + phase_line("write", s.write) + phase_line("other", s.other()) +
+         phase_line("total", s.total);
 }
 
 std::string ranks_text(const RankSpreads& r) {
@@ -49,19 +107,21 @@ nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
   return {{"min", s->min}, {"median", s->median}, {"max", s->max}};
 }
 
-nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& r) {
-  if (!r) return nullptr;
-  const auto ratio = r->slowest_over_median();
-  const nlohmann::ordered_json ratio_json = ratio ? nlohmann::ordered_json(*ratio) : nullptr;
-  return {{"hosts", r->hosts},
-          {"images", min_median_max_json(r->images)},
-          {"upload", min_median_max_json(r->upload)},
-          {"infer", min_median_max_json(r->infer)},
-          {"slowest", {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", ratio_json}}}};
-}
-
 nlohmann::ordered_json spread_json(const Spread& spread) {
   return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}, {"sum", spread.sum}};
+}
+
+nlohmann::ordered_json record_json(const RunRecord& r) {
+  return {{"variant", r.variant},
+          {"notes", r.notes},
+          {"precision", to_string(r.precision)},
+          {"trials", r.trials},
+          {"warm_up", r.warm_up},
+          {"batch", r.batch},
+          {"seconds", seconds_json(r.seconds)},
+          {"ranks", ranks_json(r.ranks)},
+          {"machine", machine_json(r)},
+          {"build", build_json()}};
 }
 
 nlohmann::ordered_json build_json() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "spdnn/report.hpp"
+#include "spdnn/run_record.hpp"
 
 namespace spdnn {
 
@@ -13,15 +13,21 @@ namespace spdnn {
 
 /// A line of the text report.
 std::string report_line(std::string_view key, const std::string& value);
-/// The line of a phase.
-std::string phase_line(std::string_view key, double seconds, const std::string& more = "");
-/// The line of infer, and one on trials that lie far apart.
-std::string infer_line(const Spread& infer, int trials);
+/// What the lines of phases add, by what ran.
+struct PhaseRemarks {
+  std::string plan{};
+  std::string share{};
+  std::string upload{};
+};
+/// The lines of all phases: of ranks and devices only where there are some, of uncounted trials and checkpoints only
+/// where they took time.
+std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 
 /// Of a run on several ranks.
 std::string ranks_text(const RankSpreads& ranks);
-/// null where there are none.
-nlohmann::ordered_json ranks_json(const std::optional<RankSpreads>& ranks);
+/// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
+/// machine, build.
+nlohmann::ordered_json record_json(const RunRecord& record);
 nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& spread);
 /// Minimum, median, maximum and sum.
 nlohmann::ordered_json spread_json(const Spread& spread);

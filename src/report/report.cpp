@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/bytes_text.hpp"
 #include "core/counted.hpp"
 #include "core/seconds_text.hpp"
 #include "report/json_line.hpp"
-#include "report/machine_json.hpp"
 #include "report/phases.hpp"
 
 namespace spdnn {
@@ -114,47 +112,6 @@ nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state
           {"joules_per_trial", optional_json(state->joules_per_trial)}};
 }
 
-nlohmann::ordered_json seconds_json(const PhaseSeconds& s) {
-  return {{"load", s.load},
-          {"join", s.join},
-          {"read", s.read},
-          {"plan", s.plan},
-          {"start", {{"took", s.start.took}, {"waited", s.start.waited}}},
-          {"share", s.share},
-          {"upload", s.upload},
-          {"upload_images", s.upload_images},
-          {"warm_up", s.warm_up},
-          {"infer", spread_json(s.infer)},
-          {"checkpoint", s.checkpoint},
-          {"gather", s.gather},
-          {"write", s.write},
-          {"other", s.other()},
-          {"total", s.total}};
-}
-
-void add_phases(const Report& r, std::string& text) {
-  const PhaseSeconds& s = r.seconds;
-  const auto phase = [&](std::string_view key, double seconds, const std::string& more = "") {
-    text += phase_line(key, seconds, more);
-  };
-  phase("load", s.load);
-  if (r.ranks) phase("join", s.join, "  MPI's start-up");
-  phase("read", s.read);
-  phase("plan", s.plan);
-  if (s.start.took > 0)
-    phase("device start-up", s.start.waited,
-          fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
-  if (r.ranks) phase("share", s.share, "  the plan to the other ranks");
-  phase("upload", s.upload, fmt::format("  of which images {:.6f} s", s.upload_images));
-  if (s.warm_up > 0) phase("warm-up", s.warm_up, "  trials that are not counted");
-  text += infer_line(s.infer, r.trials);
-  if (s.checkpoint > 0) phase("checkpoint", s.checkpoint, "  while the run went on");
-  phase("gather", s.gather);
-  phase("write", s.write);
-  phase("other", s.other());
-  phase("total", s.total);
-}
-
 /// Of infer, over all parts.
 double checkpoint_share(const Report& r) {
   return r.seconds.infer.sum > 0 ? r.seconds.checkpoint / r.seconds.infer.sum : 0;
@@ -179,33 +136,6 @@ nlohmann::ordered_json checkpoints_json(const Report& r) {
 }
 
 }  // namespace
-
-Spread spread(std::vector<double> samples) {
-  if (samples.empty()) return {};
-  std::sort(samples.begin(), samples.end());
-  const std::size_t half = samples.size() / 2;
-  const double median = samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
-  return {samples.front(), median, samples.back(), std::accumulate(samples.begin(), samples.end(), 0.0)};
-}
-
-std::optional<double> RankSpreads::slowest_over_median() const {
-  return infer.median > 0 ? std::optional(infer.max / infer.median) : std::nullopt;
-}
-
-void PhaseSeconds::add(const PhaseSeconds& part) {
-  for (double PhaseSeconds::*phase :
-       {&PhaseSeconds::load, &PhaseSeconds::join, &PhaseSeconds::read, &PhaseSeconds::plan, &PhaseSeconds::share,
-        &PhaseSeconds::upload, &PhaseSeconds::upload_images, &PhaseSeconds::warm_up, &PhaseSeconds::checkpoint,
-        &PhaseSeconds::gather, &PhaseSeconds::write, &PhaseSeconds::total})
-    this->*phase += part.*phase;
-  const double sum = infer.sum + part.infer.sum;
-  infer = {sum, sum, sum, sum};
-}
-
-double PhaseSeconds::other() const {
-  return std::max(0.0, total - (load + join + read + plan + start.waited + share + upload + warm_up + infer.sum +
-                                checkpoint + gather + write));
-}
 
 double Report::rate() const { return edges_per_second(*this, seconds.infer.median); }
 std::optional<double> Report::rate_computed() const {
@@ -234,7 +164,8 @@ std::string to_text(const Report& r) {
                                  r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
-  add_phases(r, text);
+  text += phases_text(r, {.share = "  the plan to the other ranks",
+                          .upload = fmt::format("  of which images {:.6f} s", r.seconds.upload_images)});
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_computed", r.computed_edges
                             ? rate_text(r.rate_computed().value_or(0)) + "  (computed edges / infer median)"
@@ -259,9 +190,6 @@ std::string to_text(const Report& r) {
 
 std::string to_json(const Report& r) {
   using Json = nlohmann::ordered_json;
-  Json machine = machine_json(r.machine);
-  machine["ranks"] = r.ranks ? r.ranks->ranks : 1;
-  machine["threads"] = r.threads;
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
   Json json = {{"schema", "spdnn-run-1"},
                {"problem",
@@ -272,18 +200,11 @@ std::string to_json(const Report& r) {
                  {"images", r.images},
                  {"empty_images", r.empty_images},
                  {"edges", r.edges}}},
-               {"variant", r.variant},
                {"passes", to_string(r.passes)},
-               {"notes", r.notes},
-               {"precision", to_string(r.precision)},
-               {"trials", r.trials},
-               {"warm_up", r.warm_up},
                {"parts", r.parts},
                {"checkpoints", checkpoints_json(r)},
-               {"batch", r.batch},
                {"stored_edges", r.stored_edges},
                {"streamed", nullptr},
-               {"seconds", seconds_json(r.seconds)},
                {"computed_edges", optional_json(r.computed_edges)},
                {"rate", r.rate()},
                {"rate_computed", optional_json(r.rate_computed())},
@@ -303,12 +224,10 @@ std::string to_json(const Report& r) {
                {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},
                {"against_fp32", nullptr},
-               {"ranks", ranks_json(r.ranks)},
                {"images_read_by", r.images_read_by.empty() ? Json(nullptr) : Json(r.images_read_by)},
-               {"machine", machine},
                {"device_state", device_state_json(r.device_state)},
-               {"suite", nullptr},
-               {"build", build_json()}};
+               {"suite", nullptr}};
+  json.update(record_json(r));
   if (r.streamed)
     json["streamed"] = {{"layers_at_once", r.streamed->layers_at_once}, {"bytes_read", r.streamed->bytes_read}};
   if (r.compared) {

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spdnn/outcome.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn {
+
+/// Minimum, median, maximum and sum of repeated measurements.
+struct Spread {
+  double min = 0;
+  double median = 0;
+  double max = 0;
+  double sum = 0;
+};
+Spread spread(std::vector<double> samples);
+
+/// Starting a device up goes on beside reading and planning.
+struct StartSeconds {
+  double took = 0;
+  double waited = 0;  ///< for its end, once everything else was ready
+};
+
+/// Wall-clock seconds of each phase, as docs/timing.md defines them. Work that went on beside another phase counts as
+/// far as the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
+struct PhaseSeconds {
+  double load = 0;           ///< the program and its shared libraries into memory: processor time before main
+  double join = 0;           ///< finding the other ranks: MPI's start-up
+  double read = 0;           ///< network and images into memory, or generated
+  double plan = 0;           ///< the passes, or loading a stored plan
+  StartSeconds start;        ///< CUDA's; nothing on the CPU
+  double share = 0;          ///< plan and images to the other ranks
+  double upload = 0;         ///< plan and images into the engine's own form, on its device
+  double upload_images = 0;  ///< the images' part of it
+  double warm_up = 0;        ///< trials that are not counted: those before the others, and those for energy after them
+  Spread infer;              ///< from "resident on the device" to "the host knows the categories"
+  double checkpoint = 0;     ///< writing checkpoints while the run goes on
+  double gather = 0;         ///< putting the batches, and the ranks, together
+  double write = 0;          ///< the category file
+  double total = 0;          ///< process start to the end of `write`; all trials included
+
+  /// Adds the phases of another part of the same run; `infer` becomes the sum.
+  void add(const PhaseSeconds& part);
+  /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
+  double other() const;
+};
+
+/// How much ranks differ: minimum, median and maximum over them.
+struct RankSpreads {
+  int ranks = 1;
+  int hosts = 1;
+  Spread images;
+  Spread upload;               ///< seconds
+  Spread infer;                ///< seconds; of each rank the median of its trials
+  int slowest = 0;             ///< the rank with the longest infer
+  std::string slowest_host{};  ///< where it ran
+
+  /// The longest infer as a multiple of the median; empty where the median is 0, as on more ranks than images.
+  std::optional<double> slowest_over_median() const;
+};
+
+/// The machine a run happened on. Device fields are empty for runs on the CPU.
+struct Machine {
+  std::string host;
+  std::string cpu;
+  std::string device;
+  std::string driver;
+  std::string cuda;
+};
+
+/// What the reports of networks and of models have in common: who ran what, with what, and how long it took.
+struct RunRecord {
+  Index images = 0;
+  std::string variant;
+  std::string why;  ///< why this variant was chosen; empty where it was named
+  Device device = Device::cpu;
+  Precision precision = Precision::fp32;
+  Machine machine;
+  int threads = 1;
+  Index batch = 0;  ///< images at a time
+  int trials = 1;
+  int warm_up = 0;  ///< trials before these
+  std::vector<std::string> notes;
+  PhaseSeconds seconds;              ///< of several ranks, from `upload` on, the longest
+  std::optional<RankSpreads> ranks;  ///< of a run on several
+};
+
+}  // namespace spdnn
