@@ -18,7 +18,7 @@ namespace {
 constexpr Index kShownImages = 10;
 constexpr Index kShownClasses = 5;
 
-/// Of equal numbers the class that comes first, as for predictions; what is no number comes last.
+/// Orders classes by score. Ties go to the lower class, as for predictions; NaN comes last.
 std::vector<Index> largest(std::span<const float> scores, Index count) {
   const auto before = [&](Index a, Index b) {
     const bool known = !std::isnan(scores[a]);

@@ -6,11 +6,11 @@
 
 namespace spdnn {
 
-/// Lines of the text report: of the first images the classes with the largest numbers, one line per image. Empty where
-/// the output is no list of classes.
+/// Lines of the text report: the classes with the largest scores, one line for each of the first images. Empty if the
+/// output is not a list of classes.
 std::string answers_text(const ModelReport& report);
 
-/// A class as people read it: its number, and its name where it has one.
+/// A class for the reader: its number, and its name if it has one.
 std::string class_text(const ModelReport& report, Index number);
 
 }  // namespace spdnn

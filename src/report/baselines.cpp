@@ -31,7 +31,7 @@ std::optional<double> number_of(const std::string& name, const CsvField& field) 
   const char* const end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0)
-    fail(name, field, "is no positive number");
+    fail(name, field, "is not a positive number");
   return value;
 }
 
@@ -39,7 +39,7 @@ std::uint64_t count_of(const std::string& name, const CsvField& field) {
   std::uint64_t value = 0;
   const char* const end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, value);
-  if (error != std::errc() || stop != end || value == 0) fail(name, field, "is no positive whole number");
+  if (error != std::errc() || stop != end || value == 0) fail(name, field, "is not a positive whole number");
   return value;
 }
 
@@ -68,11 +68,11 @@ Baseline baseline_of(const std::string& name, const CsvRecord& record) {
                .measured = text_of(name, record[9]),
                .source = text_of(name, record[10])};
   if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
-  if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is a size");
-  constexpr double kTolerance = 0.1;  // both may be stated with two digits
+  if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is one of the sizes");
+  constexpr double kTolerance = 0.1;  // : both may be rounded to two digits
   const double rate = row.seconds ? row.work() / *row.seconds : 0;
   if (row.edges_per_second && rate > 0 && std::abs(rate / *row.edges_per_second - 1) > kTolerance)
-    fail(name, record[7], fmt::format("contradicts the size and the time, which make {:.4g}", rate));
+    fail(name, record[7], fmt::format("contradicts the size and the time, which give {:.4g}", rate));
   if (row.measured != "published" && row.measured != "run by us")
     fail(name, record[9], "is neither 'published' nor 'run by us'");
   return row;

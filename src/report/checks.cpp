@@ -9,8 +9,8 @@ namespace spdnn {
 
 namespace {
 
-/// Earlier versions told the checks in a sentence alone: those that decided, then those that another result came of. A
-/// second run that agreed was no part of it.
+/// Earlier versions described the checks only in a sentence: first the deciding ones, then those with a different
+/// result. A second run that agreed was not mentioned.
 std::vector<std::string> checks_of_sentence(const JsonFields& line) {
   constexpr std::string_view kBetween[] = {", though not against ", ", but sums overflowed", " and "};
   std::vector<std::string> checks;
@@ -30,7 +30,7 @@ std::vector<std::string> checks_of_sentence(const JsonFields& line) {
   return checks;
 }
 
-/// Earlier versions did not say that the reference on some of the images is a sample.
+/// Earlier versions did not mark a comparison with the reference on some of the images as a sample.
 void name_as_sample(std::string& check) {
   const std::string_view name = check;
   if (name.starts_with("cpu_reference on ") && name.ends_with(" images") && name != "cpu_reference on all images")

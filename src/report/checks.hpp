@@ -7,8 +7,8 @@
 
 namespace spdnn {
 
-/// The names of the comparisons that the verdict of a line of schema spdnn-run-1 rests on, sorted, each once, whatever
-/// came of it. Two runs with the same ones were checked alike, however their verdicts put it.
+/// The names of the comparisons behind the verdict of a line of schema spdnn-run-1, sorted and unique, whatever their
+/// results. Two runs with equal names were checked alike, whatever the wording of their verdicts.
 std::vector<std::string> checks_of(const JsonFields& line);
 
 }  // namespace spdnn

@@ -13,24 +13,24 @@ namespace spdnn {
 
 namespace {
 
-/// Lines do not identify their images. Those with other categories are others, unless the categories are wrong.
+/// Lines do not identify their images. Different categories mean different images, unless the categories are wrong.
 bool same_images(const RunLine& a, const RunLine& b) {
   const bool wrong = a.failed() || b.failed();
   return a.images == b.images && a.empty_images == b.empty_images && (wrong || a.categories == b.categories) &&
          may_share_images(a, b);
 }
 
-constexpr char kApart = '\x1f';  ///< what no text of a line holds
+constexpr char kApart = '\x1f';  ///< : a character that no text of a line contains
 
-/// Equal where two runs did the same, but for their images, of which lines do not tell everything, and for what their
-/// categories were compared with.
+/// Equal if two runs did the same work, apart from their images, which lines do not fully identify, and the source of
+/// the true categories.
 std::string setting_key(const RunLine& run) {
   return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}{0}{7}{0}{8}{0}{9}{0}{10}{0}{11}{0}{12}", kApart,
                      network_key(run), run.images, run.empty_images, run.variant, run.passes, run.precision, run.trials,
                      run.ranks, run.parts, run.batch, run.streamed, run.scaling);
 }
 
-/// Whether a run that FAILED says that the other one's categories are wrong, too: one of the truths was the same.
+/// Whether a FAILED run proves the other run's categories wrong too: they shared one of the truths.
 bool speaks_of(const RunLine& failed, const RunLine& other) {
   return failed.failed() && std::any_of(failed.checks.begin(), failed.checks.end(), [&](const std::string& check) {
            return std::binary_search(other.checks.begin(), other.checks.end(), check);
@@ -71,7 +71,7 @@ Configuration combined(const std::vector<const RunLine*>& runs, std::size_t orig
   return all;
 }
 
-/// Numbers origins in the order in which they come.
+/// Numbers origins in order of first appearance.
 class Origins {
  public:
   explicit Origins(Results& results) : results_(results) {}
@@ -91,16 +91,16 @@ class Origins {
   std::map<LineOrigin, std::size_t> numbers_;
 };
 
-/// Lines of one configuration by one build on one machine, in their order.
+/// Lines of one configuration by one build on one machine, in order.
 struct Group {
   std::size_t origin = 0;
   std::vector<const RunLine*> runs{};
   std::size_t last = 0;
-  const RunLine* right = nullptr;   ///< the first whose categories are not wrong
-  const RunLine* images = nullptr;  ///< the first that says whether its images are official
+  const RunLine* right = nullptr;   ///< : the first whose categories are not wrong
+  const RunLine* images = nullptr;  ///< : the first that states whether its images are official
 
-  /// Whether the run is of the same configuration as all of them; of a run of their setting and checks. Runs that are
-  /// not wrong have the same categories, so that one of them stands for all.
+  /// Whether a run with the same setting and checks belongs to this group. Runs that are not wrong have equal
+  /// categories, so one of them represents all.
   bool takes(const RunLine& run) const {
     const auto fits = [&](const RunLine* one) { return one == nullptr || same_images(*one, run); };
     return fits(right) && fits(images);
@@ -132,7 +132,7 @@ std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins)
   return groups;
 }
 
-/// A configuration is wrong, too, where runs of it that were checked against more than its own turned out to be.
+/// A configuration is also wrong if runs of it that were checked more strictly turned out wrong.
 void spread_failures(std::vector<Configuration>& all) {
   const auto key = [](const Configuration& one) {
     return fmt::format("{}{}{}", setting_key(one.first), kApart, one.origin);
@@ -159,9 +159,9 @@ bool may_replace(const Configuration& other, const Configuration& one) {
   return other.set_aside.empty() == one.set_aside.empty() || wrong;
 }
 
-/// Leaves out those that another build has measured later on the same machine.
+/// Drops configurations that another build measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
-  Candidates<const Configuration*> candidates;  // the latest first, as these replace the others
+  Candidates<const Configuration*> candidates;  // : the latest first, as they replace the others
   std::for_each(all.rbegin(), all.rend(), [&](const auto& one) { candidates.add(setting_key(one.first), &one); });
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
@@ -189,7 +189,7 @@ void sort(std::vector<Configuration>& configurations) {
   });
 }
 
-/// Of measurements of one layer the last build's, and of that build the last one.
+/// Keeps the latest measurement of each layer, by the latest build.
 void add_layers(const std::vector<LayerLine>& lines, bool all, Origins& origins, Results& results) {
   Candidates<std::size_t> candidates;
   for (const LayerLine& line : lines) {

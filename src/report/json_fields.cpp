@@ -57,7 +57,7 @@ std::string JsonFields::printable(std::string text) {
 
 std::string JsonFields::text(Path path) const {
   const OrderedJson& value = at(path);
-  if (!value.is_string()) fail(path, "expected a text");
+  if (!value.is_string()) fail(path, "expected a string");
   return printable(value.get<std::string>());
 }
 
@@ -69,9 +69,9 @@ std::string JsonFields::optional_text(Path path) const {
 std::vector<std::string> JsonFields::texts(Path path) const {
   const OrderedJson& values = at(path);
   std::vector<std::string> all;
-  if (!values.is_array()) fail(path, "expected a list of texts");
+  if (!values.is_array()) fail(path, "expected a list of strings");
   for (const OrderedJson& value : values) {
-    if (!value.is_string()) fail(path, "expected a list of texts");
+    if (!value.is_string()) fail(path, "expected a list of strings");
     all.push_back(printable(value.get<std::string>()));
   }
   return all;
@@ -146,7 +146,7 @@ void JsonFields::fail(Path path, const std::string& problem) const {
   throw DataError(fmt::format("{}:{}: {} is {}, {}", place_, column_of(path), joined(path), shown(at(path)), problem));
 }
 
-/// Of the name of the innermost field that is there; names are looked for one after another.
+/// The column of the innermost field that exists; names are searched one after another.
 std::size_t JsonFields::column_of(Path path) const {
   std::size_t at = 0;
   for (const char* name : path) {

@@ -12,40 +12,40 @@
 
 namespace spdnn {
 
-/// One JSON line and its place, so that what is wrong in it can be named.
+/// One JSON line with its location, for error messages.
 class JsonFields {
  public:
-  /// DataError where `text` is not a JSON object, or is nested so deeply that it is no result. `place` is `file:line`;
-  /// `text` must outlive this.
+  /// DataError if `text` is not a JSON object, or is nested too deeply. `place` is `file:line`; `text` must outlive
+  /// this object.
   JsonFields(std::string place, std::string_view text);
 
   using Path = std::initializer_list<const char*>;
-  /// Null where there is none.
+  /// Null if the field is missing.
   const OrderedJson* find(Path path) const;
-  /// DataError where there is none.
+  /// DataError if the field is missing.
   const OrderedJson& at(Path path) const;
 
-  /// Control characters are replaced by spaces.
+  /// Returns the text with control characters replaced by spaces.
   std::string text(Path path) const;
-  /// Empty where there is none, or null.
+  /// Empty if the field is missing or null.
   std::string optional_text(Path path) const;
   std::vector<std::string> texts(Path path) const;
   bool truth(Path path) const;
-  double number(Path path) const;  ///< 0, or from 1e-60 to 1e60, so that what is computed from it is finite
+  double number(Path path) const;  ///< : 0, or from 1e-60 to 1e60, so that results computed from it are finite
   std::optional<double> optional_number(Path path) const;
   std::uint64_t count(Path path) const;
   std::uint64_t count_or(Path path, std::uint64_t otherwise) const;
-  int positive(Path path) const;  ///< a whole number that an int holds, from 1 on
+  int positive(Path path) const;  ///< : a whole number from 1 that fits into an int
   int positive_or(Path path, int otherwise) const;
   /// {"min", "median", "max"} at the path.
   Spread spread(Path path) const;
   std::optional<Spread> optional_spread(Path path) const;
 
-  /// DataError that points to the field.
+  /// Throws a DataError that points to the field.
   [[noreturn]] void fail(Path path, const std::string& problem) const;
 
   static std::string printable(std::string text);
-  /// Whether a value is a number as number() takes it.
+  /// Whether a value is a number that number() accepts.
   static bool is_amount(const OrderedJson& value);
 
  private:

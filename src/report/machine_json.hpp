@@ -7,7 +7,7 @@
 
 namespace spdnn {
 
-/// What JSON lines say of a machine; null for what is not there.
+/// The machine as in JSON lines; null for unknown properties.
 inline nlohmann::ordered_json machine_json(const Machine& machine) {
   using Json = nlohmann::ordered_json;
   const auto named = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };

@@ -35,12 +35,12 @@ std::string images_text(const ModelReport& r) {
 }
 
 std::string variant_text(const ModelReport& r) {
-  return fmt::format("{} ({}, {}, {} a batch){}", r.variant, to_string(r.precision),
+  return fmt::format("{} ({}, {}, {} per batch){}", r.variant, to_string(r.precision),
                      counted(r.threads, "thread", "threads"), counted(r.batch, "image", "images"),
                      r.why.empty() ? "" : "; " + r.why);
 }
 
-/// Multiply-adds are counted of the model as given, so that engines and rewrites can be compared.
+/// Multiply-adds are counted for the model as given, so that engines and rewrites can be compared.
 std::string operations_text(const ModelReport& r, double given, double run, const char* which) {
   const std::string left = run == given ? "" : fmt::format("; the rewrites left {:.6g}", run);
   return fmt::format("{:.4g} GFLOP/s  (2 x {:.6g} multiply-adds {} of the model as given x images / infer median{})",
@@ -48,14 +48,14 @@ std::string operations_text(const ModelReport& r, double given, double run, cons
 }
 
 std::string accuracy_text(const Accuracy& a) {
-  const std::string among =
-      a.classes > 1 ? fmt::format("; {:.2f} % among the {} largest", 100 * a.top_k(), a.classes) : "";
+  const std::string among = a.classes > 1 ? fmt::format("; {:.2f} % in the top {}", 100 * a.top_k(), a.classes) : "";
   return fmt::format("{:.2f} % ({} of {}){}", 100 * a.top_1(), a.correct, a.images, among);
 }
 
 std::string check_text(const LogitCheck& check, bool classes) {
-  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound, {:.3g} where bounds are {:.3g} at most",
-                                 check.against, check.largest_ratio, check.largest_deviation, check.largest_bound);
+  std::string text =
+      fmt::format("{}: largest deviation {:.3g} of the bound, {:.3g} absolute with bounds of at most {:.3g}",
+                  check.against, check.largest_ratio, check.largest_deviation, check.largest_bound);
   if (check.outside > 0)
     text += fmt::format("; {} outside it, first {}", counted(check.outside, "image is", "images are"),
                         fmt::join(check.first_ids, " "));
@@ -63,7 +63,7 @@ std::string check_text(const LogitCheck& check, bool classes) {
     text += fmt::format("; {} within it, but off by more than the tolerance of {:.3g}, first {}",
                         counted(check.beyond, "image is", "images are"), check.tolerance(),
                         fmt::join(check.first_ids, " "));
-  if (std::isinf(check.largest_bound)) text += "; where a bound is infinite, it proves nothing";
+  if (std::isinf(check.largest_bound)) text += "; infinite bounds prove nothing";
   if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
   if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
   return text;
@@ -72,7 +72,7 @@ std::string check_text(const LogitCheck& check, bool classes) {
 std::string nodes_text(const NodeCheck& check) {
   return fmt::format(
       "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; "
-      "logits are off those of the run by {:.3g} at most",
+      "its logits differ from the run's by at most {:.3g}",
       check.nodes, counted(check.images, "image", "images"), check.largest_ratio, check.worst,
       check.largest_difference);
 }
@@ -86,13 +86,13 @@ void add_ties(const LogitCheck& check, std::string& text) {
 }
 
 std::string against_fp32_text(const ModelReport& r) {
-  return fmt::format("{} against fp32 by {}: {} of {} predictions differ, logits by {:.3g} at most",
+  return fmt::format("{} against fp32 by {}: {} of {} predictions differ, logits by at most {:.3g}",
                      to_string(r.precision), r.against_fp32->variant, r.against_fp32->differing, r.predictions.size(),
                      r.against_fp32->largest_difference);
 }
 
 std::string overflow_text(const ModelReport& r) {
-  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give other logits",
+  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different logits",
                      escaped(r.overflow));
 }
 
@@ -117,7 +117,7 @@ Json accuracy_json(const std::optional<Accuracy>& a) {
           {"at_least", a->at_least ? Json(*a->at_least) : Json(nullptr)}};
 }
 
-/// JSON knows no infinite numbers, such as a ratio to a bound of zero.
+/// JSON cannot express infinite numbers, such as a ratio to a bound of zero.
 Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
 
 Json check_json(const std::optional<LogitCheck>& check) {

@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-// What the reports of networks and of models say in the same words.
+// Parts common to the reports of networks and of models.
 
 /// A line of the text report.
 std::string report_line(std::string_view key, const std::string& value);
@@ -23,7 +23,7 @@ struct PhaseRemarks {
 /// where they took time.
 std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 
-/// Of a run on several ranks.
+/// The text for a run on several ranks.
 std::string ranks_text(const RankSpreads& ranks);
 /// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
 /// machine, build.

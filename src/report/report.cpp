@@ -45,11 +45,11 @@ std::string verdict_text(const Verdict& verdict) {
   return text;
 }
 
-/// Of an outcome with overflow.
+/// A summary of an outcome with overflow.
 struct OverflowSummary {
   static constexpr std::size_t kShownIds = 10;
-  Index layer = kMaxIndex;    ///< 1-based: the first in any image
-  std::vector<Index> images;  ///< 1-based: the first ones
+  Index layer = kMaxIndex;    ///< : 1-based: the first layer in any image
+  std::vector<Index> images;  ///< : 1-based: the first images
 
   explicit OverflowSummary(const std::vector<Overflow>& overflow) {
     for (const Overflow& one : overflow) {
@@ -63,7 +63,7 @@ std::string overflow_text(const Report& r) {
   const OverflowSummary summary(r.outcome.overflow);
   return fmt::format(
       "sums of {} images exceeded {}, from layer {} on; first images {}; another order of summation may "
-      "give other categories",
+      "give different categories",
       r.outcome.overflow.size(), to_string(r.precision), summary.layer, fmt::join(summary.images, " "));
 }
 
@@ -73,7 +73,7 @@ nlohmann::ordered_json overflow_json(const std::vector<Overflow>& overflow) {
   return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
 }
 
-/// Images still computed after each layer; null where that was not counted.
+/// Images still computed after each layer; null where it was not counted.
 nlohmann::ordered_json active_json(const std::vector<std::int64_t>& active) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const std::int64_t images : active)
@@ -94,10 +94,10 @@ nlohmann::ordered_json optional_json(const auto& value) {
 std::string device_state_text(const DeviceState& state) {
   const auto of = [](const char* what, const std::optional<Spread>& s, const char* unit) {
     return s ? fmt::format("{} {:.0f} {} ({:.0f} to {:.0f})", what, s->median, unit, s->min, s->max)
-             : fmt::format("{} not told", what);
+             : fmt::format("{} not available", what);
   };
-  const std::string energy = state.joules_per_trial ? fmt::format("{:.4g} J a trial", *state.joules_per_trial)
-                                                    : std::string("energy not told");
+  const std::string energy = state.joules_per_trial ? fmt::format("{:.4g} J per trial", *state.joules_per_trial)
+                                                    : std::string("energy not available");
   return fmt::format("{}, {}, {}, {}, {}", of("SM clock", state.sm_clock_mhz, "MHz"),
                      of("memory clock", state.memory_clock_mhz, "MHz"), of("temperature", state.temperature_c, "C"),
                      of("power", state.power_w, "W"), energy);
@@ -120,8 +120,8 @@ double checkpoint_share(const Report& r) {
 void add_checkpoints(const Report& r, std::string& text) {
   const CheckpointSummary& c = *r.checkpoints;
   if (c.written > 0)
-    text += report_line("checkpoints", fmt::format("{} written while the run went on{}: {}, {:.2g} % of infer",
-                                                   c.written, c.every ? ", every " + seconds_text(*c.every) : "",
+    text += report_line("checkpoints", fmt::format("{} written during the run{}: {}, {:.2g} % of infer", c.written,
+                                                   c.every ? ", every " + seconds_text(*c.every) : "",
                                                    bytes_text(c.bytes), 100 * checkpoint_share(r)));
   if (c.lost_parts > 0)
     text += report_line("lost", fmt::format("{} ended without a stop; at most {} of work was done again",
@@ -151,10 +151,10 @@ std::string to_text(const Report& r) {
   std::string text;
   const auto line = [&](std::string_view key, const std::string& value) { text += report_line(key, value); };
   line("problem", problem_text(r));
-  line("variant", fmt::format("{} ({}, {} threads, {} images a batch){}", r.variant, to_string(r.precision), r.threads,
-                              r.batch, r.why.empty() ? "" : "; " + r.why));
+  line("variant", fmt::format("{} ({}, {} threads, {} images per batch){}", r.variant, to_string(r.precision),
+                              r.threads, r.batch, r.why.empty() ? "" : "; " + r.why));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
-  if (r.ranks) line("ranks", (r.parts > 1 ? "in the last part: " : "") + ranks_text(*r.ranks));
+  if (r.ranks) line("ranks", (r.parts > 1 ? "last part: " : "") + ranks_text(*r.ranks));
   if (!r.images_read_by.empty()) line("images", "read by " + r.images_read_by);
   if (r.parts > 1)
     line("parts", fmt::format("{}: stopped and continued; the phases below are sums over the parts", r.parts));

@@ -29,14 +29,14 @@ std::size_t machines_of(const Results& results) {
   return machines.size();
 }
 
-/// Of configurations on one rank, where there are any: what several processors reach together is another claim.
+/// The best rate, on one rank if possible: rates of several processors together are a different claim.
 std::string best_of(const Results& results) {
   const auto best =
       std::max_element(results.headline.begin(), results.headline.end(), [](const auto& a, const auto& b) {
         const auto key = [](const Configuration& one) { return std::pair(one.first.ranks == 1, one.rate()); };
         return key(a) < key(b);
       });
-  if (best == results.headline.end()) return " None of them is a verified result of a known build.";
+  if (best == results.headline.end()) return " None is a verified result of a known build.";
   const RunLine& run = best->first;
   const sections::RateUnit unit = sections::rate_unit(results);
   return fmt::format(" The highest verified rate on {} is {} {} ({}, {}, {}, infer {} ms).",
@@ -67,12 +67,12 @@ std::string lines_text(const Results& results) {
 
 std::string networks_text(const Results& results) {
   if (results.run_lines == 0) return "";
-  return fmt::format(" {} {} verified by a build without changes{}.",
+  return fmt::format(" {} {} verified, by a build without uncommitted changes{}.",
                      counted(results.headline.size(), "configuration", "configurations"),
                      results.headline.size() == 1 ? "is" : "are", set_aside_text(results.set_aside.size()));
 }
 
-/// Models are counted for themselves: their rates are of other work.
+/// Models are counted separately: their rates measure different work.
 std::string models_text(const Results& results) {
   if (results.models.empty()) return "";
   const auto passed = static_cast<std::size_t>(std::count_if(
@@ -83,7 +83,7 @@ std::string models_text(const Results& results) {
 std::string summary_of(const Results& results, bool all) {
   std::string text = lines_text(results) + networks_text(results);
   if (!all && results.superseded > 0)
-    text += fmt::format(" {} of earlier builds, replaced by later measurements of the same, not shown (`--all`).",
+    text += fmt::format(" {} from earlier builds, replaced by later measurements, and not shown (`--all`).",
                         counted(results.superseded, "line is", "lines are"));
   if (results.run_lines > 0) text += best_of(results);
   return text + models_text(results);
@@ -94,7 +94,7 @@ void require_variant(const Results& results, const std::string& variant) {
     return std::any_of(part.begin(), part.end(), [&](const auto& one) { return one.first.variant == variant; });
   };
   if (!variant.empty() && !in(results.headline) && !in(results.set_aside))
-    throw UsageError(fmt::format("--baseline: no line is of the variant '{}'", variant));
+    throw UsageError(fmt::format("--baseline: no line is from the variant '{}'", variant));
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ namespace spdnn {
 
 struct ResultsRequest {
   std::string title;
-  std::string baseline_variant = {};     ///< empty: none
+  std::string baseline_variant = {};     ///< : empty: none
   std::vector<Baseline> baselines = {};  ///< of other systems
-  bool all = false;                      ///< show what later builds have replaced
+  bool all = false;                      ///< : also show results that later builds have replaced
 };
 
-/// The report of `spdnn report`. UsageError where no line is of the variant that is to be the baseline.
+/// The report of `spdnn report`. UsageError if no line is from the baseline variant.
 Document results_document(const ResultLines& lines, const ResultsRequest& request);
 
 }  // namespace spdnn

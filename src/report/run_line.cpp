@@ -51,7 +51,7 @@ void read_neurons(const JsonFields& line, RunLine& run) {
     run.neurons = fmt::format("{}-...-{}", widths.front(), widths.back());
 }
 
-/// A phase of several parts, such as start, has a name for each.
+/// Reads the phases. A phase of several parts, such as start, has a name for each part.
 void read_phases(const JsonFields& line, RunLine& run) {
   const OrderedJson& seconds = line.at({"seconds"});
   if (!seconds.is_object()) line.fail({"seconds"}, "expected an object");
@@ -71,7 +71,7 @@ void read_phases(const JsonFields& line, RunLine& run) {
   run.total = line.number({"seconds", "total"});
 }
 
-/// Rates are stated and can be computed: one that is not what its line's numbers make is an error, not a result.
+/// Checks a stated rate against the one computed from the line's numbers: a difference is an error.
 void check_rate(const JsonFields& line, const char* name, double done, double seconds, const char* what = "edges") {
   constexpr double kTolerance = 1e-6;
   const double rate = line.number({name});
@@ -95,9 +95,10 @@ void read_rates(const JsonFields& line, RunLine& run) {
   if (run.rate_with_setup) check_rate(line, "rate_with_setup", run.work(), setup + run.infer.median);
 }
 
-/// Of a list with a number of images for each layer, or for the first ones.
+/// Checks a list with one number per layer, possibly only for the first layers.
 void check_length(const JsonFields& line, const char* name, const OrderedJson& list, const RunLine& run) {
-  if (list.size() > run.layers) line.fail({name}, fmt::format("expected at most {} numbers, one a layer", run.layers));
+  if (list.size() > run.layers)
+    line.fail({name}, fmt::format("expected at most {} numbers, one per layer", run.layers));
 }
 
 void read_lists(const JsonFields& line, RunLine& run) {
@@ -142,7 +143,7 @@ void read_verdict(const JsonFields& line, RunLine& run) {
   run.checks = checks_of(line);
   if (run.checks.empty() && run.status != "UNVERIFIED")
     line.fail({"verdict", "status"}, "expected UNVERIFIED, as nothing was checked");
-  // A second run that had to give the same categories, and did not, proves one of the two wrong.
+  // If a second run that had to give the same categories differs, one of the two is wrong.
   if (line.find({"compared", "same_categories"}) != nullptr && !line.truth({"compared", "same_categories"}))
     run.status = "FAILED";
   run.categories = line.count({"verdict", "categories"});
@@ -150,7 +151,7 @@ void read_verdict(const JsonFields& line, RunLine& run) {
     const OrderedJson* images = line.find({"verdict", wrong});
     if (images == nullptr || images->is_null()) continue;
     if (line.count({"verdict", wrong}) > 0 && run.status == "PASSED")
-      line.fail({"verdict", wrong}, "expected 0 of what PASSED");
+      line.fail({"verdict", wrong}, "expected 0 with status PASSED");
   }
 }
 
@@ -186,7 +187,7 @@ RunLine run_of(const JsonFields& line) {
   return run;
 }
 
-/// The number of a field by which others are divided.
+/// A number used as a divisor.
 double above_zero(const JsonFields& line, JsonFields::Path path) {
   const double number = line.number(path);
   if (number <= 0) line.fail(path, "expected a number above 0");
@@ -196,7 +197,7 @@ double above_zero(const JsonFields& line, JsonFields::Path path) {
 LayerLine layer_of(const JsonFields& line) {
   above_zero(line, {"seconds_per_layer", "min"});
   return {.variant = line.text({"variant"}),
-          // Earlier versions timed fp32 alone and did not say so.
+          // Earlier versions timed only fp32 and did not name it.
           .precision = line.find({"precision"}) == nullptr ? "fp32" : line.text({"precision"}),
           .weights = line.text({"weights"}),
           .neurons = line.count({"neurons"}),
@@ -230,7 +231,7 @@ std::vector<ProfiledNode> profile_of(const JsonFields& line) {
   return nodes;
 }
 
-/// The images compared, where nothing was compared for all of them: no logits, and no accuracy that was asked for.
+/// The number of compared images, if not all were compared: without logits for all, and without a required accuracy.
 std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t images) {
   const OrderedJson* const wanted = line.find({"accuracy", "at_least"});
   if (wanted != nullptr && !wanted->is_null()) return std::nullopt;
@@ -264,7 +265,7 @@ ModelLine model_of(const JsonFields& line) {
     if (ratio) model.largest_ratio = std::max(model.largest_ratio.value_or(0), *ratio);
   }
   model.sample = sample_of(line, model.images);
-  // Earlier versions called the whole run right where a sample of its images was.
+  // Earlier versions called the whole run right if a sample of its images was.
   if (model.sample && model.status == "PASSED") model.status = "UNVERIFIED";
   model.profile = profile_of(line);
   return model;

@@ -10,8 +10,8 @@
 
 namespace spdnn {
 
-// Runs of one configuration as one result, for reports and for the table of a suite. `runs` is a list that is not
-// empty, and the last argument says what to take of each of them.
+// Combines the runs of one configuration into one result, for reports and for the table of a suite. `runs` is a
+// non-empty list, and the last argument selects a value of each run.
 
 double median_of(const auto& runs, auto value) {
   std::vector<double> values;
@@ -19,14 +19,14 @@ double median_of(const auto& runs, auto value) {
   return spread(std::move(values)).median;
 }
 
-/// Of what is optional; empty where one of them does not say it.
+/// The median of optional values; empty if one of them is missing.
 std::optional<double> median_if_all(const auto& runs, auto value) {
   if (std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return !std::invoke(value, run); }))
     return std::nullopt;
   return median_of(runs, [&](const auto& run) { return *std::invoke(value, run); });
 }
 
-/// The median of the medians, the least minimum and the greatest maximum.
+/// The median of the medians, the minimum and the maximum.
 Spread infer_of(const auto& runs, auto spread_of_run) {
   std::vector<double> extremes;
   for (const auto& run : runs) {
@@ -40,7 +40,7 @@ Spread infer_of(const auto& runs, auto spread_of_run) {
           .sum = 0};
 }
 
-/// One wrong run among several makes the configuration wrong.
+/// One wrong run makes the whole configuration wrong.
 std::string worst_status(const auto& runs, auto status) {
   for (const char* const worst : {"FAILED", "UNVERIFIED"})
     if (std::any_of(runs.begin(), runs.end(), [&](const auto& run) { return std::invoke(status, run) == worst; }))

@@ -15,7 +15,7 @@ std::vector<Index> first_of(const std::vector<Index>& ids) {
   return shown;
 }
 
-/// Before anything is compared.
+/// A verdict before any comparison.
 Verdict about(const Categories& categories, std::string against) {
   Verdict verdict;
   verdict.against = std::move(against);
@@ -24,7 +24,7 @@ Verdict about(const Categories& categories, std::string against) {
   return verdict;
 }
 
-/// Before the comparison named `against` has come to a result.
+/// A check before the comparison named `against` has a result.
 Verdict check_of(const Categories& categories, std::string against) {
   Verdict verdict = about(categories, std::move(against));
   verdict.checks = {verdict.against};

@@ -118,7 +118,7 @@ TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
   const Document page = document(0);
   const Table& table = block_of<Table>(page, "variants-table");
   EXPECT_EQ(text_of(table.rows[0]), "dense|2.500|all of it|");
-  EXPECT_EQ(text_of(table.rows[1]), "odd||does not take it: it takes no <models>|");
+  EXPECT_EQ(text_of(table.rows[1]), "odd||does not support it: it takes no <models>|");
   EXPECT_TRUE(table.rows[1].apart);
   const std::string html = to_html(page);
   EXPECT_NE(html.find("<code>dense fp32</code> would run it: it is the first."), std::string::npos);

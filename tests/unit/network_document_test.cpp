@@ -118,9 +118,9 @@ TEST(NetworkDocument, SaysWhatEachPassLeavesOut) {
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_EQ(text_of(table.rows[0]), "unused: always zero|in force|6|6|10|10|0.0|");
   EXPECT_EQ(text_of(table.rows[1]), "twins|in force|6|4|10|6|40.0|");
-  EXPECT_EQ(text_of(table.rows[3]), "merge|not asked for|4|4|6|6|0.0|");
+  EXPECT_EQ(text_of(table.rows[3]), "merge|not requested|4|4|6|6|0.0|");
   EXPECT_EQ(text_of(table_of(document, "classes-table").rows[1]), "2|2|1|");
-  EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not asked for"));
+  EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not requested"));
 }
 
 TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
@@ -130,17 +130,17 @@ TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(text_of(table.rows[0]), "1|60|40|50|10|");
   EXPECT_EQ(text_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
-  EXPECT_TRUE(says(document, "Half of the images are dead after layer 2. The last one that dies does so in layer 2."));
+  EXPECT_TRUE(says(document, "Half of the images are dead after layer 2. The last one dies in layer 2."));
 }
 
 TEST(NetworkDocument, SaysWhatARunDoesNotTell) {
   RunLine run = run_line();
   run.active = {};
-  EXPECT_TRUE(says(document_of(square_network(), {}, run), "the line does not say"));
+  EXPECT_TRUE(says(document_of(square_network(), {}, run), "The line does not contain"));
   run.active = {50, 0};
   run.passes = "identical";
   const Document document = document_of(square_network(), {}, run);
-  EXPECT_TRUE(says(document, "computed dead images on"));
+  EXPECT_TRUE(says(document, "also computed dead images"));
   EXPECT_EQ(text_of(table_of(document, "images-table").rows[0]), "1|60|40|50||");
   run.alive = {};
   EXPECT_TRUE(says(document_of(square_network(), {}, run), "did not count"));

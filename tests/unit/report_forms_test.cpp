@@ -67,14 +67,14 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
     return message_of<DataError>([&] { read_baselines("f", head + line); });
   };
   EXPECT_EQ(refused("S,P,2,1024,120,60000,,,c,published,x"), "f:2:22: '' is empty, and so is edges_per_second");
-  EXPECT_EQ(refused("S,P,2,,120,60000,1,,c,published,x"), "f:2:20: '' is empty, and so is a size");
-  EXPECT_EQ(refused("S,P,2,1024,120,60000,-1,,c,published,x"), "f:2:22: '-1' is no positive number");
+  EXPECT_EQ(refused("S,P,2,,120,60000,1,,c,published,x"), "f:2:20: '' is empty, and so is one of the sizes");
+  EXPECT_EQ(refused("S,P,2,1024,120,60000,-1,,c,published,x"), "f:2:22: '-1' is not a positive number");
   EXPECT_EQ(refused("S,P,2,1024,120,60000,1,,c,guessed,x"), "f:2:27: 'guessed' is neither 'published' nor 'run by us'");
   EXPECT_EQ(refused(",P,2,1024,120,60000,1,,c,published,x"), "f:2:1: '' is empty");
   EXPECT_EQ(refused("S,P\n"), "f:2:1: 2 fields, expected 11");
   // A rate that is not what size and time make; both may be rounded to two digits.
   EXPECT_EQ(refused("S,P,2,1024,120,60000,0.5,9e11,c,published,x"),
-            "f:2:26: '9e11' contradicts the size and the time, which make 4.719e+11");
+            "f:2:26: '9e11' contradicts the size and the time, which give 4.719e+11");
   EXPECT_EQ(read_baselines("f", head + "S,P,2,1024,120,60000,0.5,4.9e11,c,published,x").size(), 1U);
   EXPECT_EQ(refused(std::string("S,P\0Q,2,1024,120,60000,1,,c,published,x", 39)), "f:2:4: a byte 0, expected text");
 }

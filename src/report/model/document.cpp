@@ -22,7 +22,7 @@ namespace {
 
 double share(double part, double all) { return all == 0 ? 0 : part / all; }
 
-/// Weights of a row, zeros included.
+/// Weights per row, zeros included.
 double row_weights(const NodeWork& work) { return share(static_cast<double>(work.weights), work.rows); }
 
 std::string title_of(const ModelView& view, std::size_t node) {
@@ -50,11 +50,11 @@ Row row_of(const ModelView& view, std::size_t n) {
 
 Section nodes_section(const ModelView& view) {
   Table table{"nodes-table",
-              "Every node in the order in which they are computed. A row is the weights of one output channel.",
+              "Every node in order of computation. A row holds the weights of one output channel.",
               {{"node", "", true},
                {"operation"},
                {"name"},
-               {"output", "", false, "Shape of what the node makes; N is the number of images"},
+               {"output", "", false, "Shape of the node's output; N is the number of images"},
                {"weights", "", true, "Zeros included"},
                {"non-zero", "", true, "Weights that are not zero"},
                {"zeros", "%", true, "Share of the weights that are zero"},
@@ -68,7 +68,7 @@ Section nodes_section(const ModelView& view) {
   return {"nodes", "Nodes", {std::move(table)}};
 }
 
-/// Points of the nodes that have weights, not joined, as those between have none; `value` is of one of them.
+/// Points for the nodes that have weights, not joined, because other nodes lie between them; `value` takes one node.
 template <class Value>
 Series by_node(const ModelView& view, std::string name, Value value) {
   Series series{.name = std::move(name), .line = false};
@@ -78,7 +78,7 @@ Series by_node(const ModelView& view, std::string name, Value value) {
   return series;
 }
 
-/// Non-zeros of rows, in quarters of their node's mean.
+/// Ranges of non-zeros per row, in quarters of the node's mean.
 constexpr std::array<const char*, 10> kRanges{
     "none",     "up to 1/4",  "1/4 to 1/2", "1/2 to 3/4", "3/4 to 1",
     "1 to 5/4", "5/4 to 3/2", "3/2 to 7/4", "7/4 to 2",   "more than twice the mean"};
@@ -94,11 +94,12 @@ void count_rows(const CsrMatrix& weights, double mean, std::array<double, kRange
 }
 
 Chart skew_chart(const ModelView& view, std::size_t shown) {
-  Chart chart{.id = "skew",
-              .title = "Non-zeros of a row against the mean of its node",
-              .description = "How many of the rows have so many times the mean: rows of equal length stand together.",
-              .kind = Chart::Kind::bars,
-              .x = {"% of the rows"}};
+  Chart chart{
+      .id = "skew",
+      .title = "Non-zeros of a row against the mean of its node",
+      .description = "Share of the rows in each range of multiples of the mean; rows of equal length share a bar.",
+      .kind = Chart::Kind::bars,
+      .x = {"% of the rows"}};
   chart.categories.assign(kRanges.begin(), kRanges.end());
   const auto add = [&](const std::string& name, std::size_t first, std::size_t end) {
     std::array<double, kRanges.size()> counts{};
@@ -151,7 +152,7 @@ Section sparsity_section(const ModelView& view, std::size_t shown) {
   return section;
 }
 
-/// Where the non-zeros of one node's matrix lie.
+/// Shows the positions of the non-zeros of one node's matrix.
 Section weights_section(const ModelView& view, std::size_t shown) {
   const std::string title = title_of(view, shown);
   Section section{"weights", "Where the non-zeros of " + title + " are", {}};
@@ -186,7 +187,7 @@ Section work_section(const ModelView& view) {
               .y = {"multiply-adds of an image", true}};
   chart.series = {by_node(view, "all weights", [](const NodeWork& work) { return work.dense(); }),
                   by_node(view, "non-zero", [](const NodeWork& work) { return work.sparse(); })};
-  for (Series& series : chart.series)  // the axis is logarithmic
+  for (Series& series : chart.series)  // : required by the logarithmic axis
     std::erase_if(series.points, [](const Point& point) { return point.y <= 0; });
   chart.series = without_twins(chart.series);
   section.blocks.emplace_back(std::move(chart));
@@ -197,27 +198,28 @@ Section run_section(const ModelView& view) {
   Section section{"run", "What would run", {}};
   section.blocks.emplace_back(Paragraph{
       view.would_run.empty()
-          ? fmt::format("`spdnn infer` would not run the model: {}.", escaped(view.why))
+          ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))
           : fmt::format(
-                "`{}` would run it: {}. This is of the model as `spdnn infer` rewrites it, whose nodes may have "
+                "`{}` would run it: {}. This applies to the model after the rewrites of `spdnn infer`, whose nodes may "
+                "have "
                 "other numbers, and {} at a time; `infer` takes up to 64. All figures above are of the model as "
                 "given.",
                 view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
-  section.blocks.emplace_back(Paragraph{fmt::format("The model takes {} in memory, and a variant what the table says.",
-                                                    bytes_text(bytes_of(view.model)))});
+  section.blocks.emplace_back(Paragraph{fmt::format(
+      "The model takes {} in memory, and each variant the amount in the table.", bytes_text(bytes_of(view.model)))});
   Table table{
       "variants-table",
       fmt::format("Every variant that this build has, for {} at a time.", counted(view.batch, "image", "images")),
       {{"variant"},
-       {"memory", "MB", true, "That it would take for the model and the activations"},
-       {"what it is, or why it does not take the model"}},
+       {"memory", "MB", true, "Required for the model and the activations"},
+       {"description, or why it does not support the model"}},
       {}};
   for (const VariantAnswer& answer : view.answers) {
     const bool takes = answer.why_not.empty();
     std::string remarks;
     for (const std::string& remark : answer.remarks) remarks += "; " + escaped(remark);
     table.rows.push_back({{answer.name, takes ? number(static_cast<double>(answer.bytes) / 1e6) : Cell(),
-                           takes ? answer.description + remarks : "does not take it: " + escaped(answer.why_not)},
+                           takes ? answer.description + remarks : "does not support it: " + escaped(answer.why_not)},
                           !takes});
   }
   section.blocks.emplace_back(std::move(table));
@@ -234,7 +236,7 @@ std::string summary_of(const ModelView& view, std::optional<std::size_t> shown) 
                      view.model.name.empty() ? "" : escaped(view.model.name) + ": ",
                      counted(view.model.nodes.size(), "node", "nodes"), shapes(view.model.inputs),
                      shapes(view.model.outputs), view.total.nonzeros, view.total.weights,
-                     shown ? fmt::format(" Nodes are numbered from 1; node {} is looked at more closely.", *shown + 1)
+                     shown ? fmt::format(" Nodes are numbered from 1; node {} is shown in detail.", *shown + 1)
                            : std::string(" No node has weights."));
 }
 

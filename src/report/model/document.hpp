@@ -11,38 +11,37 @@
 
 namespace spdnn {
 
-/// What a variant says of a model.
+/// A variant's support for a model.
 struct VariantAnswer {
   std::string name;
   std::string description;
-  std::string why_not;                 ///< empty where it takes the model
-  std::size_t bytes = 0;               ///< that it would take
-  std::vector<std::string> remarks{};  ///< what it would do, node by node, and why
-  std::vector<std::string> program{};  ///< what would run: a head, and a line for each kernel
+  std::string why_not;                 ///< empty if it supports the model
+  std::size_t bytes = 0;               ///< required memory
+  std::vector<std::string> remarks{};  ///< what it would do, node by node, with reasons
+  std::vector<std::string> program{};  ///< the program: a header line, then one line per kernel
 };
 
-/// What `spdnn inspect` knows of a model: printed, as JSON and as a page. The model, whose shapes are known, must
-/// outlive it.
+/// The data that `spdnn inspect` shows of a model: printed, as JSON and as a page. The model, whose shapes must be
+/// known, must outlive it.
 struct ModelView {
   std::string name;  ///< of the file
   const Model& model;
   std::vector<NodeWork> work{};  ///< by node
   ModelWork total{};
-  Index batch = 1;  ///< images at a time, for which the variants were asked
+  Index batch = 1;  ///< : images at a time assumed for the variants
   std::vector<VariantAnswer> answers{};
-  std::string would_run{};  ///< the variant that `infer` chooses, and its precision; empty where it refuses the model
-  std::string why{};        ///< it chooses so, or refuses the model
+  std::string would_run{};  ///< : the variant that `infer` chooses, and its precision; empty if it refuses the model
+  std::string why{};        ///< : the reason for the choice or the refusal
 };
 
-/// The view but for what variants say.
+/// The view without the variants.
 ModelView view_of(std::string name, const Model& model);
 
-/// The node, from 0 on, that is looked at more closely where none is named: that with the most weights. Nothing where
-/// no node has weights.
+/// The node, from 0, that is shown in detail by default: the one with the most weights. Empty if no node has weights.
 std::optional<std::size_t> heaviest_node(const ModelView& view);
 
-/// The model seen: its nodes, how sparse they and their rows are, where the non-zeros of the node `shown` lie, what is
-/// to be computed, and who would do so. Cost: a pass over the weights.
+/// A page about a model: its nodes, their sparsity and that of their rows, the positions of the non-zeros of the node
+/// `shown`, the work, and the variants that could do it. Cost: a pass over the weights.
 Document model_document(const ModelView& view, std::optional<std::size_t> shown);
 
 }  // namespace spdnn

@@ -12,7 +12,7 @@ namespace spdnn {
 
 namespace {
 
-/// Inputs, then the outputs of each layer; one number where all are the same.
+/// Inputs, then the outputs of each layer; one number if all are equal.
 std::vector<std::uint64_t> widths_of(const Network& network) {
   std::vector<std::uint64_t> widths{network.inputs()};
   for (const Layer& layer : network.layers) widths.push_back(layer.outputs());
@@ -20,7 +20,7 @@ std::vector<std::uint64_t> widths_of(const Network& network) {
   return widths;
 }
 
-/// As lines say it; nothing where biases differ, as lines then tell the range of those that the plan kept.
+/// The bias as in lines; empty if biases differ, because lines then give only the range of those kept by the plan.
 std::optional<std::string> one_bias(const Network& network) {
   std::optional<double> bias;
   for (const Layer& layer : network.layers) {
@@ -34,7 +34,7 @@ std::string summary_of(const NetworkView& view) {
   const Offset given = view.plan.provenance.given_edges;
   return fmt::format(
       "{} layers, {} inputs, {} outputs, {} edges. The plan stores {} of them ({} %), and {} would run it. Layers are "
-      "numbered from 1; layer {} is looked at more closely.",
+      "numbered from 1; layer {} is shown in detail.",
       view.network.layers.size(), view.network.inputs(), view.network.outputs(), given, view.plan.edges(),
       significant(given == 0 ? 0 : 100 * static_cast<double>(view.plan.edges()) / static_cast<double>(given), 3),
       view.variant, view.shown + 1);

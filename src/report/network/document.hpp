@@ -15,27 +15,27 @@
 
 namespace spdnn {
 
-/// What the page of a network is made of. Network and plan must outlive it.
+/// The data for a page about a network. Network and plan must outlive it.
 struct NetworkView {
-  std::string name;  ///< as the reader knows the network
+  std::string name;  ///< : the network's name for the reader
   const Network& network;
   const Plan& plan;                        ///< of that network, in memory
-  std::vector<LayerDescription> layers{};  ///< as describe() gives them
-  Index shown = 0;                         ///< the layer that is looked at more closely
+  std::vector<LayerDescription> layers{};  ///< : from describe()
+  Index shown = 0;                         ///< : the layer shown in detail
   bool official = false;
-  std::vector<std::string> notes{};                           ///< besides the plan's
-  std::string variant{};                                      ///< what would run
-  std::string why{};                                          ///< why that was chosen; empty where it was named
-  std::vector<std::pair<std::string, std::size_t>> memory{};  ///< bytes, by what they are for
+  std::vector<std::string> notes{};  ///< : in addition to the plan's
+  std::string variant{};             ///< : the variant that would run
+  std::string why{};                 ///< : the reason for the choice; empty if the variant was requested
+  std::vector<std::pair<std::string, std::size_t>> memory{};  ///< : bytes, by purpose
   std::optional<RunLine> run{};                               ///< of this network
 };
 
-/// The network seen: its layers, degrees and one layer's edges, the plan and what each pass leaves out, twins, and,
-/// from a run, where images die and where they need not be computed any longer. Cost: a pass over the edges.
+/// A page about a network: its layers, degrees and one layer's edges, the plan and the work removed by each pass,
+/// twins, and, given a run, where images die and where their computation ends. Cost: a pass over the edges.
 Document network_document(const NetworkView& view);
 
-/// The last of the runs that has this network's neurons, layers, edges, bias (where it is one number) and cap: more of
-/// a network, lines do not tell. DataError where there is none; `name` is that of the file.
+/// The last run with this network's neurons, layers, edges, bias (if it is a single number) and cap; lines do not
+/// identify a network further. DataError if there is none; `name` is the file's.
 RunLine run_of(const Network& network, const ResultLines& lines, std::string_view name);
 
 }  // namespace spdnn

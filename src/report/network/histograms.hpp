@@ -11,27 +11,27 @@
 
 namespace spdnn::network_sections {
 
-/// From the first value to the last.
+/// The first and the last value.
 using Range = std::pair<Offset, Offset>;
 
-/// Values one by one where they are few; otherwise ranges, of equal width, or each twice as wide as the one before
-/// where the values lie far apart.
+/// Single values if there are few; otherwise ranges of equal width, or ranges that double in width if the values are
+/// widely spread.
 std::vector<Range> ranges_of(const Histogram& histogram);
 std::string text_of(const Range& range);
 Offset count_in(const Histogram& histogram, const Range& range);
 
-/// What a histogram is of.
+/// The quantity of a histogram.
 struct Counted {
   std::string id;
   std::string title;
-  std::string of;     ///< what is counted, such as neurons
-  std::string value;  ///< by what
+  std::string of;     ///< : the counted things, such as neurons
+  std::string value;  ///< : the quantity on the axis
   Histogram LayerCensus::*histogram;
 };
 
-/// Shares of the whole network and of the layer that is looked at.
+/// Shares for the whole network and for the layer shown in detail.
 Chart histogram_chart(const Counted& counted, const Census& census, Index shown, std::string description);
-/// Least, median and greatest value of each layer; nothing where all of them are the same.
+/// Minimum, median and maximum of each layer; empty if all values are equal.
 std::optional<Chart> chart_by_layer(const Counted& counted, const Census& census, std::string description);
 
 }  // namespace spdnn::network_sections

@@ -1,4 +1,4 @@
-// Where images die, settle and coincide: what a run says of it.
+// A run's data on where images die, settle and coincide.
 
 #include <fmt/format.h>
 
@@ -17,12 +17,12 @@ using sections::whole;
 
 namespace {
 
-/// By layer; nothing where the run does not tell.
+/// Values by layer; empty if the run does not have them.
 struct ImageEnds {
   std::vector<double> alive;
-  std::vector<double> died;                     ///< in this very layer
+  std::vector<double> died;                     ///< : in exactly this layer
   std::vector<std::optional<double>> computed;  ///< still, after the layer
-  std::vector<std::optional<double>> settled;   ///< alive, but not computed any longer
+  std::vector<std::optional<double>> settled;   ///< : alive, but no longer computed
 };
 
 bool has_pass(const RunLine& run, std::string_view pass) {
@@ -38,7 +38,7 @@ ImageEnds image_ends_of(const RunLine& run) {
     ends.alive.push_back(alive);
     ends.died.push_back(std::max(0.0, before - alive));
     before = alive;
-    // Nothing is computed after the last layer, whoever is alive.
+    // Nothing is computed after the last layer, even for alive images.
     const bool told = k < run.active.size() && run.active[k] && k + 1 < run.alive.size();
     ends.computed.push_back(told ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
     ends.settled.push_back(told && dead_leave ? std::optional(std::max(0.0, alive - *ends.computed[k])) : std::nullopt);
@@ -50,7 +50,7 @@ bool any_known(const std::vector<std::optional<double>>& values) {
   return std::any_of(values.begin(), values.end(), [](const auto& value) { return value.has_value(); });
 }
 
-/// What is not known is not drawn, like 0.
+/// Unknown values are not drawn, like 0.
 std::vector<double> drawn(const std::vector<std::optional<double>>& values) {
   std::vector<double> result;
   result.reserve(values.size());
@@ -62,7 +62,7 @@ Chart images_chart(const ImageEnds& ends) {
   Chart chart{.id = "images-chart",
               .title = "Images alive, and images still computed",
               .description =
-                  "Both axes are logarithmic. Alive images that are not computed any longer are all at the cap "
+                  "Both axes are logarithmic. Alive images that are no longer computed are at the cap "
                   "or equal to another one.",
               .kind = Chart::Kind::lines,
               .x = {"after layer", true},
@@ -78,7 +78,7 @@ Chart images_chart(const ImageEnds& ends) {
 Chart deaths_chart(const ImageEnds& ends) {
   Chart chart{.id = "deaths-chart",
               .title = "Images that die in a layer",
-              .description = "Both axes are logarithmic; layers in which no image dies are left out.",
+              .description = "Both axes are logarithmic; layers in which no image dies are omitted.",
               .kind = Chart::Kind::lines,
               .x = {"layer", true},
               .y = {"images", true}};
@@ -93,10 +93,10 @@ Table images_table(const ImageEnds& ends, const RunLine& run) {
   Table table{"images-table",
               "Images after some of the layers.",
               {{"after layer", "", true},
-               {"alive", "", true, "A non-zero is left"},
+               {"alive", "", true, "With at least one non-zero"},
                {"dead", "", true, "Of all images"},
                {"still computed", "", true, "Neither retired nor equal to another image"},
-               {"settled or coincided", "", true, "Alive, but not computed any longer"}},
+               {"settled or coincided", "", true, "Alive, but no longer computed"}},
               {}};
   const auto known = [](const std::optional<double>& value) {
     return value ? whole(static_cast<std::uint64_t>(*value)) : Cell();
@@ -116,7 +116,7 @@ std::string story_of(const ImageEnds& ends, const RunLine& run) {
   const auto last = std::find_if(ends.died.rbegin(), ends.died.rend(), [](double died) { return died > 0; });
   text += last == ends.died.rend()
               ? "No image dies. "
-              : fmt::format("The last one that dies does so in layer {}. ", ends.died.rend() - last);
+              : fmt::format("The last one dies in layer {}. ", ends.died.rend() - last);
   const auto idle = std::find_if(ends.computed.begin(), ends.computed.end(),
                                  [](const auto& computed) { return computed && *computed == 0; });
   if (idle != ends.computed.end())
@@ -132,10 +132,12 @@ std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
     return "Where images settled at the cap or coincided, the line does not say: it is of an earlier version, or of an "
            "engine that does not count them.";
   std::string text =
-      "Settled (`saturated`) and coincided (`identical`) images are told together: which of the two lets an "
-      "image go first differs from run to run. A run with `--reduce` and only one of them shows it alone.";
+      "Settled (`saturated`) and coincided (`identical`) images are counted together: which of the two passes removes "
+      "an "
+      "image first differs from run to run. A run with only one of them in `--reduce` shows it separately.";
   if (!has_pass(run, "dead"))
-    text += " This run computed dead images on, so those that settled or coincided cannot be told from them.";
+    text +=
+        " This run also computed dead images, so images that settled or coincided cannot be distinguished from them.";
   return text;
 }
 
@@ -144,19 +146,19 @@ std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
 Section images(const NetworkView& view) {
   Section section{"images", "Where images die, settle and coincide", {}};
   if (!view.run) {
-    section.blocks.emplace_back(
-        Paragraph{"That depends on the images. Run them with `spdnn infer --json run.jsonl`, and make this page again "
-                  "with `--run run.jsonl`."});
+    section.blocks.emplace_back(Paragraph{
+        "This depends on the images. Run them with `spdnn infer --json run.jsonl`, and create this page again "
+        "with `--run run.jsonl`."});
     return section;
   }
   const RunLine& run = *view.run;
   section.blocks.emplace_back(Paragraph{
       fmt::format("From a run of {} images by `{}` with passes `{}`, bias {}, cap {}: {}, {} categories.", run.images,
                   sections::variant_of(run), run.passes, run.bias, run.cap, run.status, run.categories)});
-  section.blocks.emplace_back(
-      Paragraph{"Lines do not name their network. This one is of a network of the same neurons, layers, edges, bias "
-                "and cap; were "
-                "its weights others, the figures below would not be of this network."});
+  section.blocks.emplace_back(Paragraph{
+      "Lines do not identify their network. This one is from a network with the same neurons, layers, edges, bias "
+      "and cap; if "
+      "its weights differ, the figures below do not apply to this network."});
   if (run.alive.empty()) {
     section.blocks.emplace_back(Paragraph{"The engine of this run did not count images by layer."});
     return section;

@@ -1,4 +1,4 @@
-// What would be run, and what each pass leaves out.
+// The work that would be run, and the work removed by each pass.
 
 #include <fmt/format.h>
 
@@ -22,25 +22,25 @@ double share(Offset part, Offset all) { return all == 0 ? 0 : static_cast<double
 
 std::string state_of(const NetworkView& view, bool Passes::*pass) {
   if (view.plan.passes.*pass) return "in force";
-  return view.plan.provenance.requested.*pass ? "stands aside" : "not asked for";
+  return view.plan.provenance.requested.*pass ? "not applied" : "not requested";
 }
 
 Table facts_of(const NetworkView& view) {
   const Plan& plan = view.plan;
   Table table{"plan-table", "The plan, and the engine that would run it.", {{"what"}, {"value"}}, {}};
   const auto add = [&](const char* what, std::string value) { table.rows.push_back({{what, std::move(value)}}); };
-  add("passes asked for", to_string(plan.provenance.requested));
+  add("requested passes", to_string(plan.provenance.requested));
   add("passes in force", to_string(plan.passes));
-  add("dead images may leave", certificate_text(plan.certificates.dead_from, plan.depth()));
-  add("saturated images may leave", certificate_text(plan.certificates.saturated_from, plan.depth()));
+  add("dead images leave", certificate_text(plan.certificates.dead_from, plan.depth()));
+  add("saturated images leave", certificate_text(plan.certificates.saturated_from, plan.depth()));
   add("official network", view.official ? "yes" : "no");
   add("variant", view.variant);
-  add("why this one", view.why.empty() ? "it was named" : view.why);
+  add("why this one", view.why.empty() ? "it was requested" : view.why);
   for (const auto& [what, bytes] : view.memory) add(what.c_str(), bytes_text(bytes));
   return table;
 }
 
-/// What goes in one step.
+/// The neurons and edges removed by one step.
 struct Step {
   const char* name;
   bool Passes::*pass;
@@ -48,7 +48,7 @@ struct Step {
   Offset edges;
 };
 
-/// In the order in which the planner works.
+/// The steps in the planner's order.
 std::array<Step, 4> steps_of(const LayerCensus& sum) {
   return {{{"unused: always zero", &Passes::unused, sum.always_zero, sum.always_zero_edges},
            {"twins", &Passes::twins, sum.twins, sum.twin_edges},
@@ -57,17 +57,17 @@ std::array<Step, 4> steps_of(const LayerCensus& sum) {
 }
 
 Table steps_table(const NetworkView& view, const LayerCensus& sum) {
-  Table table{
-      "passes-table",
-      "What each pass that changes the plan leaves out, one after another. Neurons are the outputs of all layers.",
-      {{"pass"},
-       {"state"},
-       {"neurons before", "", true},
-       {"neurons after", "", true},
-       {"edges before", "", true},
-       {"edges after", "", true},
-       {"edges left out", "%", true, "Of the given edges"}},
-      {}};
+  Table table{"passes-table",
+              "The neurons and edges removed by each pass that changes the plan, in order. Neurons are the outputs of "
+              "all layers.",
+              {{"pass"},
+               {"state"},
+               {"neurons before", "", true},
+               {"neurons after", "", true},
+               {"edges before", "", true},
+               {"edges after", "", true},
+               {"edges left out", "%", true, "Share of the given edges"}},
+              {}};
   Offset neurons = sum.stored + sum.twins + sum.always_zero + sum.unread;
   Offset edges = view.plan.provenance.given_edges;
   for (const Step& step : steps_of(sum)) {
@@ -83,7 +83,7 @@ Table steps_table(const NetworkView& view, const LayerCensus& sum) {
 Table dynamic_table(const NetworkView& view) {
   const Plan& plan = view.plan;
   Table table{"dynamic-table",
-              "Passes that act while images are run; how much they leave out depends on the images.",
+              "Passes that act during inference; the work that they save depends on the images.",
               {{"pass"}, {"state"}, {"images that leave"}, {"from where on"}},
               {}};
   table.rows.push_back({{"dead", state_of(view, &Passes::dead), "all activations are zero",
@@ -97,7 +97,7 @@ Table dynamic_table(const NetworkView& view) {
 
 Chart fate_chart(const NetworkView& view, const Census& census) {
   Chart chart{.id = "fate",
-              .title = "What becomes of neurons and edges",
+              .title = "Neurons and edges under the passes",
               .description =
                   fmt::format("The plan stores {} of {} edges.", view.plan.edges(), view.plan.provenance.given_edges),
               .kind = Chart::Kind::stacked_bars,
@@ -165,9 +165,9 @@ Section plan(const NetworkView& view, const Census& census) {
   for (const std::string& note : view.notes) section.blocks.emplace_back(Paragraph{"Note: " + note + "."});
   section.blocks.emplace_back(fate_chart(view, census));
   section.blocks.emplace_back(
-      Paragraph{"`unused` leaves out neurons that are zero for every image, with the terms that read them, and neurons "
+      Paragraph{"`unused` removes neurons that are zero for every image, with the terms that read them, and neurons "
                 "that nothing "
-                "reads; `twins` those that are equal to another one; `merge` takes equal terms of a sum together."});
+                "reads; `twins` removes neurons that equal another one; `merge` combines equal terms of a sum."});
   section.blocks.emplace_back(steps_table(view, census.sum));
   section.blocks.emplace_back(dynamic_table(view));
   if (census.layers.size() > 1) section.blocks.emplace_back(edges_by_layer(view));
@@ -180,22 +180,22 @@ Section twins(const NetworkView& view, const Census& census) {
   Section section{"twins", "Twins", {}};
   if (!view.plan.passes.twins) {
     section.blocks.emplace_back(
-        Paragraph{fmt::format("The pass `twins` is {}, so nobody looked for them.",
-                              view.plan.provenance.requested.twins ? "not in force" : "not asked for")});
+        Paragraph{fmt::format("The pass `twins` is {}, so twins were not searched for.",
+                              view.plan.provenance.requested.twins ? "not in force" : "not requested")});
     return section;
   }
   section.blocks.emplace_back(Paragraph{fmt::format(
       "Neurons of a layer with the same terms, in the same order, and the same bias hold the same value for every "
       "image. "
-      "One of them is computed and stands for its class: {} stored neurons stand for {}, and the largest class has {}.",
+      "One of them is computed and represents its class: {} stored neurons represent {}, and the largest class has {}.",
       all.total(), census.sum.stored + census.sum.twins, all.max())});
   const Counted classes{"classes", "Sizes of the classes of twins", "stored neurons", "given neurons of a class",
                         &LayerCensus::classes};
   section.blocks.emplace_back(histogram_chart(
       classes, census, view.shown,
-      fmt::format("How many given neurons a stored one stands for. In layer {} the largest class has {}.",
+      fmt::format("Number of given neurons represented by a stored one. In layer {} the largest class has {}.",
                   view.shown + 1, shown.max())));
-  if (auto chart = chart_by_layer(classes, census, "Least, median and greatest size of a class in each layer."))
+  if (auto chart = chart_by_layer(classes, census, "Minimum, median and maximum size of a class in each layer."))
     section.blocks.emplace_back(std::move(*chart));
   Table table{"classes-table",
               "Classes of twins by size.",

@@ -8,7 +8,7 @@
 #include "report/document.hpp"
 #include "report/network/document.hpp"
 
-/// The sections of the page of a network, one file each.
+/// The sections of a page about a network, one file each.
 namespace spdnn::network_sections {
 
 /// Counts of all layers.
@@ -17,7 +17,7 @@ struct Census {
   LayerCensus sum;
 };
 
-/// What the layers are, as `spdnn inspect` prints it.
+/// The layers, as `spdnn inspect` prints them.
 Section layers(const NetworkView& view);
 Section degrees(const NetworkView& view, const Census& census);
 /// The edges of one layer, as given and as stored.

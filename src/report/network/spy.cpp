@@ -12,7 +12,7 @@ Grid spy(const CsrMatrix& matrix, Index most) {
             .rows = std::min(matrix.rows, most),
             .columns = std::min(matrix.cols, most)};
   grid.counts.assign(grid.rows * grid.columns, 0);
-  // One row of cells is one piece of work: nobody else counts there.
+  // One row of cells is one task, so no two threads write to the same cell.
   parallel_for(grid.rows, [&](std::size_t row) {
     const auto begin = static_cast<Index>(Grid::first_in(row, grid.rows, grid.height));
     const auto end = static_cast<Index>(Grid::first_in(row + 1, grid.rows, grid.height));

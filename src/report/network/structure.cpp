@@ -1,4 +1,4 @@
-// What the network is: layers, degrees, edges.
+// The structure of the network: layers, degrees, edges.
 
 #include <fmt/format.h>
 
@@ -42,8 +42,8 @@ Chart spy_chart(std::string id, std::string title, std::string what, const CsrMa
       "edges.",
       what, weights.entries(), grid.width, grid.height,
       grid.rows == grid.height && grid.columns == grid.width
-          ? "Every cell is one pair of them"
-          : fmt::format("A cell takes {} x {} of them", (grid.height + grid.rows - 1) / grid.rows,
+          ? "Every cell is a single position"
+          : fmt::format("A cell covers {} x {} positions", (grid.height + grid.rows - 1) / grid.rows,
                         (grid.width + grid.columns - 1) / grid.columns),
       filled, grid.counts.size());
   return chart;
@@ -52,26 +52,27 @@ Chart spy_chart(std::string id, std::string title, std::string what, const CsrMa
 }  // namespace
 
 Section layers(const NetworkView& view) {
-  Table table{"layers-table",
-              "Layers that look the same share a row. What the plan leaves out is counted as far as its passes looked "
-              "for it.",
-              {{"layers", "", true, "So many of them"},
-               {"first", "", true, "The first of them"},
-               {"inputs", "", true},
-               {"outputs", "", true},
-               {"edges", "", true, "Of one layer, as given"},
-               {"min degree", "", true, "Inputs of a neuron"},
-               {"mean degree", "", true},
-               {"max degree", "", true},
-               {"density", "", true, "Edges / (inputs x outputs)"},
-               {"weights", "", true, "Different values among the weights"},
-               {"twins", "", true, "Neurons that another one represents"},
-               {"always zero", "", true, "Neurons proven to be zero for every image"},
-               {"unread", "", true, "Neurons that nothing reads"},
-               {"stored", "", true, "Neurons that the plan computes"},
-               {"stored edges", "", true},
-               {"terms", "", true, "Mean over the stored neurons of their terms that differ in input or weight"}},
-              {}};
+  Table table{
+      "layers-table",
+      "Layers with equal figures share a row. Work removed by the plan is counted as far as its passes searched "
+      "for it.",
+      {{"layers", "", true, "Number of layers in this row"},
+       {"first", "", true, "Number of the first one"},
+       {"inputs", "", true},
+       {"outputs", "", true},
+       {"edges", "", true, "In one layer, as given"},
+       {"min degree", "", true, "Inputs of a neuron"},
+       {"mean degree", "", true},
+       {"max degree", "", true},
+       {"density", "", true, "Edges / (inputs x outputs)"},
+       {"weights", "", true, "Number of distinct weight values"},
+       {"twins", "", true, "Neurons represented by another one"},
+       {"always zero", "", true, "Neurons proven to be zero for every image"},
+       {"unread", "", true, "Neurons that no neuron reads"},
+       {"stored", "", true, "Neurons that the plan computes"},
+       {"stored edges", "", true},
+       {"terms", "", true, "Mean number of distinct terms (input and weight) of a stored neuron"}},
+      {}};
   for (const LayerKind& kind : kinds_of(view.layers)) table.rows.push_back(row_of(kind));
   return {"layers", "Layers", {std::move(table)}};
 }
@@ -80,8 +81,8 @@ Section degrees(const NetworkView& view, const Census& census) {
   const LayerCensus& sum = census.sum;
   Section section{"degrees", "Degrees", {}};
   section.blocks.emplace_back(Paragraph{fmt::format(
-      "The degree of a neuron is the number of its inputs: {} in the whole network. The other way round, an input of a "
-      "layer is read by so many neurons: {}.",
+      "The degree of a neuron is the number of its inputs: {} in the whole network. Conversely, the number of neurons "
+      "that read an input of a layer: {}.",
       values_text(sum.degrees), values_text(sum.readers))});
   const Counted by_degree{"degree", "Inputs of a neuron", "neurons", "inputs of a neuron", &LayerCensus::degrees};
   const Counted by_readers{"readers", "Readers of an input", "inputs", "neurons that read an input",
@@ -89,9 +90,9 @@ Section degrees(const NetworkView& view, const Census& census) {
   for (const Counted& counted : {by_degree, by_readers}) {
     section.blocks.emplace_back(
         histogram_chart(counted, census, view.shown,
-                        fmt::format("How many of the {} have so many, in per cent: {} in layer {}.", counted.of,
+                        fmt::format("Share of the {} by this number, in per cent: {} in layer {}.", counted.of,
                                     values_text(census.layers[view.shown].*counted.histogram), view.shown + 1)));
-    if (auto chart = chart_by_layer(counted, census, "Least, median and greatest number in each layer."))
+    if (auto chart = chart_by_layer(counted, census, "Minimum, median and maximum in each layer."))
       section.blocks.emplace_back(std::move(*chart));
   }
   return section;
@@ -108,9 +109,9 @@ Section edges(const NetworkView& view) {
   }
   section.blocks.emplace_back(spy_chart("spy", layer + " as given", "The", given));
   if (stored.entries() == given.entries() && stored.rows == given.rows && stored.cols == given.cols)
-    section.blocks.emplace_back(Paragraph{"The plan stores this layer as it is given."});
+    section.blocks.emplace_back(Paragraph{"The plan stores this layer unchanged."});
   else if (stored.rows > 0 && stored.cols > 0)
-    section.blocks.emplace_back(spy_chart("spy-stored", layer + " as the plan stores it", "What is left: the", stored));
+    section.blocks.emplace_back(spy_chart("spy-stored", layer + " as the plan stores it", "The remaining", stored));
   else
     section.blocks.emplace_back(Paragraph{"The plan stores nothing of this layer."});
   return section;

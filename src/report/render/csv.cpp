@@ -14,9 +14,9 @@ namespace spdnn {
 
 namespace {
 
-/// A name that programs take without quotation: no blanks, brackets or signs that mean something to them.
+/// A name that programs accept without quotes: no blanks, brackets or signs with a special meaning.
 std::string name_of(const Column& column) {
-  constexpr std::string_view kKept = ".-+=@";  // of numbers in names, and of what csv_field() looks for
+  constexpr std::string_view kKept = ".-+=@";  // : kept as in numbers, and signs that csv_field() handles
   const std::string text = column.unit.empty() ? column.title : column.title + " " + column.unit;
   std::string name;
   for (const char c : text) {
@@ -52,7 +52,7 @@ std::string to_csv(const Document& document, const std::string& id) {
       for (const Row& row : table->rows) csv += record(row.cells, [](const Cell& cell) { return cell.text; });
       return csv;
     }
-  throw UsageError(fmt::format("--table: there is no table '{}', but {}", id, fmt::join(ids, ", ")));
+  throw UsageError(fmt::format("--table: there is no table '{}'; expected {}", id, fmt::join(ids, ", ")));
 }
 
 }  // namespace spdnn

@@ -9,7 +9,7 @@ namespace spdnn {
 
 namespace {
 
-/// LaTeX without further packages knows ASCII; other characters are shown as question marks.
+/// Plain LaTeX accepts only ASCII; other characters are shown as question marks.
 std::string character(char c) {
   constexpr std::string_view kPlainAfterBackslash = "{}$&#_%";
   switch (c) {
@@ -32,7 +32,7 @@ std::string character(char c) {
     case '`':
       return "`{}";
     case '[':
-      return "{[}";  // after the end of a line it would begin an option
+      return "{[}";  // : after the end of a line it would begin an option
     case ']':
       return "{]}";
     default:
@@ -40,7 +40,7 @@ std::string character(char c) {
   }
   if (kPlainAfterBackslash.find(c) != std::string_view::npos) return std::string("\\") + c;
   const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x80 && byte < 0xC0) return "";  // goes on
+  if (byte >= 0x80 && byte < 0xC0) return "";  // : UTF-8 continuation byte
   return byte >= 0x80 || byte < 32 ? "?" : std::string(1, c);
 }
 
@@ -50,7 +50,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// Of a paragraph: code between backticks.
+/// Marks up a paragraph: code between backticks.
 std::string marked_up(std::string_view text) {
   std::string result;
   bool open = false;
@@ -71,7 +71,7 @@ std::string column_heading(const Column& column) {
 
 std::string cell_text(const Cell& cell) { return cell.text.empty() ? "-" : escaped(cell.text); }
 
-/// The columns in which not all rows say the same.
+/// The columns whose rows are not all equal.
 std::vector<std::size_t> varying(const Table& table) {
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -92,7 +92,7 @@ std::string caption_of(const Table& table, const std::vector<std::size_t>& colum
   return marked_up(table.caption) + (same.empty() ? "" : " In all rows: " + same + ".");
 }
 
-/// Rows from `first` to `last`, as wide as the page at most.
+/// Formats rows `first` to `last`, at most as wide as the page.
 std::string part_of(const Table& table, const std::vector<std::size_t>& columns, std::size_t first, std::size_t last) {
   std::string form;
   std::string head;
@@ -126,7 +126,7 @@ std::string to_latex(const Table& table) {
 constexpr const char* kPreamble = R"(\documentclass[10pt]{article}
 \usepackage[a4paper,landscape,margin=12mm]{geometry}
 \usepackage{graphicx}
-% A table as it is, or made smaller so that it is as wide as the page.
+% A table, scaled down to the page width if it is wider.
 \newsavebox{\tablebox}
 \newcommand{\fitted}[1]{\sbox{\tablebox}{#1}%
   \ifdim\wd\tablebox>\linewidth\resizebox{\linewidth}{!}{\usebox{\tablebox}}\else\usebox{\tablebox}\fi}

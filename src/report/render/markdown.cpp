@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSpecials = "\\*`[";  // and in tables `|`
 
-/// What Markdown or HTML would take for more than a character.
+/// Escapes characters with a meaning in Markdown or HTML.
 std::string markdown_escaped(std::string_view text, std::string_view specials) {
   std::string result;
   for (const char c : text) {
@@ -29,8 +29,8 @@ std::string markdown_escaped(std::string_view text, std::string_view specials) {
 
 std::string markdown_cell(const std::string& text) { return text.empty() ? "-" : markdown_escaped(text, "\\|*`["); }
 
-/// Of a paragraph: code between backticks. Pairs of them are kept where there is something between; so whatever text
-/// holds, no code of it ends elsewhere than where the other forms end it.
+/// Marks up a paragraph: code between backticks. Only pairs with text in between count, so that code ends at the same
+/// place as in the other formats, whatever the text.
 std::string paragraph_text(std::string_view text) {
   std::string result;
   std::string code;
@@ -55,7 +55,7 @@ std::string paragraph_text(std::string_view text) {
   return result;
 }
 
-/// Characters, not bytes.
+/// Counts characters instead of bytes.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -100,7 +100,7 @@ std::string to_markdown(const Table& table) {
   return text;
 }
 
-/// Up to the next space outside of code, which no line may be broken in.
+/// The end of a word: the next space outside of code, which must not be broken.
 std::size_t end_of_word(std::string_view text) {
   bool code = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -110,7 +110,7 @@ std::size_t end_of_word(std::string_view text) {
   return text.size();
 }
 
-/// At the beginning of a line some words would make it a heading, a list, a rule or a quotation.
+/// Some words at the beginning of a line would start a heading, a list, a rule or a quotation.
 bool begins_block(std::string_view word) {
   const bool one_sign = word.find_first_not_of(word.front()) == std::string_view::npos;
   const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
@@ -119,7 +119,7 @@ bool begins_block(std::string_view word) {
          (one_sign && std::string_view("#-+=_").find(word.front()) != std::string_view::npos);
 }
 
-/// Text that is marked up, in lines of at most 120 characters, broken at spaces.
+/// Wraps marked-up text at spaces, in lines of at most 120 characters.
 std::string wrapped(std::string_view text) {
   constexpr std::size_t kWidth = 120;
   std::string result;

@@ -6,16 +6,16 @@
 
 namespace spdnn {
 
-/// Sections, paragraphs and aligned tables; charts are left out.
+/// Sections, paragraphs and aligned tables, without charts.
 std::string to_markdown(const Document& document);
 
-/// One of the document's tables (RFC 4180), named by its id, with or without `-table`, or by that of its section, of
-/// which it then is the first: a line of titles with units, in which underscores stand for blanks and brackets, then a
-/// line for each row. What is not known is an empty field. UsageError names the tables where there is none.
+/// One of the document's tables as CSV (RFC 4180), selected by its id, with or without `-table`, or by its section's id
+/// (then the section's first table): a line of titles with units, in which underscores replace blanks and brackets,
+/// then one line per row. Unknown values are empty fields. The UsageError for an unknown table lists the tables.
 std::string to_csv(const Document& document, const std::string& table);
 
-/// A LaTeX document that needs nothing but LaTeX's own packages. In each table, what is the same in all rows is said
-/// once, in its caption; long tables go on over several pages. Charts are left out.
+/// A LaTeX document that needs only LaTeX's standard packages. Columns with equal values in all rows move to the
+/// table's caption; long tables continue over several pages. Charts are omitted.
 std::string to_latex(const Document& document);
 
 }  // namespace spdnn

@@ -11,7 +11,7 @@ namespace spdnn::sections {
 
 namespace {
 
-/// Networks whose edges are as many in each layer on the whole; what else the lines could tell of them is equal.
+/// Networks with the same mean number of edges per layer; all other stated properties are equal.
 bool differ_in_depth_alone(const RunLine& a, const RunLine& b) {
   const auto key = [](const RunLine& run) {
     return std::tie(run.neurons, run.bias, run.cap, run.images, run.empty_images);
@@ -21,10 +21,10 @@ bool differ_in_depth_alone(const RunLine& a, const RunLine& b) {
 
 struct Shown {
   std::vector<const Configuration*> configurations;
-  std::size_t left_out = 0;  ///< for want of room
+  std::size_t left_out = 0;  ///< : omitted for lack of space
 };
 
-/// Of networks that differ in depth alone the deepest: the others' images are its first layers'.
+/// Of networks that differ only in depth, the deepest: it contains the others' data in its first layers.
 Shown shown(const Results& results) {
   constexpr std::size_t kMost = 8;
   Shown kept;
@@ -47,12 +47,12 @@ Shown shown(const Results& results) {
 }
 
 std::string remarks_on(const Shown& kept) {
-  std::string text = "Of networks that differ in depth alone the deepest is shown. ";
-  if (kept.left_out > 0) text += fmt::format("{} more that differ otherwise are left out. ", kept.left_out);
+  std::string text = "Of networks that differ only in depth, the deepest is shown. ";
+  if (kept.left_out > 0) text += fmt::format("{} more are omitted. ", kept.left_out);
   const bool silent = std::any_of(kept.configurations.begin(), kept.configurations.end(),
                                   [](const Configuration* one) { return one->first.active.empty(); });
-  return text + "`identical` takes equal images together, but alive images are counted one by one" +
-         (silent ? ": how many were distinct, lines without `active` do not say." : ".");
+  return text + "`identical` combines equal images, but alive images are counted individually" +
+         (silent ? "; lines without `active` do not contain the number of distinct images." : ".");
 }
 
 std::string title_of(const Configuration& one) {
@@ -85,7 +85,7 @@ std::optional<Section> alive(const Results& results) {
   Chart chart{.id = "alive-chart",
               .title = "Images that are still alive",
               .description =
-                  "Both axes are logarithmic. Images die in the first layers; those that are left at the end "
+                  "Both axes are logarithmic. Images die in the first layers; those still alive at the end "
                   "are the categories.",
               .kind = Chart::Kind::lines,
               .x = {"after layer", true},

@@ -69,18 +69,20 @@ RateUnit rate_unit(const Results& results) {
 }
 
 namespace columns {
-Column neurons() { return {"neurons", "", true, "Neurons of a layer; of layers of several sizes, all sizes"}; }
+Column neurons() { return {"neurons", "", true, "Neurons per layer; all sizes if layers differ"}; }
 Column layers() { return {"layers", "", true, "Layers of the network"}; }
-Column variant() { return {"variant", "", false, "The engine that computed"}; }
-Column passes() { return {"passes", "", false, "The exact passes in force, each of which leaves out redundant work"}; }
+Column variant() { return {"variant", "", false, "The engine"}; }
+Column passes() { return {"passes", "", false, "The active exact passes, each of which skips redundant work"}; }
 Column infer() {
-  return {"infer", "ms", true,
-          "From plan and images resident on the device to the host knowing the categories: median over the trials of a "
-          "run, and of these medians over the runs"};
+  return {
+      "infer", "ms", true,
+      "Time from plan and images resident on the device until the host has the categories: median over the trials of a "
+      "run, then median over the runs"};
 }
 Column rate(const RateUnit& unit) {
-  return {"rate", unit.name, true,
-          "The challenge's rate: images x edges of the network as given / infer, whatever the passes left out"};
+  return {
+      "rate", unit.name, true,
+      "The challenge's rate: images x edges of the network as given / infer, including edges that the passes skipped"};
 }
 Column run_on() { return {"run on", "", true, "The number of the machine and build, in Machines and builds"}; }
 }  // namespace columns

@@ -15,22 +15,22 @@ Cell milliseconds(double seconds);
 Cell percent(double share);
 Cell origin(std::size_t number);  ///< in Results::origins
 
-/// The variant, with the precision where that is not fp32.
+/// The variant, with its precision unless that is fp32.
 std::string variant_of(const RunLine& run);
 std::string variant_of(const LayerLine& line);
 std::string variant_of(const ModelLine& line);
-/// For instance `1024 x 120`; with edges and bias where the categories were not compared with the official ones, and
-/// with the number of images where it is not the official one.
+/// For instance `1024 x 120`; with edges and bias if the categories were not compared with the official ones, and with
+/// the number of images if it is not the official one.
 std::string problem_of(const RunLine& run);
-/// Name of the device, or of the CPU.
+/// The name of the device, or of the CPU.
 std::string processor_of(const LineOrigin& origin);
-/// Devices, or threads.
+/// The number of devices, or of threads.
 std::uint64_t processors_of(const RunLine& run);
-/// A configuration on one line: problem, variant, the number of ranks above one, machine and build where there are
-/// several; not its passes.
+/// A configuration on one line, without its passes: problem, variant, the number of ranks if above one, and machine and
+/// build if there are several.
 std::string name_of(const Configuration& configuration, const Results& results);
 
-/// What rates are counted in: one unit for all rates of a table or chart.
+/// The unit of rates: one unit for a whole table or chart.
 struct RateUnit {
   const char* name;
   const char* words;  ///< the title of an axis
@@ -39,12 +39,12 @@ struct RateUnit {
   Cell cell(double per_second) const;
   Cell cell(std::optional<double> per_second) const;
 };
-/// The unit in which the rate reads well: TE/s, or GE/s below 1 TE/s.
+/// A readable unit for rates up to `greatest`: TE/s, or GE/s below 1 TE/s.
 RateUnit unit_of(double greatest);
-/// Of the rates of networks: that of the greatest.
+/// The unit for the greatest rate of the networks.
 RateUnit rate_unit(const Results& results);
 
-/// Columns that several tables have.
+/// Columns used in several tables.
 namespace columns {
 Column neurons();
 Column layers();

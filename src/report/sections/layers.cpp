@@ -15,7 +15,7 @@ namespace {
 
 double edges_per_byte(const LayerLine& line) { return line.edges_per_second * line.seconds.median / line.bytes; }
 
-/// Of rates of layers, that of the greatest.
+/// The unit for the greatest rate of the layers.
 RateUnit layer_unit(const Results& results) {
   double greatest = 0;
   for (const auto& layer : results.layers) greatest = std::max(greatest, layer.first.edges_per_second);
@@ -25,19 +25,19 @@ RateUnit layer_unit(const Results& results) {
 Table layer_table(const Results& results) {
   const RateUnit unit = layer_unit(results);
   Table table{"layers-table",
-              "Synthetic layers without structure, timed several together.",
+              "Synthetic layers without structure; several are timed together.",
               {columns::neurons(),
                {"degree", "", true, "Inputs of each neuron"},
-               {"weights", "", false, "Constant: one value; distinct: every weight its own"},
+               {"weights", "", false, "Constant: one common value; distinct: a different value for every weight"},
                {"images", "", true},
                columns::variant(),
                {"a layer", "ms", true, "Median over the trials"},
                {"min", "ms", true},
                {"max", "ms", true},
                {"rate", unit.name, true, "Images x edges / time"},
-               {"traffic", "MB", true, "The least: weights once, every activation read and written once"},
+               {"traffic", "MB", true, "Minimum: weights read once, every activation read and written once"},
                {"edges per byte", "", true, "Images x edges / traffic"},
-               {"of ceiling", "%", true, "Traffic / time, as a share of what a plain copy moves"},
+               {"of ceiling", "%", true, "Traffic / time, as a share of the bandwidth of a plain copy"},
                {"trials", "", true},
                columns::run_on()},
               {}};
@@ -50,10 +50,10 @@ Table layer_table(const Results& results) {
   return table;
 }
 
-/// Of one problem on one machine, by one build: the fastest measurements per image.
+/// For one problem on one machine, by one build: the fastest measurements per image.
 struct CrossOver {
   const LayerLine* full = nullptr;     ///< in fp32
-  const LayerLine* reduced = nullptr;  ///< in less
+  const LayerLine* reduced = nullptr;  ///< : in a lower precision
   std::size_t place = 0;
 };
 
@@ -77,16 +77,16 @@ std::vector<CrossOver> cross_overs(const Results& results) {
 
 Table layer_table(const std::vector<CrossOver>& all) {
   Table table{"cross-overs-table",
-              "Where less than fp32, whose categories may differ, is faster than the fastest engine in fp32.",
+              "Comparison of precisions below fp32, whose categories may differ, with the fastest engine in fp32.",
               {columns::neurons(),
                {"degree", "", true, "Inputs of each neuron"},
-               {"weights", "", false, "Constant: one value; distinct: every weight its own"},
+               {"weights", "", false, "Constant: one common value; distinct: a different value for every weight"},
                {"images", "", true},
                {"in fp32", "", false, "The fastest variant"},
-               {"fp32", "ms", true, "A layer"},
+               {"fp32", "ms", true, "Time of a layer"},
                {"below fp32", "", false, "The fastest variant and its precision"},
-               {"below", "ms", true, "A layer"},
-               {"fp32 / below", "", true, "Above 1: less than fp32 wins"},
+               {"below", "ms", true, "Time of a layer"},
+               {"fp32 / below", "", true, "Above 1: the lower precision wins"},
                columns::run_on()},
               {}};
   for (const CrossOver& one : all)
@@ -97,7 +97,7 @@ Table layer_table(const std::vector<CrossOver>& all) {
   return table;
 }
 
-/// A straight line on logarithmic axes, over the range of all points.
+/// Adds a straight line on logarithmic axes over the range of all points.
 void add_roofs(const Results& results, const RateUnit& unit, Chart& chart) {
   double least = INFINITY;
   double greatest = 0;
@@ -119,7 +119,7 @@ void add_roofs(const Results& results, const RateUnit& unit, Chart& chart) {
          false});
 }
 
-/// The variants with the highest rates, as no more than these can be told apart; the others are one series.
+/// The variants with the highest rates, because more could not be distinguished; the others are one series.
 std::vector<std::string> shown_variants(const Results& results) {
   constexpr std::size_t kMost = 5;
   std::map<std::string, double> best;
@@ -140,11 +140,11 @@ Chart layer_chart(const Results& results) {
   Chart chart{.id = "roofline",
               .title = "Roofline of single layers",
               .description =
-                  "Both axes are logarithmic. A point on the line of its machine moves the least possible "
+                  "Both axes are logarithmic. A point on its machine's line moves the minimum "
                   "traffic as fast as a plain copy; engines that keep activations on chip from layer to "
-                  "layer can be above it. Variants that never reach the rates of the first ones are shown together.",
+                  "layer can be above it. Slower variants are combined into one series.",
               .kind = Chart::Kind::lines,
-              .x = {"edges per byte of least traffic", true},
+              .x = {"edges per byte of minimum traffic", true},
               .y = {unit.words, true}};
   add_roofs(results, unit, chart);
   const std::vector<std::string> shown = shown_variants(results);
@@ -169,9 +169,9 @@ Chart layer_chart(const Results& results) {
 std::optional<Section> layers(const Results& results) {
   if (results.layers.empty()) return std::nullopt;
   Section section{"layers", "Single layers", {}};
-  section.blocks.emplace_back(Paragraph{
-      "Measured by `spdnn bench layers`, on layers in which nothing is redundant. No verdict belongs to them: "
-      "they say how fast an engine computes a layer, and the tests say that it computes the right one."});
+  section.blocks.emplace_back(
+      Paragraph{"Measured by `spdnn bench layers` on layers without redundancy. They have no verdict: "
+                "they measure the speed of an engine on a layer; its correctness is checked by the tests."});
   section.blocks.emplace_back(layer_chart(results));
   section.blocks.emplace_back(layer_table(results));
   if (const std::vector<CrossOver> all = cross_overs(results); !all.empty())

@@ -15,20 +15,21 @@ std::string least_to_greatest(const Spread& spread) {
 }  // namespace
 
 Section machines(const Results& results) {
-  Table table{"machines-table",
-              "What `run on` leads to. A host's name tells machines apart where nothing else does.",
-              {{"run on", "", true},
-               {"host"},
-               {"device"},
-               {"driver"},
-               {"CUDA"},
-               {"processor"},
-               {"threads", "", true, "Of all ranks together"},
-               {"version"},
-               {"commit"},
-               {"changes", "", false, "Whether the build had changes that are not committed"},
-               {"lines", "", true, "JSON lines read of it, those included that later ones have replaced"}},
-              {}};
+  Table table{
+      "machines-table",
+      "The machines and builds of the columns `run on`. Host names distinguish machines that are otherwise equal.",
+      {{"run on", "", true},
+       {"host"},
+       {"device"},
+       {"driver"},
+       {"CUDA"},
+       {"processor"},
+       {"threads", "", true, "Of all ranks together"},
+       {"version"},
+       {"commit"},
+       {"changes", "", false, "Whether the build had uncommitted changes"},
+       {"lines", "", true, "JSON lines read, including those replaced by later ones"}},
+      {}};
   for (std::size_t i = 0; i < results.origins.size(); ++i) {
     const LineOrigin& one = results.origins[i];
     table.rows.push_back(
@@ -43,7 +44,7 @@ Section machines(const Results& results) {
 
 std::optional<Section> device_state(const Results& results) {
   Table table{"device-table",
-              "Sampled while infer was timed: median, least to greatest.",
+              "Sampled while infer was timed: median, minimum to maximum.",
               {columns::neurons(),
                columns::layers(),
                columns::variant(),
@@ -68,7 +69,7 @@ std::optional<Section> device_state(const Results& results) {
   }
   if (table.rows.empty()) return std::nullopt;
   Section section{"device-state", "Clocks, power and energy", {}};
-  section.blocks.emplace_back(Paragraph{"Of the first run of each configuration whose lines have them."});
+  section.blocks.emplace_back(Paragraph{"From the first run of each configuration whose lines contain them."});
   section.blocks.emplace_back(std::move(table));
   return section;
 }

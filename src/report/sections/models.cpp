@@ -16,14 +16,14 @@ Cell zeros(const ModelLine& line) {
   return line.weights == 0 ? Cell() : percent(share_of_zeros(line.weights, line.nonzeros));
 }
 
-/// A run on one line: model, variant, batch, and machine and build where there are several.
+/// A run on one line: model, variant, batch, and machine and build if there are several.
 std::string model_name(const ModelLine& line, std::size_t place, const Results& results) {
   std::string text = fmt::format("{}, {}, batches of {}", line.model, variant_of(line), line.batch);
   if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(place));
   return text;
 }
 
-/// Why nothing is known of the images that were not compared stands beside the word.
+/// The status; a partial comparison is explained beside it.
 std::string verdict(const ModelLine& line) {
   if (!line.sample || line.status != "UNVERIFIED") return line.status;
   return fmt::format("UNVERIFIED: {} of {} images compared", *line.sample, line.images);
@@ -33,18 +33,18 @@ Table model_table(const Results& results) {
   Table table{
       "models-table",
       "Runs of models, in the order of the lines.",
-      {{"model", "", false, "The file, as the command named it"},
+      {{"model", "", false, "The file, as given on the command line"},
        {"verdict", "", false, "PASSED: the logits or the accuracy are right; the rows of other runs are marked"},
        columns::variant(),
-       {"images", "", true, "Images of a run"},
+       {"images", "", true, "Number of images"},
        {"batch", "", true, "Images at a time"},
        {"infer", "ms", true, "Median over the trials, all images together"},
        {"rate", "images/s", true, "Images / infer"},
-       {"zeros", "%", true, "Of the weights of convolutions and linear nodes"},
+       {"zeros", "%", true, "Share of zeros among the weights of convolutions and linear nodes"},
        {"dense", "GFLOP/s", true, "2 x multiply-adds of all weights, zeros too, x images / infer"},
        {"sparse", "GFLOP/s", true, "2 x multiply-adds of weights that are not zero x images / infer"},
-       {"accuracy", "%", true, "Of the predictions, against labels"},
-       {"of the bound", "%", true, "The largest deviation of a logit, as a share of what fp32 may be off"},
+       {"accuracy", "%", true, "Share of predictions that match the labels"},
+       {"of the bound", "%", true, "The largest deviation of a logit, as a share of the bound on fp32 rounding"},
        columns::run_on()},
       {}};
   for (const auto& [line, place] : results.models)
@@ -62,7 +62,7 @@ Chart model_rates(const Results& results) {
   constexpr double kFarApart = 30;
   Chart chart{.id = "models-chart",
               .title = "Images per second",
-              .description = "More is better. Runs that FAILED are left out.",
+              .description = "Higher is better. FAILED runs are omitted.",
               .kind = Chart::Kind::bars,
               .x = {"images per second"},
               .series = {{"PASSED"}, {"UNVERIFIED"}}};
@@ -82,12 +82,12 @@ Chart model_rates(const Results& results) {
   }
   chart.x.logarithmic = shown.max > kFarApart * shown.min;
   if (chart.x.logarithmic) chart.description += " The axis is logarithmic.";
-  if (left_out > 0) chart.description += fmt::format(" There is no room for {} more.", left_out);
+  if (left_out > 0) chart.description += fmt::format(" {} more are omitted.", left_out);
   std::erase_if(chart.series, [](const Series& series) { return series.points.empty(); });
   return chart;
 }
 
-/// A node by its place in the model that ran.
+/// Names a node by its position in the model that ran.
 std::string node_name(const ModelLine& line, std::size_t node) {
   const ProfiledNode& one = line.profile[node];
   return fmt::format("{} {}{}", node + 1, one.operation, one.name.empty() ? "" : ", " + one.name);
@@ -101,7 +101,7 @@ double seconds_of(const ModelLine& line) {
 
 double share_of(double seconds, double all) { return all > 0 ? seconds / all : 0; }
 
-/// The nodes that take the most time, in the order of the model.
+/// The nodes that take the most time, in the model's order.
 Chart nodes_chart(const ModelLine& line, const std::string& id, const std::string& title) {
   constexpr std::size_t kMost = 25;
   std::vector<std::size_t> nodes(line.profile.size());
@@ -119,9 +119,9 @@ Chart nodes_chart(const ModelLine& line, const std::string& id, const std::strin
   }
   chart.description =
       nodes.size() == line.profile.size()
-          ? std::string("A trial, all images together, node by node in the order of the model.")
+          ? std::string("Time in a trial for all images together, node by node in the model's order.")
           : fmt::format(
-                "A trial, all images together: the {} nodes that take the most time, in the order of the model; "
+                "Time in a trial for all images together: the {} nodes that take the most time, in the model's order; "
                 "{:.1f} % of the time of all {}.",
                 nodes.size(), 100 * share_of(shown, seconds_of(line)), line.profile.size());
   return chart;
@@ -130,11 +130,11 @@ Chart nodes_chart(const ModelLine& line, const std::string& id, const std::strin
 Table nodes_table(const ModelLine& line, const std::string& id, const std::string& title) {
   Table table{id,
               title + ": every node of the model that ran, after the rewrites.",
-              {{"node", "", true, "In the order in which they are computed"},
+              {{"node", "", true, "In order of computation"},
                {"operation"},
                {"name"},
-               {"time", "ms", true, "In a trial, all images together; of several ranks the longest"},
-               {"share", "%", true, "Of the time of all nodes"}},
+               {"time", "ms", true, "In a trial for all images together; the maximum over ranks"},
+               {"share", "%", true, "Share of the time of all nodes"}},
               {}};
   const double all = seconds_of(line);
   for (std::size_t n = 0; n < line.profile.size(); ++n)
@@ -168,7 +168,7 @@ std::optional<Section> profiles(const Results& results) {
   if (number == 0) return std::nullopt;
   if (number > kMost)
     section.blocks.emplace_back(
-        Paragraph{fmt::format("Of {} runs with `--profile` the first {} are shown.", number, kMost)});
+        Paragraph{fmt::format("The first {1} of {0} runs with `--profile` are shown.", number, kMost)});
   return section;
 }
 

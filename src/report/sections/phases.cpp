@@ -7,7 +7,8 @@ namespace spdnn::sections {
 
 namespace {
 
-/// Those that add up to `total` with all trials of infer; the other names are parts of these, or go on beside them.
+/// The phases that add up to `total`, with all trials of infer; other names are parts of these, or run in parallel with
+/// them.
 constexpr const char* kStacked[] = {"load",    "join",  "read",       "plan",   "start waited", "share", "upload",
                                     "warm_up", "infer", "checkpoint", "gather", "write",        "other"};
 

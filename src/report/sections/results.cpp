@@ -10,7 +10,7 @@ namespace spdnn::sections {
 
 namespace {
 
-/// What tells configurations apart and has no column of its own; empty where there is no such thing.
+/// The properties that distinguish configurations but have no column of their own; empty if there are none.
 std::string setting_of(const RunLine& run) {
   const auto ranks = static_cast<std::uint64_t>(run.ranks);
   std::vector<std::string> parts;
@@ -21,32 +21,32 @@ std::string setting_of(const RunLine& run) {
 }
 
 std::vector<Column> result_columns(const RateUnit& unit) {
-  return {columns::neurons(),
-          columns::layers(),
-          columns::variant(),
-          columns::infer(),
-          columns::rate(unit),
-          {"verdict", "", false, "PASSED: all categories are those of the truth that they were compared with"},
-          {"processor"},
-          {"count", "", true, "GPUs, or threads of the CPU"},
-          columns::passes(),
-          {"bias", "", true, "Added to sums that are not zero"},
-          {"inputs", "", true, "Images that were computed, those without a non-zero included"},
-          {"edges", "", true, "Stored weights of the network as given"},
-          {"min", "ms", true, "The least of all trials of infer"},
-          {"max", "ms", true, "The greatest of all trials of infer"},
-          {"computed", unit.name, true,
-           "Edges that the device computed / infer; none where the engine does not count them"},
-          {"with set-up", unit.name, true, "Images x edges as given / (plan + share + upload + infer)"},
-          {"end to end", unit.name, true,
-           "Images x edges as given / total, from process start to the written result, less trials that do not count"},
-          {"categories", "", true, "Images with a non-zero after the last layer"},
-          {"read", "ms", true, "Reading or generating network and images"},
-          {"read rate", "GE/s", true, "Edges as given / read"},
-          {"setting", "", false, "Streamed layers, batches of fewer images than a rank had, the kind of a scaling run"},
-          {"trials", "", true, "Trials of infer in each run"},
-          {"runs", "", true, "Runs taken together: same configuration, machine and build"},
-          columns::run_on()};
+  return {
+      columns::neurons(),
+      columns::layers(),
+      columns::variant(),
+      columns::infer(),
+      columns::rate(unit),
+      {"verdict", "", false, "PASSED: all categories equal the true ones"},
+      {"processor"},
+      {"count", "", true, "GPUs, or threads of the CPU"},
+      columns::passes(),
+      {"bias", "", true, "Added to non-zero sums"},
+      {"inputs", "", true, "Images that were computed, including those without a non-zero"},
+      {"edges", "", true, "Stored weights of the network as given"},
+      {"min", "ms", true, "The minimum over all trials of infer"},
+      {"max", "ms", true, "The maximum over all trials of infer"},
+      {"computed", unit.name, true, "Edges computed by the device / infer; empty if the engine does not count them"},
+      {"with set-up", unit.name, true, "Images x edges as given / (plan + share + upload + infer)"},
+      {"end to end", unit.name, true,
+       "Images x edges as given / total, from process start to the written result, without warm-up trials"},
+      {"categories", "", true, "Images with a non-zero after the last layer"},
+      {"read", "ms", true, "Time to read or generate network and images"},
+      {"read rate", "GE/s", true, "Edges as given / read"},
+      {"setting", "", false, "Streamed layers, batches smaller than a rank's images, the kind of a scaling run"},
+      {"trials", "", true, "Trials of infer in each run"},
+      {"runs", "", true, "Combined runs: same configuration, machine and build"},
+      columns::run_on()};
 }
 
 Row row_of(const Configuration& one, const RateUnit& unit) {
@@ -83,8 +83,8 @@ Chart rates(const Results& results) {
   Chart chart{.id = "rates",
               .title = "Rates of the fastest verified configuration of each problem",
               .description =
-                  "Logarithmic axis. The first bar counts the edges of the network as given, the second what "
-                  "the device computed of them, the third charges the set-up that finds what to leave out.",
+                  "Logarithmic axis. The first bar counts the edges of the network as given, the second those "
+                  "that the device computed, the third includes the time of the set-up that finds the work to skip.",
               .kind = Chart::Kind::bars,
               .x = {unit.words, true},
               .series = {{"rate (as given / infer)"}, {"computed / infer"}, {"as given / (set-up + infer)"}}};
@@ -108,13 +108,14 @@ std::optional<Section> results(const Results& results) {
   if (results.run_lines == 0) return std::nullopt;
   Section section{"results", "Results", {}};
   section.blocks.emplace_back(Paragraph{
-      "The headline figures: every configuration whose categories were verified, by a build without changes. Runs of "
+      "The headline figures: every configuration whose categories were verified, by a build without uncommitted "
+      "changes. Runs of one "
       "one "
       "configuration on one machine by one build are one row; of several builds the last one counts. The last column "
-      "leads to the machine and the commit; what each column counts is said at the end."});
+      "links to the machine and the commit; the columns are defined at the end."});
   if (results.headline.empty()) {
     section.blocks.emplace_back(
-        Paragraph{"There are none. `--verify N` with all images, or `--mnist`, makes them verified: `spdnn infer` then "
+        Paragraph{"There are none. Use `--verify N` with all images, or `--mnist`: `spdnn infer` then "
                   "compares all "
                   "categories with the truth."});
     return section;
@@ -130,19 +131,20 @@ std::optional<Section> results(const Results& results) {
 std::optional<Section> set_aside(const Results& results) {
   if (results.set_aside.empty()) return std::nullopt;
   const RateUnit unit = rate_unit(results);
-  Table table{"set-aside", "Not among the headline figures, the charts and the comparisons.", result_columns(unit), {}};
-  table.columns.insert(table.columns.begin(), {"why", "", false, "What keeps it from the headline figures"});
-  table.columns.insert(table.columns.begin() + 1, {"compared with", "", false, "What the verdict rests on"});
+  Table table{
+      "set-aside", "Excluded from the headline figures, the charts and the comparisons.", result_columns(unit), {}};
+  table.columns.insert(table.columns.begin(), {"why", "", false, "Reason for the exclusion"});
+  table.columns.insert(table.columns.begin() + 1, {"compared with", "", false, "Basis of the verdict"});
   for (const Configuration& one : results.set_aside) {
     Row row = row_of(one, unit);
     row.apart = true;
     row.cells.insert(row.cells.begin(), {one.set_aside, one.first.against});
     table.rows.push_back(std::move(row));
   }
-  Section section{"unverified", "Not verified, wrong, made in parts, or of no known build", {}};
-  section.blocks.emplace_back(Paragraph{
-      "These runs happened, but nothing says that their categories are right, or which code made them, or they "
-      "are known to be wrong, or were stopped and continued, so that their times are sums."});
+  Section section{"unverified", "Not verified, wrong, made in parts, or by an unknown build", {}};
+  section.blocks.emplace_back(
+      Paragraph{"The categories of these runs are unverified, or the code that ran is unknown, or they "
+                "are known to be wrong, or the run was stopped and continued, so that its times are sums."});
   section.blocks.emplace_back(std::move(table));
   return section;
 }

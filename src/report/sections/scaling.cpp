@@ -9,15 +9,15 @@ namespace spdnn::sections {
 
 namespace {
 
-using Group = std::vector<const Configuration*>;  ///< by number of ranks
+using Group = std::vector<const Configuration*>;  ///< : sorted by number of ranks
 
-/// Equal where two runs may be points of one series: weak scaling has other images at each point.
+/// Equal if two runs may be points of one series: weak scaling has different images at each point.
 std::string series_key(const RunLine& run) {
   return fmt::format("{}, {}, {}, {} trials, {}", run.scaling == "weak" ? network_key(run) : problem_key(run),
                      run.variant, run.passes, run.trials, run.scaling);
 }
 
-/// Of runs with the same key. Threads and hosts may differ from point to point; everything else must not.
+/// For runs with the same key. Threads and hosts may differ from point to point; everything else must be equal.
 bool same_series(const Configuration& a, const Configuration& b) {
   return may_share_images(a.first, b.first) && a.first.precision == b.first.precision &&
          a.first.origin.device == b.first.origin.device && a.first.origin.cpu == b.first.origin.cpu &&
@@ -46,7 +46,7 @@ std::vector<Group> groups_of(const Results& results) {
   return groups;
 }
 
-/// The work done per rank and second, as a share of the first point's.
+/// The work per rank and second, as a share of the first point's.
 double efficiency(const Configuration& first, const Configuration& one, double first_seconds, double seconds) {
   const double work = one.first.work() / first.first.work();
   const double ranks = static_cast<double>(one.first.ranks) / first.first.ranks;
@@ -54,24 +54,24 @@ double efficiency(const Configuration& first, const Configuration& one, double f
 }
 
 Table table_of(const std::vector<Group>& groups, const RateUnit& unit) {
-  Table table{
-      "scaling-table",
-      "One problem on more and more ranks. Efficiency: work per rank and second, as a share of the first row's.",
-      {columns::neurons(),
-       columns::layers(),
-       {"inputs", "", true},
-       columns::variant(),
-       columns::passes(),
-       {"kind", "", false, "Weak: as many images for each rank; strong: as many in all"},
-       {"ranks", "", true},
-       columns::infer(),
-       {"efficiency of infer", "%", true},
-       columns::rate(unit),
-       {"total", "ms", true},
-       {"efficiency of total", "%", true},
-       {"verdict"},
-       columns::run_on()},
-      {}};
+  Table table{"scaling-table",
+              "One problem on increasing numbers of ranks. Efficiency: work per rank and second, as a share of the "
+              "first row's.",
+              {columns::neurons(),
+               columns::layers(),
+               {"inputs", "", true},
+               columns::variant(),
+               columns::passes(),
+               {"kind", "", false, "Weak: a fixed number of images per rank; strong: a fixed total"},
+               {"ranks", "", true},
+               columns::infer(),
+               {"efficiency of infer", "%", true},
+               columns::rate(unit),
+               {"total", "ms", true},
+               {"efficiency of total", "%", true},
+               {"verdict"},
+               columns::run_on()},
+              {}};
   for (const Group& group : groups)
     for (const Configuration* one : group) {
       const Configuration& first = *group.front();
@@ -92,7 +92,7 @@ Chart chart_of(const std::vector<Group>& groups, const RateUnit& unit) {
   Chart chart{.id = "scaling-chart",
               .title = "Rate by number of ranks",
               .description =
-                  "Verified runs only, both axes logarithmic. Perfect scaling doubles the rate where the ranks double.",
+                  "Verified runs only, both axes logarithmic. Perfect scaling doubles the rate when the ranks double.",
               .kind = Chart::Kind::lines,
               .x = {"ranks", true},
               .y = {unit.words, true}};

@@ -18,8 +18,8 @@ bool comparable(const Configuration& a, const Configuration& b) {
 
 bool is_dead_alone(const Configuration& one) { return one.first.passes == "dead"; }
 
-/// The variant's runs that may be a baseline: of those that stand for the same, the fastest, and the fastest with
-/// `dead` alone.
+/// The variant's runs that can serve as baselines: for each problem the fastest, and the fastest with only the pass
+/// `dead`.
 Candidates<const Configuration*> baselines_of(const Results& results, const std::string& variant) {
   Candidates<const Configuration*> baselines;
   for (const Configuration& one : results.headline) {
@@ -34,8 +34,8 @@ Candidates<const Configuration*> baselines_of(const Results& results, const std:
   return baselines;
 }
 
-/// The baseline of a configuration: the variant's own fastest run of the same problem on the same machine, with `dead`
-/// alone where there is one, as published systems compute.
+/// The baseline of a configuration: the variant's own fastest run of the same problem on the same machine, with only
+/// the pass `dead` if possible, as in published systems.
 const Configuration* baseline_of(const Configuration& one, const Candidates<const Configuration*>& baselines) {
   const Configuration* best = nullptr;
   for (const Configuration* const other : baselines.with(problem_key(one.first)))
@@ -45,7 +45,7 @@ const Configuration* baseline_of(const Configuration& one, const Candidates<cons
 
 Cell size_of(std::uint64_t stated) { return stated > 0 ? whole(stated) : Cell(); }
 
-/// Two digits: clocks and machines differ, so more would mean nothing.
+/// Rounds to two digits: clocks and machines differ, so more would be meaningless.
 Cell ratio_of(double ours, double theirs) {
   const double unit = std::pow(10, std::floor(std::log10(ours / theirs)) - 1);
   return number(std::round(ours / theirs / unit) * unit, 2);
@@ -58,7 +58,7 @@ Row other_row(const Baseline& other, const RateUnit& unit) {
           true};
 }
 
-/// The fastest on no more ranks than the other system had processors.
+/// The fastest on at most as many ranks as the other system had processors.
 const Configuration* ours_for(const Baseline& other, const Results& results) {
   const Configuration* best = nullptr;
   for (const Configuration& one : results.headline) {
@@ -72,21 +72,20 @@ const Configuration* ours_for(const Baseline& other, const Results& results) {
 }
 
 Table others_table(const std::vector<Baseline>& baselines, const RateUnit& unit) {
-  Table table{
-      "others-table",
-      "Other systems, as stated where each number comes from; rates without a stated one are images x edges / time.",
-      {columns::neurons(),
-       columns::layers(),
-       {"system"},
-       {"processor"},
-       {"count", "", true},
-       {"inputs", "", true},
-       {"time", "ms", true, "As stated; what it covers is in the column counted"},
-       {"rate", unit.name, true},
-       {"counted", "", false, "What the time covers"},
-       {"measured", "", false, "Published by its authors, or their program run by us"},
-       {"source"}},
-      {}};
+  Table table{"others-table",
+              "Other systems, as stated in their sources; where no rate is stated, it is images x edges / time.",
+              {columns::neurons(),
+               columns::layers(),
+               {"system"},
+               {"processor"},
+               {"count", "", true},
+               {"inputs", "", true},
+               {"time", "ms", true, "As stated; the column counted describes what it includes"},
+               {"rate", unit.name, true},
+               {"counted", "", false, "What the time includes"},
+               {"measured", "", false, "Published by its authors, or their program run by us"},
+               {"source"}},
+              {}};
   for (const Baseline& other : baselines) table.rows.push_back(other_row(other, unit));
   return table;
 }
@@ -94,8 +93,8 @@ Table others_table(const std::vector<Baseline>& baselines, const RateUnit& unit)
 Table against_table(const Results& results, const std::vector<Baseline>& baselines, const RateUnit& unit) {
   Table table{
       "against-others",
-      "Our fastest verified configuration of a problem of the same size beside each. Rates count edges of the "
-      "network as given, those included that our passes left out; clocks, machines and permutations may differ.",
+      "Our fastest verified configuration of a problem of the same size beside each system. Rates count edges of the "
+      "network as given, including those that our passes skipped; clocks, machines and permutations may differ.",
       {columns::neurons(),
        columns::layers(),
        columns::variant(),
@@ -161,8 +160,8 @@ std::optional<Section> speed_ups(const Results& results, const std::string& base
   if (table.rows.empty()) return std::nullopt;
   Section section{"speed-ups", "Speed-ups over " + baseline, {}};
   section.blocks.emplace_back(Paragraph{
-      "The baseline of each row solved the same problem on the same machine, with the pass `dead` alone where there is "
-      "such a run; the builds may differ, as the last two columns say."});
+      "The baseline of each row solved the same problem on the same machine, with only the pass `dead` if there is "
+      "such a run; the builds may differ, as the last two columns show."});
   if (!chart.categories.empty()) section.blocks.emplace_back(std::move(chart));
   section.blocks.emplace_back(std::move(table));
   return section;
@@ -172,8 +171,8 @@ std::optional<Section> others(const Results& results, const std::vector<Baseline
   if (baselines.empty()) return std::nullopt;
   Section section{"others", "Other systems", {}};
   section.blocks.emplace_back(
-      Paragraph{"None of these numbers is a run of spdnn. They stand as they were stated, on the machine and with the "
-                "clock of whoever measured; the charts leave them out."});
+      Paragraph{"None of these numbers is from a run of spdnn. They are quoted as published, for the machine and the "
+                "clocks of the authors; the charts omit them."});
   double greatest = 0;
   for (const Baseline& other : baselines) greatest = std::max(greatest, other.rate());
   const RateUnit unit = unit_of(greatest);

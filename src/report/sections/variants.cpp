@@ -17,7 +17,7 @@ bool same_work(const Configuration& a, const Configuration& b) {
          a.first.origin.same_machine(b.first.origin);
 }
 
-/// Of each variant the fastest; groups of one variant are none.
+/// The fastest of each variant; groups with a single variant are dropped.
 std::vector<Group> variant_groups(const Results& results) {
   std::vector<Group> groups;
   Candidates<std::size_t> candidates;
@@ -62,11 +62,11 @@ Table variant_table(const std::vector<Group>& groups, const RateUnit& unit) {
 }
 
 Chart variant_chart(const std::vector<Group>& groups) {
-  constexpr std::size_t kMostGroups = 4;  // with many variants, more would be a wall of bars
+  constexpr std::size_t kMostGroups = 4;  // : more would be too many bars
   Chart chart{.id = "variants-chart",
               .title = "Variants on the same work",
               .description =
-                  "Logarithmic axis, less is better. All variants of a group computed the same problem with "
+                  "Logarithmic axis, lower is better. All variants of a group computed the same problem with "
                   "the same passes; groups with the most variants are shown.",
               .kind = Chart::Kind::bars,
               .x = {"infer, ms", true}};
@@ -96,9 +96,10 @@ std::optional<Section> variants(const Results& results) {
   const std::vector<Group> groups = variant_groups(results);
   if (groups.empty()) return std::nullopt;
   Section section{"variants", "Variants side by side", {}};
-  section.blocks.emplace_back(Paragraph{
-      "Rows of one group may be of different builds on the same machine: `run on` says so. `dead` alone among "
-      "the passes is what published systems do: every edge of every image that is not all zero."});
+  section.blocks.emplace_back(
+      Paragraph{"Rows of one group may be from different builds on the same machine, as `run on` shows. `dead` as the "
+                "only one of "
+                "the passes corresponds to published systems: every edge of every image that is not all zero."});
   section.blocks.emplace_back(variant_chart(groups));
   section.blocks.emplace_back(variant_table(groups, rate_unit(results)));
   return section;

@@ -2,7 +2,7 @@
 
 namespace spdnn::html {
 
-// Each included file is a raw string literal that make has written of the file of that name.
+// Each included file is a raw string literal that make generates from the file of that name.
 namespace {
 constexpr std::string_view kStyle =
 #include "page.css.literal"

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// For text and for values of attributes in double quotes. Bytes below 32 are no characters of HTML.
+/// Escapes text, also for attribute values in double quotes. Bytes below 32 are not characters of HTML.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -45,7 +45,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// Of a paragraph: `code` between backticks.
+/// Marks up a paragraph: `code` between backticks.
 std::string marked_up(std::string_view text) {
   std::string result = escaped(text);
   bool open = false;
@@ -58,7 +58,7 @@ std::string marked_up(std::string_view text) {
   return open ? result + "</code>" : result;
 }
 
-/// Of a cell: lists and names of several words may be broken where paper is narrow.
+/// Escapes a cell: lists and long names may be broken if the paper is narrow.
 std::string breakable(std::string_view text) {
   const std::string whole = escaped(text);
   std::string result;
@@ -79,7 +79,7 @@ void add_head(const Column& column, std::string& html) {
                       column.number ? " class=\"number\"" : "", tip, escaped(column.title), unit);
 }
 
-/// Digits after the point; nothing where the text is no number in digits.
+/// Digits after the decimal point; empty if the text is not a decimal number.
 std::optional<std::size_t> decimals_of(const std::string& text) {
   const std::size_t first = text.starts_with('-') ? 1 : 0;
   if (first == text.size() || text.find_first_not_of("0123456789.", first) != std::string::npos) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<std::size_t> decimals_of(const std::string& text) {
   return point == std::string::npos ? 0 : text.size() - point - 1;
 }
 
-/// Of each column of numbers: the most digits after the point.
+/// The maximum number of decimals of each numeric column.
 std::vector<std::size_t> decimals_of(const Table& table) {
   std::vector<std::size_t> most(table.columns.size(), 0);
   for (const Row& row : table.rows)
@@ -96,8 +96,7 @@ std::vector<std::size_t> decimals_of(const Table& table) {
   return most;
 }
 
-/// Numbers stand with their points below one another: `decimals` of its column are left free, and the point, as far as
-/// the cell has none.
+/// Aligns numbers at the decimal point: padding replaces missing decimals and, in a whole number, the point.
 void add_cell(const Column& column, const Cell& cell, std::size_t decimals, std::string& html) {
   html += column.number ? "<td class=\"number\"" : "<td";
   if (const std::optional<std::size_t> own = decimals_of(cell.text); column.number && own && *own < decimals)
@@ -126,12 +125,12 @@ std::string to_html(const Table& table) {
 
 bool has_bars(const Chart& chart) { return chart.kind == Chart::Kind::bars || chart.kind == Chart::Kind::stacked_bars; }
 
-/// Of a chart, which does not say what it counts: whole numbers as such.
+/// A number of a chart, which has no format of its own: whole numbers without decimals.
 Cell number_cell(double value) {
   return {value == std::floor(value) ? fmt::format("{:.0f}", value) : significant(value), value};
 }
 
-/// Bars: a row for each category, a column for each series.
+/// Bars: one row per category, one column per series.
 Table table_of_bars(const Chart& chart) {
   Table table{chart.id + "-numbers", chart.title, {{""}}, {}};
   for (const std::string& category : chart.categories) table.rows.push_back({{category}});
@@ -144,7 +143,7 @@ Table table_of_bars(const Chart& chart) {
   return table;
 }
 
-/// Lines: a row for each point.
+/// Lines: one row per point.
 Table table_of_points(const Chart& chart) {
   Table table{
       chart.id + "-numbers", chart.title, {{"series"}, {chart.x.title, {}, true}, {chart.y.title, {}, true}}, {}};
@@ -155,7 +154,7 @@ Table table_of_points(const Chart& chart) {
   return table;
 }
 
-/// Spy: at most eight rows and columns, each of whole cells of the picture, as more cannot be read.
+/// Spy: at most eight rows and columns, each of whole cells of the picture, so that it stays readable.
 Table table_of_cells(const Chart& chart) {
   constexpr std::uint64_t kMost = 8;
   const Grid& grid = chart.grid;
@@ -189,7 +188,7 @@ Table numbers_of(const Chart& chart) {
   return has_bars(chart) ? table_of_bars(chart) : table_of_points(chart);
 }
 
-/// The most that any of them has: bars that are not there take no room.
+/// The maximum number of bars of a category: missing bars take no space.
 std::size_t bars_of_a_category(const Chart& chart) {
   std::vector<std::size_t> bars(chart.categories.size(), 0);
   for (const Series& series : chart.series)
@@ -202,7 +201,7 @@ std::size_t height_of(const Chart& chart) {
   return has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
 }
 
-/// What sets the size of the canvas. That of a spy plot has the shape of its matrix, within reason.
+/// The attribute with the size of the canvas. A spy plot has the shape of its matrix, within limits.
 std::string size_of(const Chart& chart) {
   if (chart.kind != Chart::Kind::spy) return fmt::format("style=\"height:{}px\"", height_of(chart));
   const double shape =
@@ -253,7 +252,7 @@ std::string to_html(const Section& section) {
   return html + "</section>\n";
 }
 
-/// As the content of a script element: `<` could end it.
+/// Formats data for a script element: `<` could end it.
 std::string chart_data(const Document& document) {
   Json charts = Json::object();
   for (const Section& section : document.sections)
@@ -293,7 +292,7 @@ std::string to_html(const Document& document) {
       escaped(document.title), paragraph(document.summary), contents(document));
   for (const Section& section : document.sections) html += to_html(section);
   html += fmt::format(
-      "</main>\n<footer><p>Made by spdnn {}. This page holds all that it shows and asks no network for anything.</p>\n"
+      "</main>\n<footer><p>Made by spdnn {}. This page is self-contained and makes no network requests.</p>\n"
       "<details><summary>Licence of the chart library</summary><pre>{}</pre></details></footer>\n",
       escaped(build_info().version), escaped(html::chart_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", chart_data(document));
