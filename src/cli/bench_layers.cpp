@@ -35,7 +35,7 @@ struct Candidate {
   }
 };
 
-/// Each variant in the precision that it computes in unless asked otherwise, and in those below fp32.
+/// Each variant in its default precision and in its precisions below fp32.
 std::vector<Candidate> chosen_candidates(const std::string& text) {
   std::vector<const Variant*> chosen;
   if (text == "all") {
@@ -101,14 +101,14 @@ std::string timing_line(const Candidate& candidate, const LayerBench& bench, con
   return spdnn::json_line(json);
 }
 
-/// Prints a line per measurement and keeps its JSON line: both are there as soon as they are known, as a run may be cut
-/// short. What a variant does not take is skipped, and what fails does not keep the others from running.
+/// Prints a line per measurement and stores its JSON line, both immediately, because a run may be interrupted.
+/// Unsupported cases are skipped, and a failure does not stop the remaining measurements.
 class LayersRun {
  public:
   explicit LayersRun(std::optional<std::string> json_path) : json_path_(std::move(json_path)), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
     table_.put(fmt::format("{:<28} {:>7} {:>6} {:>7} {:>12} {:>10} {:>9} {:>8} {:>6}\n", "variant", "neurons", "degree",
-                           "images", "ms a layer", "Tedges/s", "MB", "ceiling", "trials"));
+                           "images", "ms/layer", "Tedges/s", "MB", "ceiling", "trials"));
   }
 
   void measure(const LayerBench& bench, const std::vector<Candidate>& candidates) {
@@ -131,11 +131,11 @@ class LayersRun {
     for (const auto& [device, ceiling] : ceilings_)
       table_.put(fmt::format("ceiling: a copy in the memory of the {} moves {:.1f} GB/s, read and written\n",
                              to_string(device), ceiling / 1e9));
-    if (failed_ > 0) throw DeviceError(fmt::format("measurements that failed: {}; the table says why", failed_));
+    if (failed_ > 0) throw DeviceError(fmt::format("measurements that failed: {}; see the table for reasons", failed_));
   }
 
  private:
-  /// Of measurements of one problem, by the time per image.
+  /// The fastest candidate for a problem, by time per image.
   struct Fastest {
     std::optional<Candidate> candidate;
     double seconds = 0;
@@ -149,7 +149,7 @@ class LayersRun {
     }
   };
 
-  /// Which wins, whether `--variant auto` takes it, and whether anything below fp32 is faster.
+  /// Prints which candidate wins, whether `--variant auto` chooses it, and whether anything below fp32 is faster.
   void print_fastest(const Fastest& full, const Fastest& reduced, const std::vector<Candidate>& candidates,
                      const LayerProblem& problem) const {
     std::vector<Variant> usable;
@@ -157,7 +157,7 @@ class LayersRun {
       if (usable.empty() || usable.back().name != candidate.variant->name) usable.push_back(*candidate.variant);
     const std::string choice = choose_variant(problem.plan, batch_info(problem.images), {}, usable).name;
     std::string text = "fastest: " + full.candidate->name();
-    text += choice == full.candidate->variant->name ? ", which auto takes" : fmt::format("; auto takes {}", choice);
+    text += choice == full.candidate->variant->name ? ", chosen by auto" : fmt::format("; auto chooses {}", choice);
     if (reduced.candidate) {
       const double ratio = full.seconds / full.images / (reduced.seconds / reduced.images);
       text += fmt::format("; below fp32: {}, {:.2f} times as fast", reduced.candidate->name(), ratio);
@@ -165,7 +165,7 @@ class LayersRun {
     table_.put(text + "\n");
   }
 
-  /// Empty where the candidate cannot be timed; the table then says why. Makes the problem if there is none yet.
+  /// Empty if the candidate cannot be timed; the table then shows the reason. Creates the problem on first use.
   std::optional<LayerTiming> attempt(const Candidate& candidate, const LayerBench& bench,
                                      std::optional<LayerProblem>& problem) {
     EngineOptions options;
@@ -197,7 +197,7 @@ class LayersRun {
                            100.0 * static_cast<double>(timing.bytes) / median / ceiling, timing.trials));
   }
 
-  /// A file is written anew with each line; stdout takes one line after another.
+  /// A file is rewritten with each line; stdout receives one line after another.
   void keep(const std::string& line) {
     json_ = json_path_ == "-" ? line : json_ + line;
     if (json_path_) write_text(output_path(*json_path_), json_);
@@ -214,22 +214,22 @@ class LayersRun {
 
 CommandForm bench_layers_form() {
   OptionGroup group;
-  group.options.add_options()                                                                                    //
-      ("neurons", takes("N", "1024,4096"), "widths, separated by commas")                                        //
-      ("degrees", takes("D", "32"), "inputs of each neuron, separated by commas")                                //
-      ("alive", takes("SHARE", "1,0.1"), "shares of the images that enter the layers, separated by commas")      //
-      ("weights", takes("constant|distinct", "constant"), "one value for all weights, or every weight its own")  //
-      ("layers", takes("L", "8"), "layers timed together")                                                       //
-      ("images", takes("N", "60000"), "images at a share of 1")                                                  //
-      ("trials", takes("N", "5"), "measurements; the median counts")                                             //
-      ("seconds", takes("SECONDS", "2"), "begin no trial of a measurement later than this")                      //
-      ("variants", takes("ENGINES", "all"),                                                                      //
-       "names separated by commas, or all: those that can run here, except cpu_reference")                       //
+  group.options.add_options()                                                                                        //
+      ("neurons", takes("N", "1024,4096"), "widths, separated by commas")                                            //
+      ("degrees", takes("D", "32"), "inputs of each neuron, separated by commas")                                    //
+      ("alive", takes("SHARE", "1,0.1"), "shares of the images that enter the layers, separated by commas")          //
+      ("weights", takes("constant|distinct", "constant"), "one value for all weights, or a different one for each")  //
+      ("layers", takes("L", "8"), "layers timed together")                                                           //
+      ("images", takes("N", "60000"), "images at a share of 1")                                                      //
+      ("trials", takes("N", "5"), "measurements; the median is reported")                                            //
+      ("seconds", takes("SECONDS", "2"), "start no trial of a measurement after this time")                          //
+      ("variants", takes("ENGINES", "all"),                                                                          //
+       "names separated by commas, or all that can run here except cpu_reference")                                   //
       ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)");
   return {.name = "bench layers",
           .summary =
               "Times each engine on single layers of several widths, and shows how close it comes to the speed of the "
-              "memory. Nothing has to be prepared.",
+              "memory. No preparation is needed.",
           .usage = "spdnn bench layers [OPTIONS]",
           .groups = {group},
           .examples = "  spdnn bench layers --neurons 4096 --variants cpu_openmp\n"};

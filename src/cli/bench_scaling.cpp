@@ -1,4 +1,4 @@
-// `spdnn bench scaling`: the same problem on more and more ranks, each run started by the site's launcher.
+// `spdnn bench scaling`: the same problem on increasing numbers of ranks, each run started by the site's launcher.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// What one run says of itself.
+/// The result of one run.
 struct Point {
   Index ranks = 0;
   double infer = 0;
@@ -31,13 +31,13 @@ struct Point {
   double rate = 0;
 };
 
-/// Runs one point after another, and prints each as soon as it is there.
+/// Runs one point after another and prints each result immediately.
 class ScalingRun {
  public:
   explicit ScalingRun(const po::variables_map& values)
       : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    infer_command(text("launcher"), 1);  // refuses an empty one
+    infer_command(text("launcher"), 1);  // : refuses an empty launcher
     images_ = parse_count("images", text("images"));
     neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
   }
@@ -68,7 +68,7 @@ class ScalingRun {
     report(ranks, images, line_of_run(folder.line()));
   }
 
-  /// Neurons of the images.
+  /// The number of neurons of the images.
   Index width() {
     if (neurons_ == 0) neurons_ = read_network(text("network"), {.neurons = {}, .layers = 1}).network.inputs();
     return neurons_;
@@ -93,7 +93,7 @@ class ScalingRun {
     return words;
   }
 
-  /// Efficiency: the work done per rank and second, as a share of the first point's.
+  /// Efficiency: the work per rank and second, as a share of the first point's.
   void report(Index ranks, Offset images, Json run) {
     const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
     check_ranks(run, ranks);
@@ -115,7 +115,7 @@ class ScalingRun {
   std::optional<std::string> json_path_;
   Printed table_;
   Index images_ = 0;
-  Index neurons_ = 0;  ///< 0: not known yet
+  Index neurons_ = 0;  ///< : 0: not known yet
   Point first_;
   std::string json_;
 };
@@ -124,33 +124,32 @@ class ScalingRun {
 
 CommandForm bench_scaling_form() {
   OptionGroup group;
-  group.options.add_options()                                                                                         //
-      ("ranks", takes("N", "1,2"), "numbers of ranks, joined by commas; the first is what others are compared with")  //
-      ("kind", takes("strong|weak", "strong"), "strong: the images are split; weak: each rank has as many")           //
-      ("launcher", takes("COMMAND", "mpirun -np {ranks}"), "what starts that many ranks")                             //
-      ("neurons", takes("N", "1024"), "of the official network")                                                      //
-      ("layers", takes("L", "120"), "of the official network")                                                        //
-      ("network", takes("PATH"), "a network from files instead")                                                      //
-      ("images", takes("N", "60000"), "synthetic digits, of all ranks together, or of each where scaling is weak")    //
-      ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                                   //
-      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                             //
-      ("variant", takes("ENGINE", "auto"), "see spdnn variants")                                                      //
-      ("share-devices", "ranks may share CUDA devices")                                                               //
-      ("threads", takes("N"), "host threads of each rank; default: the processors, shared evenly")                    //
-      ("trials", takes("N", "5"), "the median counts")                                                                //
-      ("scratch", takes("DIR", "."), "a directory that all ranks see, for the images")                                //
+  group.options.add_options()                                                                                        //
+      ("ranks", takes("N", "1,2"), "numbers of ranks, separated by commas; the others are compared with the first")  //
+      ("kind", takes("strong|weak", "strong"), "strong: the images are split; weak: each rank has the same number")  //
+      ("launcher", takes("COMMAND", "mpirun -np {ranks}"), "command that starts that many ranks")                    //
+      ("neurons", takes("N", "1024"), "of the official network")                                                     //
+      ("layers", takes("L", "120"), "of the official network")                                                       //
+      ("network", takes("PATH"), "a network from files instead")                                                     //
+      ("images", takes("N", "60000"), "number of synthetic digits, in total, or per rank for weak scaling")          //
+      ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                                  //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                            //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants")                                             //
+      ("share-devices", "ranks may share CUDA devices")                                                              //
+      ("threads", takes("N"), "host threads of each rank; default: the processors, shared evenly")                   //
+      ("trials", takes("N", "5"), "number of trials; the median is reported")                                        //
+      ("scratch", takes("DIR", "."), "a directory that all ranks see, for the images")                               //
       ("json", takes("FILE"), "write one JSON line per run here (-: stdout)");
-  return {
-      .name = "bench scaling",
-      .summary =
-          "Runs one problem on more and more MPI ranks, each time started by the site's launcher, and shows speed-up "
-          "and efficiency.",
-      .usage = "spdnn bench scaling [OPTIONS]",
-      .groups = {group},
-      .examples =
-          "  spdnn bench scaling --ranks 1,2,4\n"
-          "  spdnn bench scaling --kind weak --ranks 1,2,4,8 \\\n"
-          "    --launcher \"srun -K1 --mpi=pmix -n {ranks}\" --json scaling.jsonl\n"};
+  return {.name = "bench scaling",
+          .summary =
+              "Runs one problem on increasing numbers of MPI ranks, started by the site's launcher, and shows speed-up "
+              "and efficiency.",
+          .usage = "spdnn bench scaling [OPTIONS]",
+          .groups = {group},
+          .examples =
+              "  spdnn bench scaling --ranks 1,2,4\n"
+              "  spdnn bench scaling --kind weak --ranks 1,2,4,8 \\\n"
+              "    --launcher \"srun -K1 --mpi=pmix -n {ranks}\" --json scaling.jsonl\n"};
 }
 
 int bench_scaling(const Arguments& arguments) {

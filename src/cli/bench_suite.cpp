@@ -1,4 +1,4 @@
-// `spdnn bench suite`: official problems, one after another and all of them again, each run a process of its own.
+// `spdnn bench suite`: official problems in turn, all of them repeatedly, each run in a process of its own.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -61,12 +61,12 @@ class SuiteRun {
     return fmt::format("{}, {} of {}", configuration().name(), repetition_, spec_.repetitions);
   }
 
-  /// One repetition of one configuration, from the file or by running it.
+  /// Obtains one repetition of one configuration, from the file or by running it.
   void take() {
     const Json asked = spec_.asked(configuration());
     for (const Json& line : lines_.find(asked, repetition_)) {
       if (!spec_.dry_run && !same_machine(line, machine())) continue;
-      put(fmt::format("{}: {} has it\n", name(), *spec_.json));
+      put(fmt::format("{}: already in {}\n", name(), *spec_.json));
       found_[current_].results.push_back(suite_result(line));
       return;
     }
@@ -88,7 +88,7 @@ class SuiteRun {
       return;
     }
     if (end.code == static_cast<int>(ExitCode::usage)) {
-      give_up("not taken: " + reason_in(folder_->messages()), false);
+      give_up("not supported: " + reason_in(folder_->messages()), false);
       return;
     }
     if (end.code > static_cast<int>(ExitCode::wrong_results) || path_kind(folder_->line()) == PathKind::missing) {
@@ -107,7 +107,7 @@ class SuiteRun {
     found_[current_].results.push_back(result);
   }
 
-  /// The others go on, with images that are looked at again: those may be what is wrong.
+  /// The other configurations continue with images that are checked again, because damaged images may be the cause.
   void fail(int code) {
     const std::string why = fmt::format("failed with exit code {}: {}", code, reason_in(folder_->messages()));
     if (!failure_) failure_ = {code, fmt::format("{}: {}", name(), why)};
@@ -115,7 +115,7 @@ class SuiteRun {
     give_up(why, false);
   }
 
-  /// Later repetitions of the configuration are not run; nor are deeper networks, where this one took too long.
+  /// Skips later repetitions of the configuration, and deeper networks if this one took too long.
   void give_up(const std::string& why, bool deeper_too) {
     put(fmt::format("{}: {}\n", name(), why));
     found_[current_].given_up = why;
@@ -133,8 +133,8 @@ class SuiteRun {
     return run_command(words, {.messages = folder_->messages(), .limit_seconds = spec_.limit_seconds});
   }
 
-  /// The machine as lines name it, from a run of one image through one layer: asking for the device would take some of
-  /// its memory for as long as this process lives.
+  /// The machine as described in lines, from a run of one image through one layer: querying the device in this process
+  /// would occupy device memory for its lifetime.
   const Json& machine() {
     if (!machine_.is_null()) return machine_;
     const fs::path image = folder_->file("one.tsv");
@@ -150,7 +150,7 @@ class SuiteRun {
     return machine_ = line["machine"];
   }
 
-  /// As the command itself would end with this exit code of a run.
+  /// Throws the error that matches this exit code of a run.
   [[noreturn]] static void throw_failure(int code, const std::string& why) {
     if (code == static_cast<int>(ExitCode::data)) throw DataError(why);
     throw DeviceError(why);
@@ -162,7 +162,7 @@ class SuiteRun {
     return kept ? spec_.scratch / file : folder_->file(file.c_str());
   }
 
-  /// Runs do not include this, so that their `total` is that of a program with a file.
+  /// Images are made outside the runs, so that their `total` is that of a program with an input file.
   void make_images() {
     const Index neurons = configuration().neurons;
     if (checked_.contains(neurons)) return;
@@ -171,13 +171,14 @@ class SuiteRun {
       const ImageSet images = spec_.mnist.empty() ? generate_digit_images(neurons, spec_.images, 1)
                                                   : load_images({{}, spec_.mnist, {}}, neurons, {});
       if (!spec_.mnist.empty() && !is_official(images))
-        throw DataError(spec_.mnist + ": the official images are not made of these, expected MNIST's training images");
+        throw DataError(spec_.mnist +
+                        ": the official images are not made from these, expected MNIST's training images");
       write_images(images_path(), images);
     }
     checked_.insert(neurons);
   }
 
-  /// Whether a file that was kept has what its name says. One that is damaged has not, and is made again.
+  /// Whether a stored file has the contents that its name states. A damaged one is created again.
   bool has_images(const fs::path& path, Index neurons) const {
     if (path_kind(path) != PathKind::file) return false;
     try {
@@ -188,7 +189,7 @@ class SuiteRun {
     }
   }
 
-  /// What runs, and how long all that is left may take.
+  /// The current run, and an estimate for all remaining ones.
   std::string progress() const {
     std::vector<Index> left(found_.size());
     Index runs = 0;
@@ -206,7 +207,7 @@ class SuiteRun {
     return spec_.budget_seconds ? std::min(seconds, *spec_.budget_seconds - since_start_.seconds()) : seconds;
   }
 
-  /// One line on a terminal, replaced by the next.
+  /// One line on a terminal, overwritten by the next.
   static void show_progress(const std::string& text) {
     if (::isatty(STDERR_FILENO) == 1) std::fputs(fmt::format("\r{}\033[K", text).c_str(), stderr);
   }
@@ -224,26 +225,26 @@ class SuiteRun {
         if (result.verdict == "FAILED") return ExitCode::wrong_results;
     }
     if (failure_)
-      throw_failure(failure_->first, "not all runs ended well, as the table says; the first: " + failure_->second);
+      throw_failure(failure_->first, "some runs failed, as the table shows; the first: " + failure_->second);
     const bool over = std::all_of(found_.begin(), found_.end(), [](const auto& one) {
-      return one.given_up && one.given_up->starts_with("not taken");
+      return one.given_up && one.given_up->starts_with("not supported");
     });
-    if (!any && over) throw UsageError("no configuration was taken; the table says why");
+    if (!any && over) throw UsageError("no configuration could be run; see the table for reasons");
     return ExitCode::done;
   }
 
   SuiteSpec spec_;
   SuiteLines lines_;
-  std::vector<ConfigurationResults> found_;  ///< by configuration
+  std::vector<ConfigurationResults> found_;  ///< : by configuration
   RunTimes times_;
   Printed table_;
-  std::optional<RunFolder> folder_;  ///< what runs write, and the images where they are not kept; none in a dry run
+  std::optional<RunFolder> folder_;  ///< : output of runs, and images if they are not kept; none in a dry run
   Stopwatch since_start_;
-  Json machine_;             ///< null until it is asked for
-  std::set<Index> checked_;  ///< neurons of the images whose file has been found right, or made
+  Json machine_;             ///< : null until first needed
+  std::set<Index> checked_;  ///< : neurons of the images whose file has been checked or created
   Index repetition_ = 1;
-  std::size_t current_ = 0;                             ///< configuration
-  std::optional<std::pair<int, std::string>> failure_;  ///< the first run that failed: its exit code, and what it said
+  std::size_t current_ = 0;                             ///< : index of the configuration
+  std::optional<std::pair<int, std::string>> failure_;  ///< : the first failed run: its exit code and message
 };
 
 }  // namespace
@@ -254,7 +255,7 @@ int bench_suite(const Arguments& arguments) {
   SuiteSpec spec = suite_spec(values);
   std::vector<NamedInput> inputs;
   if (!spec.mnist.empty()) {
-    const InputFile readable(spec.mnist);  // which is refused otherwise, even where its images are kept already
+    const InputFile readable(spec.mnist);  // : throws if it is unreadable, even if the images exist already
     inputs.push_back({"--mnist", spec.mnist});
   }
   if (spec.json && !spec.dry_run) check_outputs({{"--json", output_path(*spec.json)}}, inputs);

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::seconds kGrace{5};
 
-/// The command that runs, for all who may end it.
+/// The running command, shared by the threads that may end it.
 class Running {
  public:
   CommandEnd run(const std::vector<std::string>& words, const CommandOptions& options) {
@@ -62,7 +62,7 @@ class Running {
     child_ = start(words, messages);
   }
 
-  /// Only now may the system give the number of the process to another one.
+  /// Only after this may the system reuse the process id.
   int reap() {
     std::unique_lock lock(mutex_);
     int status = 0;
@@ -79,7 +79,7 @@ class Running {
     for (;;) ::pause();
   }
 
-  /// Whether it had to be ended.
+  /// Returns whether the command had to be ended.
   bool end_after(std::chrono::duration<double> limit) {
     std::unique_lock lock(mutex_);
     const auto ended = [this] { return child_ == 0; };
@@ -97,14 +97,15 @@ class Running {
   std::mutex mutex_;
   std::condition_variable ended_;
   pid_t child_ = 0;    ///< 0: none
-  bool over_ = false;  ///< this process is about to end
+  bool over_ = false;  ///< : this process is about to end
 };
 
-/// After fork, in the child: nothing that takes a lock. What keeps the command from starting goes into `failure`.
+/// Runs in the child after fork, where no lock may be taken. An error before the command starts is written to
+/// `failure`.
 void Running::become(char* const* words, const char* messages, pid_t parent, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);
-  // The parent blocks and ignores signals (cli/signals.hpp) that the command is to hear.
+  // Restores the signals that this process blocks or ignores (cli/signals.hpp).
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
@@ -124,7 +125,7 @@ pid_t Running::start(const std::vector<std::string>& words, const fs::path& mess
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const auto refuse = [&](int error) {
-    return DeviceError(fmt::format("{}: cannot be started: {}", words[0], std::strerror(error)));
+    return DeviceError(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
   };
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw refuse(errno);

@@ -17,12 +17,12 @@ std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"infer", "run a network or a model on images: result, verdict, rate", infer, infer_forms, true},
       Command{"generate", "make networks, inputs and models: official, synthetic", generate, generate_forms},
-      Command{"convert", "convert networks, images and models between their forms", convert, convert_forms},
-      Command{"inspect", "what a network or a model is made of and what would be run", inspect, inspect_forms},
+      Command{"convert", "convert networks, images and models between formats", convert, convert_forms},
+      Command{"inspect", "show the structure of a network or model and the planned run", inspect, inspect_forms},
       Command{"bench", "time engines on single layers, official problems, several ranks", bench, bench_forms},
-      Command{"report", "tables and charts of JSON lines: Markdown, CSV, LaTeX, HTML", report, report_forms},
+      Command{"report", "make tables and charts of JSON lines: Markdown, CSV, LaTeX, HTML", report, report_forms},
       Command{"variants", "list the engines of this build", variants, variants_forms},
-      Command{"help", "the options of a command, man pages, completion for shells", help, help_forms},
+      Command{"help", "show a command's options, man pages, shell completion", help, help_forms},
   };
   return kCommands;
 }
@@ -33,7 +33,7 @@ const Command& find_command(const std::string& name) {
   if (found == all.end()) {
     std::vector<std::string> names;
     for (const Command& command : all) names.emplace_back(command.name);
-    throw UsageError(fmt::format("'{}' is no command{}; see spdnn --help", name, did_you_mean(name, names)));
+    throw UsageError(fmt::format("'{}' is not a command{}; see spdnn --help", name, did_you_mean(name, names)));
   }
   return *found;
 }

@@ -7,8 +7,8 @@
 
 namespace spdnn::cli {
 
-/// A script that teaches a shell, `bash` or `fish`, the commands and their options, and of options the values that
-/// there are, or that files are wanted. UsageError for other shells.
+/// A completion script for a shell, `bash` or `fish`: commands, options, and the values or files that options take.
+/// UsageError for other shells.
 std::string completion(const std::string& shell, std::span<const Command> commands);
 
 }  // namespace spdnn::cli

@@ -30,27 +30,27 @@ enum class Kind { network, images, model };
 CommandForm convert_form() {
   OptionGroup group;
   group.options.add_options()                                                                        //
-      ("kind", takes("network|images"), "what IN holds, where its name does not tell")               //
+      ("kind", takes("network|images"), "type of IN, if its name does not show it")                  //
       ("neurons", takes("N"), "neurons per layer, or inputs and outputs of each layer: 784,300,10")  //
       ("layers", takes("L"), "take only the first L layers")                                         //
-      ("bias", takes("B"), "bias of a network that brings none and is not of official form")         //
+      ("bias", takes("B"), "bias of a network without one that is not of official form")             //
       ("bias-rule", takes("non-zeros|everywhere"),
-       "where the bias is added; default: non-zeros, as the challenge's")                                      //
-      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                                   //
-      ("allow-missing-newline", "take text layers and biases whose last line has no newline")                  //
-      ("images", takes("N"), "number of images, where the last ones are empty")                                //
-      ("form", takes("tsv|tsv.gz|mtx|packed"), "of a network's OUT; default tsv")                              //
-      ("plan", takes("PASSES"), "store with a packed network its plan for these passes: all, dead or a list")  //
-      ("plan-device", takes("auto|cpu|cuda"), "finds twins for --plan; auto is cpu")                           //
+       "where the bias is added; default: non-zeros, as in the challenge")                                   //
+      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                                 //
+      ("allow-missing-newline", "accept text layers and biases whose last line has no newline")              //
+      ("images", takes("N"), "number of images, if the last ones are empty")                                 //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")                    //
+      ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
+      ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("host-memory", takes("SIZE", "auto"),
-       "500M, 4G; a .spdnn or TSV network that takes more is taken layer by layer")                       //
-      ("shape", takes("N,C,H,W"), "of a model's input; the letter N is any number; default: the file's")  //
+       "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
+      ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
   return {.name = "convert",
           .summary =
-              "Converts networks, images and models between their forms. Networks: directories of TSV or Matrix Market "
+              "Converts networks, images and models between formats. Networks: directories of TSV or Matrix Market "
               "layers, .spdnn. Images: .tsv, .mtx, .spdnn. Models: .onnx, .safetensors with architecture.json beside "
-              "it, .spdnn; IN may be .tflite, too.",
+              "it, .spdnn; IN may also be .tflite.",
           .usage = "spdnn convert IN OUT [OPTIONS]",
           .groups = {group},
           .positional = {"IN", "OUT"},
@@ -64,7 +64,7 @@ std::optional<Index> count_of(const po::variables_map& values, const char* optio
   return text ? std::optional(parse_count(option, *text)) : std::nullopt;
 }
 
-/// One of the choices by name; UsageError names them.
+/// One of the choices by name; the UsageError for others lists them.
 template <class T>
 T choose(const char* option, const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
   std::string names;
@@ -72,10 +72,10 @@ T choose(const char* option, const std::string& text, std::initializer_list<std:
     if (text == name) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
-  throw UsageError(fmt::format("--{}: '{}' is none of {}", option, text, names));
+  throw UsageError(fmt::format("--{}: '{}' is not one of {}", option, text, names));
 }
 
-/// A missing or damaged IN is named as that, and not as what it does not hold.
+/// Reports a missing or damaged IN as such, before its contents are examined.
 void require_readable(const Path& in) {
   const PathKind kind = path_kind(in);
   if (kind == PathKind::missing) throw_system_failure(in, "cannot read", ENOENT);
@@ -97,10 +97,11 @@ Kind kind_of(const Path& in, const po::variables_map& values) {
     if (parse_layer_name(name)) return Kind::network;
     if (name.starts_with("sparse-images-")) return Kind::images;
   }
-  throw UsageError(fmt::format("{}: the name does not tell network from images; give --kind", in.string()));
+  throw UsageError(
+      fmt::format("{}: the name does not show whether it is a network or images; give --kind", in.string()));
 }
 
-/// Text layers hold weights, and biases where neurons have different ones: says which options `infer` then needs.
+/// Text layers hold only weights, and biases that differ: names the options that `infer` then needs.
 void say_what_is_lost(const Path& out, const NetworkFile& file) {
   const Network& network = file.network;
   if (!file.has_rule && !file.has_bias) return;
@@ -108,14 +109,15 @@ void say_what_is_lost(const Path& out, const NetworkFile& file) {
   if (file.has_bias && !needs_bias_files(network)) options += fmt::format(" --bias {}", network.layers[0].bias.uniform);
   if (network.bias_rule == BiasRule::everywhere) options += " --bias-rule everywhere";
   if (file.has_rule) options += network.cap ? fmt::format(" --cap {}", *network.cap) : " --cap none";
-  if (!options.empty()) print_message({"note: ", out.native(), " does not hold all parameters; infer with", options});
+  if (!options.empty())
+    print_message({"note: ", out.native(), " does not contain all parameters; use infer with", options});
 }
 
 void print_notes(const FileNotes& notes) {
   for (const std::string& note : notes) print_message({"note: ", note});
 }
 
-/// The plan must fit into memory.
+/// The plan must fit into memory, but not the network.
 void convert_stream(const NetworkStream& network, const Path& out, const std::optional<Passes>& passes,
                     std::size_t budget, const ProgressCallback& progress) {
   if (!passes) return write_packed(out, {.stream = &network}, progress);
@@ -128,15 +130,15 @@ void convert_stream(const NetworkStream& network, const Path& out, const std::op
   write_packed(out, {.stream = &network, .plan = &plan}, progress);
 }
 
-/// The model as its file has it: the rewrites of `infer` are not for keeping.
+/// The model is converted as it is in its file, without the rewrites of `infer`.
 void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values,
          {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "allow-missing-newline", "images", "form", "plan",
           "plan-device"},
          "a model");
   if (!is_model_form(out))
-    throw UsageError(fmt::format("OUT: '{}' does not end in {}, the forms that models are written in", out.string(),
-                                 kWrittenModelForms));
+    throw UsageError(
+        fmt::format("OUT: '{}' does not end in {}, the formats for models", out.string(), kWrittenModelForms));
   std::vector<NamedInput> inputs{{"IN", in}};
   for (const Path& beside : files_beside(in)) inputs.push_back({"the graph beside IN", beside});
   std::vector<NamedOutput> outputs{{"OUT", out}};
@@ -153,7 +155,8 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
   std::optional<Passes> passes;
   if (const auto plan = text_of(values, "plan")) passes = parse_passes(*plan, "plan");
   if (form != Form::packed)
-    refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"}, "an OUT of text layers, which hold weights");
+    refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"},
+           "an OUT of text layers, which contain only weights");
   if (!passes) refuse(values, {"plan-device"}, "a network that is stored without its plan");
   const planning::TwinFinder find_twins = finder_on(device_of(values, "plan-device").value_or(Device::cpu));
   check_outputs({{"OUT", out, form != Form::packed}}, {{"IN", in}});
@@ -187,7 +190,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"layers", "bias", "bias-rule", "cap", "allow-missing-newline", "form", "plan", "plan-device"},
          "images");
-  form_of(out);  // an unknown form is found before the work
+  form_of(out);  // : refuses an unknown format before the work
   check_outputs({{"OUT", out}}, {{"IN", in}});
   const auto neurons = count_of(values, "neurons");
   const auto images = count_of(values, "images");
@@ -208,10 +211,10 @@ int convert(const Arguments& arguments) {
   if (!parse(arguments, convert_form(), values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
-  if (!conversion_hint(in).empty()) read_model(in.string());  // says how it is converted
+  if (!conversion_hint(in).empty()) read_model(in.string());  // : its error explains how to convert the file
   if (names_model(out) && !holds_model(in)) {
     require_readable(in);
-    throw UsageError(fmt::format("OUT: '{}' is a model, and IN is none", out.string()));
+    throw UsageError(fmt::format("OUT: '{}' is a model, but IN is not", out.string()));
   }
   const Kind kind = kind_of(in, values);
   if (kind == Kind::model) {

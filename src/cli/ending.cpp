@@ -36,7 +36,7 @@ namespace {
 std::atomic<bool> ended_by_main = false;
 bool pipe_signal_was_default = false;
 
-/// On all ranks, where there are several.
+/// Ends all ranks, if there are several.
 [[noreturn]] void end_process(ExitCode code) noexcept {
   ended_by_main = true;
   end_job(static_cast<int>(code));
@@ -58,25 +58,25 @@ bool pipe_signal_was_default = false;
   end_process(ExitCode::data);
 }
 
-/// For a call of the system that failed with this errno.
+/// The exit code for a system call that failed with this errno value.
 ExitCode code_for(int error) { return is_exhaustion(error) ? ExitCode::device : ExitCode::data; }
 
 void open_standard_descriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number is taken: this one. For reading only, so that writing fails as to a closed descriptor.
+    // open() returns the lowest free descriptor, which is this one. It is read-only, so that writing fails as with a
+    // closed descriptor.
     if (::open("/dev/null", O_RDONLY) < 0) ::open("/", O_RDONLY | O_DIRECTORY);
   }
 }
 
-/// What ended the program did not come from main.
+/// Handles an exit that did not come from main.
 void end_for_a_library() {
   if (ended_by_main) return;
   if (is_joining())
-    fail(ExitCode::device,
-         {"MPI ended the program while it started: the launcher that the environment speaks of (PMI_FD, "
-          "PMIX_RANK and the like) does not answer"});
-  fail(ExitCode::device, {"a library ended the program: no thread or no memory that it asked for"});
+    fail(ExitCode::device, {"MPI ended the program during start-up: the launcher named in the environment (PMI_FD, "
+                            "PMIX_RANK and the like) does not answer"});
+  fail(ExitCode::device, {"a library ended the program: it could not get a thread or memory"});
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ void guard_every_end() {
 }
 
 void end_without_others(int seconds) noexcept {
-  fail(ExitCode::device, {"not all ranks have started within ", std::to_string(seconds),
-                          " s, as --join-timeout says: one may have ended before, or may be another command"});
+  fail(ExitCode::device, {"not all ranks started within ", std::to_string(seconds),
+                          " s (--join-timeout): one may have ended early, or may run another command"});
 }
 
 int end(int code) {
@@ -112,8 +112,8 @@ int end(int code) {
 void end_by_exception() noexcept {
   if (!std::current_exception())
     fail(ExitCode::device, {"internal error: std::terminate was called; please report it with the command line"});
-  // Before they have joined, all ranks meet the same error as a rule: rank 0 reports it, and its end is that of the
-  // others, unless it is theirs alone after all.
+  // Before they have joined, all ranks usually meet the same error: rank 0 reports it, and its exit ends the others,
+  // unless only they have failed.
   if (!reports_errors_at_once()) std::this_thread::sleep_for(std::chrono::seconds(2));
   try {
     throw;
@@ -129,14 +129,14 @@ void end_by_exception() noexcept {
     fail(ExitCode::device, {message_of(error)});
   } catch (const std::bad_alloc&) {
     fail(ExitCode::device, {"out of host memory"});
-  } catch (const std::length_error&) {  // of a container: more elements than addresses
+  } catch (const std::length_error&) {  // : a container with more elements than the address space
     fail(ExitCode::device, {"out of host memory"});
   } catch (const std::filesystem::filesystem_error& error) {
     fail(code_for(error.code().value()),
          {error.path1().native(), ": cannot read or write: ", std::strerror(error.code().value())});
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) fail_on_stdout(error.code().value());
-    fail(code_for(error.code().value()), {"the system refused: ", std::strerror(error.code().value())});
+    fail(code_for(error.code().value()), {"the system reported: ", std::strerror(error.code().value())});
   } catch (const std::exception& error) {
     fail(ExitCode::device, {"internal error: ", error.what(), "; please report it with the command line"});
   } catch (...) {

@@ -16,20 +16,20 @@ namespace spdnn::cli {
 ///   thread), is exit code 4.
 void guard_every_end();
 
-/// The last statement of main: makes sure that stdout is written, and returns the exit code. Where nobody reads
-/// stdout any more (`| head`), the program ends by SIGPIPE, silently, as others do, unless its caller ignored SIGPIPE.
+/// The last statement of main: flushes stdout and returns the exit code. If stdout's reader has closed the pipe, as
+/// `| head` does, the program ends silently by SIGPIPE, as usual, unless its caller ignored SIGPIPE.
 int end(int code);
 
-/// Ends the program from any thread, as the other ranks have not come within so many seconds.
+/// Exits because the other ranks did not join within `seconds`. Any thread may call it.
 [[noreturn]] void end_without_others(int seconds) noexcept;
 
-/// For main's handler: one line on stderr and the exit code that go with the exception at hand. The program ends at
-/// once, without destroying what is static: a device that is just starting up is not waited for. That only saves time;
-/// whatever the library began, its destructors would wait for.
+/// For main's exception handler: prints one line on stderr and exits with the code that matches the current exception.
+/// The program ends immediately, without destroying static objects, and so without waiting for a device that is still
+/// starting up. This only saves time; destructors would wait for everything that the library has started.
 [[noreturn]] void end_by_exception() noexcept;
 
-/// The text of the line that end_by_exception() writes for this error. Options bear the names of the fields that they
-/// fill: an error about `bias_rule` is one about --bias-rule.
+/// The text of the line that end_by_exception() prints for this error. Options are named after the fields that they
+/// set: an error about `bias_rule` concerns --bias-rule.
 std::string message_of(const Error& error);
 
 }  // namespace spdnn::cli

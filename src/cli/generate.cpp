@@ -56,7 +56,7 @@ OptionGroup common_options() {
   OptionGroup group;
   group.options.add_options()                                                              //
       ("neurons", takes("N"), "neurons of each layer, pixels of each image")               //
-      ("out", takes("PATH"), "what to write")                                              //
+      ("out", takes("PATH"), "output path")                                                //
       ("seed", takes("S"), "whole number; the same seed gives the same data (default 1)")  //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
   return group;
@@ -65,13 +65,13 @@ OptionGroup common_options() {
 CommandForm generate_network_form() {
   OptionGroup group = common_options();
   group.options.add_options()                                                                                      //
-      ("family", takes("official|radixnet|random"), "how neurons are connected")                                   //
+      ("family", takes("official|radixnet|random"), "topology")                                                    //
       ("layers", takes("L"), "number of layers")                                                                   //
       ("degree", takes("D"), "inputs of each neuron (default 32; not official)")                                   //
       ("weights", takes("LAW"), "constant:V or normal:MEAN:DEVIATION (default constant, 2/degree; not official)")  //
-      ("bias", takes("B"), "of every neuron (default 0; not official)")                                            //
-      ("form", takes("tsv|tsv.gz|mtx|packed"), "default: packed for a .spdnn file, tsv for a directory")           //
-      ("host-memory", takes("SIZE", "auto"), "a packed official network that takes more is made layer by layer");
+      ("bias", takes("B"), "bias of every neuron (default 0; not official)")                                       //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "format; default: packed for a .spdnn file, tsv for a directory")   //
+      ("host-memory", takes("SIZE", "auto"), "a larger packed official network is generated layer by layer");
   return {.name = "generate network",
           .summary = "Makes a network: an official one of the Graph Challenge, or a synthetic one.",
           .usage = kNetworkUsage,
@@ -84,11 +84,11 @@ CommandForm generate_network_form() {
 CommandForm generate_inputs_form() {
   OptionGroup group = common_options();
   group.options.add_options()                                                                 //
-      ("family", takes("official|digits"), "of MNIST, or synthetic digits")                   //
+      ("family", takes("official|digits"), "official: from MNIST; digits: synthetic")         //
       ("mnist", takes("FILE"), "MNIST's training images, IDX, plain or .gz (official only)")  //
-      ("images", takes("N"), "how many (default 60000; digits only)");
+      ("images", takes("N"), "number of images (default 60000; digits only)");
   return {.name = "generate inputs",
-          .summary = "Makes images for networks: the official ones of MNIST, or synthetic digits.",
+          .summary = "Makes images for networks: the official ones from MNIST, or synthetic digits.",
           .usage = kInputsUsage,
           .groups = {group},
           .examples = "  spdnn generate inputs --family digits --neurons 1024 --out images.spdnn\n"};
@@ -98,18 +98,18 @@ CommandForm generate_model_form() {
   OptionGroup group;
   group.options.add_options()                                                    //
       ("family", takes("vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random"),  //
-       "whose layers it has; random: one of every operation")                    //
+       "architecture; random: a node of every operation")                        //
       ("sparsity", takes("SHARE", "0.9"),                                        //
-       "share of weights that are zero, 0 to below 1: of all layers but the first and depthwise ones, or a list by "
-       "layer")                                                                                           //
-      ("rows", takes("skewed|uniform", "skewed"),                                                         //
-       "skewed: output channels keep more weights or fewer, as in real networks; uniform: all the same")  //
-      ("shape", takes("C,H,W"), "of the images (default: the family's)")                                  //
-      ("classes", takes("N"), "outputs (default: the family's)")                                          //
-      ("seed", takes("S"), "whole number; the same seed gives the same weights (default 1)")              //
-      ("out", takes("FILE"), "the file to write: .onnx, .spdnn, or .safetensors, which architecture.json goes beside");
+       "share of zero weights, from 0 to below 1: for all layers except the first and depthwise ones, or a list by "
+       "layer")                                                                                                //
+      ("rows", takes("skewed|uniform", "skewed"),                                                              //
+       "skewed: output channels differ in non-zeros, as in real networks; uniform: all have the same number")  //
+      ("shape", takes("C,H,W"), "shape of an image (default: the family's)")                                   //
+      ("classes", takes("N"), "number of classes (default: the family's)")                                     //
+      ("seed", takes("S"), "whole number; the same seed gives the same weights (default 1)")                   //
+      ("out", takes("FILE"), "the file to write: .onnx, .spdnn, or .safetensors with architecture.json beside it");
   return {.name = "generate model",
-          .summary = "Makes a pruned convolutional network of random weights.",
+          .summary = "Makes a pruned convolutional network with random weights.",
           .usage = kModelUsage,
           .groups = {group},
           .examples = "  spdnn generate model --family resnet50 --sparsity 0.9 --out resnet50.onnx\n"};
@@ -118,11 +118,11 @@ CommandForm generate_model_form() {
 CommandForm generate_tensors_form() {
   OptionGroup group;
   group.options.add_options()                                                                 //
-      ("shape", takes("N,C,H,W"), "extents of all axes: these four for images")               //
+      ("shape", takes("N,C,H,W"), "lengths of all axes; these four for images")               //
       ("seed", takes("S"), "whole number; the same seed gives the same numbers (default 1)")  //
       ("out", takes("FILE"), "the .npy file to write");
   return {.name = "generate tensors",
-          .summary = "Makes an array of random numbers in [-1, 1), such as images for a model.",
+          .summary = "Makes an array of random numbers in [-1, 1), for instance images for a model.",
           .usage = kTensorsUsage,
           .groups = {group},
           .examples = "  spdnn generate tensors --shape 16,3,224,224 --out images.npy\n"};
@@ -145,7 +145,7 @@ Network make_network(const po::variables_map& values, Index neurons, Index layer
   if (family == "radixnet") return generate_radixnet(options);
   if (family == "random") return generate_random(options);
   throw UsageError(
-      fmt::format("--family: '{}' is no family of networks; expected official, radixnet or random", family));
+      fmt::format("--family: '{}' is not a family of networks; expected official, radixnet or random", family));
 }
 
 int generate_network(const Arguments& arguments) {
@@ -189,12 +189,12 @@ ImageSet make_images(const po::variables_map& values, Index neurons, const Progr
     refuse(values, {"seed", "images"}, "--family official");
     if (values.count("mnist") == 0)
       throw UsageError(
-          "--mnist is missing: official images are made of MNIST's training images, which "
-          "data_scripts/fetch_mnist.sh fetches");
+          "--mnist is missing: official images are made from MNIST's training images; "
+          "data_scripts/fetch_mnist.sh downloads them");
     return generate_official_images(read_mnist(values["mnist"].as<std::string>()), neurons, progress);
   }
   if (family != "digits")
-    throw UsageError(fmt::format("--family: '{}' is no family of inputs; expected official or digits", family));
+    throw UsageError(fmt::format("--family: '{}' is not a family of inputs; expected official or digits", family));
   refuse(values, {"mnist"}, "--family digits");
   Index images = kOfficialImages;
   if (values.count("images") != 0) images = parse_count("images", values["images"].as<std::string>());
@@ -206,7 +206,7 @@ int generate_inputs(const Arguments& arguments) {
   if (!parse(arguments, generate_inputs_form(), values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kInputsUsage));
   const Path out = required(values, "out", kInputsUsage);
-  form_of(out);  // refuses a name without a form before the work is done
+  form_of(out);  // : refuses a name without a known format before the work is done
   std::vector<NamedInput> inputs;
   if (values.count("mnist") != 0) inputs.push_back({"--mnist", values["mnist"].as<std::string>()});
   check_outputs({{"--out", out}}, inputs);
@@ -251,7 +251,7 @@ int generate_model(const Arguments& arguments) {
   const Model model = spdnn::generate_model(family);
   write_model(out, model);
   const ModelWork work = sum_of(work_of(model));
-  fmt::print("{}: {} model, {}, {} of them not zero\n", out.string(), family.family,
+  fmt::print("{}: {} model, {}, {} of them non-zero\n", out.string(), family.family,
              counted(work.weights, "weight", "weights"), work.nonzeros);
   return 0;
 }

@@ -19,13 +19,13 @@ std::string overview() {
   return text;
 }
 
-/// Of the command that the first of these words names: the forms that all of the words choose, such as `bench suite`.
+/// The forms of the command selected by all of these words, such as `bench suite`.
 std::vector<CommandForm> forms_of(const std::vector<std::string>& words) {
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   std::vector<CommandForm> chosen;
   for (const CommandForm& form : find_command(words.front()).forms())
     if (form.name == name || form.name.starts_with(name + " ")) chosen.push_back(form);
-  if (chosen.empty()) throw UsageError(fmt::format("'{}' is no command; see spdnn help {}", name, words.front()));
+  if (chosen.empty()) throw UsageError(fmt::format("'{}' is not a command; see spdnn help {}", name, words.front()));
   return chosen;
 }
 
@@ -33,17 +33,18 @@ std::vector<CommandForm> forms_of(const std::vector<std::string>& words) {
 
 std::vector<CommandForm> help_forms() {
   OptionGroup group;
-  group.options.add_options()                                                                    //
-      ("man", "as a man page, for instance of `man -l`; without COMMAND, that of all commands")  //
-      ("completion", takes("bash|fish"), "the completion of spdnn's options for a shell");
-  return {{.name = "help",
-           .summary = "Shows the options of a command, such as infer or bench suite; without one, lists the commands.",
-           .usage = "spdnn help [COMMAND]... [OPTIONS]",
-           .groups = {group},
-           .positional = {"[COMMAND]..."},
-           .examples = "  spdnn help bench suite\n"
-                       "  spdnn help --man infer | man -l -\n"
-                       "  source <(spdnn help --completion bash)\n"}};
+  group.options.add_options()                                                                      //
+      ("man", "print a man page, for instance for `man -l`; without COMMAND, an overview of all")  //
+      ("completion", takes("bash|fish"), "print a completion script for a shell");
+  return {
+      {.name = "help",
+       .summary = "Shows the options of a command, such as infer or bench suite; without COMMAND, lists all commands.",
+       .usage = "spdnn help [COMMAND]... [OPTIONS]",
+       .groups = {group},
+       .positional = {"[COMMAND]..."},
+       .examples = "  spdnn help bench suite\n"
+                   "  spdnn help --man infer | man -l -\n"
+                   "  source <(spdnn help --completion bash)\n"}};
 }
 
 int help(const Arguments& arguments) {
@@ -52,11 +53,11 @@ int help(const Arguments& arguments) {
   std::vector<std::string> words;
   if (values.count("command") != 0) words = values["command"].as<std::vector<std::string>>();
   if (const auto shell = text_of(values, "completion")) {
-    if (!words.empty()) throw UsageError("--completion: expected no COMMAND, as it is of all");
+    if (!words.empty()) throw UsageError("--completion: expected no COMMAND; a script covers all commands");
     refuse(values, {"man"}, "--completion");
     fmt::print("{}", completion(*shell, commands()));
   } else if (values.count("man") != 0) {
-    if (words.size() > 1) throw UsageError("--man: expected one COMMAND, as infer or bench");
+    if (words.size() > 1) throw UsageError("--man: expected one COMMAND, such as infer or bench");
     fmt::print("{}", words.empty() ? man_page(commands()) : man_page(find_command(words.front())));
   } else {
     fmt::print("{}", words.empty() ? overview() : help_text(forms_of(words), stdout_columns()));

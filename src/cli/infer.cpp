@@ -25,7 +25,7 @@ namespace spdnn::cli {
 
 namespace {
 
-/// In groups; within each, the options that are used most come first.
+/// Options in groups; within each, the most common come first.
 CommandForm infer_form() {
   OptionGroup results{.heading = "Results"};
   results.options.add_options()                                                                          //
@@ -36,22 +36,22 @@ CommandForm infer_form() {
        "write the activations after the last layer here (-: stdout): .npy (dense), .npz (SciPy's CSR), .tsv[.gz]")  //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
   OptionGroup timing{.heading = "Timing and memory"};
-  timing.options.add_options()                                                    //
-      ("trials", takes("N", "1"), "how often the inference is repeated")          //
-      ("warm-up", takes("N", "0"), "trials before these, which are not counted")  //
-      ("compare", "run --reduce dead as well; compare rates and categories")      //
+  timing.options.add_options()                                                  //
+      ("trials", takes("N", "1"), "number of times the inference is run")       //
+      ("warm-up", takes("N", "0"), "uncounted trials before these")             //
+      ("compare", "also run with --reduce dead; compare rates and categories")  //
       ("precision", takes("fp32|fp64|tf32|fp16"),
        "tf32 and fp16 are compared with fp32; default: the variant's first")                                          //
       ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory")                               //
-      ("device-state", "note the CUDA device's clocks, temperature, power and energy while the trials run")           //
-      ("checkpoint", takes("FILE"), "a file to stop at on SIGTERM or SIGUSR1, and to go on from")                     //
-      ("checkpoint-every", takes("TIME|never", "15m"), "write it as often while the run goes on: 30s, 15m, 4h")       //
-      ("max-time", takes("TIME"), "stop at the checkpoint before so much time has passed: 30s, 15m, 4h")              //
+      ("device-state", "record the CUDA device's clocks, temperature, power and energy during the trials")            //
+      ("checkpoint", takes("FILE"), "on SIGTERM or SIGUSR1, save the state in this file and stop; continue from it")  //
+      ("checkpoint-every", takes("TIME|never", "15m"), "interval between checkpoints during the run: 30s, 15m, 4h")   //
+      ("max-time", takes("TIME"), "save the checkpoint and stop before this time has passed: 30s, 15m, 4h")           //
       ("host-memory", takes("SIZE", "auto"),                                                                          //
-       "what network, plan, images may take: 500M, 4G; a larger .spdnn is streamed")                                  //
-      ("device-memory", takes("SIZE", "auto"), "what an engine may take on its CUDA device; auto: all that is free")  //
-      ("share-devices", "ranks may share CUDA devices, where a node has more ranks than devices")                     //
-      ("join-timeout", takes("SECONDS", "600"), "seconds in which all ranks must have started");
+       "memory for network, plan and images: 500M, 4G; a larger .spdnn is streamed")                                  //
+      ("device-memory", takes("SIZE", "auto"), "memory for an engine on its CUDA device; auto: all that is free")     //
+      ("share-devices", "ranks may share CUDA devices if a node has more ranks than devices")                         //
+      ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start");
   return {.name = "infer",
           .summary =
               "Runs a network on images and writes the categories: the images with a non-zero after the last layer. "
@@ -109,8 +109,7 @@ ExitCode exit_code(const Report& report) {
   return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_results : ExitCode::done;
 }
 
-/// Adds what verify() finds. Returns what went wrong, or nothing: the result that is there already is not to be lost
-/// for it.
+/// Adds the result of verify(). Returns the error, if any, so that the finished result is not lost because of it.
 std::exception_ptr verify(Inference& inference, Report& report) {
   std::exception_ptr error;
   try {
@@ -124,7 +123,8 @@ std::exception_ptr verify(Inference& inference, Report& report) {
   return error;
 }
 
-/// From the specification to the report, on all ranks, each of which returns its own; the first writes the results.
+/// From the specification to the report, on all ranks, each of which returns its own report; the first writes the
+/// results.
 Report run(Inference& inference, ResultFiles* files) {
   inference.load();
   inference.plan();
@@ -136,7 +136,7 @@ Report run(Inference& inference, ResultFiles* files) {
   return report;
 }
 
-/// Seconds before the steps of the inference.
+/// Times before the steps of the inference.
 struct StartTimes {
   Stopwatch process;
   double load = 0;
@@ -145,7 +145,7 @@ struct StartTimes {
 
 int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
            const StartTimes& start_times) {
-  // Static, so that an error need not wait for the device that is starting up: main ends without destroying it.
+  // Static, so that an error need not wait for a device that is still starting up: main ends without destroying it.
   static std::optional<InferenceOnRanks> inference;
   InferenceSpec rest = spec;
   if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - start_times.process.seconds());
@@ -178,7 +178,7 @@ bool asks_for_model(const Arguments& arguments) {
   });
 }
 
-/// UsageError where an option is given that `other` knows and `these` does not.
+/// UsageError if an option is given that belongs only to `other`.
 void refuse_of(const po::options_description& other, const po::options_description& these, const Arguments& arguments,
                const char* why) {
   for (const std::string& argument : arguments) {
@@ -189,8 +189,8 @@ void refuse_of(const po::options_description& other, const po::options_descripti
   }
 }
 
-/// UsageError where --model was probably meant: a model without an option, or an option that is unknown, and whose name
-/// is nearest to one of models.
+/// UsageError if --model was probably meant: a model without an option, or an unknown option whose nearest name is an
+/// option of models.
 void suggest_model(const Arguments& arguments) {
   const po::options_description own = infer_form().options();
   const std::vector<std::string> models = option_names(infer_model_form().options());
@@ -198,7 +198,7 @@ void suggest_model(const Arguments& arguments) {
     const std::string& argument = arguments[i];
     const bool is_value = i > 0 && arguments[i - 1].starts_with("--");
     if (!is_value && names_model(argument))
-      throw UsageError(fmt::format("'{}' is no option; did you mean --model {}?", argument, argument));
+      throw UsageError(fmt::format("'{}' is not an option; did you mean --model {}?", argument, argument));
     if (!argument.starts_with("--") || argument.size() == 2) continue;
     const std::string name = argument.substr(2, argument.find('=') - 2);
     if (name.empty() || own.find_nothrow(name, false) != nullptr || !nearest_name(name, option_names(own)).empty())
@@ -208,7 +208,7 @@ void suggest_model(const Arguments& arguments) {
   }
 }
 
-/// False where only help was asked for. An option of models gets a message of its own.
+/// Returns false if only help was requested. Options of models get a message of their own.
 bool parse_infer(const Arguments& arguments, po::variables_map& values) {
   try {
     return parse(arguments, infer_form(), values);
@@ -227,7 +227,7 @@ int infer(const Arguments& arguments) {
   StartTimes times;
   times.load = process_cpu_seconds();
   if (asks_for_model(arguments)) {
-    refuse_of(infer_form().options(), infer_model_form().options(), arguments, "does not go with --model");
+    refuse_of(infer_form().options(), infer_model_form().options(), arguments, "cannot be used with --model");
     return infer_model(arguments, times.load);
   }
   po::variables_map values;

@@ -92,8 +92,7 @@ ModelSpec spec_of(const po::variables_map& values) {
   return spec;
 }
 
-/// Adds what verify_model() finds. Returns what went wrong, or nothing: the result that is there already is not lost
-/// for it.
+/// Adds the result of verify_model(). Returns the error, if any, so that the finished result is not lost because of it.
 std::exception_ptr verify_model(ModelInference& inference, ModelReport& report) {
   std::exception_ptr error;
   try {
@@ -107,14 +106,14 @@ std::exception_ptr verify_model(ModelInference& inference, ModelReport& report) 
   return error;
 }
 
-/// Seconds before the steps of the inference.
+/// Times before the steps of the inference.
 struct ModelStartTimes {
   Stopwatch process;
   double load = 0;
   double join = 0;
 };
 
-/// All steps, on all ranks, the first of which writes.
+/// Runs all steps on all ranks, the first of which writes.
 int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
                  const ModelStartTimes& start_times) {
   inference.load();
@@ -140,7 +139,7 @@ int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<M
 }  // namespace
 
 Shape parse_shape(const std::string& text) {
-  // As reports show it, too: N x 3 x 224 x 224.
+  // Accepts the form used in reports: N x 3 x 224 x 224.
   std::string list = text;
   std::erase(list, ' ');
   std::replace(list.begin(), list.end(), 'x', ',');
@@ -152,41 +151,41 @@ Shape parse_shape(const std::string& text) {
 
 CommandForm infer_model_form() {
   OptionGroup model{.heading = "Model and images"};
-  model.options.add_options()                                                                               //
-      ("model", takes("FILE"), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")  //
-      ("shape", takes("N,C,H,W"), "of the model's input; the letter N is any number; default: the file's")  //
+  model.options.add_options()                                                                                        //
+      ("model", takes("FILE"), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")           //
+      ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
       ("inputs", po::value<std::vector<std::string>>()->value_name("PATH")->multitoken()->composing(),
-       "images: IDX[.gz], .npy, .npz, PNG and JPEG files, or a directory of these")                              //
-      ("table", takes("FILE"), "rows of numbers (.npy): --inputs are tokens, each of which becomes its row")     //
-      ("layout", takes("nchw|nhwc", "nchw"), "axes of arrays")                                                   //
-      ("images", takes("N"), "only the first N")                                                                 //
-      ("subtract", takes("X"), "from each pixel; one number, or one for each channel: 73 or 0.5,0.4,0.4")        //
-      ("divide", takes("X"), "each pixel then; likewise")                                                        //
-      ("mean", takes("X"), "of pixels from 0 to 1: bytes are divided by 255, and this is subtracted; likewise")  //
-      ("std", takes("X"), "the same divided by; likewise");
+       "images: IDX[.gz], .npy, .npz, PNG and JPEG files, or a directory of these")                            //
+      ("table", takes("FILE"), "rows of numbers (.npy): --inputs are tokens, each replaced by its row")        //
+      ("layout", takes("nchw|nhwc", "nchw"), "order of the axes of arrays")                                    //
+      ("images", takes("N"), "use only the first N images")                                                    //
+      ("subtract", takes("X"), "subtract from each pixel; one number, or one per channel: 73 or 0.5,0.4,0.4")  //
+      ("divide", takes("X"), "then divide each pixel; likewise")                                               //
+      ("mean", takes("X"), "mean of pixels from 0 to 1: bytes are divided by 255, then this is subtracted")    //
+      ("std", takes("X"), "standard deviation: then divide by this");
   OptionGroup results{.heading = "Results"};
-  results.options.add_options()                                                                                      //
-      ("labels", takes("FILE"), "the classes: IDX[.gz], .npy, .txt or .csv")                                         //
-      ("min-accuracy", takes("X"), "above 0, up to 1: with --labels, PASSED from here on")                           //
-      ("expected", takes("FILE"), "logits (.npy) of the first images or all, to be met within bound and tolerance")  //
-      ("verify", takes("K"), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")    //
-      ("names", takes("FILE"), "names of the classes, one per line, for the report and .csv files")                  //
-      ("logits", takes("FILE"), "write the first output here (-: stdout): .npy, .csv or .txt")                       //
-      ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                       //
+  results.options.add_options()                                                                                     //
+      ("labels", takes("FILE"), "true classes: IDX[.gz], .npy, .txt or .csv")                                       //
+      ("min-accuracy", takes("X"), "with --labels: accuracy required for PASSED, above 0, up to 1")                 //
+      ("expected", takes("FILE"), "expected logits (.npy) of the first or all images, within bound and tolerance")  //
+      ("verify", takes("K"), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")   //
+      ("names", takes("FILE"), "names of the classes, one per line, for the report and .csv files")                 //
+      ("logits", takes("FILE"), "write the first output here (-: stdout): .npy, .csv or .txt")                      //
+      ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                      //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
   OptionGroup run{.heading = "What is run"};
   run.options.add_options()                                                                               //
-      ("variant", takes("ENGINE", "auto"), "see spdnn variants --models")                                 //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                         //
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                 //
       ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")  //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")           //
       ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")       //
       ("threads", takes("N"), "host threads; default: all that are granted")                              //
-      ("host-memory", takes("SIZE", "auto"), "what the engine may take: 500M, 4G")                        //
-      ("trials", takes("N", "1"), "how often the inference is repeated")                                  //
-      ("warm-up", takes("N", "0"), "trials before these, which are not counted")                          //
-      ("profile", "time each node")                                                                       //
-      ("join-timeout", takes("SECONDS", "600"), "seconds in which all ranks must have started")           //
+      ("host-memory", takes("SIZE", "auto"), "memory for the engine: 500M, 4G")                           //
+      ("trials", takes("N", "1"), "number of times the inference is run")                                 //
+      ("warm-up", takes("N", "0"), "uncounted trials before these")                                       //
+      ("profile", "measure the time of each node")                                                        //
+      ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start")                      //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
   return {
       .name = "infer --model",

@@ -7,10 +7,10 @@
 
 namespace spdnn::cli {
 
-/// --shape `N,3,224,224`: the batch is N, which is any number, or a number.
+/// Parses --shape `N,3,224,224`: the first axis is N, meaning any number, or a number.
 Shape parse_shape(const std::string& text);
 CommandForm infer_model_form();
-/// `infer` where a model is given: no checkpoints.
+/// `infer` for a model; without checkpoints.
 int infer_model(const Arguments& arguments, double load_seconds);
 
 }  // namespace spdnn::cli

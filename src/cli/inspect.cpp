@@ -32,22 +32,22 @@ namespace {
 
 CommandForm inspect_network_form() {
   OptionGroup images{.heading = "Images and memory"};
-  images.options.add_options()                                                     //
-      ("images", takes("N", "60000"), "number of images, of all ranks together")   //
-      ("ranks", takes("N", "1"), "ranks of the job whose memory is shown")         //
-      ("ranks-per-node", takes("N"), "how many of them a node has; default: all")  //
+  images.options.add_options()                                                        //
+      ("images", takes("N", "60000"), "number of images, of all ranks together")      //
+      ("ranks", takes("N", "1"), "number of ranks of the job whose memory is shown")  //
+      ("ranks-per-node", takes("N"), "number of ranks per node; default: all")        //
       ("checkpoint",
-       "of a job that writes checkpoints, as those of jobs/ do: engines on CPUs keep "  //
-       "all images of a batch then")                                                    //
-      ("host-memory", takes("SIZE", "auto"), "what the network and its plan may take: 500M, 4G");
+       "show memory of a job with checkpoints, as in jobs/: CPU engines then keep "  //
+       "all images of a batch")                                                      //
+      ("host-memory", takes("SIZE", "auto"), "memory for the network and its plan: 500M, 4G");
   OptionGroup page{.heading = "Page and file"};
-  page.options.add_options()                                                                                          //
-      ("json", takes("FILE"), "write what is shown, without the table of layers, here (-: stdout) as one JSON line")  //
-      ("html", takes("FILE"), "write the network as a page with charts (-: stdout)")                                  //
-      ("layer", takes("L"), "the layer whose edges the page shows, default 1")                                        //
+  page.options.add_options()                                                                                       //
+      ("json", takes("FILE"), "write the output, without the table of layers, here (-: stdout) as one JSON line")  //
+      ("html", takes("FILE"), "write the network as a page with charts (-: stdout)")                               //
+      ("layer", takes("L"), "the layer whose edges the page shows, default 1")                                     //
       ("run", takes("FILE"), "JSON lines of spdnn infer: shows where images die");
   return {.name = "inspect",
-          .summary = "Shows the layers of a network, what the exact passes leave out, and what would be run.",
+          .summary = "Shows the layers of a network, the work that the exact passes skip, and the planned run.",
           .usage = "spdnn inspect (NETWORK | --generate official) [OPTIONS]",
           .groups = {network_options(), images, engine_options(), page},
           .positional = {"[NETWORK]"},
@@ -71,8 +71,8 @@ void print_layers(std::FILE* out, const std::vector<LayerDescription>& layers) {
 
 void print_certificates(std::FILE* out, const Plan& plan) {
   const auto from = [&](Index layer) { return certificate_text(layer, plan.depth()); };
-  fmt::print(out, "dead images may leave        {}\n", from(plan.certificates.dead_from));
-  fmt::print(out, "saturated images may leave   {}\n", from(plan.certificates.saturated_from));
+  fmt::print(out, "dead images leave            {}\n", from(plan.certificates.dead_from));
+  fmt::print(out, "saturated images leave       {}\n", from(plan.certificates.saturated_from));
 }
 
 std::string name_of(const NetworkSpec& network) {
@@ -80,14 +80,14 @@ std::string name_of(const NetworkSpec& network) {
   return fmt::format("Official network, {} neurons", network.neurons.front());
 }
 
-/// What --json, --html, --layer and --run ask for.
+/// The requests of --json, --html, --layer and --run.
 struct PageRequest {
   std::optional<std::string> json;  ///< none: no JSON line
   std::optional<std::string> path;  ///< none: no page
   Index layer = 1;                  ///< 1-based
-  std::string lines_path;           ///< empty: none
+  std::string lines_path;           ///< : empty: none
   ResultLines lines{};
-  std::optional<RunLine> run{};  ///< of the network, once it is there
+  std::optional<RunLine> run{};  ///< : a run of the network, once it is loaded
 
   PageRequest(const po::variables_map& values, const NetworkSpec& network)
       : json(text_of(values, "json")), path(text_of(values, "html")) {
@@ -103,10 +103,10 @@ struct PageRequest {
     if (!lines_path.empty()) read_result_lines(lines_path, text_of_file(lines_path), lines);
   }
 
-  /// People read what is printed; a page or line on stdout sends that to stderr.
+  /// Printed text is for people; if a page or line goes to stdout, it goes to stderr.
   std::FILE* printed() const { return Printed(json == "-" ? json : path).stream(); }
 
-  /// What goes to stdout is written last, as nobody may read that any more.
+  /// Output to stdout comes last, because its reader may be gone.
   void write(const std::string& line, const std::function<std::string()>& page) const {
     const bool json_last = json == "-";
     if (json && !json_last) write_text(output_path(*json), line);
@@ -114,7 +114,7 @@ struct PageRequest {
     if (json_last) write_text(output_path(*json), line);
   }
 
-  /// Refuses what does not fit the network.
+  /// Refuses requests that do not fit the network.
   void check_against(const Network& network) {
     if (path && layer > network.layers.size())
       throw UsageError(fmt::format("--layer: {} is outside 1..{}", layer, network.layers.size()));
@@ -139,7 +139,7 @@ nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view,
           {"memory", memory.json()}};
 }
 
-/// Whether one of the arguments is a model, or one of another program, other than where a network is asked for.
+/// Whether an argument names a model, including those of other programs, in a place where no network option expects it.
 bool names_a_model(const Arguments& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if ((holds_model(arguments[i]) || !conversion_hint(arguments[i]).empty()) &&
@@ -170,7 +170,7 @@ int inspect(const Arguments& arguments) {
   const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
   const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
   if (const auto large = stream_if_too_large(spec.network, budget))
-    throw DeviceError(fmt::format("the network takes {} in memory, more than there is for it; infer streams its layers",
+    throw DeviceError(fmt::format("the network takes {} in memory, more than is available; infer streams its layers",
                                   bytes_text(large->network.bytes())));
   require_room_for_text(spec.network, budget);
   const GivenNetwork given = load_network(spec.network, spec.progress);

@@ -30,7 +30,7 @@ InspectedRun::InspectedRun(const po::variables_map& values)
 InspectedMemory::InspectedMemory(const InspectedRun& run, const NetworkSpec& spec, const Network& network,
                                  const Plan& plan, const EngineChoice& choice, EngineOptions options)
     : run_(run) {
-  // As many threads as a rank has on a node like this one.
+  // Assumes the number of threads that a rank gets on a node like this one.
   if (options.threads == 0) options.threads = std::max(1, host_threads() / run.ranks_per_node);
   options.in_steps = run.checkpoint;
   threads_ = options.threads;

@@ -15,26 +15,26 @@
 
 namespace spdnn::cli {
 
-/// The run for which `inspect` says what memory it takes.
+/// The run whose memory `inspect` shows.
 struct InspectedRun {
   Index images = 1;
   int ranks = 1;
   int ranks_per_node = 1;
-  bool checkpoint = false;  ///< it writes checkpoints, for which engines on the CPU keep all images of a batch
+  bool checkpoint = false;  ///< : writes checkpoints, for which engines on the CPU keep all images of a batch
 
-  /// Of --images, --ranks, --ranks-per-node and --checkpoint.
+  /// From --images, --ranks, --ranks-per-node and --checkpoint.
   explicit InspectedRun(const po::variables_map& values);
-  /// Images of a rank, at most.
+  /// The maximum number of images of a rank.
   Index share() const { return (images + static_cast<Index>(ranks) - 1) / static_cast<Index>(ranks); }
 };
 
-/// What such a run takes, rank by rank and node by node.
+/// The memory of such a run, per rank and per node.
 class InspectedMemory {
  public:
   InspectedMemory(const InspectedRun& run, const NetworkSpec& spec, const Network& network, const Plan& plan,
                   const EngineChoice& choice, EngineOptions options);
   void print(std::FILE* out) const;
-  /// With names, for the page.
+  /// The parts with names, for the page.
   std::vector<std::pair<std::string, std::size_t>> named() const;
   nlohmann::ordered_json json() const;
 

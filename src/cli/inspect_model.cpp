@@ -36,8 +36,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What `infer` would run the model by, once it is rewritten, that many images at a time, or why it would refuse it.
-/// UsageError where the model takes another number of images at a time than is asked for.
+/// Predicts the variant that `infer` would choose for the rewritten model and this batch size, or the reason why it
+/// would refuse the model. UsageError if the model's batch size is fixed to another number.
 void predict_choice(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
   ModelSpec spec;
   spec.batch = asked.value_or(0);
@@ -60,7 +60,8 @@ void predict_choice(ModelView& view, const Model& rewritten, std::optional<Index
   view.why = choice.why;
 }
 
-/// The view, with what variants say of the model in their own precision, and which of them `infer` would choose.
+/// The view with each variant's support for the model in its default precision, and the variant that `infer` would
+/// choose.
 ModelView view_for(const std::string& path, const Model& model, std::optional<Index> asked) {
   ModelView view = view_of(path, model);
   view.why = why_not_runnable(model);
@@ -90,9 +91,9 @@ void print_values(std::FILE* out, const char* what, const ModelView& view, const
 
 void print_nodes(std::FILE* out, const ModelView& view) {
   constexpr const char* kRow = "{:>5} {:<19} {:<20} {:>9} {:>9} {:>8} {:>17} {:>12} {:>12}  {}\n";
-  fmt::print(out, fmt::runtime(kRow), "node", "operation", "output", "weights", "non-zero", "zeros", "of a row",
+  fmt::print(out, fmt::runtime(kRow), "node", "operation", "output", "weights", "non-zero", "zeros", "per row",
              "multiply-adds", "of these", "name");
-  fmt::print(out, fmt::runtime(kRow), "", "", "", "", "", "%", "min/mean/max", "an image", "non-zero", "");
+  fmt::print(out, fmt::runtime(kRow), "", "", "", "", "", "%", "min/mean/max", "per image", "non-zero", "");
   for (std::size_t n = 0; n < view.work.size(); ++n) {
     const Node& node = view.model.nodes[n];
     const NodeWork& work = view.work[n];
@@ -123,9 +124,9 @@ void print_view(std::FILE* out, const ModelView& view) {
   fmt::print(out, "\nmemory    model {}\n", megabytes(bytes_of(view.model)));
   for (const VariantAnswer& answer : view.answers) {
     fmt::print(out, "variant   {:<16} {}\n", answer.name,
-               answer.why_not.empty() ? fmt::format("takes it; {} for {} at a time", megabytes(answer.bytes),
+               answer.why_not.empty() ? fmt::format("supports it; {} for {} at a time", megabytes(answer.bytes),
                                                     counted(view.batch, "image", "images"))
-                                      : "does not take it: " + answer.why_not);
+                                      : "does not support it: " + answer.why_not);
     for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
   for (const VariantAnswer& answer : view.answers) {
@@ -181,7 +182,7 @@ Json json_of(const ModelView& view) {
           {"why", view.why}};
 }
 
-/// The page shows the weights of a node that has some.
+/// Only a node with weights can be shown on the page.
 void check_shown(const ModelView& view, const std::optional<std::size_t>& shown) {
   if (!shown) return;
   if (*shown >= view.work.size())
@@ -195,14 +196,14 @@ void check_shown(const ModelView& view, const std::optional<std::size_t>& shown)
 
 CommandForm inspect_model_form() {
   OptionGroup group;
-  group.options.add_options()                                                                               //
-      ("shape", takes("N,C,H,W"), "of the model's input; the letter N is any number; default: the file's")  //
-      ("batch", takes("N"), "images at a time that variants are asked for; default: 1 or the model's")      //
-      ("json", takes("FILE"), "write the same here (-: stdout) as one JSON line")                           //
-      ("html", takes("FILE"), "write the model as a page with charts (-: stdout)")                          //
-      ("node", takes("N"), "the node whose weights the page shows; default: that with the most");
+  group.options.add_options()                                                                                        //
+      ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
+      ("batch", takes("N"), "images at a time assumed for the variants; default: 1 or the model's")                  //
+      ("json", takes("FILE"), "write the output here (-: stdout) as one JSON line")                                  //
+      ("html", takes("FILE"), "write the model as a page with charts (-: stdout)")                                   //
+      ("node", takes("N"), "the node whose weights the page shows; default: the one with the most");
   return {.name = "inspect",
-          .summary = "Shows the nodes of a model, their weights and zeros, and which engines take it.",
+          .summary = "Shows the nodes of a model, their weights and zeros, and which engines support it.",
           .usage = "spdnn inspect MODEL.onnx|.tflite|.safetensors|.spdnn [OPTIONS]",
           .groups = {group},
           .positional = {"MODEL"},
@@ -233,7 +234,7 @@ int inspect_model(const Arguments& arguments) {
   const ModelView view = view_for(path, model, batch);
   check_shown(view, shown);
   print_view(Printed(json == "-" ? json : html).stream(), view);
-  const bool json_last = json == "-";  // nobody may read stdout any more
+  const bool json_last = json == "-";  // : stdout's reader may be gone
   if (json && !json_last) write_text(output_path(*json), json_line(json_of(view)));
   if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
   if (json_last) write_text(output_path(*json), json_line(json_of(view)));

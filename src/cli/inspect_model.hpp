@@ -6,7 +6,7 @@
 namespace spdnn::cli {
 
 CommandForm inspect_model_form();
-/// `inspect` of a model: its nodes, what they weigh, and which variants take it.
+/// `inspect` for a model: its nodes, their weights, and the variants that support it.
 int inspect_model(const Arguments& arguments);
 
 }  // namespace spdnn::cli

@@ -16,7 +16,7 @@ namespace spdnn::cli {
 
 namespace {
 
-/// Text in which roff finds no request and no escape, and hyphens that can be copied from the page.
+/// Escapes text for roff: no requests, no escapes, and hyphens that can be copied from the page.
 std::string roff_text(const std::string& text) {
   std::string result;
   for (const char letter : text) {
@@ -32,7 +32,7 @@ std::string roff_text(const std::string& text) {
   return result;
 }
 
-/// Lines that roff fills again.
+/// Text in lines that roff fills again.
 std::string paragraph(const std::string& text) { return roff_text(wrapped(text, 72)); }
 
 std::string head(const std::string& page, const std::string& summary) {
@@ -57,11 +57,11 @@ std::string options_of(const CommandForm& form, bool named) {
 
 std::string exit_codes() {
   constexpr std::array kCodes{
-      std::pair{ExitCode::done, "Done and right."},
-      std::pair{ExitCode::wrong_results, "Wrong: categories, or of a model logits or accuracy."},
-      std::pair{ExitCode::usage, "The command line asks for something that does not exist or does not fit together."},
-      std::pair{ExitCode::data, "Bad, missing or unreadable data, or an output that cannot be written."},
-      std::pair{ExitCode::device, "Device, memory, threads or MPI: something that the machine does not give."},
+      std::pair{ExitCode::done, "Success."},
+      std::pair{ExitCode::wrong_results, "Wrong results: categories, or a model's logits or accuracy."},
+      std::pair{ExitCode::usage, "A usage error: something on the command line does not exist or is inconsistent."},
+      std::pair{ExitCode::data, "Invalid, missing or unreadable data, or an output that cannot be written."},
+      std::pair{ExitCode::device, "Device, memory, threads or MPI: the machine lacks a resource."},
       std::pair{ExitCode::stopped,
                 "Stopped by a signal or by --max-time, with a checkpoint: the same command continues the run."}};
   std::string text = ".SH EXIT STATUS\n";
@@ -97,7 +97,7 @@ std::string man_page(std::span<const Command> commands) {
       paragraph(
           "spdnn infers the networks of the Sparse Deep Neural Network Graph Challenge and pruned convolutional "
           "networks, "
-          "and verifies what it finds.") +
+          "and verifies the results.") +
       ".SH COMMANDS\n";
   std::string pages;
   for (const Command& command : commands) {

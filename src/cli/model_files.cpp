@@ -44,7 +44,7 @@ ModelFiles::ModelFiles(const po::variables_map& values)
 void ModelFiles::check_against(const ModelReport& report) const {
   if (predictions_path_ && report.classes == 0)
     throw UsageError("--predictions: the model's output is " + shape_text(report.output) +
-                     ", which is no list of classes");
+                     ", which is not a list of classes");
 }
 
 void ModelFiles::write(const ModelReport& report) {

@@ -12,17 +12,17 @@
 
 namespace spdnn::cli {
 
-/// What `infer --model` leaves behind: logits, predictions, the report, the JSON line; see ResultFiles, which does the
-/// same for networks. All files are put in place together; what goes to stdout is written after them.
+/// The outputs of `infer --model`: logits, predictions, the report, the JSON line; ResultFiles does the same for
+/// networks. All files are put in place together; output to stdout is written after them.
 class ModelFiles {
  public:
-  /// Refuses at once what cannot be written and what would overwrite an input.
+  /// Refuses outputs that cannot be written or would overwrite an input, before any work.
   explicit ModelFiles(const po::variables_map& values);
-  /// UsageError where predictions are asked for and there are no classes.
+  /// UsageError if predictions are requested but the output is not a list of classes.
   void check_against(const ModelReport& report) const;
-  /// Writes logits and predictions, not yet in place. What goes wrong is kept for finish().
+  /// Writes logits and predictions without putting them in place. Errors are kept for finish().
   void write(const ModelReport& report);
-  /// Prints the report, writes the JSON line, then throws what has gone wrong.
+  /// Prints the report, writes the JSON line, then throws the first error.
   void finish(const ModelReport& report);
 
  private:
@@ -33,7 +33,7 @@ class ModelFiles {
   OutputForm predictions_form_ = OutputForm::npy;
   std::unique_ptr<AtomicFile> logits_;
   std::unique_ptr<AtomicFile> predictions_;
-  std::exception_ptr error_;  ///< the first
+  std::exception_ptr error_;  ///< : the first error
 };
 
 }  // namespace spdnn::cli

@@ -21,7 +21,7 @@ constexpr std::array<NamedForm, 4> kForms{
 Form parse_form(const std::string& text) {
   const auto* const found =
       std::find_if(kForms.begin(), kForms.end(), [&](const NamedForm& form) { return form.first == text; });
-  if (found == kForms.end()) throw UsageError(fmt::format("--form: '{}' is none of tsv, tsv.gz, mtx, packed", text));
+  if (found == kForms.end()) throw UsageError(fmt::format("--form: '{}' is not one of tsv, tsv.gz, mtx, packed", text));
   return found->second;
 }
 
@@ -32,9 +32,9 @@ Form network_form(const Path& out, const std::optional<std::string>& form) {
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
   if (form) {
     const Form given = parse_form(*form);
-    std::error_code unknown;  // whatever is wrong with the name, its writer says so
+    std::error_code unknown;  // : problems with the name are reported by its writer
     if ((given == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out, unknown)))
-      throw UsageError(fmt::format("--form {} does not go with OUT {}", *form, out.string()));
+      throw UsageError(fmt::format("--form {} cannot be used with OUT {}", *form, out.string()));
     return given;
   }
   if (ends(".spdnn")) return Form::packed;

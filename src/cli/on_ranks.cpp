@@ -24,7 +24,7 @@ namespace spdnn::cli {
 
 namespace {
 
-/// Of an option that takes any number of values, all of them.
+/// All values of an option that takes any number of them.
 std::string given_text(const po::variable_value& value) {
   const auto* const several = boost::any_cast<std::vector<std::string>>(&value.value());
   return several == nullptr ? value.as<std::string>() : fmt::format("{}", fmt::join(*several, " "));
@@ -44,7 +44,7 @@ std::unique_ptr<Communicator> join_without_signals() {
   return join();
 }
 
-/// The text of an error; empty where there is none.
+/// The text of an error; empty without one.
 std::string error_text(const std::exception_ptr& error) {
   if (!error) return {};
   try {
@@ -58,7 +58,7 @@ std::string error_text(const std::exception_ptr& error) {
   }
 }
 
-/// Whether no rank before this one has the same text. Returns on no rank before all have come.
+/// Whether no lower rank has the same text. Waits for all ranks.
 bool is_first_with(Communicator& ranks, const std::string& text) {
   const std::vector<std::string> all = gather_on_all(ranks, text);
   return std::find(all.begin(), all.end(), text) - all.begin() == ranks.place().rank;
@@ -88,9 +88,9 @@ int end_together(Communicator& ranks, const std::function<int()>& work) {
   try {
     return work();
   } catch (const RanksFailed& failed) {
-    const bool first = is_first_with(ranks, error_text(failed.own));  // and the first rank has written what it knows
+    const bool first = is_first_with(ranks, error_text(failed.own));  // : the first rank has also written its outputs
     if (failed.own && first) std::rethrow_exception(failed.own);
-    std::this_thread::sleep_for(std::chrono::seconds(5));  // the rank that reports the error ends the job
+    std::this_thread::sleep_for(std::chrono::seconds(5));  // : the rank that reports the error ends the job
     throw;
   }
 }

@@ -8,11 +8,11 @@
 
 namespace spdnn::cli {
 
-/// The other ranks, once all of them are there and have the same command line and program; an error where they have
-/// not. The program ends where they are not there within --join-timeout.
+/// Connects the ranks once all have started; an error if their command lines or programs differ. The program ends if
+/// they do not all start within --join-timeout.
 std::unique_ptr<Communicator> join_ranks(const po::variables_map& values);
-/// What `work` returns, which all ranks do together. Where it fails on one of them, that rank reports the error and
-/// ends all; of several that fail in the same way, the first.
+/// The result of `work`, which all ranks do together. If it fails on a rank, that rank reports the error and ends the
+/// job; if several fail in the same way, the first one does.
 int end_together(Communicator& ranks, const std::function<int()>& work);
 
 }  // namespace spdnn::cli

@@ -1,11 +1,11 @@
-// Threads of OpenMP that wait for others spin for some tens of microseconds and then sleep, and sleep at once where the
-// machine is busy when the program starts. libgomp's default is to spin for several milliseconds; on a busy machine,
-// threads that spin take the processors from those that they wait for, and a run takes tens of times as long as on an
-// idle one. libgomp reads the number of turns, GOMP_SPINCOUNT, in its constructor, which runs before any code of a
-// program that is linked with it. It asks by getenv, so the program defines that function: the dynamic linker finds it
-// before the C library's, which answers all other questions. docs/tried.md has times, and other ways. Settings of the
-// user prevail: GOMP_SPINCOUNT, OMP_WAIT_POLICY. The installed library has no part of src/cli, as a library must not
-// replace functions of the programs that use it.
+// Waiting OpenMP threads spin for some tens of microseconds and then sleep; they sleep immediately if the machine is
+// busy when the program starts. By default libgomp spins for several milliseconds; on a busy machine, spinning threads
+// take the processors from those that they wait for, and a run takes tens of times as long as on an idle one. libgomp
+// reads the number of turns, GOMP_SPINCOUNT, in its constructor, before any code of a program linked with it runs. It
+// uses getenv, so the program defines that function: the dynamic linker finds it before the C library's, which answers
+// all other queries. docs/tried.md has times and alternatives. The user's settings of GOMP_SPINCOUNT and
+// OMP_WAIT_POLICY prevail. The installed library contains nothing of src/cli, because a library must not replace
+// functions of its host program.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,15 +19,15 @@
 #include <cstdio>
 #include <cstring>
 
-// The code below runs before AddressSanitizer is ready.
+// The code below runs before AddressSanitizer is initialised.
 #define SPDNN_BEFORE_MAIN __attribute__((no_sanitize("address", "undefined")))
 
 namespace {
 
-/// Long enough for the waits between the layers of a model: shorter ones cost up to 5 % on an idle machine.
+/// Long enough for the waits between the layers of a model: less would cost up to 5 % on an idle machine.
 constexpr std::chrono::nanoseconds kSpinning{75'000};
 
-/// From so many other threads per processor that want to run, the machine is busy.
+/// The machine counts as busy from this number of other runnable threads per processor.
 constexpr long kBusy = 2;
 
 using Getenv = char* (*)(const char*);
@@ -42,7 +42,7 @@ SPDNN_BEFORE_MAIN inline void relax() {
 }
 
 /// Whether the whole machine is busy at this moment: the fourth field of /proc/loadavg begins with the number of
-/// threads that run or could, this one among them.
+/// runnable threads, including this one.
 SPDNN_BEFORE_MAIN bool machine_is_busy() {
   std::array<char, 128> text{};
   const int file = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
@@ -54,8 +54,8 @@ SPDNN_BEFORE_MAIN bool machine_is_busy() {
   return running - 1 >= kBusy * ::sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/// How many turns of libgomp's loop take kSpinning. A turn takes 1 to 50 ns, as x86 processors pause for 10 to 140
-/// cycles and others not at all. The shortest of several measurements is free of interruptions. Cost: 30 us at most.
+/// The number of turns of libgomp's loop in kSpinning. A turn takes 1 to 50 ns: x86 processors pause for 10 to 140
+/// cycles, others not at all. The shortest of several measurements is free of interruptions. Cost: at most 30 us.
 SPDNN_BEFORE_MAIN long turns_of_spinning() {
   constexpr int kTurns = 128;
   std::atomic<int> waited_for = 0;

@@ -32,13 +32,13 @@ T parse_number(const std::string& option, const std::string& text, const char* e
 /// `least` is 0 or 1.
 Index parse_within(Index least, Index most, const std::string& option, const std::string& text) {
   const auto value = parse_number<std::uint64_t>(
-      option, text, least == 0 ? "0 or a whole positive number" : "a whole positive number");
+      option, text, least == 0 ? "0 or a positive whole number" : "a positive whole number");
   if (value < least || value > most)
     throw UsageError(fmt::format("--{}: {} is outside {}..{}", option, text, least, most));
   return static_cast<Index>(value);
 }
 
-/// No option has a meaning for an empty value, which is what an unset variable of a script leaves.
+/// Empty values are meaningless for all options; unset variables of a script produce them.
 void refuse_empty_values(const po::options_description& options, const po::variables_map& values) {
   for (const auto& [name, value] : values) {
     if (options.find(name, false).semantic()->max_tokens() == 0) continue;
@@ -50,18 +50,17 @@ void refuse_empty_values(const po::options_description& options, const po::varia
   }
 }
 
-/// Refused here because Boost completes its messages by replacing names such as %canonical_option% in them, and never
-/// comes to an end where an argument contains one.
-/// So are arguments without an option's name, where `positional` is false.
+/// Unknown options are refused here because Boost replaces names such as %canonical_option% in its messages, and loops
+/// forever if an argument contains one. Arguments without an option's name are refused too, unless `positional`.
 void refuse_unknown_arguments(const Arguments& arguments, const po::options_description& known, bool positional,
                               const std::string& usage) {
   bool awaits_value = false;
-  bool takes_more = false;  // the option before takes any number of values
+  bool takes_more = false;  // : the previous option takes any number of values
   for (const std::string& argument : arguments) {
     const bool is_value = std::exchange(awaits_value, false) || takes_more;
     if (argument == "--" && !is_value) return;
     if (!positional && !is_value && !argument.starts_with("--"))
-      throw UsageError(fmt::format("'{}' is no option; usage: {}", argument, usage));
+      throw UsageError(fmt::format("'{}' is not an option; usage: {}", argument, usage));
     if (argument == "--" || !argument.starts_with("--")) continue;
     const std::string name = argument.substr(0, argument.find('='));
     const auto* const option = name.size() == 2 ? nullptr : known.find_nothrow(name.substr(2), false);
@@ -89,7 +88,7 @@ bool parse(const Arguments& arguments, const CommandForm& form, po::variables_ma
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
-  std::vector<std::pair<std::string, std::string>> required;  // in lower case, and as the usage has it
+  std::vector<std::pair<std::string, std::string>> required;  // : in lower case, and as in the usage
   for (std::string name : form.positional) {
     int count = 1;
     if (name.ends_with("...")) {
@@ -200,7 +199,7 @@ Precision parse_precision(const std::string& text) {
   for (const Precision precision :
        {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32, Precision::fp64})
     if (text == to_string(precision)) return precision;
-  throw UsageError(fmt::format("--precision: '{}' is none of bf16, fp16, tf32, fp32, fp64", text));
+  throw UsageError(fmt::format("--precision: '{}' is not one of bf16, fp16, tf32, fp32, fp64", text));
 }
 
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
@@ -210,7 +209,7 @@ std::optional<std::string> text_of(const po::variables_map& values, const std::s
 
 void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what) {
   for (const char* const option : options)
-    if (values.count(option) != 0) throw UsageError(fmt::format("--{} does not go with {}", option, what));
+    if (values.count(option) != 0) throw UsageError(fmt::format("--{} cannot be used with {}", option, what));
 }
 
 ProgressCallback parse_progress(const std::string& text) {

@@ -14,14 +14,14 @@
 
 namespace spdnn::cli {
 
-/// Parses a command's options and positional values. Prints the help to stdout and returns false on --help. UsageError
-/// where the arguments do not fit the form.
+/// Parses a command's options and positional values. On --help, prints the help to stdout and returns false. UsageError
+/// if the arguments do not fit the form.
 bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values);
 
 /// The names of the options, without dashes.
 std::vector<std::string> option_names(const po::options_description& options);
 
-/// A whole positive number up to kMaxIndex; UsageError names the option.
+/// A positive whole number up to kMaxIndex; the UsageError names the option.
 Index parse_count(const std::string& option, const std::string& text);
 /// The same, or 0.
 Index parse_whole(const std::string& option, const std::string& text);
@@ -35,8 +35,8 @@ double parse_real(const std::string& option, const std::string& text);
 BiasRule parse_bias_rule(const std::string& text);
 /// A positive number, or `none`.
 std::optional<double> parse_cap(const std::string& text);
-/// A number of bytes, for instance 500M or 4G; `auto` is 0. K, M, G and T count in powers of 1024, as KiB, MiB, GiB and
-/// TiB do, and kB, MB, GB and TB in powers of 1000; case does not matter.
+/// A number of bytes, such as 500M or 4G; `auto` is 0. K, M, G and T, like KiB, MiB, GiB and TiB, are powers of 1024;
+/// kB, MB, GB and TB are powers of 1000; case is ignored.
 std::size_t parse_bytes(const std::string& option, const std::string& text);
 /// Seconds above 0, from 30s, 15m, 4h or a number without a unit.
 double parse_seconds(const std::string& option, const std::string& text);
@@ -44,7 +44,7 @@ double parse_seconds(const std::string& option, const std::string& text);
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
-/// UsageError where one of the options is given: it does not go with `what`.
+/// UsageError if one of the options is given, because it cannot be used with `what`.
 void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what);
 /// `auto` or `never`.
 ProgressCallback parse_progress(const std::string& text);

@@ -34,7 +34,7 @@ class Bar {
   void draw(const ProgressUpdate& update, double seconds) {
     constexpr std::uint64_t kWidth = 30;
     const std::uint64_t filled = update.total == 0 ? kWidth : std::min(kWidth, update.done * kWidth / update.total);
-    // A terminal that is gone is no reason to stop: what fputs returns is ignored.
+    // Errors of fputs are ignored: a closed terminal is no reason to stop.
     std::fputs(fmt::format("\r{} [{}{}] {}/{} {:.1f} s\033[K", update.work, std::string(filled, '#'),
                            std::string(kWidth - filled, '.'), update.done, update.total, seconds)
                    .c_str(),

@@ -28,31 +28,31 @@ namespace fs = std::filesystem;
 
 CommandForm report_form() {
   OptionGroup group;
-  group.options.add_options()                                                                            //
-      ("format", takes("md|csv|latex|html"), "default: after the name of --out, or else md")             //
-      ("out", takes("FILE", "-"), "write here (-: stdout)")                                              //
-      ("baseline", po::value<std::vector<std::string>>()->value_name("NAME"),                            //
-       "speed-ups over this variant, or beside the systems in this FILE.csv; one of each may be given")  //
+  group.options.add_options()                                                                                  //
+      ("format", takes("md|csv|latex|html"), "default: from the name of --out, otherwise md")                  //
+      ("out", takes("FILE", "-"), "write the report here (-: stdout)")                                         //
+      ("baseline", po::value<std::vector<std::string>>()->value_name("NAME"),                                  //
+       "show speed-ups over this variant, or compare with the systems in FILE.csv; one of each may be given")  //
       ("table", takes("ID"),
-       "the table that csv holds, by its id or its section's; default: submission, layers or models")  //
-      ("title", takes("TEXT", "spdnn results"), "title of the report")                                 //
-      ("all", "show also what later builds have measured again");
-  return {
-      .name = "report",
-      .summary =
-          "Makes tables and charts of results. RESULTS are files of JSON lines, as infer, bench suite, bench layers "
-          "and bench scaling write them, or directories with files *.jsonl and *.json.",
-      .usage = "spdnn report RESULTS... [OPTIONS]",
-      .groups = {group},
-      .positional = {"RESULTS..."},
-      .examples =
-          "  spdnn report results/h200 --out report.html\n"
-          "  spdnn report run.json --format csv\n"
-          "  spdnn report results/h200 --baseline cusparse_spmm \\\n"
-          "    --baseline results/baselines.csv --out report.tex\n"};
+       "table to write as csv, by its id or its section's; default: submission, layers or models")  //
+      ("title", takes("TEXT", "spdnn results"), "title of the report")                              //
+      ("all", "also show results that later builds have replaced");
+  return {.name = "report",
+          .summary =
+              "Makes tables and charts of results. RESULTS are files of JSON lines, written by infer, bench suite, "
+              "bench layers "
+              "and bench scaling, or directories with files *.jsonl and *.json.",
+          .usage = "spdnn report RESULTS... [OPTIONS]",
+          .groups = {group},
+          .positional = {"RESULTS..."},
+          .examples =
+              "  spdnn report results/h200 --out report.html\n"
+              "  spdnn report run.json --format csv\n"
+              "  spdnn report results/h200 --baseline cusparse_spmm \\\n"
+              "    --baseline results/baselines.csv --out report.tex\n"};
 }
 
-/// Files named twice are read twice: that would count runs double.
+/// A file given twice would count its runs double.
 std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
   std::vector<fs::path> files;
   for (const std::string& argument : arguments) {
@@ -71,7 +71,7 @@ std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
   for (const fs::path& file : files) {
     struct stat status {};
     if (stat(file.c_str(), &status) == 0 && !seen.emplace(status.st_dev, status.st_ino).second)
-      throw UsageError(file.native() + ": is named twice, so its runs would count double");
+      throw UsageError(file.native() + ": is given twice, so its runs would count double");
   }
   return files;
 }
@@ -79,7 +79,7 @@ std::vector<fs::path> files_of(const std::vector<std::string>& arguments) {
 std::string format_of(const po::variables_map& values) {
   if (const auto format = text_of(values, "format")) {
     if (*format != "md" && *format != "csv" && *format != "latex" && *format != "html")
-      throw UsageError("--format: '" + *format + "' is none of md, csv, latex, html");
+      throw UsageError("--format: '" + *format + "' is not one of md, csv, latex, html");
     return *format;
   }
   const fs::path out = values["out"].as<std::string>();
@@ -88,18 +88,17 @@ std::string format_of(const po::variables_map& values) {
   if (extension == ".tex") return "latex";
   if (extension == ".html") return "html";
   if (extension == ".md" || extension.empty()) return "md";
-  throw UsageError("--out: '" + out.native() +
-                   "' does not end in .md, .csv, .tex or .html: --format says which it is to be");
+  throw UsageError("--out: '" + out.native() + "' does not end in .md, .csv, .tex or .html: give --format");
 }
 
-/// Empty where none is named.
+/// Empty if none is given.
 std::string table_of(const po::variables_map& values, const std::string& format) {
   const auto table = text_of(values, "table");
-  if (table && format != "csv") throw UsageError("--table: only csv holds one table, and the form is " + format);
+  if (table && format != "csv") throw UsageError("--table: only csv holds a single table, but the format is " + format);
   return table.value_or("");
 }
 
-/// What the lines are of.
+/// The default table for these lines.
 std::string default_table(const ResultLines& lines) {
   if (!lines.runs.empty()) return "submission";
   return lines.layers.empty() ? "models" : "layers";

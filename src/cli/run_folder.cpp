@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// `scratch`, which is there then.
+/// Creates `scratch` if it is missing, and returns it.
 const fs::path& made(const fs::path& scratch) {
   std::error_code error;
   fs::create_directories(scratch, error);
@@ -30,7 +30,7 @@ bool says_something(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-/// In quotes where a shell would take it for anything else than itself.
+/// Quotes a word that a shell would interpret.
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("_-./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
@@ -73,7 +73,7 @@ std::string reason_in(const fs::path& messages) {
     const std::size_t first = line.find_first_not_of(" \t");
     all += (all.empty() ? "" : " ") + line.substr(first);
   }
-  if (all.empty()) return "it said nothing";
+  if (all.empty()) return "it printed no message";
   if (all.size() > kMost) all = all.substr(0, kMost) + " ...";
   return escaped(all);
 }

@@ -11,17 +11,17 @@
 
 namespace spdnn::cli {
 
-/// A directory for the runs of a benchmark: their images, their lines, what they say. Nothing of it is left.
+/// A temporary directory for the runs of a benchmark: their images, lines and messages. It is removed at the end.
 class RunFolder {
  public:
-  /// In the directory `scratch`, which is made if it is missing; `name` stands for it in messages about its files.
-  /// DataError about `scratch` where that cannot be.
+  /// Created in the directory `scratch`, which is made if it is missing; `name` stands for it in messages about its
+  /// files. DataError about `scratch` on failure.
   RunFolder(const std::filesystem::path& scratch, const char* name);
 
   std::filesystem::path file(const char* name) const { return folder_.path() / name; }
-  /// For --json of a run.
+  /// The file for --json of a run.
   std::filesystem::path line() const { return file("run.json"); }
-  /// What a run may write on stderr.
+  /// The file for stderr of a run.
   std::filesystem::path messages() const { return file("messages"); }
 
  private:
@@ -31,11 +31,11 @@ class RunFolder {
 /// Adds `--option value` to a command.
 void add_option(std::vector<std::string>& command, const char* option, const std::string& value);
 
-/// The command as a shell takes it.
+/// Formats the command for a shell.
 std::string shell_text(const std::vector<std::string>& command);
 
-/// Why a run failed, on one line: what follows `spdnn: ` in its messages; or, where a launcher has the word, all of its
-/// words without rules and empty lines, up to some length.
+/// The reason for a run's failure on one line: the text after `spdnn: ` in its messages; or, if the message comes from
+/// a launcher, all of its text without rules and empty lines, up to a limit.
 std::string reason_in(const std::filesystem::path& messages);
 
 }  // namespace spdnn::cli

@@ -34,7 +34,7 @@ sigset_t handled_signals() {
   return set;
 }
 
-/// Runs on a thread of its own, because a signal handler may not do what removing files takes.
+/// Runs on a thread of its own, because a signal handler may not call the functions that remove files.
 void* wait_for_signal(void* /*unused*/) {
   const sigset_t set = handled_signals();
   int signal = 0;
@@ -47,7 +47,7 @@ void* wait_for_signal(void* /*unused*/) {
   static_cast<void>(held.try_lock_for(kLongest));
   end_running_command();
   end_temporaries();
-  std::signal(signal, SIG_DFL);  // MPICH has put a handler of its own for SIGUSR1 in place meanwhile
+  std::signal(signal, SIG_DFL);  // : MPICH may have installed its own handler for SIGUSR1
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::kill(::getpid(), signal);
   for (;;) ::pause();
@@ -75,7 +75,7 @@ void clean_up_on_signals() {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStack);
   pthread_t thread{};
-  // Without the thread, signals end the program at once; the next run removes what they leave.
+  // Without the thread, signals end the program immediately; the next run removes its temporaries.
   if (pthread_create(&thread, &attributes, wait_for_signal, nullptr) != 0) pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   pthread_attr_destroy(&attributes);
 }

@@ -6,18 +6,18 @@
 namespace spdnn::cli {
 
 /// Ctrl-C, a closed terminal and a batch system's SIGTERM end the program as usual, by the signal itself, but only
-/// after the command that it runs has ended (cli/child_run.hpp) and its temporary files and directories are removed. A
-/// signal that is ignored, as under nohup, stays ignored. To be called before any other thread is started.
+/// after its child command has ended (cli/child_run.hpp) and its temporary files and directories are removed. Ignored
+/// signals, as under nohup, stay ignored. Call this before any other thread is started.
 void clean_up_on_signals();
 
-/// From now on SIGTERM and SIGUSR1, with which schedulers warn, end nothing: what is returned says whether one has
-/// come.
+/// From now on SIGTERM and SIGUSR1, the warnings of schedulers, do not end the program: the returned function reports
+/// whether one has arrived.
 std::function<bool()> stop_on_signals();
-/// They end the program again, unless one has come: it may be repeated, and what is left to do is little.
+/// Lets these signals end the program again, unless one has arrived: it may be repeated, and little work is left.
 void end_on_signals();
 
-/// As long as what is returned lives, and at most for two seconds, they end it later: OpenMPI's mpirun may hang for
-/// ever where a rank ends while it joins the others.
+/// While the returned lock is held, for at most two seconds, these signals are deferred: OpenMPI's mpirun may hang
+/// forever if a rank ends while it joins the others.
 std::unique_lock<std::timed_mutex> hold_signals();
 
 }  // namespace spdnn::cli

@@ -11,14 +11,14 @@ OptionGroup network_options() {
   OptionGroup group{.heading = "Network"};
   group.options.add_options()                                                                          //
       ("network", takes("PATH"), "directory of nN-lK.tsv[.gz]|.mtx layers, one such file, or .spdnn")  //
-      ("generate", takes("official"), "make the official network instead of reading one")              //
+      ("generate", takes("official"), "generate the official network instead of reading one")          //
       ("neurons", takes("N"), "neurons per layer, or inputs and outputs of each layer: 784,300,10")    //
       ("layers", takes("L"), "use the first L layers")                                                 //
-      ("bias", takes("B"), "bias of every neuron; default: the files', or the official one")           //
+      ("bias", takes("B"), "bias of every neuron; default: the files' or the official one")            //
       ("bias-rule", takes("non-zeros|everywhere"),
-       "where the bias is added; default: non-zeros, as the challenge's")     //
+       "where the bias is added; default: non-zeros, as in the challenge")    //
       ("cap", takes("Y"), "upper bound of activations, or none; default 32")  //
-      ("allow-missing-newline", "take text layers and biases whose last line has no newline");
+      ("allow-missing-newline", "accept text layers and biases whose last line has no newline");
   return group;
 }
 
@@ -27,7 +27,7 @@ OptionGroup image_options() {
   group.options.add_options()                                                                       //
       ("inputs", takes("FILE"), "sparse-images-N.tsv[.gz], .mtx or .spdnn")                         //
       ("mnist", takes("FILE"), "make the official inputs from MNIST's training images (IDX[.gz])")  //
-      ("images", takes("N"), "how many images the file holds; default: the largest id");
+      ("images", takes("N"), "number of images in the file; default: the largest id");
   return group;
 }
 
@@ -35,10 +35,10 @@ OptionGroup engine_options() {
   OptionGroup group{.heading = "What is run"};
   group.options.add_options()                                                                               //
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs; auto: CUDA if there is a device")  //
-      ("variant", takes("ENGINE", "auto"), "see spdnn variants")                                            //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants")                                    //
       ("reduce", takes("PASSES", "all"), "exact passes: all, dead, none or a list")                         //
       ("threads", takes("N"), "host threads; default: all that are granted")                                //
-      ("plan-device", takes("auto|cpu|cuda", "auto"), "where twins are looked for")                         //
+      ("plan-device", takes("auto|cpu|cuda", "auto"), "device that finds twins")                            //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
   return group;
 }

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// A program that was built from no commit, or from more than its commit, is known by its bytes.
+/// Identifies a program built from no commit or with uncommitted changes by a digest of its file.
 Json program_digest() {
   const BuildInfo& build = build_info();
   if (!build.dirty && build.commit != std::string_view("unknown")) return nullptr;
@@ -70,12 +70,12 @@ void SuiteLines::lock() {
   } catch (const std::system_error& error) {
     fail_to_write(*path_, error.code().value());
   }
-  // One of those that are held is this suite's. Of two that begin at the same moment, both may be refused, never none.
+  // One of the locked temporaries is this suite's. If two suites begin at the same moment, both may be refused.
   if (remove_stale_temporaries(directory, target) > 1)
     throw DataError(fmt::format("{}: another suite appends to this file, expected to be the only one", *path_));
 }
 
-/// Empty where there is no file yet, and for what is written directly.
+/// Empty if there is no file yet, and for stdout.
 std::string SuiteLines::text_now() const {
   if (!path_ || is_stdout(*path_) || path_kind(*path_) != PathKind::file) return {};
   return text_of_file(*path_);
@@ -120,7 +120,7 @@ void SuiteLines::append(Json line, const Json& asked, Index repetition, Index re
     AtomicFile file(output_path(*path_));
     file.write(next);
     file.sync();
-    if (text_now() != now) continue;  // somebody wrote to it while this was brought to the disk
+    if (text_now() != now) continue;  // : another program wrote to it during the sync
     file.commit();
     if (lock_) text_ = std::move(next);
     in_place = true;
@@ -131,8 +131,8 @@ void SuiteLines::check(const std::string& now) const {
   const auto refuse = [&](const char* what) {
     return DataError(fmt::format("{}: {}, so the line of the last run is not added", *path_, what));
   };
-  if (!now.starts_with(text_)) throw refuse("somebody changed or removed lines while the suite ran");
-  if (!now.empty() && now.back() != '\n') throw refuse("somebody wrote a line without an end while the suite ran");
+  if (!now.starts_with(text_)) throw refuse("another program changed or removed lines while the suite ran");
+  if (!now.empty() && now.back() != '\n') throw refuse("another program wrote an unfinished line while the suite ran");
 }
 
 bool same_machine(const Json& line, const Json& machine) {

@@ -11,34 +11,34 @@
 
 namespace spdnn::cli {
 
-/// What a suite makes of the line of a run.
+/// The parts of a run's line used by a suite.
 struct SuiteResult {
   std::string variant;
-  Spread infer;  ///< seconds, of its trials; without the sum
+  Spread infer;  ///< : seconds per trial; without the sum
   double rate = 0;
   std::optional<double> rate_computed;
   double rate_with_setup = 0;
   double rate_end_to_end = 0;
   std::string verdict;
 };
-/// Throws nlohmann::json::exception where a field is missing or is something else.
+/// Throws nlohmann::json::exception if a field is missing or has another type.
 SuiteResult suite_result(const nlohmann::ordered_json& line);
 
-/// The lines of a suite: those that its file has already, and new ones. A new line is put in place by renaming a file
-/// that has it and all lines before it, so that whoever ends the program leaves whole lines.
+/// The lines of a suite: those already in its file, and new ones. The file is replaced as a whole with each new line,
+/// so that an interruption leaves only whole lines.
 class SuiteLines {
  public:
   enum class Use { read, append };
-  /// Reads the file, where there is one. DataError with file and line where a line is torn or is no JSON object. For
-  /// appending, the file is this suite's alone until this is destroyed or the process ends, however it does: DataError
-  /// where another suite has it.
+  /// Reads the file, if it exists. DataError with file and line if a line is truncated or is not a JSON object. For
+  /// appending, the file is locked until this object is destroyed or the process ends: DataError if another suite holds
+  /// it.
   SuiteLines(std::optional<std::string> path, Use use);
 
-  /// The lines that this program has written for these options, of any machine, with the repetition asked for.
+  /// The lines that this program wrote for these options and this repetition, on any machine.
   std::vector<nlohmann::ordered_json> find(const nlohmann::ordered_json& asked, Index repetition) const;
-  /// Adds to the line of a run what the suite knows of it, and puts it at the end of the file as it is now. Lines that
-  /// others have added since stay. DataError, and the file as it is, where it does not begin with what it had before,
-  /// or where its last line has no end.
+  /// Adds the suite's fields to the line of a run, and appends it to the current file. Lines added by other programs
+  /// meanwhile are kept. DataError, with the file unchanged, if the file no longer begins with its earlier lines, or if
+  /// its last line is unfinished.
   void append(nlohmann::ordered_json line, const nlohmann::ordered_json& asked, Index repetition, Index repetitions);
 
  private:
@@ -48,13 +48,13 @@ class SuiteLines {
   std::vector<nlohmann::ordered_json> read() const;
 
   std::optional<std::string> path_;
-  std::optional<Temporary> lock_;   ///< beside the file, which is a new one after each line
-  std::string text_;                ///< of the file as it was read, or as it was left
-  nlohmann::ordered_json program_;  ///< null, or a digest of the program where its commit does not say what it is
+  std::optional<Temporary> lock_;   ///< : beside the file, which is replaced with each line
+  std::string text_;                ///< : the file's contents as last read or written
+  nlohmann::ordered_json program_;  ///< : null, or a digest of the program if the commit does not identify it
   std::vector<nlohmann::ordered_json> lines_;
 };
 
-/// Whether a line is of the machine that another line is of. A line of the CPU tells nothing of a device.
+/// Whether two lines are from the same machine. A line of the CPU has no data about a device.
 bool same_machine(const nlohmann::ordered_json& line, const nlohmann::ordered_json& machine);
 
 }  // namespace spdnn::cli

@@ -25,25 +25,25 @@ std::vector<Index> official_sizes(const std::string& text) {
   std::vector<Index> sizes = parse_counts("neurons", text);
   for (const Index neurons : sizes)
     if (!official_problem(neurons))
-      throw UsageError(fmt::format("--neurons: {} is none of 1024, 4096, 16384, 65536", neurons));
+      throw UsageError(fmt::format("--neurons: {} is not one of 1024, 4096, 16384, 65536", neurons));
   return sizes;
 }
 
 Texts variant_names(const std::string& text) {
   Texts names;
   for (const std::string_view name : split_at_commas(text)) {
-    if (name != "auto") find_variant(name);  // which refuses unknown ones
+    if (name != "auto") find_variant(name);  // : throws for an unknown name
     names.emplace_back(name);
   }
   return names;
 }
 
-/// What is named twice would run twice, and stand for itself when the suite is resumed.
+/// A repeated value would run twice, and would count as its own repetition when the suite is resumed.
 template <typename T>
 void refuse_twice(const char* option, const std::vector<T>& all) {
   for (auto one = all.begin(); one != all.end(); ++one)
     if (std::find(all.begin(), one, *one) != one)
-      throw UsageError(fmt::format("--{}: {} is named twice", option, *one));
+      throw UsageError(fmt::format("--{}: {} is given twice", option, *one));
 }
 
 std::vector<SuiteConfiguration> configurations(const po::variables_map& values) {
@@ -81,40 +81,40 @@ std::string SuiteConfiguration::name() const {
 
 CommandForm bench_suite_form() {
   OptionGroup group;
-  group.options.add_options()                                                                         //
-      ("neurons", takes("N", "1024,4096,16384,65536"), "of the official networks, joined by commas")  //
-      ("layers", takes("L", "120,480,1920"), "of each of them; deeper ones last")                     //
-      ("reduce", po::value<Texts>()->value_name("PASSES")->default_value({"all"}, "all"),             //
-       "exact passes, as of infer; may be given again")                                               //
-      ("variant", takes("ENGINES", "auto"), "engines, joined by commas; see spdnn variants")          //
-      ("mnist", takes("FILE"), "make the official images from MNIST's training images (IDX[.gz])")    //
-      ("images", takes("N"), "N synthetic digits instead; default: 60000")                            //
-      ("repetitions", takes("N", "3"), "of all runs; each is done once before any is repeated")       //
-      ("trials", takes("N", "20"), "of each run; the median counts")                                  //
-      ("warm-up", takes("N", "1"), "trials before these, which are not counted")                      //
-      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                             //
-      ("precision", takes("fp32|fp64|tf32|fp16"), "as of infer; default: the variant's first")        //
-      ("threads", takes("N"), "host threads of each rank; default: all that are granted")             //
-      ("ranks", takes("N"), "start each run with a launcher on N ranks")                              //
-      ("launcher", takes("COMMAND"), "what starts them; default: mpirun -np {ranks}")                 //
+  group.options.add_options()                                                                                   //
+      ("neurons", takes("N", "1024,4096,16384,65536"), "widths of the official networks, separated by commas")  //
+      ("layers", takes("L", "120,480,1920"), "depths of each network; deeper ones run last")                    //
+      ("reduce", po::value<Texts>()->value_name("PASSES")->default_value({"all"}, "all"),                       //
+       "exact passes, as for infer; may be repeated")                                                           //
+      ("variant", takes("ENGINES", "auto"), "engines, separated by commas; see spdnn variants")                 //
+      ("mnist", takes("FILE"), "make the official images from MNIST's training images (IDX[.gz])")              //
+      ("images", takes("N"), "use N synthetic digits instead; default: 60000")                                  //
+      ("repetitions", takes("N", "3"), "repetitions of all runs; each runs once before any is repeated")        //
+      ("trials", takes("N", "20"), "trials of each run; the median is reported")                                //
+      ("warm-up", takes("N", "1"), "uncounted trials before these")                                             //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                       //
+      ("precision", takes("fp32|fp64|tf32|fp16"), "as for infer; default: the variant's first")                 //
+      ("threads", takes("N"), "host threads of each rank; default: all that are granted")                       //
+      ("ranks", takes("N"), "start each run with a launcher on N ranks")                                        //
+      ("launcher", takes("COMMAND"), "command that starts the ranks; default: mpirun -np {ranks}")              //
       ("verify", takes("K", "64"),
-       "images to recompute with the reference engine where no official categories exist")                            //
-      ("limit", takes("SECONDS"), "what a run may take; deeper networks are then left out, too")                      //
-      ("budget", takes("SECONDS"), "no run begins after this")                                                        //
-      ("scratch", takes("DIR"), "keep the images in this directory, and take them from there")                        //
-      ("json", takes("FILE"), "append one JSON line per run to this file (-: stdout); what it has is not run again")  //
-      ("dry-run", "print the commands that would be run, and run none");
-  return {
-      .name = "bench suite",
-      .summary =
-          "Runs the official problems of the Graph Challenge one after another, several times, each run a process of "
-          "its own. A suite that was stopped goes on where its JSON lines end.",
-      .usage = "spdnn bench suite [OPTIONS]",
-      .groups = {group},
-      .examples =
-          "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
-          "  spdnn bench suite --neurons 1024,4096 --layers 120 \\\n"
-          "    --reduce all --reduce dead --limit 60 --budget 600\n"};
+       "images to recompute with the reference engine if no official categories exist")         //
+      ("limit", takes("SECONDS"), "time limit of a run; deeper networks are then skipped too")  //
+      ("budget", takes("SECONDS"), "start no run after this time")                              //
+      ("scratch", takes("DIR"), "keep the images in this directory and reuse them")             //
+      ("json", takes("FILE"),
+       "append one JSON line per run to this file (-: stdout); runs already in it are skipped")  //
+      ("dry-run", "print the commands without running them");
+  return {.name = "bench suite",
+          .summary =
+              "Runs the official problems of the Graph Challenge in turn, several times, each run in a process of "
+              "its own. A suite that was stopped continues after its last JSON line.",
+          .usage = "spdnn bench suite [OPTIONS]",
+          .groups = {group},
+          .examples =
+              "  spdnn bench suite --mnist train-images-idx3-ubyte.gz --json suite.jsonl\n"
+              "  spdnn bench suite --neurons 1024,4096 --layers 120 \\\n"
+              "    --reduce all --reduce dead --limit 60 --budget 600\n"};
 }
 
 SuiteSpec suite_spec(const po::variables_map& values) {
@@ -138,7 +138,7 @@ SuiteSpec suite_spec(const po::variables_map& values) {
   } else if (values.count("launcher") != 0) {
     throw UsageError("--launcher needs --ranks");
   }
-  infer_command(spec.launcher, spec.ranks);  // refuses an empty one
+  infer_command(spec.launcher, spec.ranks);  // : refuses an empty launcher
   spec.verify = parse_count("verify", text("verify"));
   spec.limit_seconds = seconds_of(values, "limit");
   spec.budget_seconds = seconds_of(values, "budget");

@@ -32,7 +32,7 @@ std::string suite_table(const SuiteSpec& spec, const std::vector<ConfigurationRe
     if (!results.empty()) table += row(spec.configurations[i], results);
     if (results.size() < spec.repetitions)
       missing += fmt::format("not run: {}, {} of {} repetitions: {}\n", spec.configurations[i].name(),
-                             spec.repetitions - results.size(), spec.repetitions, given_up.value_or("not begun"));
+                             spec.repetitions - results.size(), spec.repetitions, given_up.value_or("not started"));
   }
   const std::string head =
       fmt::format("{:>7} {:>6}  {:<26} {:<24} {:>4} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "neurons",

@@ -9,24 +9,25 @@
 
 namespace spdnn::cli {
 
-/// What came of a configuration.
+/// The results of a configuration.
 struct ConfigurationResults {
-  std::vector<SuiteResult> results;     ///< one per repetition that there is
-  std::optional<std::string> given_up;  ///< why there will be no more
+  std::vector<SuiteResult> results;     ///< : one per finished repetition
+  std::optional<std::string> given_up;  ///< : why there will be no more repetitions
 };
 
-/// A row per configuration that has a result, in columns that are named as in `spdnn report`: medians over the
-/// repetitions, and the shortest and the longest of all trials; then a line for each that has fewer repetitions than
-/// asked for, with the reason.
+/// A row per configuration with a result, in columns named as in `spdnn report`: medians over the repetitions, and the
+/// shortest and longest of all trials; then a line for each configuration with fewer repetitions than requested, with
+/// the reason.
 std::string suite_table(const SuiteSpec& spec, const std::vector<ConfigurationResults>& all);
 
-/// Guesses how long runs will take from how long others took: from those of the same configuration, else in proportion
-/// to the edges of the network.
+/// Estimates the times of runs from finished ones: from runs of the same configuration, otherwise in proportion to the
+/// network's edges.
 class RunTimes {
  public:
   explicit RunTimes(const SuiteSpec& spec) : spec_(spec), seconds_(spec.configurations.size()) {}
   void add(std::size_t configuration, double seconds);
-  /// Of so many more runs of each configuration, within what the limit of a run allows; empty before the first.
+  /// Estimated seconds for `runs` further runs of each configuration, capped by the limit of a run; empty before the
+  /// first run.
   std::optional<double> guess(const std::vector<Index>& runs) const;
 
  private:
@@ -38,7 +39,7 @@ class RunTimes {
   std::vector<Known> seconds_;
 };
 
-/// For people: 45 s, 12 min, 3.5 h.
+/// A readable duration: 45 s, 12 min, 3.5 h.
 std::string duration_text(double seconds);
 
 }  // namespace spdnn::cli

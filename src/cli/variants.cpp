@@ -8,10 +8,10 @@ namespace spdnn::cli {
 
 namespace {
 
-/// Of engines for networks, or for models.
+/// Prints engines for networks, or for models.
 template <class Variants>
 void print(const Variants& variants) {
-  fmt::print("{:<28} {:<6} {:<12} {}\n", "variant", "device", "precisions", "what it is");
+  fmt::print("{:<28} {:<6} {:<12} {}\n", "variant", "device", "precisions", "description");
   for (const auto& variant : variants) {
     std::string precisions;
     for (const Precision precision : variant.precisions)
@@ -24,9 +24,9 @@ void print(const Variants& variants) {
 
 std::vector<CommandForm> variants_forms() {
   OptionGroup group;
-  group.options.add_options()("models", "engines for models, not for networks");
+  group.options.add_options()("models", "list engines for models instead of networks");
   return {{.name = "variants",
-           .summary = "Lists the engines of this build, with the precisions that each computes in.",
+           .summary = "Lists the engines of this build with their precisions.",
            .usage = "spdnn variants [--models]",
            .groups = {group}}};
 }

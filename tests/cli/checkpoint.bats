@@ -79,8 +79,8 @@ stop() {
 @test "checkpoints cost a phase of their own, which the report shows" {
   run_args=("${run_args[@]/480/240}")
   "$SPDNN" "${run_args[@]}" --checkpoint-every 0.1s --json run.json >text
-  grep -qE '^checkpoints +[0-9]+ written while the run went on, every [0-9.]+ s: [0-9.]+ [kM]?B(ytes)?, [0-9.e-]+ % of infer$' text
-  grep -qE '^checkpoint +[0-9.]+ s  while the run went on$' text
+  grep -qE '^checkpoints +[0-9]+ written during the run, every [0-9.]+ s: [0-9.]+ [kM]?B(ytes)?, [0-9.e-]+ % of infer$' text
+  grep -qE '^checkpoint +[0-9.]+ s  during the run$' text
   jq -e '.checkpoints.written > 0 and .checkpoints.bytes > 100 and .seconds.checkpoint > 0 and .parts == 1
     and ((.checkpoints.share_of_infer - .seconds.checkpoint / .seconds.infer.sum) | fabs) < 1e-12' run.json
   "$SPDNN" "${run_args[@]}" --checkpoint-every never --json run.json >text

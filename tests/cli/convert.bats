@@ -43,7 +43,7 @@ bad() {
   "$SPDNN" convert net packed.spdnn --bias -0.3 --cap none --bias-rule everywhere
   run "$SPDNN" convert packed.spdnn tsv
   [ "$status" -eq 0 ]
-  [ "$output" = "spdnn: note: tsv does not hold all parameters; infer with --bias -0.3 --bias-rule everywhere --cap none" ]
+  [ "$output" = "spdnn: note: tsv does not contain all parameters; use infer with --bias -0.3 --bias-rule everywhere --cap none" ]
 }
 
 @test "convert: images through every form are the same images" {
@@ -185,7 +185,7 @@ bad() {
   cp sparse-images-4.tsv images.tsv
   run "$SPDNN" convert images.tsv out.spdnn
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: images.tsv: the name does not tell network from images; give --kind" ]
+  [ "$output" = "spdnn: images.tsv: the name does not show whether it is a network or images; give --kind" ]
 }
 
 @test "convert: the official 1024 x 120 network comes back byte for byte" {

@@ -84,13 +84,13 @@ setup() {
 @test "--plan-device goes with a plan to make" {
   run "$SPDNN" convert net out.spdnn --bias -0.5 --plan-device cpu
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --plan-device does not go with a network that is stored without its plan" ]
+  [ "$output" = "spdnn: --plan-device cannot be used with a network that is stored without its plan" ]
   run "$SPDNN" convert net out --plan-device cpu
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --plan-device does not go with an OUT of text layers, which hold weights" ]
+  [ "$output" = "spdnn: --plan-device cannot be used with an OUT of text layers, which contain only weights" ]
   run "$SPDNN" convert images.tsv out.spdnn --kind images --plan-device cpu
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --plan-device does not go with images" ]
+  [ "$output" = "spdnn: --plan-device cannot be used with images" ]
   # A stored plan is used: nothing is planned.
   "$SPDNN" convert net net.spdnn --bias -0.5 --plan all
   run "$SPDNN" infer --network net.spdnn --inputs images.tsv --progress never --plan-device cuda
@@ -130,7 +130,7 @@ setup() {
     --json "$BATS_TEST_TMPDIR/layers.json"
   echo "$output"
   [ "$status" -eq 4 ]
-  [[ "$output" == *"20000000     64 failed: "*"spdnn: measurements that failed: 1; the table says why" ]]
+  [[ "$output" == *"20000000     64 failed: "*"spdnn: measurements that failed: 1; see the table for reasons" ]]
   [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
   run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
     --json "$BATS_TEST_TMPDIR/layers.json"

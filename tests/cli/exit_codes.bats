@@ -153,7 +153,7 @@ no_reader() (
 @test "control characters and bytes that are not UTF-8 in names are shown as numbers" {
   one_line 3 'spdnn: a\\x0ab\\x1b\[31m\\xffé: cannot read: No such file or directory' \
     "$SPDNN" infer --network $'a\nb\e[31m\xffé' --inputs images.tsv
-  one_line 2 "spdnn: 'in\\\\x0afer' is no command; did you mean infer?; see spdnn --help" "$SPDNN" $'in\nfer'
+  one_line 2 "spdnn: 'in\\\\x0afer' is not a command; did you mean infer?; see spdnn --help" "$SPDNN" $'in\nfer'
   "$SPDNN" convert net biased.spdnn --bias -0.25
   one_line 0 'spdnn: note: new\\x0aline does not hold all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
   mkdir $'an\e[31m'
@@ -299,7 +299,7 @@ RUNS
   OMP_STACKSIZE=100G run "${infer[@]}"
   echo "$output"
   [ "$status" -eq 4 ]
-  [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: no thread or no memory that it asked for' ]]
+  [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: it could not get a thread or memory' ]]
 }
 
 # ends_right_or_without_memory COMMAND...: it must end with 0 and nothing on stderr, or with 4 and one line, which a line

@@ -67,7 +67,7 @@ setup() {
   refused generate pictures
   for option in degree=32 weights=constant:1 bias=-0.3 seed=2; do
     refused "${network[@]}" --family official --out net.spdnn --"$option"
-    [[ "$output" == *"--${option%%=*} does not go with --family official"* ]]
+    [[ "$output" == *"--${option%%=*} cannot be used with --family official"* ]]
   done
   refused "${network[@]}" --family official
   refused "${network[@]}" --out net.spdnn

@@ -72,7 +72,7 @@ names() { grep -oE '^  --[a-z0-9-]+' | tr -d ' ' | sort -u; }
   [ "$("$SPDNN" help)" = "$("$SPDNN" --help)" ]
   run "$SPDNN" help bench suites
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: 'bench suites' is no command; see spdnn help bench" ]
+  [ "$output" = "spdnn: 'bench suites' is not a command; see spdnn help bench" ]
   run "$SPDNN" help bench su
   [ "$status" -eq 2 ]
   run "$SPDNN" help bnech

@@ -31,9 +31,9 @@ says() {
 }
 
 @test "commands and options that are nearly right are named" {
-  says 2 "spdnn: 'infre' is no command; did you mean infer?; see spdnn --help" infre
-  says 2 "spdnn: 'reprot' is no command; did you mean report?; see spdnn --help" reprot
-  says 2 "spdnn: 'xyz' is no command; see spdnn --help" xyz
+  says 2 "spdnn: 'infre' is not a command; did you mean infer?; see spdnn --help" infre
+  says 2 "spdnn: 'reprot' is not a command; did you mean report?; see spdnn --help" reprot
+  says 2 "spdnn: 'xyz' is not a command; see spdnn --help" xyz
   says 2 "spdnn: unrecognised option '--modle'; did you mean --model?*" infer --modle a.onnx
   says 2 "spdnn: unrecognised option '--input'; did you mean --inputs?; usage: *" infer --model a.onnx --input i.npy
   says 2 "spdnn: unrecognised option '--tirals'; did you mean --trials?; usage: *" infer --network a --tirals 3
@@ -61,8 +61,8 @@ says() {
   says 2 "spdnn: OUT is missing; usage: *" convert a.tsv
   says 2 "spdnn: give either --network PATH or --generate official; for models, --model MODEL" infer
   says 2 "spdnn: NETWORK or MODEL is missing: *.onnx*" inspect
-  says 2 "spdnn: 'x.onnx' is no option; did you mean --model x.onnx?" infer x.onnx y.npy
-  says 2 "spdnn: 'n.tsv' is no option; usage: *" infer n.tsv
+  says 2 "spdnn: 'x.onnx' is not an option; did you mean --model x.onnx?" infer x.onnx y.npy
+  says 2 "spdnn: 'n.tsv' is not an option; usage: *" infer n.tsv
 }
 
 @test "networks, models and their inputs point to one another" {

@@ -47,7 +47,7 @@ refused() {
   "${inspect[@]}" --html out.html --run run.jsonl >/dev/null
   grep -q 'From a run of 10 images by <code>cpu_reference fp64</code>' out.html
   grep -q 'id="images-chart"' out.html
-  grep -q 'Lines do not name their network' out.html
+  grep -q 'Lines do not identify their network' out.html
   # The last run of this network counts, wherever others stand.
   infer --variant cpu_openmp
   cp run.jsonl both.jsonl
@@ -123,7 +123,7 @@ refused() {
   refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "$SPDNN" infer --network one.tsv \
     --neurons 1000000 --inputs one.tsv --images 1 --bias 0 --host-memory 50MB
   "$SPDNN" generate network --family official --neurons 1024 --layers 40 --out net.spdnn
-  refused 4 'spdnn: the network takes * in memory, more than there is for it; infer streams its layers' "$SPDNN" inspect net.spdnn --host-memory 5MB
+  refused 4 'spdnn: the network takes * in memory, more than is available; infer streams its layers' "$SPDNN" inspect net.spdnn --host-memory 5MB
   refused 2 "spdnn: --host-memory: '0' is not a size*" "${wide[@]}" --host-memory 0
 }
 
@@ -160,12 +160,12 @@ refused() {
   [ "$(tail -1 page.html)" = '</html>' ]
   [ "$(grep -cE '(src|href)="?https?:' page.html)" -eq 0 ]
   for id in nodes-table zeros rows skew spy work-by-node variants-table; do grep -q "id=\"$id\"" page.html; done
-  grep -q 'node 8 is looked at more closely' page.html
+  grep -q 'node 8 is shown in detail' page.html
   "$SPDNN" inspect m.spdnn --html - >stdout.html 2>report
   cmp printed report
   cmp page.html stdout.html
   "$SPDNN" inspect m.spdnn --node 1 --html page.html >/dev/null
-  grep -q 'node 1 is looked at more closely' page.html
+  grep -q 'node 1 is shown in detail' page.html
   rm page.html
   refused 2 'spdnn: --node: node 2 is relu, which has no weights' "$SPDNN" inspect m.spdnn --html out.html --node 2
   refused 2 'spdnn: --node: 11 is outside 1..10' "$SPDNN" inspect m.spdnn --html out.html --node 11
@@ -198,7 +198,7 @@ model_of() {
     [[ "$why" == $3 ]]
     [[ "${lines[-1]}" == "would run nothing: $why" ]]
     jq -e '.would_run == null' inspected.json
-    grep -q 'would not run the model' page.html
+    grep -q 'refuses the model' page.html
     run "$SPDNN" infer --model "$1/m.safetensors" --inputs four.npy --progress never
     echo "$output"
     [ "$status" -eq "$2" ]

@@ -90,7 +90,7 @@ setup() {
     ends 2 ranks 3 "${infer[@]}" --logits ranks.npy --trials 0
     says_once 'spdnn: rank 0 of 3 on *: --trials: *'
     ends 2 ranks 2 "${infer[@]}" --logits ranks.npy --checkpoint state
-    says_once 'spdnn: rank 0 of 2 on *: --checkpoint does not go with --model'
+    says_once 'spdnn: rank 0 of 2 on *: --checkpoint cannot be used with --model'
     ends 3 ranks 2 "${infer[@]}" --logits ranks.npy --json missing/run.json
     says_once 'spdnn: rank 0 of 2 on *: missing/run.json: cannot write: No such file or directory'
     ends 3 ranks 2 "${infer[@]}" --logits ranks.npy --expected bad.npy

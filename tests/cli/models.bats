@@ -182,7 +182,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   for option in "--network net" "--neurons 1024" "--reduce none" "--compare" "--truth list.tsv" "--categories out.tsv" \
     "--checkpoint file" "--mnist images"; do
     # shellcheck disable=SC2086
-    refused 2 "spdnn: ${option%% *} does not go with --model" "${infer[@]}" $option
+    refused 2 "spdnn: ${option%% *} cannot be used with --model" "${infer[@]}" $option
   done
   run "$SPDNN" infer --network net --inputs images.tsv --labels labels.npy
   [ "$status" -eq 2 ]
@@ -190,7 +190,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   refused 2 "spdnn: --min-accuracy*labels*" "${infer[@]}" --min-accuracy 0.5
   refused 2 "spdnn: --min-accuracy: 50, expected more than 0*" "${infer[@]}" --labels images.npy --min-accuracy 50
   refused 2 "spdnn: --min-accuracy: 0, expected more than 0*" "${infer[@]}" --labels images.npy --min-accuracy 0
-  refused 2 "spdnn: --subtract does not go with --mean" "${infer[@]}" --mean 0.5 --subtract 1
+  refused 2 "spdnn: --subtract cannot be used with --mean" "${infer[@]}" --mean 0.5 --subtract 1
   refused 2 "spdnn: --divide: expected no zero" "${infer[@]}" --divide 0
   refused 2 "spdnn: --std: expected no zero" "${infer[@]}" --std 0
   refused 2 "spdnn: --mean: 2 numbers, expected one, or one for each of*" "${infer[@]}" --mean 0.5,0.5

@@ -38,13 +38,13 @@ field() { jq -c "$1" run.json; }
     [ "$(field '[.warm_up, .trials]')" = "[$warm_up,2]" ]
     jq -e '(.seconds.warm_up > 0) == (.warm_up > 0)' run.json
   done
-  grep -qE '^warm-up +[0-9.]+ s  trials that are not counted$' run.txt
+  grep -qE '^warm-up +[0-9.]+ s  uncounted trials$' run.txt
   run "${infer[@]}" --warm-up 1 --checkpoint at
   [ "$status" -eq 2 ]
   [[ "$output" == "spdnn: --checkpoint: a run that may be stopped has no trials to warm up" ]]
   run "${infer[@]}" --warm-up -1
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --warm-up: '-1' is not 0 or a whole positive number" ]
+  [ "$output" = "spdnn: --warm-up: '-1' is not 0 or a positive whole number" ]
   run "${infer[@]}" --warm-up 2147483648
   [ "$output" = "spdnn: --warm-up: 2147483648 is outside 0..2147483647" ]
 }
@@ -69,8 +69,8 @@ field() { jq -c "$1" run.json; }
   for layer in 1 2 3; do printf '1\t1\t%d\n' $((layer == 2 ? 1 : 2)) >chain/n1-l$layer.tsv; done
   run "$SPDNN" inspect chain --bias -0.5
   [ "$status" -eq 0 ]
-  grep -q '^dead images may leave *from the rows entering layer 1 on$' <<<"$output"
-  grep -q '^saturated images may leave *from the rows entering layer 3 on$' <<<"$output"
+  grep -q '^dead images leave *from the rows entering layer 1 on$' <<<"$output"
+  grep -q '^saturated images leave *from the rows entering layer 3 on$' <<<"$output"
 }
 
 @test "--trials: so many times are measured" {

@@ -164,7 +164,7 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["c"]' >>lines.jsonl
   line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["b"] | .machine.device = "E"' >>lines.jsonl
   line 1024 120 resident dead 0.002 5 '.verdict.checks = ["b"]' >>lines.jsonl
-  "$SPDNN" report lines.jsonl | tr '\n' ' ' | grep -q '3 configurations are verified by a build without changes; 1 is set aside'
+  "$SPDNN" report lines.jsonl | tr '\n' ' ' | grep -q '3 configurations are verified, by a build without uncommitted changes; 1 is set aside'
 }
 
 @test "a later build that fails more checks than the earlier one made replaces it" {
@@ -172,7 +172,7 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.002 5 '.verdict.against = "cpu_reference, though not against t.tsv" | .verdict.status = "FAILED"
     | .build.commit = "def"' >>lines.jsonl
   "$SPDNN" report lines.jsonl | tr '\n' ' ' >report.md
-  grep -q '0 configurations are verified by a build without changes; 1 is set aside, with its reason. 1 line is of earlier builds' report.md
+  grep -q '0 configurations are verified, by a build without uncommitted changes; 1 is set aside, with its reason. 1 line is of earlier builds' report.md
 }
 
 @test "runs of infer that were checked alike are one configuration, and one list that was wrong makes it wrong" {
@@ -246,10 +246,10 @@ squeezed() { tr -s ' ' <"$1"; }
   [ "$(grep -c '^| why' report.md)" -eq 1 ]
   run "$SPDNN" report lines.jsonl --format csv
   [ "$status" -eq 2 ]
-  [[ "$output" == *"--table: there is no table 'submission', but machines-table, set-aside"* ]]
+  [[ "$output" == *"--table: there is no table 'submission'; expected machines-table, set-aside"* ]]
   line 1024 120 cascade dead 0.001 5 >lines.jsonl
   run "$SPDNN" report lines.jsonl
-  [[ "${output//$'\n'/ }" == *"1 configuration is verified by a build without changes. The highest"* ]]
+  [[ "${output//$'\n'/ }" == *"1 configuration is verified, by a build without uncommitted changes. The highest"* ]]
   [[ "$output" != *"set aside"* && "$output" != *"--verify"* ]]
 }
 
@@ -267,7 +267,7 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(sed -n '/id="charts"/p' report.html)" != *SNICIT* ]]
   run "$SPDNN" report lines.jsonl --baseline nothing
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: --baseline: no line is of the variant 'nothing'" ]]
+  [[ "$output" == "spdnn: --baseline: no line is from the variant 'nothing'" ]]
   # A variant whose runs are all set aside is no mistake, but nothing is compared with it.
   line 1024 120 spmm_rows dead 0.1 5 '.build.dirty = true' >>lines.jsonl
   "$SPDNN" report lines.jsonl --baseline spmm_rows >report.md
@@ -291,13 +291,13 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.001 5 '.active = [60000]' >lines.jsonl
   line 1024 480 cascade dead 0.001 5 '.alive += [1811] | .active = [60000]' >>lines.jsonl
   [[ "$(text lines.jsonl)" == *"| after layer | 1024 neurons, bias -0.3 | |"*"| 5 | 1811 |"* ]]
-  [[ "$(text lines.jsonl)" != *"do not say"* && "$(text lines.jsonl)" != *"left out"* ]]
+  [[ "$(text lines.jsonl)" != *"do not contain"* && "$(text lines.jsonl)" != *"omitted"* ]]
   line 1024 480 cascade dead 0.001 5 '.problem.cap = 1 | .alive = [9]' >>lines.jsonl
   line 1024 480 cascade dead 0.001 5 '.problem.edges /= 2 | .rate /= 2 | .rate_end_to_end /= 2 | .alive = [7]' >>lines.jsonl
   [[ "$(text lines.jsonl)" == *"| 1 | 50000 | 7 | 9 |"* ]]
-  [[ "$(text lines.jsonl)" == *"lines without \`active\` do not say"* ]]
+  [[ "$(text lines.jsonl)" == *"lines without \`active\` do not contain"* ]]
   for cap in 2 3 4 5 6 7; do line 1024 480 cascade dead 0.001 5 ".problem.cap = $cap"; done >>lines.jsonl
-  [[ "$(text lines.jsonl)" == *"1 more that differ otherwise"* ]]
+  [[ "$(text lines.jsonl)" == *"1 more are omitted"* ]]
 }
 
 @test "clocks, power and energy are shown where lines have them" {
@@ -350,11 +350,11 @@ squeezed() { tr -s ' ' <"$1"; }
     refuse "$(jq -c "$field = 4294967297" <<<"$good")" "${field#.} is 4294967297, expected a whole number from 1 to 2147483647"
     refuse "$(jq -c "$field = 0" <<<"$good")" "${field#.} is 0, expected a whole number from 1"
   done
-  refuse "$(jq -c '.verdict.missing = 3' <<<"$good")" "verdict.missing is 3, expected 0 of what PASSED"
-  refuse "$(jq -c '.verdict.extra = 1' <<<"$good")" "verdict.extra is 1, expected 0 of what PASSED"
+  refuse "$(jq -c '.verdict.missing = 3' <<<"$good")" "verdict.missing is 3, expected 0 with status PASSED"
+  refuse "$(jq -c '.verdict.extra = 1' <<<"$good")" "verdict.extra is 1, expected 0 with status PASSED"
   refuse "$(jq -c '.seconds.infer.min = -1' <<<"$good")" 'seconds.infer is {"min":-1,"median":0.002,"max":0.002}, expected no negative'
-  refuse "$(jq -c '.alive = [range(121)]' <<<"$good")" "expected at most 120 numbers, one a layer"
-  refuse "$(jq -c '.active = [range(121)]' <<<"$good")" "expected at most 120 numbers, one a layer"
+  refuse "$(jq -c '.alive = [range(121)]' <<<"$good")" "expected at most 120 numbers, one per layer"
+  refuse "$(jq -c '.active = [range(121)]' <<<"$good")" "expected at most 120 numbers, one per layer"
   refuse "$(jq -c '.alive = [60001]' <<<"$good")" "expected at most 60000 images"
   refuse "{\"a\":\"[[\\\"\",\"b\":$(printf '%3000000s' '' | tr ' ' '[')" "80: nested too deeply, expected at most 64 levels"
   jq -c '.machine.threads = 2147483647 | .machine.ranks = 2147483647 | .seconds.infer.max = 1e60 | .verdict.missing = 0 | .machine.device = null' \
@@ -376,12 +376,12 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse 2 "RESULTS"
   refuse 3 "missing.jsonl" missing.jsonl
   refuse 3 "no files *.jsonl or *.json in this directory" folder
-  refuse 2 "is named twice" lines.jsonl ./lines.jsonl
-  refuse 2 "--format: 'pdf' is none of" lines.jsonl --format pdf
+  refuse 2 "is given twice" lines.jsonl ./lines.jsonl
+  refuse 2 "--format: 'pdf' is not one of" lines.jsonl --format pdf
   refuse 2 "--out: 'r.pdf' does not end in .md, .csv, .tex or .html" lines.jsonl --out r.pdf
-  refuse 2 "--table: only csv holds one table, and the form is md" lines.jsonl --table machines-table
-  refuse 2 "--table: only csv holds one table, and the form is html" lines.jsonl --table x --out r.html
-  refuse 2 "--table: there is no table 'x', but submission" lines.jsonl --format csv --table x
+  refuse 2 "--table: only csv holds a single table, but the format is md" lines.jsonl --table machines-table
+  refuse 2 "--table: only csv holds a single table, but the format is html" lines.jsonl --table x --out r.html
+  refuse 2 "--table: there is no table 'x'; expected submission" lines.jsonl --format csv --table x
   refuse 2 "--out" lines.jsonl --out lines.jsonl
   refuse 3 "folder" lines.jsonl --out folder
   refuse 3 "/dev/full" lines.jsonl --out /dev/full
@@ -393,7 +393,7 @@ squeezed() { tr -s ' ' <"$1"; }
   printf 'system\n' >bad.csv
   refuse 3 "bad.csv:1:1: expected the columns" lines.jsonl --baseline bad.csv
   head -2 "$root/results/baselines.csv" | sed '2s/,1024,/,many,/' >bad.csv
-  refuse 3 "bad.csv:2:25: 'many' is no positive whole number" lines.jsonl --baseline bad.csv
+  refuse 3 "bad.csv:2:25: 'many' is not a positive whole number" lines.jsonl --baseline bad.csv
   { head -1 "$root/results/baselines.csv" && echo '"a'; } >bad.csv
   refuse 3 "bad.csv:2:1: a quotation that does not end" lines.jsonl --baseline bad.csv
   [ "$(cat lines.jsonl)" = "$(line 1024 120 cascade dead 0.001 5)" ]

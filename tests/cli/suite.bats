@@ -104,12 +104,12 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
     run "${suite[@]}" --layers 2 --repetitions 1
     [ "$status" -eq 0 ]
     echo "$change: $output"
-    [[ "$output" != *"has it"* ]]
+    [[ "$output" != *"already in"* ]]
     [ "$(wc -l <suite.jsonl)" -eq 2 ]
   done
   jq -c '.machine.device = null | .suite.repetitions = 7' own.jsonl >suite.jsonl
   run "${suite[@]}" --layers 2 --repetitions 1
-  [[ "$output" == *"has it"* ]]
+  [[ "$output" == *"already in"* ]]
   cmp <(jq -c . suite.jsonl) <(jq -c '.suite.repetitions = 7' own.jsonl)
 }
 
@@ -181,10 +181,10 @@ END
     MEDDLE=$1 run "${meddled[@]}"
     echo "$output"
     [ "$status" -eq 3 ]
-    [ "$output" = "spdnn: suite.jsonl: somebody $2 while the suite ran, so the line of the last run is not added" ]
+    [ "$output" = "spdnn: suite.jsonl: another program $2 while the suite ran, so the line of the last run is not added" ]
     [ "$(cat suite.jsonl)" = "$3" ]
   }
-  refuse 'printf "{\"torn\"" >>suite.jsonl' 'wrote a line without an end' $'{"old":1}\n{"old":2}\n{"torn"'
+  refuse 'printf "{\"torn\"" >>suite.jsonl' 'wrote an unfinished line' $'{"old":1}\n{"old":2}\n{"torn"'
   refuse 'sed -i 1d suite.jsonl' 'changed or removed lines' '{"old":2}'
   refuse ': >suite.jsonl' 'changed or removed lines' ''
 }
@@ -281,7 +281,7 @@ END
   echo nonsense >mnist
   refuse mnist 'ends within the IDX header'
   { printf '\0\0\010\003\0\0\352\140\0\0\0\034\0\0\0\034' && head -c $((60000 * 784)) /dev/zero; } | gzip -1 >mnist
-  refuse mnist "the official images are not made of these, expected MNIST's training images"
+  refuse mnist "the official images are not made from these, expected MNIST's training images"
 }
 
 @test "wrong categories are kept, and end in exit code 1, resumed or not" {
@@ -300,10 +300,10 @@ END
   run "${bare[@]}" --layers 2 --repetitions 2 --precision fp32 --variant cpu_openmp,cpu_reference
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$output" == *"not run: 1024 x 2, all, cpu_reference, 2 of 2 repetitions: not taken: "* ]]
+  [[ "$output" == *"not run: 1024 x 2, all, cpu_reference, 2 of 2 repetitions: not supported: "* ]]
   run "${bare[@]}" --layers 2 --precision fp32 --variant cpu_reference
   [ "$status" -eq 2 ]
-  [[ "${lines[-1]}" == "spdnn: no configuration was taken; the table says why" ]]
+  [[ "${lines[-1]}" == "spdnn: no configuration could be run; see the table for reasons" ]]
   FAIL_WITH=3 run "${suite[@]}" --layers 2,4 --repetitions 2
   echo "$output"
   [ "$status" -eq 3 ]
@@ -311,7 +311,7 @@ END
   [ ! -e suite.jsonl ]
   why='failed with exit code 3: something is missing'
   [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: $why"* ]]
-  [ "${lines[-1]}" = "spdnn: not all runs ended well, as the table says; the first: 1024 x 2, all, auto, 1 of 2: $why" ]
+  [ "${lines[-1]}" = "spdnn: some runs failed, as the table shows; the first: 1024 x 2, all, auto, 1 of 2: $why" ]
   FRAME=yes run "${suite[@]}" --layers 2 --repetitions 1
   [ "$status" -eq 4 ]
   [[ "${lines[-1]}" == *": failed with exit code 213: There are not enough slots. Sorry." ]]
@@ -321,7 +321,7 @@ END
   TEAR=1 run "${suite[@]}" --layers 2,4 --repetitions 1
   echo "$output"
   [ "$status" -eq 3 ]
-  [[ "${lines[-1]}" == "spdnn: not all runs ended well"*"1024 x 2, all, auto, 1 of 1: failed with exit code 3: scratch/images-1024-digits-100.spdnn: "* ]]
+  [[ "${lines[-1]}" == "spdnn: some runs failed"*"1024 x 2, all, auto, 1 of 1: failed with exit code 3: scratch/images-1024-digits-100.spdnn: "* ]]
   [ "$(ran)" = '[4,"all",1] ' ]
 }
 
@@ -352,9 +352,9 @@ END
   message='--variant: ' refuse --variant sideways || message="'sideways'" refuse --variant sideways
   message='--reduce: ' refuse --reduce sideways
   message='--layers: ' refuse --layers 0
-  message='--layers: 2 is named twice' refuse --layers 2,4,2
-  message='--reduce: all is named twice' refuse --reduce all --reduce all
-  message='--variant: auto is named twice' refuse --variant auto,auto
+  message='--layers: 2 is given twice' refuse --layers 2,4,2
+  message='--reduce: all is given twice' refuse --reduce all --reduce all
+  message='--variant: auto is given twice' refuse --variant auto,auto
   message='--repetitions: ' refuse --repetitions 0
   message='--limit: -1 is not positive' refuse --limit -1
   message='--budget: ' refuse --budget much
@@ -362,16 +362,16 @@ END
   message="option '--device' cannot" refuse --device tpu
   message='--threads: ' refuse --threads many
   message='--warm-up: ' refuse --warm-up -1
-  message='--images does not go with --mnist' refuse --mnist mnist
+  message='--images cannot be used with --mnist' refuse --mnist mnist
   run "${bare[@]}" --launcher ./launch
   [ "$status" -eq 2 ]
   [[ "$output" == "spdnn: --launcher needs --ranks" ]]
   run "$SPDNN" bench suite --neurons 1024,1024
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: --neurons: 1024 is named twice" ]]
+  [[ "$output" == "spdnn: --neurons: 1024 is given twice" ]]
   run "$SPDNN" bench suite --neurons 1000
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: --neurons: 1000 is none of 1024, 4096, 16384, 65536" ]]
+  [[ "$output" == "spdnn: --neurons: 1000 is not one of 1024, 4096, 16384, 65536" ]]
 }
 
 @test "lines that cannot be written are an error, and earlier ones stay" {

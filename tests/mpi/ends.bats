@@ -214,7 +214,7 @@ mixed() {
   for case in 'openmpi:1|4' mpich:4; do # OpenMPI's launcher may decide by the rank that never joined
     use_mpi "${case%:*}"
     mixed "${case#*:}" "${good[@]}" -- --version
-    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks have started within 2 s, "* ]]
+    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks started within 2 s, "* ]]
   done
 }
 
