@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// Whether none of the numbers of a range is infinite or no number.
+/// Whether all numbers of a range are finite.
 template <class Range>
 bool all_finite(const Range& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](auto number) { return std::isfinite(number); });

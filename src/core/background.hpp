@@ -10,22 +10,22 @@
 
 namespace spdnn {
 
-/// A value that a thread of its own makes, beginning at once; where the system gives no thread, get() makes it. The
-/// thread never outlives its Background: the destructor asks it to stop and waits until it has ended.
+/// A value computed on a separate thread, starting immediately; if the system has no thread to spare, get() computes
+/// it. The thread never outlives its Background: the destructor asks it to stop and waits for it.
 template <class T>
 class Background {
  public:
-  /// `work` may look at its token between its steps, and end early with any value once it is asked to stop.
+  /// `work` may check its token between its steps, and return early with any value once a stop is requested.
   explicit Background(std::function<T(const std::stop_token&)> work)
       : work_(std::make_shared<Work>(std::move(work))), result_(work_->get_future()) {
     try {
       thread_ = std::jthread([task = work_](const std::stop_token& stop) { (*task)(stop); });
     } catch (const std::system_error&) {
-      // There is time until get().
+      // No thread is available: get() does the work.
     }
   }
 
-  /// Waits until the thread has ended; then the value, or the exception that came instead. Once only.
+  /// Waits for the thread; then returns the value or rethrows its exception. Call it once.
   T get() {
     if (thread_.joinable())
       thread_.join();

@@ -9,13 +9,15 @@
 
 namespace spdnn {
 
-/// Ends work of several threads before its time. The thread that made this asks whether to; the others are told.
+/// Cancels work on several threads. Only the thread that created this object calls the question; the others see its
+/// answer.
 class Cancellation {
  public:
-  /// Without a question nothing is cancelled.
+  /// An empty question never cancels.
   explicit Cancellation(std::function<bool()> question) : question_(std::move(question)) {}
 
-  /// Throws Cancelled once the answer was yes. For every thread, again and again; costs a branch without a question.
+  /// Throws Cancelled once the answer was yes. Every thread may call it any number of times; without a question it
+  /// costs one branch.
   void check() {
     if (!question_) return;
     if (std::this_thread::get_id() == owner_ && !cancelled_) cancelled_ = question_();

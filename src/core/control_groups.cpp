@@ -17,14 +17,14 @@ bool lists(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-/// A positive number; nothing for "max" and for -1, which stand for no limit.
+/// A positive number; empty for "max" and -1, which mean no limit.
 std::optional<double> positive_number(std::istream& stream) {
   double number = 0;
   if (stream >> number && number > 0) return number;
   return std::nullopt;
 }
 
-/// Quota and period in microseconds: two numbers in one file, or one in each of two.
+/// Quota and period in microseconds: two numbers in one file, or one in each of two files.
 std::optional<double> processors_of(const ControlGroup& group) {
   std::ifstream quotas(group.folder + (group.unified ? "/cpu.max" : "/cpu.cfs_quota_us"));
   std::ifstream periods(group.folder + "/cpu.cfs_period_us");
@@ -36,8 +36,8 @@ std::optional<double> processors_of(const ControlGroup& group) {
 
 }  // namespace
 
-// Version 2 has one hierarchy at the mount point ("0::/path"), version 1 one for each controller or some of them
-// ("N:cpu,cpuacct:/path"); in a container the path may not exist under the mount point, whose own files then count.
+// Version 2 has one hierarchy at the mount point ("0::/path"), version 1 has one per controller or group of controllers
+// ("N:cpu,cpuacct:/path"); in a container the path may not exist under the mount point, whose own files then apply.
 std::vector<ControlGroup> control_groups(const std::string& controller, const std::string& system) {
   std::vector<ControlGroup> groups;
   std::ifstream stream(system + "/proc/self/cgroup");

@@ -12,8 +12,8 @@
 
 namespace spdnn {
 
-/// A CSR matrix with a value for each entry, made in two passes that may both be parallel over rows: every row is given
-/// its number of entries, then make_room() is called, and then every row is filled.
+/// Builds a CSR matrix with a value per entry in two passes, each of which may be parallel over rows: the first sets
+/// the number of entries of every row, then make_room() is called, and the second fills every row.
 class CountedCsr {
  public:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
@@ -22,7 +22,7 @@ class CountedCsr {
     std::fill_n(offsets_.get(), std::size_t{rows} + 1, Offset{0});
   }
 
-  /// Of a row, before make_room(); 0 where nothing is said.
+  /// The number of entries of a row, set before make_room(); 0 by default.
   Offset& count(Index row) { return offsets_[row + 1]; }
   /// std::bad_alloc where the matrix takes more than `most` bytes.
   void make_room(std::size_t most = kUnlimited) {
@@ -34,7 +34,7 @@ class CountedCsr {
     values_ = allocate<float>(offsets_[rows_]);
   }
 
-  /// Where a row begins, after make_room().
+  /// The first entry of a row, after make_room().
   Offset begin(Index row) const { return offsets_[row]; }
   void put(Offset entry, Index column, float value) {
     indices_[entry] = column;
@@ -43,7 +43,7 @@ class CountedCsr {
   Index* indices() { return indices_.get(); }
   float* values() { return values_.get(); }
 
-  /// Once all rows are filled.
+  /// The matrix, once all rows are filled.
   CsrMatrix matrix() const {
     const Offset entries = offsets_[rows_];
     return {rows_, cols_, {offsets_, std::size_t{rows_} + 1}, {indices_, entries}, {values_, entries}};

@@ -8,12 +8,12 @@ namespace spdnn {
 
 struct CsvField {
   std::string text;
-  std::size_t line = 1, column = 1;  ///< where it begins
+  std::size_t line = 1, column = 1;  ///< : where the field begins
 };
 using CsvRecord = std::vector<CsvField>;
 
-/// The records of a CSV file (RFC 4180; a lone line feed ends a record, too). DataError (`name:line:column: ...`) where
-/// a quotation does not end, or goes on after its end, or where a byte is 0.
+/// The records of a CSV file (RFC 4180; a single line feed also ends a record). DataError (`name:line:column: ...`) if
+/// a quotation is not closed, if text follows its end, or if a byte is 0.
 std::vector<CsvRecord> read_csv(const std::string& name, std::string_view text);
 
 }  // namespace spdnn

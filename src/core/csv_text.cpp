@@ -15,7 +15,7 @@ bool is_number(const std::string& text) {
   return error == std::errc() && stop == end;
 }
 
-/// Spreadsheets take text that begins so for a formula, and run it.
+/// Spreadsheets interpret text with this beginning as a formula, and run it.
 bool is_formula(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
   return first != std::string::npos && std::string_view("=+-@\t\r\n").find(text[first]) != std::string_view::npos &&

@@ -4,8 +4,8 @@
 
 namespace spdnn {
 
-/// A field of a CSV file (RFC 4180), quoted where it has to be. Text that a spreadsheet would take for a formula, and
-/// run, gets a quotation mark in front.
+/// A field of a CSV file (RFC 4180), quoted if necessary. Text that a spreadsheet would run as a formula is prefixed
+/// with a quotation mark.
 std::string csv_field(const std::string& text);
 
 }  // namespace spdnn

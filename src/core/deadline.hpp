@@ -11,8 +11,8 @@
 
 namespace spdnn {
 
-/// Calls a function, on a thread of its own, if it lives longer than a given time; the destructor waits for that call.
-/// Where the system gives no thread, nothing is called.
+/// Calls a function on a separate thread if this object lives longer than a given time; the destructor waits for that
+/// call. If the system has no thread to spare, nothing is called.
 class Deadline {
  public:
   Deadline(std::chrono::seconds time, std::function<void()> missed) {

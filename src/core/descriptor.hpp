@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// Owns a file descriptor and closes it; -1 stands for none.
+/// Owns a file descriptor and closes it; -1 means none.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -24,7 +24,7 @@ class Descriptor {
 
   explicit operator bool() const { return number_ >= 0; }
   int get() const { return number_; }
-  /// Gives up ownership, for callers that must see the result of close().
+  /// Gives up ownership, for callers that check the result of close().
   int release() { return std::exchange(number_, -1); }
 
  private:

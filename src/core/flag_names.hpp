@@ -12,12 +12,12 @@
 
 namespace spdnn {
 
-/// The flags of a struct of flags, by name and in order.
+/// The names of the flags in a struct, in order.
 template <class Flags, std::size_t N>
 using FlagNames = std::array<std::pair<std::string_view, bool Flags::*>, N>;
 
-/// `all` (this value), `none`, or names joined by commas. UsageError about `field` otherwise: what is named is no
-/// `what`.
+/// Parses `all` (the given value), `none`, or names separated by commas. Otherwise a UsageError about `field` says that
+/// a name is not a `what`.
 template <class Flags, std::size_t N>
 Flags parse_flags(const FlagNames<Flags, N>& names, std::string_view text, const Flags& all, std::string_view field,
                   std::string_view what) {
@@ -28,7 +28,7 @@ Flags parse_flags(const FlagNames<Flags, N>& names, std::string_view text, const
     const auto found = std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.first == name; });
     if (found == names.end()) {
       std::string message =
-          "'" + std::string(name) + "' is no " + std::string(what) + "; expected all, none, or a list of ";
+          "'" + std::string(name) + "' is not a " + std::string(what) + "; expected all, none, or a list of ";
       for (const auto& known : names) message += std::string(known.first) + (&known == &names.back() ? "" : ", ");
       throw UsageError(std::string(field), message);
     }
@@ -37,7 +37,7 @@ Flags parse_flags(const FlagNames<Flags, N>& names, std::string_view text, const
   return flags;
 }
 
-/// The names of those that are set, joined by commas; `none` where none is.
+/// The names of the set flags, separated by commas; `none` if none is set.
 template <class Flags, std::size_t N>
 std::string flags_text(const FlagNames<Flags, N>& names, const Flags& flags) {
   std::string text;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-/// The first number in a file of the kernel's; nothing where there is none ("max").
+/// The first number in a kernel file; empty if there is none ("max").
 std::optional<std::size_t> number_in(const std::string& file) {
   std::ifstream stream(file);
   std::size_t number = 0;
@@ -34,7 +34,8 @@ std::size_t available_on_system() {
   return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// What one cgroup still grants: its limit less its use, files in the page cache not counted as they give way.
+/// The memory that one cgroup still grants: its limit minus its use, without files in the page cache, which can be
+/// evicted.
 std::size_t left_in(const std::string& group, const char* limit_name, const char* use_name,
                     const std::string& cache_name) {
   const auto limit = number_in(group + "/" + limit_name);
@@ -49,7 +50,7 @@ std::size_t left_in(const std::string& group, const char* limit_name, const char
   return *limit - std::min(*limit, in_use);
 }
 
-/// The least that the process's cgroup and those above it grant.
+/// The minimum granted by the process's cgroup and its ancestors.
 std::size_t left_in_cgroups() {
   std::size_t left = kUnlimited;
   for (const auto& [folder, unified] : control_groups("memory"))

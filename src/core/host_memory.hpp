@@ -8,15 +8,15 @@
 
 namespace spdnn {
 
-/// How many bytes of host memory the process may still take: the least of what the system has available, and of what
-/// the cgroup of the process and those above it leave.
+/// The number of bytes of host memory that the process may still use: the minimum of the system's available memory and
+/// of the rest granted by the process's cgroup and its ancestors.
 std::size_t available_host_bytes();
 
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20U;
 
-/// Uninitialised memory for `size` values that are written again and again; see allocate_bytes(). If it is at least one
-/// huge page, it ends at the end of a page, so that all of it lies in huge pages: where memory is read at scattered
-/// places, address translation with pages of 4 KiB would cost as much as the sums do.
+/// Uninitialised memory for `size` values that are overwritten repeatedly; see allocate_bytes(). If it is at least one
+/// huge page, it ends at the end of a page, so that all of it lies in huge pages: for scattered reads, address
+/// translation with 4 KiB pages would cost as much as the sums.
 template <class T>
 class HostMemory {
  public:

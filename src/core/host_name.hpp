@@ -4,7 +4,7 @@
 
 namespace spdnn {
 
-/// The name of this machine; empty where the system has none.
+/// The name of this machine; empty if the system has none.
 std::string host_name();
 
 }  // namespace spdnn

@@ -5,11 +5,11 @@
 
 namespace spdnn {
 
-/// JSON is read, copied, printed and freed by recursion, so a file of brackets alone would use up the stack. Lines of
-/// results and checkpoints have five levels.
+/// JSON is parsed, copied, printed and freed recursively, so a file of nested brackets could exhaust the stack. Lines
+/// of results and checkpoints have five levels.
 inline constexpr std::size_t kDeepestJson = 64;
 
-/// The position of the first bracket that opens more than kDeepestJson levels, or npos. To be asked before parsing.
+/// The position of the first bracket beyond kDeepestJson levels, or npos. Call it before parsing.
 std::size_t too_deep_json(std::string_view text);
 
 }  // namespace spdnn

@@ -13,7 +13,7 @@ namespace spdnn {
 
 namespace {
 
-/// What nlohmann says after its own name, number and place.
+/// nlohmann's message without its prefix, number and position.
 std::string reason_of(const nlohmann::json::exception& error) {
   const std::string what = error.what();
   const std::size_t at = what.rfind("; ");
@@ -33,8 +33,8 @@ Json parse(std::string_view text) {
   }
 }
 
-/// Stops at a key that an object repeats, or at what is no JSON. (A callback of Json::parse would see keys, too, but
-/// nlohmann looks through all of an object's values whenever one of them ends that is an object or list.)
+/// Stops at a repeated key of an object, or at invalid JSON. (A callback of Json::parse would also see keys, but
+/// whenever a nested object or list ends, nlohmann searches all values of the enclosing object.)
 class KeysOnce final : public nlohmann::json_sax<nlohmann::json> {
  public:
   const std::optional<std::string>& repeated() const { return repeated_; }

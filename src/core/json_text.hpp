@@ -9,18 +9,18 @@ namespace spdnn {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// What is wrong with a text that should be JSON, and where.
+/// A problem in a JSON text, with its position.
 struct JsonProblem {
   std::size_t at;  ///< bytes before it
   std::string message;
 };
 
-/// Reads a text whose repeated keys, if there are any, mean their last value. Throws JsonProblem.
+/// Parses a text; for repeated keys the last value counts. Throws JsonProblem.
 OrderedJson parse_json(std::string_view text);
-/// The same in the order of keys, for large objects; a key that an object repeats is a problem.
+/// The same with sorted keys, for large objects; a repeated key is a problem.
 nlohmann::json parse_strict_json(std::string_view text);
 
-/// As messages show a value: not a whole list.
+/// A value shortened for messages, without whole lists.
 std::string shown(const OrderedJson& value);
 std::string shown(const nlohmann::json& value);
 

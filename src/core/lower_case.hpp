@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// The text with A to Z as a to z, whatever the locale; other bytes stay as they are.
+/// The text with A to Z replaced by a to z, in any locale; other bytes are unchanged.
 std::string lower_case(std::string_view text);
 
 }  // namespace spdnn

@@ -13,8 +13,8 @@ namespace {
 
 bool continues(unsigned byte) { return (byte & 0xC0U) == 0x80; }
 
-/// The number of bytes of the character at the start of the text; 0 where it is a control character or not UTF-8
-/// (Unicode, table 3-7).
+/// The number of bytes of the character at the start of the text; 0 for a control character or invalid UTF-8 (Unicode,
+/// table 3-7).
 std::size_t printable_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -22,7 +22,7 @@ std::size_t printable_bytes(std::string_view text) {
   const auto from_to = [&](unsigned low, unsigned high) { return low <= byte(1) && byte(1) <= high; };
   const unsigned first = byte(0);
   if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
-  if (first == 0xC2) return from_to(0xA0, 0xBF) ? 2 : 0;  // below are the control characters C1
+  if (first == 0xC2) return from_to(0xA0, 0xBF) ? 2 : 0;  // : C1 control characters are below
   if (first > 0xC2 && first <= 0xDF) return from_to(0x80, 0xBF) ? 2 : 0;
   if (first >= 0xE0 && first <= 0xEF) {
     const bool second = from_to(first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);
@@ -35,7 +35,7 @@ std::size_t printable_bytes(std::string_view text) {
   return 0;
 }
 
-/// Escapes the text and gives it to put(std::string_view), piece by piece.
+/// Escapes the text and passes it to put(std::string_view) piece by piece.
 template <class Put>
 void escape(std::string_view text, Put put) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -48,8 +48,8 @@ void escape(std::string_view text, Put put) {
   }
 }
 
-/// Collects a line, so that it is printed in one piece unless it is very long. So the lines of programs that share a
-/// log do not mix.
+/// Collects a line so that it is printed in one piece unless it is very long; lines of programs that share a log then
+/// do not mix.
 class Line {
  public:
   void put(std::string_view piece) {

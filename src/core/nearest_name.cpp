@@ -7,7 +7,7 @@ namespace spdnn {
 
 namespace {
 
-/// The optimal string alignment distance: Levenshtein's, with swaps of neighbours.
+/// The optimal string alignment distance: Levenshtein's plus swaps of adjacent letters.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -28,7 +28,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view given, std::span<const std::string> names) {
-  constexpr std::size_t kLongest = 40;  // no name is longer
+  constexpr std::size_t kLongest = 40;  // : longer than any name
   if (given.empty() || given.size() > kLongest) return {};
   const std::string* nearest = nullptr;
   std::size_t least = given.size() <= 3 ? 1 : 2;

@@ -6,11 +6,11 @@
 
 namespace spdnn {
 
-/// The name that `given` is most likely to be a slip of: the one with the fewest letters to change, insert, leave out
-/// or swap with their neighbours, or one that `given` begins. Empty where none is near.
+/// The name that `given` probably misspells: the one with the fewest letters to change, insert, delete or swap with
+/// their neighbours, or one that starts with `given`. Empty if none is close.
 std::string nearest_name(std::string_view given, std::span<const std::string> names);
 
-/// `; did you mean PREFIXname?`, or nothing.
+/// `; did you mean PREFIXname?`, or an empty text.
 std::string did_you_mean(std::string_view given, std::span<const std::string> names, std::string_view prefix = "");
 
 }  // namespace spdnn

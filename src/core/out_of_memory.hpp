@@ -9,9 +9,8 @@
 
 namespace spdnn {
 
-/// Returns work(). Where that runs out of memory, or asks a container for more than the address space holds, throws a
-/// DeviceError that says what it was for: `WHO: WHAT: out of host memory`, where WHO is for instance a file and WHAT
-/// `cannot read`.
+/// Returns work(). If it runs out of memory, or requests a container beyond the address space, throws a DeviceError
+/// that names the purpose: `WHO: WHAT: out of host memory`, where WHO is for instance a file and WHAT `cannot read`.
 template <class Work>
 decltype(auto) with_memory_for(std::string_view who, std::string_view what, Work&& work) {
   const auto error = [&] {

@@ -18,16 +18,15 @@ namespace spdnn {
 
 namespace {
 
-/// A number that grows with the threads of this process. It falls only when a thread is really gone, a moment after it
-/// was joined.
+/// A count that grows with the threads of this process. It falls only when a thread is completely gone, shortly after
+/// its join.
 nlink_t threads_alive() {
   struct stat status {};
   return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
 }
 
-/// The size of the team that the system allows, up to `wanted`, found by starting its threads and letting them end. (If
-/// libgomp were told to start a thread that it does not get, it would end the program.) Cost: 30 us per thread; their
-/// stacks are used again.
+/// The team size that the system allows, up to `wanted`, found by starting the threads and ending them. (libgomp ends
+/// the program if it cannot start a thread.) Cost: 30 us per thread; their stacks are reused.
 int try_team(int wanted) {
   static std::mutex one_at_a_time;
   const std::lock_guard alone(one_at_a_time);
@@ -49,8 +48,8 @@ int try_team(int wanted) {
   return static_cast<int>(count) + 1;
 }
 
-/// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps the threads of a team for its leader,
-/// so each leader asks the system once, and asks again only for more threads.
+/// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps a team's threads for its leader, so
+/// each leader asks the system once, and again only for more threads.
 int team_given(int wanted) {
   thread_local int given = 1;
   thread_local int most = kMostThreads;
@@ -61,13 +60,13 @@ int team_given(int wanted) {
   return given;
 }
 
-/// See ThreadLimit.
+/// The limit set by ThreadLimit.
 std::atomic<int> thread_limit = kMostThreads;
 
-/// The most threads for work that no number of threads is given for.
+/// The default limit for work without an explicit number of threads.
 int most_by_default() { return std::min(thread_limit.load(), threads_by(processor_quota())); }
 
-/// Keeps that one of several exceptions which has the lowest number.
+/// Keeps the exception with the lowest number.
 class FirstError {
  public:
   template <class Work>
@@ -81,7 +80,7 @@ class FirstError {
       error_ = std::current_exception();
     }
   }
-  /// Whether the work of this number need not be begun, as an exception of a lower one is there.
+  /// Whether work of this number can be skipped, because a lower one has failed.
   bool precedes(std::size_t number) {
     const std::lock_guard lock(mutex_);
     return error_ && number_ < number;
@@ -119,7 +118,7 @@ std::string processor_set() {
 void require_threads(int threads) {
   const int given = team_given(threads);
   if (given < threads)
-    throw DeviceError(std::to_string(threads) + " threads are asked for, but the system gives only " +
+    throw DeviceError(std::to_string(threads) + " threads are requested, but the system allows only " +
                       std::to_string(given));
 }
 

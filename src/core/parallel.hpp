@@ -7,19 +7,19 @@
 
 namespace spdnn {
 
-/// The largest number of threads that may be requested: as many processors as the C library's affinity masks have.
-/// OpenMP puts a note on the stack for each thread that it starts, so very many would overflow it.
+/// The largest number of threads that may be requested: the number of processors in the C library's affinity masks.
+/// OpenMP uses stack space for each thread that it starts, so very many would overflow it.
 inline constexpr int kMostThreads = 1024;
 
-/// The number of threads for work on the host: `requested`, or if that is 0 the number of processors that the process
-/// may use, or fewer where the system does not allow so many.
+/// The number of threads for work on the host: `requested`, or if that is 0 the number of processors available to the
+/// process; fewer if the system does not allow that many.
 int host_threads(int requested = 0);
 
-/// The processors that this process may use, as the system prints them; equal for processes that share them.
+/// The processors available to this process, as the system prints them; equal for processes that share them.
 std::string processor_set();
 
-/// While it lives, work for which no number of threads is given takes at most so many: processes that share processors
-/// would wait for one another's threads otherwise.
+/// While it lives, work without an explicit number of threads uses at most this number: processes that share processors
+/// would otherwise wait for one another's threads.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
@@ -31,16 +31,15 @@ class ThreadLimit {
   int before_;
 };
 
-/// DeviceError where the system does not allow that many threads.
+/// DeviceError if the system does not allow that many threads.
 void require_threads(int threads);
 
-/// Runs work(member, size) for each member of a team of `threads`. The team is smaller where the system allows fewer,
-/// and has one member within another team. The first exception is rethrown once all members are done.
+/// Runs work(member, size) for each member of a team of `threads`. The team is smaller if the system allows fewer
+/// threads, and has one member inside another team. The first exception is rethrown after all members are done.
 void run_team(int threads, const std::function<void(int member, int size)>& work);
 
-/// Calls work(i) for i in [0, count) on the OpenMP threads, dynamically scheduled. Of the exceptions thrown, that of
-/// the lowest i is rethrown after the loop, so that errors in input are reported in the order of the file; work of a
-/// higher number is no longer begun.
+/// Calls work(i) for i in [0, count) on the OpenMP threads, dynamically scheduled. The exception of the lowest i is
+/// rethrown after the loop, so that input errors are reported in file order; work of higher numbers is then skipped.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// Splits [0, size) into at most `pieces` ranges of nearly equal length and calls work(piece, begin, end) in parallel.

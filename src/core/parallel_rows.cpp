@@ -13,7 +13,7 @@ namespace {
 /// With fewer entries (4 bytes each, more with values), waking another thread costs more than it saves.
 constexpr Offset kEntriesPerPiece = 1U << 16;
 
-/// First row at or after the given share of the work, where a row weighs as many entries as it has and one more.
+/// The first row at or after the given share of the work; a row's weight is its number of entries plus one.
 Index row_at(const CsrMatrix& matrix, Offset weight) {
   Index low = 0;
   Index high = matrix.rows;

@@ -8,10 +8,10 @@
 
 namespace spdnn {
 
-/// Tells a callback of one piece of work, from construction to destruction. Not for use by several threads at once.
+/// Reports the progress of one task to a callback, from construction to destruction. Not thread-safe.
 class Progress {
  public:
-  /// `work` must outlive this.
+  /// `work` must outlive this object.
   Progress(ProgressCallback callback, std::string_view work, std::uint64_t total)
       : callback_(std::move(callback)), state_{.work = work, .total = total} {
     tell();
@@ -22,7 +22,7 @@ class Progress {
     state_.over = true;
     try {
       tell();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the work is over, and a destructor may not throw
+    } catch (...) {  // : the work is over, and a destructor may not throw
     }
   }
   void update(std::uint64_t done) {

@@ -12,7 +12,7 @@ ReadAhead::ReadAhead(const LayerChain& chain, Index kept) : chain_(chain) {
   try {
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   } catch (const std::system_error&) {
-    // Without a thread, layers are read when they are asked for.
+    // Without a thread, layers are read on request.
   }
 }
 

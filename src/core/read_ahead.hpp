@@ -12,19 +12,17 @@
 
 namespace spdnn {
 
-/// The layers of a plan, one after another, as often as they are wanted. Where they are streamed, a thread of its own
-/// reads those that come next, up to the last, while the caller works on those that it has; otherwise they are simply
-/// the plan's.
+/// The layers of a plan in order, any number of times. If they are streamed, a separate thread reads the next ones
+/// while the caller works; otherwise they are the plan's own.
 class ReadAhead {
  public:
-  /// Of the layers that may be in memory at a time, the caller keeps up to `kept`: the others, at least one, are read
-  /// ahead. `chain` must outlive this.
+  /// The caller keeps up to `kept` of the layers that may be in memory; the others, at least one, are read ahead.
+  /// `chain` must outlive this object.
   explicit ReadAhead(const LayerChain& chain, Index kept = 1);
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// Layer k, once it is there; throws what reading it threw. Cheap for the layer after the one before. Not for several
-  /// threads at once.
+  /// Waits for layer k; rethrows errors of reading it. Cheap if layers are requested in order. Not thread-safe.
   Layer layer(Index k);
 
  private:
@@ -38,12 +36,12 @@ class ReadAhead {
   void work(const std::stop_token& stop);
 
   const LayerChain& chain_;
-  std::size_t most_ = 1;  ///< layers that are read ahead
+  std::size_t most_ = 1;  ///< : number of layers read ahead
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Slot> ready_;  ///< layers next_, next_ + 1, ...
-  Index next_ = 0;          ///< depth(): none, until one is asked for
-  bool skipped_ = false;    ///< the layer that is being read is not wanted any more
+  Index next_ = 0;          ///< : depth() if none was requested yet
+  bool skipped_ = false;    ///< : the layer being read is no longer wanted
   std::jthread thread_;     ///< the last member, so that it has ended before the others are destroyed
 };
 

@@ -7,16 +7,16 @@
 
 namespace spdnn {
 
-/// All axes but axis 0, of which there must be one.
+/// All axes except axis 0, which must exist.
 inline Shape of_image(const Shape& shape) { return {shape.begin() + 1, shape.end()}; }
 
-/// The axes that are longer or shorter than 1.
+/// The axes whose length is not 1.
 inline Shape without_ones(Shape shape) {
   std::erase(shape, 1);
   return shape;
 }
 
-/// By axis, how far apart neighbours lie in row-major order, in elements.
+/// The distance between neighbours along each axis, in elements, in row-major order.
 inline std::vector<Extent> strides_of(const Shape& shape) {
   std::vector<Extent> strides(shape.size());
   Extent stride = 1;

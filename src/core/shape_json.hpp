@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// "N" stands for kBatchExtent.
+/// kBatchExtent is written as "N".
 inline nlohmann::ordered_json shape_json(const Shape& shape) {
   auto json = nlohmann::ordered_json::array();
   for (const Extent extent : shape)

@@ -4,7 +4,7 @@
 
 namespace spdnn {
 
-/// What is zero of so many weights, 0 to 1; 0 where there are none.
+/// The share of zeros among `weights`, 0 to 1; 0 without weights.
 inline double share_of_zeros(Offset weights, Offset nonzeros) {
   return weights == 0 ? 0 : 1 - static_cast<double>(nonzeros) / static_cast<double>(weights);
 }

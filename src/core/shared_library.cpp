@@ -17,13 +17,13 @@ std::string reason() {
   return reason == nullptr ? "unknown reason" : reason;
 }
 
-/// The folder of the program, or of the shared object, such as a Python module, that this code is linked into.
+/// The folder of the program, or of the shared object, such as a Python module, that contains this code.
 std::filesystem::path own_folder() {
   Dl_info info{};
   void* map = nullptr;
   const auto* const here = reinterpret_cast<const void*>(&own_folder);
   const bool found = ::dladdr1(here, &info, &map, RTLD_DL_LINKMAP) != 0;
-  // Of the program the map's name is empty, and dladdr's is whatever the program was called as.
+  // For the main program, the link map's name is empty, and dladdr returns argv[0].
   const std::filesystem::path object = found ? static_cast<const link_map*>(map)->l_name : "";
   return (object.empty() ? std::filesystem::read_symlink("/proc/self/exe") : object).parent_path();
 }

@@ -7,15 +7,15 @@
 
 namespace spdnn {
 
-/// A library that few runs need, opened when it is first used, so that other runs do not pay for loading it. It stays
-/// open until the process ends, and is found as a linked library would be: the program's own search path first.
+/// A library opened on first use, so that runs that do not need it do not pay for loading it. It stays open until the
+/// process ends, and is searched for like a linked library: the program's own search path first.
 class SharedLibrary {
  public:
-  /// Opens the first of these names that there is: a library's versions that serve alike. DeviceError `FILE: cannot be
-  /// used: REASON; ADVICE` where there is none.
+  /// Opens the first of these names that exists: equivalent versions of a library. DeviceError `FILE: cannot be used:
+  /// REASON; ADVICE` if there is none.
   SharedLibrary(std::initializer_list<std::string> files, std::string advice);
 
-  /// DeviceError where the library has no such function.
+  /// DeviceError if the library has no such function.
   template <class Function>
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(address(name));
@@ -30,13 +30,13 @@ class SharedLibrary {
   void* library_ = nullptr;
 };
 
-/// Those of the shared objects of these names that there are. They were built with the program, or with the Python
-/// module, and lie beside it or, where the program is installed, in ../lib/spdnn; the former come first, and of one
-/// folder the first name.
+/// The existing shared objects with these names. They are built with the program or with the Python module, and lie
+/// beside it or, after installation, in ../lib/spdnn; the former come first, and only the first name per folder is
+/// returned.
 std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names);
 
-/// The address of a function of the shared object at `path`, which stays open; otherwise null, and `; ` and the reason
-/// are added to `why_not`. `flags` are dlopen's, besides RTLD_NOW.
+/// The address of a function of the shared object at `path`, which stays open; on failure null, with `; ` and the
+/// reason appended to `why_not`. `flags` are dlopen's, in addition to RTLD_NOW.
 void* plugin_function(const std::filesystem::path& path, const char* name, int flags, std::string& why_not);
 
 }  // namespace spdnn

@@ -9,7 +9,7 @@ namespace spdnn {
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  /// The seconds so far; then starts again.
+  /// Returns the seconds so far and restarts.
   double lap() {
     const double elapsed = seconds();
     start_ = Clock::now();
@@ -21,8 +21,8 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// The processor time that the process has used so far, all threads together. On the first line of main this is what it
-/// took to load the program and its shared libraries, without the time spent waiting for a disk.
+/// The processor time used by all threads of the process so far. On the first line of main this is the time to load the
+/// program and its shared libraries, without waiting for a disk.
 inline double process_cpu_seconds() {
   std::timespec used{};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;

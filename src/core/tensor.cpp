@@ -6,7 +6,7 @@
 namespace spdnn {
 
 std::optional<Offset> elements(const Shape& shape) {
-  // What is addressed are bytes, of fp64 values in the oracle.
+  // The limit applies to bytes of fp64 values, which the oracle uses.
   constexpr Offset kMost = static_cast<Offset>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(double);
   if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent < 0; })) return std::nullopt;
   if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent == 0; })) return 0;

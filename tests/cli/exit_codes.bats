@@ -277,7 +277,7 @@ generate network --family radixnet --neurons 64 --layers 6 --degree 16 --out r.s
 generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
 bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp
 RUNS
-  one_line 4 'spdnn: 2 threads are asked for, but the system gives only 1' \
+  one_line 4 'spdnn: 2 threads are requested, but the system allows only 1' \
     without_threads ./spdnn infer --network net --inputs images.tsv --bias -0.25 --threads 2
 }
 

@@ -97,7 +97,7 @@ refused() {
   jq -e '[.profile[] | select(.operation == "relu") | .seconds] | min > 0' constants,*.json
   run "${infer[@]}" --rewrite affine,batch_norms
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --rewrite: 'batch_norms' is no rewrite; expected all, none, or a list of constants, hard_swish, affine, dead_channels, twin_filters, unread, epilogues" ]
+  [ "$output" = "spdnn: --rewrite: 'batch_norms' is not a rewrite; expected all, none, or a list of constants, hard_swish, affine, dead_channels, twin_filters, unread, epilogues" ]
 }
 
 @test "expected logits: wrong ones fail, fewer rows are said to be fewer, and near ties do not fail" {

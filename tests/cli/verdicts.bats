@@ -142,13 +142,13 @@ make_radixnet() {
   make_radixnet
   run "$SPDNN" convert r.spdnn p.spdnn --plan foo
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: --plan: 'foo' is no pass; expected "* ]]
+  [[ "$output" == "spdnn: --plan: 'foo' is not a pass; expected "* ]]
   [ ! -e p.spdnn ]
   run "$SPDNN" convert nowhere.spdnn p.spdnn --kind network --plan foo
   [ "$status" -eq 2 ]
   run "$SPDNN" infer --network r.spdnn --inputs i.spdnn --reduce foo
   [ "$status" -eq 2 ]
-  [[ "$output" == "spdnn: --reduce: 'foo' is no pass; expected "* ]]
+  [[ "$output" == "spdnn: --reduce: 'foo' is not a pass; expected "* ]]
   for batch in auto 10; do
     run "$SPDNN" infer --network r.spdnn --inputs i.spdnn --variant cpu_reference --reduce twins,merge --batch $batch
     [ "$status" -eq 2 ]

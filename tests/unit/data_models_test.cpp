@@ -189,8 +189,8 @@ TEST(ModelFamilies, WhatDoesNotFitIsRefused) {
     }
   };
   refused({.family = "alexnet"},
-          "family: 'alexnet' is no family of models; expected one of vgg16, resnet50, mobilenet, ");
-  refused({.family = "lenet5", .sparsity = {1}}, "sparsity: 1 is not from 0 to below 1");
+          "family: 'alexnet' is not a family of models; expected one of vgg16, resnet50, mobilenet, ");
+  refused({.family = "lenet5", .sparsity = {1}}, "sparsity: 1 is outside 0 to below 1");
   refused({.family = "lenet5", .sparsity = {0, -0.5}}, "sparsity: -0.5 is not");
   refused({.family = "lenet5", .sparsity = {0, 0, 0}},
           "sparsity: 3 numbers for the 4 layers of lenet5, expected one or 4");
