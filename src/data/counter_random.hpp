@@ -14,8 +14,8 @@ constexpr std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ x >> 31U;
 }
 
-/// Every (seed, kind, row) has its own sequence of random numbers, so that what is drawn depends neither on threads nor
-/// on the order of work. It is the same on every platform, except for the last bit of normal().
+/// Every (seed, kind, row) has its own sequence of random numbers, so the results are independent of threads and of the
+/// order of work. They are the same on every platform, except for the last bit of normal().
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t kind, std::uint64_t row)

@@ -1,10 +1,10 @@
-// Synthetic digits. Each image is one of ten shapes made of strokes, drawn with a pen of random width. Its points are
-// moved a little, and the whole shape is turned, slanted, stretched and shifted. A pixel is one where its centre lies
+// Synthetic digits. Each image is one of ten shapes made of strokes, drawn with a pen of random width. The points are
+// moved slightly, and the whole shape is rotated, slanted, stretched and shifted. A pixel is set if its centre lies
 // within half the pen's width of a stroke. Widths and sizes are chosen so that about a tenth of the pixels are ones at
-// any image size, as in the official images, with variation from image to image: the official networks, which keep the
-// fullest 3 %, keep some of these images too.
+// any image size, as in the official images, with variation between images: the official networks, which keep the
+// fullest 3 %, also keep some of these images.
 //
-// Cost: the bounding boxes of the strokes' pieces, some 30 per image; 60000 images of 65536 neurons take seconds.
+// Cost: about 30 bounding boxes of stroke pieces per image; 60000 images of 65536 neurons take seconds.
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ Point curve_point(Point a, Point b, Point c, Point d, double t) {
   return {along(a.x, b.x, c.x, d.x), along(a.y, b.y, c.y, d.y)};
 }
 
-/// How one hand writes; drawn at random once per image.
+/// The handwriting of one image, drawn at random.
 class Hand {
  public:
   explicit Hand(RandomStream& random)
@@ -98,7 +98,7 @@ class Hand {
   Point shift_;
 };
 
-/// The side x side pixels of an image as bits. A pixel is neuron col * side + row, as in the official images.
+/// The pixels of a side x side image as bits. A pixel is neuron col * side + row, as in the official images.
 class Canvas {
  public:
   Canvas(Index side, std::uint64_t* words) : side_(side), words_(words) {}
@@ -158,7 +158,7 @@ void draw_digit(RandomStream random, Canvas canvas) {
 ImageSet generate_digit_images(Index neurons, Index images, std::uint64_t seed) {
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(neurons))));
   if (neurons == 0 || std::uint64_t{side} * side != neurons)
-    throw UsageError(fmt::format("digits are square images: {} neurons is no square number", neurons));
+    throw UsageError(fmt::format("digits are square images: {} neurons is not a square number", neurons));
   BitMatrix result;
   result.rows = images;
   result.cols = neurons;

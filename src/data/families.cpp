@@ -1,10 +1,11 @@
-// Two families of synthetic networks, `radixnet` and `random`. Every row draws its numbers from its own sequence
-// (RandomStream), so a seed gives the same network whatever the number of threads.
+// Two families of synthetic networks, `radixnet` and `random`. Every row has its own random sequence (RandomStream), so
+// a seed gives the same network with any number of threads.
 //
 // By default images stay alive: with constant weights of 2/degree and bias 0, a neuron becomes twice the mean of its
 // inputs. Nothing is negative, so nothing cancels: rows double until the cap stops them (saturated, alive). A row dies
-// only where no neuron reads any of its non-zeros. For a single non-zero input this has a chance of about exp(-degree)
-// in a `random` network, and never happens in a `radixnet` one, where every input has readers. Callers may choose other
+// only if no neuron reads any of its non-zeros. For a single non-zero input the probability is about exp(-degree) in a
+// `random` network, and zero in a `radixnet` one, where every input has readers. Callers may choose other laws and
+// biases.
 // laws and biases.
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ namespace spdnn {
 
 namespace {
 
-/// What a sequence of random numbers is for.
+/// The purposes of random sequences.
 enum : std::uint64_t { kInputs, kWeights, kPermutation };
 
 void check(const FamilyOptions& options, Index least_degree) {
@@ -38,13 +39,13 @@ Array<Offset> equal_offsets(Index rows, Index degree) {
   return {std::move(offsets)};
 }
 
-/// The number of a row among all rows of the network, which names its random sequences.
+/// The index of a row among all rows of the network, which selects its random sequences.
 std::uint64_t row_number(const FamilyOptions& options, std::size_t layer, std::size_t row) {
   return layer * std::uint64_t{options.neurons} + row;
 }
 
-/// Calls fill(layer, row, inputs) for all rows of all layers in parallel, to write the inputs of the row; then draws
-/// the weights.
+/// Calls fill(layer, row, inputs) for all rows of all layers in parallel to write the inputs of the row; then draws the
+/// weights.
 Network make_network(const FamilyOptions& options, const auto& fill) {
   const WeightLaw law = options.law.value_or(WeightLaw{.value = 2.0 / options.degree});
   CsrMatrix weights;
@@ -77,15 +78,16 @@ Network make_network(const FamilyOptions& options, const auto& fill) {
 }
 
 /// A block of RadiX-Net (Robinett & Kepner, "RadiX-Net: Structured Sparse Matrices for Deep Neural Networks", IPDPSW
-/// 2019): a mixed-radix topology with equal radices, times a dense one. There are N = width x groups neurons, and
-/// neuron j is in group j mod groups. Layer k of a block connects all members of group g with all members of the groups
-/// g + i radix^k (mod groups), i < radix, so the degree is width x radix. Between blocks the neurons are permuted at
-/// random.
+/// 2019): a mixed-radix topology with equal radices, combined with a dense one. There are N = width x groups neurons,
+/// and neuron j is in group j mod groups. Layer k of a block connects all members of group g with all members of the
+/// groups g + i radix^k (mod groups), i < radix, so the degree is width x radix. Between blocks the neurons are
+/// permuted at random.
 struct Butterfly {
   Index radix = 1;
   Index groups = 1;
-  Index depth = 1;     ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
-  bool exact = false;  ///< radix^depth == groups: a block connects every input with every output, equally often
+  Index depth = 1;  ///< : layers of a block: radix^depth <= groups, so that the groups read are distinct
+  bool exact =
+      false;  ///< : radix^depth == groups: a block connects every input with every output by the same number of paths
 };
 
 /// The width must divide the number of neurons, and degree <= neurons must hold; then radix <= groups.
@@ -98,8 +100,8 @@ Butterfly butterfly(Index neurons, Index degree, Index radix) {
   return shape;
 }
 
-/// Of all radices that divide the degree and give whole groups, takes the smallest exact one, or the smallest where
-/// none is exact. There is always one: the degree itself, with groups of one neuron.
+/// Among the radices that divide the degree and give whole groups, chooses the smallest exact one, or the smallest if
+/// none is exact. One always exists: the degree itself, with groups of one neuron.
 Butterfly choose_butterfly(Index neurons, Index degree) {
   Butterfly best = butterfly(neurons, degree, degree);
   for (Index radix = degree - 1; radix >= 2; --radix) {
@@ -140,7 +142,7 @@ Network generate_radixnet(const FamilyOptions& options) {
   });
 }
 
-/// Floyd's sample (Bentley & Floyd 1987): it takes `degree` draws, however many of the neurons are drawn.
+/// Floyd's sampling (Bentley & Floyd 1987): it takes `degree` draws for any number of neurons.
 Network generate_random(const FamilyOptions& options) {
   check(options, 1);
   return make_network(options, [&](std::size_t layer, std::size_t row, std::span<Index> inputs) {

@@ -27,7 +27,7 @@ ValueId normed(ModelMaker& maker, const Name& name, ValueId x, Index filters, co
   return maker.relu(name + ".relu", maker.batch_norm(name + ".bn", sums));
 }
 
-/// The mean over each channel, and one linear node.
+/// Global average pooling and one linear node.
 ValueId classified(ModelMaker& maker, ValueId x, Index classes) {
   const ValueId mean = maker.add("avgpool", GlobalPool{}, {x});
   return maker.linear("fc", maker.flatten("flatten", mean), classes);
@@ -43,7 +43,7 @@ ValueId lenet5(ModelMaker& maker, Index classes) {
   return maker.linear("fc2", maker.relu("relu3", x), classes);
 }
 
-/// Blocks of 3x3 convolutions, each of them with so many filters, and a pool behind each block; 0 ends a block.
+/// Blocks of 3x3 convolutions with these numbers of filters, each followed by pooling; 0 ends a block.
 ValueId vgg(ModelMaker& maker, std::initializer_list<Index> filters, std::initializer_list<Index> neurons,
             Index classes) {
   ValueId x = maker.input();
@@ -75,8 +75,8 @@ ValueId vgg16(ModelMaker& maker, Index classes) {
              classes);
 }
 
-/// 1x1, 3x3 with the stride, 1x1 to four times the width, and a way around them. The way through them is scaled down,
-/// so that the sums of many blocks stay of one size.
+/// Convolutions 1x1, 3x3 with the stride, and 1x1 to four times the width, with a shortcut. The residual branch is
+/// scaled down so that activations keep their size over many blocks.
 ValueId bottleneck(ModelMaker& maker, const Name& name, ValueId x, Index width, Index stride) {
   constexpr double kScale = 0.25;
   const Index filters = 4 * width;
@@ -130,7 +130,7 @@ ValueId mobilenet(ModelMaker& maker, Index classes) {
   return classified(maker, x, classes);
 }
 
-/// Batch norm and ReLU come before the convolutions here.
+/// Batch norm and ReLU before the convolution.
 ValueId norm_first(ModelMaker& maker, const Name& name, ValueId x, Index filters, const Window& window) {
   const ValueId normed = maker.relu(name + ".relu", maker.batch_norm(name + ".bn", x));
   return maker.convolution(name, normed, filters, window);
@@ -178,7 +178,7 @@ const Family& family_of(const std::string& name) {
     if (name == family.name) return family;
     names += (names.empty() ? "" : ", ") + std::string(family.name);
   }
-  throw UsageError("family", fmt::format("'{}' is no family of models; expected one of {}", name, names));
+  throw UsageError("family", fmt::format("'{}' is not a family of models; expected one of {}", name, names));
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ Model generate_model(const ModelFamilyOptions& options) {
   if (options.sparsity.empty()) throw UsageError("sparsity", "no number, expected one or more");
   for (const double sparsity : options.sparsity)
     if (!(sparsity >= 0 && sparsity < 1))
-      throw UsageError("sparsity", fmt::format("{} is not from 0 to below 1", sparsity));
+      throw UsageError("sparsity", fmt::format("{} is outside 0 to below 1", sparsity));
   const Shape image = options.image.value_or(Shape{family.image.begin(), family.image.end()});
   const auto fits = [](Extent extent) { return extent > 0 && extent <= Extent{kMaxIndex}; };
   if (image.size() != 3 || !std::all_of(image.begin(), image.end(), fits) || !elements(image))

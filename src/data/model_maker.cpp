@@ -12,7 +12,7 @@ namespace spdnn {
 
 namespace {
 
-/// What a sequence of random numbers is for; see also pruned_matrix.cpp.
+/// The purposes of random sequences; see also pruned_matrix.cpp.
 enum : std::uint64_t { kNumbers = 32, kShapes };
 
 }  // namespace
@@ -34,8 +34,8 @@ ValueId ModelMaker::add(const std::string& name, Operation operation, const std:
   try {
     model_.values.push_back({name, output_shape(model_.nodes.back().operation, shapes), std::nullopt});
   } catch (const UsageError& error) {
-    throw UsageError("shape", fmt::format("images of {} do not suit {}: {}: {}", shape_text(shape(input())),
-                                          model_.name, node_text(model_, model_.nodes.size() - 1), error.what()));
+    throw UsageError("shape", fmt::format("images of {} do not fit {}: {}: {}", shape_text(shape(input())), model_.name,
+                                          node_text(model_, model_.nodes.size() - 1), error.what()));
   }
   return id;
 }
@@ -88,7 +88,7 @@ ValueId ModelMaker::flatten(const std::string& name, ValueId x) {
 std::vector<float> ModelMaker::numbers(std::size_t count, double low, double high) {
   RandomStream stream(options_.seed, kNumbers, lists_++);
   std::vector<float> made(count);
-  // A step of 24 bits, so that its products are exact and fused multiply-add changes nothing.
+  // The step has 24 bits, so products are exact and fused multiply-add changes nothing.
   const double step = static_cast<double>(static_cast<float>(high - low)) * 0x1p-24;
   for (float& number : made) number = static_cast<float>(low + static_cast<double>(stream.next() >> 40U) * step);
   return made;

@@ -10,8 +10,8 @@
 
 namespace spdnn {
 
-/// Makes a model node by node, with random weights. The weights of a layer are as sparse as the options say for its
-/// number, counted over convolutions and linear nodes.
+/// Builds a model node by node, with random weights. The options give the sparsity of each layer by its index among
+/// convolutions and linear nodes.
 class ModelMaker {
  public:
   /// A model with an input of any number of images of this shape: C, H, W.
@@ -23,11 +23,11 @@ class ModelMaker {
 
   ValueId add(const std::string& name, Operation operation, const std::vector<ValueId>& inputs);
   ValueId constant(const std::string& name, const Shape& shape, double low, double high);
-  /// A filter for each of the output channels, with a bias or without.
+  /// A filter for each output channel, with or without bias.
   ValueId convolution(const std::string& name, ValueId x, Index filters, const Window& window, Index groups = 1,
                       bool with_bias = false);
   ValueId linear(const std::string& name, ValueId x, Index outputs);
-  /// A batch norm that keeps the size of its inputs, but for a factor of `scale`.
+  /// A batch norm that keeps the size of its inputs up to a factor of `scale`.
   ValueId batch_norm(const std::string& name, ValueId x, double scale = 1);
   ValueId activation(const std::string& name, ValueId x, Activation::Kind kind, float alpha = 0, float beta = 0);
   ValueId relu(const std::string& name, ValueId x) { return activation(name, x, Activation::Kind::relu); }
@@ -35,10 +35,10 @@ class ModelMaker {
   /// Numbers uniform between the limits.
   std::vector<float> numbers(std::size_t count, double low, double high);
 
-  /// Random numbers for the shape of the model.
+  /// Random numbers that vary the shape of the model.
   RandomStream stream() const;
 
-  /// The model with this output. UsageError where the options list a sparsity for another number of layers.
+  /// The finished model with this output. UsageError if the options list sparsities for another number of layers.
   Model take(ValueId output);
 
  private:
@@ -47,8 +47,8 @@ class ModelMaker {
 
   const ModelFamilyOptions& options_;
   Model model_;
-  std::uint64_t layers_ = 0;  ///< with weights, so far
-  std::uint64_t lists_ = 0;   ///< of other numbers, so far
+  std::uint64_t layers_ = 0;  ///< : layers with weights so far
+  std::uint64_t lists_ = 0;   ///< : lists of other numbers so far
 };
 
 /// A square window; its padding keeps H and W where the stride is 1 and the kernel odd.

@@ -1,17 +1,17 @@
-// Pruned layers. Two things are as in real ones:
+// Random pruned layers that resemble real ones in two ways.
 //
-// Rows. Where the smallest weights of a layer are set to zero, some rows keep more than others. Of 32 layers (VGG-8 at
-// 90 and 95 %, LeNet-5 at 95 %, Kim's text CNN at 87.5 %, all trained and pruned by ../reference/train_pruned.py of the
-// project's shared data; MobileNetV1 at 90 % of Elsen et al. 2019, and ResNet-50's 3x3 filters at 91 and 96 % of
-// SparseRT, Wang 2020), the deviation of a row's non-zeros is 0.14 to 0.65 of their mean, in the median 0.35, and the
-// rows reach from 0.1 to 0.5 of the mean up to twice the mean, in a few layers up to 3.6 times. So the weights of rows
-// are sums of three uniform numbers: between 0 and twice their mean, with a deviation of a third of it. Layers of
-// neurons behind convolutions may lose half their rows altogether, which this law leaves out.
+// Rows. When the smallest weights of a layer are set to zero, some rows keep more than others. In 32 layers (VGG-8 at
+// 90 and 95 %, LeNet-5 at 95 %, Kim's text CNN at 87.5 %, all trained and pruned for this project; MobileNetV1 at 90 %
+// of Elsen et al. 2019, and ResNet-50's 3x3 filters at 91 and 96 % of SparseRT, Wang 2020), the standard deviation of a
+// row's non-zeros is 0.14 to 0.65 of their mean, with a median of 0.35, and the rows range from 0.1 to 0.5 of the mean
+// up to twice the mean, in a few layers up to 3.6 times. The weights of rows are therefore sums of three uniform
+// numbers: between 0 and twice their mean, with a deviation of a third of it. Linear layers after convolutions may lose
+// half of their rows completely, which this law does not model.
 //
-// Values. Pruning by magnitude leaves none that is small: magnitudes are uniform between 1/2 and 3/2 of their mean.
+// Values. Pruning by magnitude leaves no small values: magnitudes are uniform between 1/2 and 3/2 of their mean.
 //
-// All random numbers are whole ones, and what becomes of them is rounded as IEEE 754 says: no function of the C library
-// takes part but the square root, which is exact.
+// All random numbers are integers, and computations with them are rounded by IEEE 754: the only function used of the C
+// library is the square root, which is exact.
 
 #include "data/pruned_matrix.hpp"
 
@@ -29,13 +29,13 @@ namespace spdnn {
 
 namespace {
 
-/// What a sequence of random numbers is for.
+/// The purposes of random sequences.
 enum : std::uint64_t { kRows = 16, kColumns, kValues };
 
 constexpr double kMeanSquare = 13.0 / 12;  ///< of numbers uniform in 1/2 .. 3/2
 
-/// What is shared by the rows is `total`; row i takes what its part of all weights is, rounded so that the sum fits. A
-/// row takes `most` at most, and what is above goes to others.
+/// Distributes `total` over the rows in proportion to their weights, rounded so that the sum fits. A row gets at most
+/// `most`; the excess goes to other rows.
 std::vector<Offset> shares(const std::vector<std::uint32_t>& weights, Offset total, Offset most) {
   const auto sum = static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}));
   std::vector<Offset> made(weights.size());
@@ -68,16 +68,16 @@ std::vector<Offset> counts_of_rows(const PrunedMatrix& wanted) {
     return std::clamp<Offset>(nonzeros, 1, weights);
   };
   if (wanted.law == RowLaw::uniform) return std::vector<Offset>(wanted.rows, rounded(cols));
-  constexpr unsigned kBits = 48;  // of three numbers of 16 bits each the sum has 18: sums over all rows are exact
+  constexpr unsigned kBits = 48;  // : the sum of three 16-bit numbers has 18 bits: sums over all rows are exact
   RandomStream stream(wanted.seed, kRows, wanted.layer);
   std::vector<std::uint32_t> weights(wanted.rows);
   for (std::uint32_t& weight : weights)
     for (int i = 0; i < 3; ++i) weight += static_cast<std::uint32_t>(stream.next() >> kBits);
-  weights.front() += 1;  // so that their sum is not zero
+  weights.front() += 1;  // : so that their sum is not zero
   const Offset all = wanted.rows * cols;
   const Offset nonzeros = rounded(all);
   if (2 * nonzeros <= all) return shares(weights, nonzeros, cols);
-  std::vector<Offset> counts = shares(weights, all - nonzeros, cols);  // the law is then of the zeros
+  std::vector<Offset> counts = shares(weights, all - nonzeros, cols);  // : the law then applies to the zeros
   for (Offset& count : counts) count = cols - count;
   return counts;
 }

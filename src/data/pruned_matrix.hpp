@@ -6,10 +6,10 @@
 
 namespace spdnn {
 
-/// How the non-zeros of a layer spread over its rows, which are its output channels.
+/// The distribution of a layer's non-zeros over its rows, which are its output channels.
 enum class RowLaw {
   uniform,  ///< every row has the same number
-  skewed,   ///< as in networks that were pruned by magnitude: see pruned_matrix.cpp
+  skewed,   ///< : as in networks pruned by magnitude: see pruned_matrix.cpp
 };
 
 struct PrunedMatrix {
@@ -18,13 +18,13 @@ struct PrunedMatrix {
   double sparsity = 0;  ///< the share of zeros: 0 to below 1
   RowLaw law = RowLaw::skewed;
   std::uint64_t seed = 1;
-  std::uint64_t layer = 0;  ///< with the seed, names the random numbers
+  std::uint64_t layer = 0;  ///< : together with the seed, selects the random numbers
 };
 
-/// A matrix of random weights, the same on every machine. Of rows x cols weights, the rounded share that is not sparse
-/// is not zero, but one at least; with RowLaw::uniform the share of each row is rounded. Sums over inputs of mean
-/// square 1 have a mean square of 2 (He et al. 2015, for the weights that are left), so that what is left after a ReLU
-/// has 1 again.
+/// A matrix of random weights, the same on every machine. The number of non-zeros is (1 - sparsity) x rows x cols,
+/// rounded, but at least one; with RowLaw::uniform the number per row is rounded. Sums over inputs of mean square 1
+/// have a mean square of 2 (He et al. 2015, applied to the remaining weights), so that a ReLU restores a mean square of
+/// 1.
 CsrMatrix make_pruned_matrix(const PrunedMatrix& wanted);
 
 }  // namespace spdnn

@@ -58,7 +58,7 @@ class Maker {
     return maker_.add("concat", Concat{1}, {maker_.relu("relu", grouped), sum});
   }
 
-  /// Squeeze and excite.
+  /// A squeeze-and-excite gate.
   ValueId gate(ValueId x) {
     const ValueId mean = maker_.add("mean", GlobalPool{}, {x});
     const ValueId squeezed =

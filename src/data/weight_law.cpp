@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// Removes `:NUMBER` from the front of the text; false where there is none.
+/// Removes `:NUMBER` from the front of the text; returns false if there is none.
 bool take_number(std::string_view& text, double& number) {
   if (!text.starts_with(':')) return false;
   const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
@@ -36,7 +36,7 @@ WeightLaw parse_weight_law(const std::string& text) {
   }
   if (!sound || !rest.empty())
     throw UsageError(fmt::format(
-        "'{}' is no weight law; expected constant:V with V not 0, or normal:MEAN:DEVIATION with DEVIATION above 0",
+        "'{}' is not a weight law; expected constant:V with V not 0, or normal:MEAN:DEVIATION with DEVIATION above 0",
         text));
   return law;
 }

@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-/// The next value of MATLAB's rand() and numpy's random_sample(): a double in [0, 1) with 53 random bits, made of two
+/// The next value of MATLAB's rand() and numpy's random_sample(): a double in [0, 1) with 53 random bits from two
 /// consecutive outputs of MT19937 (known as "res53"). MATLAB's default generator is MT19937 with seed 5489, which is
 /// also the default of std::mt19937.
 double matlab_rand(std::mt19937& generator);

@@ -1,13 +1,13 @@
-// The official weights, bit for bit, without a download. They were made as RadiX-Nets (Robinett & Kepner 2019) of
-// radix 2, in which MATLAB's default generator renumbers the neurons of each block of layers at random.
+// The official weights, bit for bit, without a download. They are RadiX-Nets (Robinett & Kepner 2019) of radix 2, in
+// which MATLAB's default generator randomly renumbers the neurons of each block of layers.
 //
 // N neurons form s = N/16 groups of 16 ("super neurons"). A block is a butterfly of log2(s) layers: in its layer k,
 // counted from 0, neuron c reads all members of the groups c mod s and (c + 2^k) mod s, which are 32 inputs. In the
 // first block, group g holds the neurons g, g+s, g+2s, ...; in every later one it holds p[g], p[g+s], p[g+2s], ... for
 // a new permutation p = argsort(rand(1, N)).
 //
-// Cost: bound by memory, 4 bytes per edge are written once. Neurons c and c+s read the same inputs, so only s rows are
-// made by merging two groups, and the others are copies of them.
+// Cost: limited by memory bandwidth, with 4 bytes per edge written once. Neurons c and c+s read the same inputs, so
+// only s rows are built by merging two groups, and the others are copies of them.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr Index kGroupSize = 16;
 
-/// The members of all groups of one block, group by group, ascending within a group.
+/// The members of all groups of a block, group by group, ascending within a group.
 using Members = std::vector<Index>;
 
 Members group_members(const std::vector<Index>& order) {
@@ -44,11 +44,11 @@ Members group_members(const std::vector<Index>& order) {
   return members;
 }
 
-/// The random numbers are one sequence and are drawn in order; they are sorted in parallel.
+/// Random numbers are drawn sequentially from one sequence; sorting is parallel.
 std::vector<Members> all_blocks(Index neurons, std::size_t count) {
   std::mt19937 generator;
   std::vector<std::vector<double>> draws(count, std::vector<double>(neurons));
-  for (Index i = 0; i < neurons; ++i) draws[0][i] = i;  // the first block keeps the numbers as they are
+  for (Index i = 0; i < neurons; ++i) draws[0][i] = i;  // : the first block is not renumbered
   for (std::size_t block = 1; block < count; ++block)
     for (double& draw : draws[block]) draw = matlab_rand(generator);
   std::vector<Members> blocks(count);
@@ -66,13 +66,13 @@ Array<Index> layer_inputs(const Members& members, Index stride) {
     const Index* const other = members.data() + (group + stride) % groups * kGroupSize;
     std::merge(own, own + kGroupSize, other, other + kGroupSize, row);
   }
-  parallel_for(kGroupSize - 1, [&](std::size_t i) {  // where layers are made in parallel, this is one thread's
+  parallel_for(kGroupSize - 1, [&](std::size_t i) {  // : sequential if layers are generated in parallel
     std::copy_n(indices.get(), distinct, indices.get() + (i + 1) * distinct);
   });
   return {indices, members.size() * kOfficialDegree};
 }
 
-/// The layers, each made when it is asked for, from the renumberings of all blocks.
+/// The layers, each generated on request from the renumberings of all blocks.
 class OfficialLayers final : public LayerStream {
  public:
   OfficialLayers(Index neurons, Index layers, double bias)
@@ -101,7 +101,7 @@ class OfficialLayers final : public LayerStream {
  private:
   Index block_depth_;
   std::vector<Members> blocks_;
-  Layer empty_;  ///< all but the inputs
+  Layer empty_;  ///< : everything except the inputs
 };
 
 OfficialProblem known_problem(Index neurons) {

@@ -8,10 +8,10 @@ namespace spdnn {
 namespace {
 
 // Biases, sizes and category counts are from Kepner et al., "Sparse Deep Neural Network Graph Challenge", HPEC 2019,
-// and the challenge's truth files. At 1024 neurons, the digest of the categories is that of the official list;
-// elsewhere it is that of the list computed in fp64 in the official order of summation, which has the official length.
-// At 1024 neurons, the digest of the images is that of the official file; elsewhere it is that of the images made by
-// generate_official_images(), which have as many non-zeros as the official ones.
+// and the challenge's truth files. For 1024 neurons, the category digest belongs to the official list; otherwise it
+// belongs to the list computed in fp64 in the official order of summation, which has the official length. For 1024
+// neurons, the image digest belongs to the official file; otherwise it belongs to the images made by
+// generate_official_images(), which have the official number of non-zeros.
 constexpr std::array<OfficialProblem, 4> kProblems{{
     {1024, -0.30, 0xe33b1543af01e1a4, 1812, "a006e26755ca317ecf629035972137457705f20e3139b7796a2f9e9d58c8f4e1"},
     {4096, -0.35, 0x33781c3c9e6a26cc, 1801, "5ff66a396a73723af800e551214b2c5f89efc77a7062e231e361aecd60f672a0"},
@@ -25,7 +25,7 @@ struct NetworkDigest {
   std::uint64_t digest;
 };
 
-// Digests of the networks made by generate_official_network(); that of 1024 x 120 equals the official files'.
+// Digests of the networks made by generate_official_network(); the one of 1024 x 120 equals the official files'.
 constexpr std::array<NetworkDigest, 12> kNetworkDigests{{
     {1024, 120, 0x9c684a9226330255},
     {1024, 480, 0x7082febc92c53c7a},

@@ -28,8 +28,8 @@ class RealRows {
   std::shared_ptr<double[]> values_;
 };
 
-/// The strip's rows, folded by their mirror symmetry so that the product across the rows needs half the work:
-/// kEven sums (row 0, row i + row 28-i for i = 1..13, row 14), then kOdd differences (row i - row 28-i for i = 1..13).
+/// The strip's rows, folded by their mirror symmetry, which halves the work of the product across the rows: kEven sums
+/// (row 0, row i + row 28-i for i = 1..13, row 14), then kOdd differences (row i - row 28-i for i = 1..13).
 struct FoldedRows {
   static constexpr std::size_t kEven = 15;
   static constexpr std::size_t kOdd = 13;
@@ -39,8 +39,8 @@ struct FoldedRows {
 /// Trigonometric interpolation along the rows of the strip (see trig_upsample.hpp): the n = 28 I columns of I images
 /// become M = side I columns. The output columns c = P k + p of one phase p, where P = side/4 and k < K = 4 I, are a
 /// real inverse FFT of only K values: the spectrum times exp(2 pi i v p / M), folded modulo K (n = 7 K, so 7 terms per
-/// bin). So no FFT is longer than n, and those of one phase fit into the cache. Memory: 28 n doubles. Scale factors of
-/// the transforms are left out.
+/// bin). No FFT is therefore longer than n, and those of one phase fit into the cache. Memory: 28 n doubles. Scale
+/// factors of the transforms are omitted.
 class TrigSpectrum {
  public:
   /// Computes 28 real FFTs of length n. `pixels` holds images x 28 x 28 values.
@@ -49,7 +49,7 @@ class TrigSpectrum {
   Index phases() const { return phases_; }
   std::size_t line_length() const { return line_length_; }  ///< K
   /// Fills lines.row(i)[k] with the real part of folded row i at column P k + phase. `lines` has FoldedRows::kCount
-  /// rows of line_length(). The imaginary part, which comes from the Nyquist term alone, is -nyquist_sine(phase) (-1)^k
+  /// rows of line_length(). The imaginary part, which comes only from the Nyquist term, is -nyquist_sine(phase) (-1)^k
   /// nyquist(i).
   void interpolate(Index phase, RealRows& lines) const;
   double nyquist(std::size_t i) const { return spectrum_.complex_row(i)[nyquist_].real(); }

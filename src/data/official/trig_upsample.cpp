@@ -1,12 +1,12 @@
-// Interpolation is separable: it goes first along the rows of the strip (TrigSpectrum), then across them, as a product
-// with a side x 28 matrix for a few columns at a time. Everything is real except the Nyquist terms, which are not split
-// and so add an imaginary part of rank one in each direction.
+// The interpolation is separable: first along the rows of the strip (TrigSpectrum), then across them, as a product with
+// a side x 28 matrix for a few columns at a time. Everything is real except the Nyquist terms, which are not split and
+// so add an imaginary part of rank one in each direction.
 //
-// The largest magnitude must be known before any pixel can be decided, so there are two sweeps over the phases, and
-// both compute all values, because storing them would take 31 GB at side 256. The decision needs fp64: among the
-// official images, the value closest to the threshold t is 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128,
-// 256, while fp32 errs by 1e-6 t and fp64 by 1e-14 t. Scale factors are left out, as only the ratio to the maximum
-// counts, and magnitudes are compared by their squares.
+// Pixels can be decided only after the largest magnitude is known, so there are two sweeps over the phases. Both
+// compute all values, because storing them would take 31 GB at side 256. The decision needs fp64: among the official
+// images, the value closest to the threshold t is 7.7e-8, 1.7e-8, 5.9e-9, 2.6e-9 t away at sides 32, 64, 128, 256,
+// while fp32 has an error of 1e-6 t and fp64 of 1e-14 t. Scale factors are omitted, as only the ratio to the maximum
+// matters, and magnitudes are compared by their squares.
 //
 // Cost: 2 x 28 x side/4 FFTs of 4 I values, and 2 x side^2 I x 36 flops, for I images.
 
@@ -24,7 +24,7 @@
 #include "data/generate.hpp"
 #include "data/official/trig_spectrum.hpp"
 
-// The loops below are compiled for several instruction sets, among which the loader picks. None contracts to FMA, so
+// The loops below are compiled for several instruction sets, selected by the loader. No version contracts to FMA, so
 // all give the same values.
 #define SPDNN_FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
 
@@ -32,16 +32,16 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;  ///< columns worked on together: one cache line of doubles
-/// One value for each of kLanes columns: one vector register where the CPU has such wide ones, otherwise several.
+constexpr std::size_t kLanes = 8;  ///< : columns processed together: one cache line of doubles
+/// One value per column for kLanes columns: one vector register on CPUs with wide vectors, otherwise several.
 using LaneVector = double __attribute__((vector_size(kLanes * sizeof(double))));
-/// Stored with a fixed alignment, because that of a bare vector depends on the instruction set.
+/// Stored with a fixed alignment, because the alignment of a bare vector depends on the instruction set.
 struct alignas(kLanes * sizeof(double)) Lanes {
   LaneVector values;
 };
 using LaneWords = std::array<std::uint64_t, kLanes>;
 
-/// What the product reads from kLanes columns.
+/// The inputs of the product for kLanes columns.
 struct Tile {
   std::array<Lanes, FoldedRows::kEven> even;
   std::array<Lanes, FoldedRows::kOdd> odd;
@@ -49,12 +49,12 @@ struct Tile {
   Lanes alternating;   ///< sum of (-1)^j times row j
 };
 
-/// One row of the matrix. It serves rows r and side - r of the result, whose odd parts differ in sign only.
+/// One row of the matrix. It serves rows r and side - r of the result, whose odd parts differ only in sign.
 struct RowPair {
   std::array<double, FoldedRows::kEven> even{};
   std::array<double, FoldedRows::kOdd> odd{};
   double sine = 0;          ///< of the rows' Nyquist term: sin(28 pi r / side)
-  double corner = 0;        ///< sine x the Nyquist terms of both directions together
+  double corner = 0;        ///< : sine x the combined Nyquist terms of both directions
   double nyquist_even = 0;  ///< the row's product with the Nyquist terms of the strip's rows
   double nyquist_odd = 0;
 };
@@ -126,7 +126,7 @@ SPDNN_FOR_EACH_CPU double maximum(const std::vector<Lanes>& squares) {
   return result;
 }
 
-/// Bit b of word `lane` says whether row b of that column exceeds the threshold.
+/// Bit b of word `lane` is set if row b of that column exceeds the threshold.
 SPDNN_FOR_EACH_CPU LaneWords above(std::span<const Lanes> rows, double threshold) {
   LaneWords words{};
   for (std::size_t b = 0; b < rows.size(); ++b)
@@ -154,8 +154,9 @@ class Enlargement {
     return *std::max_element(largest.begin(), largest.end());
   }
 
-  /// Column c of the strip is the bits from c x side on of the result, whose rows follow one another without gaps. At
-  /// side 32 two columns share a word; they belong to different phases, so no two threads write to it at once.
+  /// Column c of the strip consists of the bits from c x side on in the result, whose rows follow one another without
+  /// gaps. At side 32 two columns share a word; they belong to different phases, so no two threads write to it
+  /// simultaneously.
   void mark(double threshold, std::uint64_t* words) {
     sweep([&](const std::vector<Lanes>& squares, Index phase, std::size_t first, std::size_t count, std::size_t) {
       for (std::size_t row = 0; row < side_; row += 64) {
