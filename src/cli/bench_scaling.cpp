@@ -37,7 +37,7 @@ class ScalingRun {
   explicit ScalingRun(const po::variables_map& values)
       : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    infer_command(text("launcher"), 1);  // : refuses an empty launcher
+    infer_command(text("launcher"), 1);  // refuses an empty launcher
     images_ = parse_count("images", text("images"));
     neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
   }
@@ -115,7 +115,7 @@ class ScalingRun {
   std::optional<std::string> json_path_;
   Printed table_;
   Index images_ = 0;
-  Index neurons_ = 0;  ///< : 0: not known yet
+  Index neurons_ = 0;  ///< 0: not known yet
   Point first_;
   std::string json_;
 };

@@ -235,16 +235,16 @@ class SuiteRun {
 
   SuiteSpec spec_;
   SuiteLines lines_;
-  std::vector<ConfigurationResults> found_;  ///< : by configuration
+  std::vector<ConfigurationResults> found_;  ///< by configuration
   RunTimes times_;
   Printed table_;
-  std::optional<RunFolder> folder_;  ///< : output of runs, and images if they are not kept; none in a dry run
+  std::optional<RunFolder> folder_;  ///< output of runs, and images if they are not kept; none in a dry run
   Stopwatch since_start_;
-  Json machine_;             ///< : null until first needed
-  std::set<Index> checked_;  ///< : neurons of the images whose file has been checked or created
+  Json machine_;             ///< null until first needed
+  std::set<Index> checked_;  ///< neurons of the images whose file has been checked or created
   Index repetition_ = 1;
-  std::size_t current_ = 0;                             ///< : index of the configuration
-  std::optional<std::pair<int, std::string>> failure_;  ///< : the first failed run: its exit code and message
+  std::size_t current_ = 0;                             ///< index of the configuration
+  std::optional<std::pair<int, std::string>> failure_;  ///< the first failed run: its exit code and message
 };
 
 }  // namespace
@@ -255,7 +255,7 @@ int bench_suite(const Arguments& arguments) {
   SuiteSpec spec = suite_spec(values);
   std::vector<NamedInput> inputs;
   if (!spec.mnist.empty()) {
-    const InputFile readable(spec.mnist);  // : throws if it is unreadable, even if the images exist already
+    const InputFile readable(spec.mnist);  // throws if it is unreadable, even if the images exist already
     inputs.push_back({"--mnist", spec.mnist});
   }
   if (spec.json && !spec.dry_run) check_outputs({{"--json", output_path(*spec.json)}}, inputs);

@@ -97,7 +97,7 @@ class Running {
   std::mutex mutex_;
   std::condition_variable ended_;
   pid_t child_ = 0;    ///< 0: none
-  bool over_ = false;  ///< : this process is about to end
+  bool over_ = false;  ///< this process is about to end
 };
 
 /// Runs in the child after fork, where no lock may be taken. An error before the command starts is written to

@@ -18,12 +18,12 @@ namespace spdnn::cli {
 std::vector<std::string> infer_command(const std::optional<std::string>& launcher, Index ranks);
 
 struct CommandOptions {
-  std::filesystem::path messages = {};       ///< : a file for its stderr; empty: this process's stderr
-  std::optional<double> limit_seconds = {};  ///< : after this time it is ended by SIGTERM, 5 s later by SIGKILL
+  std::filesystem::path messages = {};       ///< a file for its stderr; empty: this process's stderr
+  std::optional<double> limit_seconds = {};  ///< after this time it is ended by SIGTERM, 5 s later by SIGKILL
 };
 
 struct CommandEnd {
-  int code = 0;  ///< : its exit code, or 128 plus the signal that ended it
+  int code = 0;  ///< its exit code, or 128 plus the signal that ended it
   bool over_limit = false;
 };
 

@@ -16,9 +16,9 @@ struct OptionGroup {
 
 /// One way to call a command: the source of parsing, help, man page and completion.
 struct CommandForm {
-  std::string name;     ///< : the words after `spdnn` that select it: "infer", "infer --model", "bench layers"
-  std::string summary;  ///< : its purpose, in whole sentences
-  std::string usage;    ///< : one line that begins with `spdnn`
+  std::string name;     ///< the words after `spdnn` that select it: "infer", "infer --model", "bench layers"
+  std::string summary;  ///< its purpose, in whole sentences
+  std::string usage;    ///< one line that begins with `spdnn`
   std::vector<OptionGroup> groups{};
   /// "IN", "OUT", ...; a trailing "..." takes the rest; a name in brackets is optional. Values are stored as options of
   /// the same name in lower case, whether declared in `groups` or not.

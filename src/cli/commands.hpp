@@ -8,15 +8,15 @@ namespace spdnn::cli {
 
 struct CommandForm;
 
-using Arguments = std::vector<std::string>;  ///< : the words after the subcommand
+using Arguments = std::vector<std::string>;  ///< the words after the subcommand
 
 /// A subcommand: returns the exit code, throws spdnn::Error. Each has its own file in src/cli.
 struct Command {
   const char* name;
   const char* summary;
   int (*run)(const Arguments& arguments);
-  std::vector<CommandForm> (*forms)();  ///< : the ways to call it
-  bool on_ranks = false;                ///< : whether it may run as several ranks of a job
+  std::vector<CommandForm> (*forms)();  ///< the ways to call it
+  bool on_ranks = false;                ///< whether it may run as several ranks of a job
 };
 
 int infer(const Arguments& arguments);

@@ -15,8 +15,8 @@ namespace {
 
 /// A candidate for the next word.
 struct Word {
-  std::string word;   ///< : an option, or a word that selects a form, such as `suite` after `bench`
-  std::string value;  ///< : the value's name in the help; empty if there is none
+  std::string word;   ///< an option, or a word that selects a form, such as `suite` after `bench`
+  std::string value;  ///< the value's name in the help; empty if there is none
   std::string description;
 };
 

@@ -190,7 +190,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values, {"layers", "bias", "bias-rule", "cap", "allow-missing-newline", "form", "plan", "plan-device"},
          "images");
-  form_of(out);  // : refuses an unknown format before the work
+  form_of(out);  // refuses an unknown format before the work
   check_outputs({{"OUT", out}}, {{"IN", in}});
   const auto neurons = count_of(values, "neurons");
   const auto images = count_of(values, "images");
@@ -211,7 +211,7 @@ int convert(const Arguments& arguments) {
   if (!parse(arguments, convert_form(), values)) return 0;
   const Path in = values["in"].as<std::string>();
   const Path out = values["out"].as<std::string>();
-  if (!conversion_hint(in).empty()) read_model(in.string());  // : its error explains how to convert the file
+  if (!conversion_hint(in).empty()) read_model(in.string());  // its error explains how to convert the file
   if (names_model(out) && !holds_model(in)) {
     require_readable(in);
     throw UsageError(fmt::format("OUT: '{}' is a model, but IN is not", out.string()));

@@ -129,7 +129,7 @@ void end_by_exception() noexcept {
     fail(ExitCode::device, {message_of(error)});
   } catch (const std::bad_alloc&) {
     fail(ExitCode::device, {"out of host memory"});
-  } catch (const std::length_error&) {  // : a container with more elements than the address space
+  } catch (const std::length_error&) {  // a container with more elements than the address space
     fail(ExitCode::device, {"out of host memory"});
   } catch (const std::filesystem::filesystem_error& error) {
     fail(code_for(error.code().value()),

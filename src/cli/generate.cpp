@@ -206,7 +206,7 @@ int generate_inputs(const Arguments& arguments) {
   if (!parse(arguments, generate_inputs_form(), values)) return 0;
   const Index neurons = parse_count("neurons", required(values, "neurons", kInputsUsage));
   const Path out = required(values, "out", kInputsUsage);
-  form_of(out);  // : refuses a name without a known format before the work is done
+  form_of(out);  // refuses a name without a known format before the work is done
   std::vector<NamedInput> inputs;
   if (values.count("mnist") != 0) inputs.push_back({"--mnist", values["mnist"].as<std::string>()});
   check_outputs({{"--out", out}}, inputs);

@@ -12,8 +12,8 @@ namespace spdnn::cli {
 namespace {
 
 std::string option_text(const std::vector<OptionGroup>& groups, unsigned columns) {
-  const unsigned descriptions = columns * 11 / 20;  // : minimum width of descriptions; longer names get their own line
-  po::options_description all("", columns, descriptions);  // : aligns all groups
+  const unsigned descriptions = columns * 11 / 20;  // minimum width of descriptions; longer names get their own line
+  po::options_description all("", columns, descriptions);  // aligns all groups
   for (const OptionGroup& group : groups) {
     po::options_description printed(group.heading, columns, descriptions);
     for (const auto& option : group.options.options()) printed.add(option);
@@ -21,7 +21,7 @@ std::string option_text(const std::vector<OptionGroup>& groups, unsigned columns
   }
   std::ostringstream text;
   text << all;
-  return std::regex_replace(text.str(), std::regex(" +\n"), "\n");  // : Boost leaves blanks at line breaks
+  return std::regex_replace(text.str(), std::regex(" +\n"), "\n");  // Boost leaves blanks at line breaks
 }
 
 std::string form_text(const CommandForm& form, unsigned columns) {

@@ -85,9 +85,9 @@ struct PageRequest {
   std::optional<std::string> json;  ///< none: no JSON line
   std::optional<std::string> path;  ///< none: no page
   Index layer = 1;                  ///< 1-based
-  std::string lines_path;           ///< : empty: none
+  std::string lines_path;           ///< empty: none
   ResultLines lines{};
-  std::optional<RunLine> run{};  ///< : a run of the network, once it is loaded
+  std::optional<RunLine> run{};  ///< a run of the network, once it is loaded
 
   PageRequest(const po::variables_map& values, const NetworkSpec& network)
       : json(text_of(values, "json")), path(text_of(values, "html")) {

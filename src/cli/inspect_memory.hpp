@@ -20,7 +20,7 @@ struct InspectedRun {
   Index images = 1;
   int ranks = 1;
   int ranks_per_node = 1;
-  bool checkpoint = false;  ///< : writes checkpoints, for which engines on the CPU keep all images of a batch
+  bool checkpoint = false;  ///< writes checkpoints, for which engines on the CPU keep all images of a batch
 
   /// From --images, --ranks, --ranks-per-node and --checkpoint.
   explicit InspectedRun(const po::variables_map& values);

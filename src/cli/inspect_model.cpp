@@ -234,7 +234,7 @@ int inspect_model(const Arguments& arguments) {
   const ModelView view = view_for(path, model, batch);
   check_shown(view, shown);
   print_view(Printed(json == "-" ? json : html).stream(), view);
-  const bool json_last = json == "-";  // : stdout's reader may be gone
+  const bool json_last = json == "-";  // stdout's reader may be gone
   if (json && !json_last) write_text(output_path(*json), json_line(json_of(view)));
   if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
   if (json_last) write_text(output_path(*json), json_line(json_of(view)));

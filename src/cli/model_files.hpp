@@ -33,7 +33,7 @@ class ModelFiles {
   OutputForm predictions_form_ = OutputForm::npy;
   std::unique_ptr<AtomicFile> logits_;
   std::unique_ptr<AtomicFile> predictions_;
-  std::exception_ptr error_;  ///< : the first error
+  std::exception_ptr error_;  ///< the first error
 };
 
 }  // namespace spdnn::cli

@@ -32,7 +32,7 @@ Form network_form(const Path& out, const std::optional<std::string>& form) {
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
   if (form) {
     const Form given = parse_form(*form);
-    std::error_code unknown;  // : problems with the name are reported by its writer
+    std::error_code unknown;  // problems with the name are reported by its writer
     if ((given == Form::packed) != ends(".spdnn") && (ends(".spdnn") || is_directory(out, unknown)))
       throw UsageError(fmt::format("--form {} cannot be used with OUT {}", *form, out.string()));
     return given;

@@ -88,9 +88,9 @@ int end_together(Communicator& ranks, const std::function<int()>& work) {
   try {
     return work();
   } catch (const RanksFailed& failed) {
-    const bool first = is_first_with(ranks, error_text(failed.own));  // : the first rank has also written its outputs
+    const bool first = is_first_with(ranks, error_text(failed.own));  // the first rank has also written its outputs
     if (failed.own && first) std::rethrow_exception(failed.own);
-    std::this_thread::sleep_for(std::chrono::seconds(5));  // : the rank that reports the error ends the job
+    std::this_thread::sleep_for(std::chrono::seconds(5));  // the rank that reports the error ends the job
     throw;
   }
 }

@@ -55,7 +55,7 @@ void refuse_empty_values(const po::options_description& options, const po::varia
 void refuse_unknown_arguments(const Arguments& arguments, const po::options_description& known, bool positional,
                               const std::string& usage) {
   bool awaits_value = false;
-  bool takes_more = false;  // : the previous option takes any number of values
+  bool takes_more = false;  // the previous option takes any number of values
   for (const std::string& argument : arguments) {
     const bool is_value = std::exchange(awaits_value, false) || takes_more;
     if (argument == "--" && !is_value) return;
@@ -88,7 +88,7 @@ bool parse(const Arguments& arguments, const CommandForm& form, po::variables_ma
   po::options_description all(options);
   po::options_description hidden;
   po::positional_options_description places;
-  std::vector<std::pair<std::string, std::string>> required;  // : in lower case, and as in the usage
+  std::vector<std::pair<std::string, std::string>> required;  // in lower case, and as in the usage
   for (std::string name : form.positional) {
     int count = 1;
     if (name.ends_with("...")) {

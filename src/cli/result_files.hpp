@@ -68,7 +68,7 @@ class ResultFiles {
   std::optional<std::string> json_path_;
   std::unique_ptr<AtomicFile> categories_;  ///< written, synced, not yet in place
   std::unique_ptr<AtomicFile> activations_;
-  std::exception_ptr error_;  ///< : the first error
+  std::exception_ptr error_;  ///< the first error
 };
 
 }  // namespace spdnn::cli

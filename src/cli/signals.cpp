@@ -47,7 +47,7 @@ void* wait_for_signal(void* /*unused*/) {
   static_cast<void>(held.try_lock_for(kLongest));
   end_running_command();
   end_temporaries();
-  std::signal(signal, SIG_DFL);  // : MPICH may have installed its own handler for SIGUSR1
+  std::signal(signal, SIG_DFL);  // MPICH may have installed its own handler for SIGUSR1
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   ::kill(::getpid(), signal);
   for (;;) ::pause();

@@ -120,7 +120,7 @@ void SuiteLines::append(Json line, const Json& asked, Index repetition, Index re
     AtomicFile file(output_path(*path_));
     file.write(next);
     file.sync();
-    if (text_now() != now) continue;  // : another program wrote to it during the sync
+    if (text_now() != now) continue;  // another program wrote to it during the sync
     file.commit();
     if (lock_) text_ = std::move(next);
     in_place = true;

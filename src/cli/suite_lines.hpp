@@ -14,7 +14,7 @@ namespace spdnn::cli {
 /// The parts of a run's line used by a suite.
 struct SuiteResult {
   std::string variant;
-  Spread infer;  ///< : seconds per trial; without the sum
+  Spread infer;  ///< seconds per trial; without the sum
   double rate = 0;
   std::optional<double> rate_computed;
   double rate_with_setup = 0;
@@ -48,9 +48,9 @@ class SuiteLines {
   std::vector<nlohmann::ordered_json> read() const;
 
   std::optional<std::string> path_;
-  std::optional<Temporary> lock_;   ///< : beside the file, which is replaced with each line
-  std::string text_;                ///< : the file's contents as last read or written
-  nlohmann::ordered_json program_;  ///< : null, or a digest of the program if the commit does not identify it
+  std::optional<Temporary> lock_;   ///< beside the file, which is replaced with each line
+  std::string text_;                ///< the file's contents as last read or written
+  nlohmann::ordered_json program_;  ///< null, or a digest of the program if the commit does not identify it
   std::vector<nlohmann::ordered_json> lines_;
 };
 

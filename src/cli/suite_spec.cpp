@@ -32,7 +32,7 @@ std::vector<Index> official_sizes(const std::string& text) {
 Texts variant_names(const std::string& text) {
   Texts names;
   for (const std::string_view name : split_at_commas(text)) {
-    if (name != "auto") find_variant(name);  // : throws for an unknown name
+    if (name != "auto") find_variant(name);  // throws for an unknown name
     names.emplace_back(name);
   }
   return names;
@@ -138,7 +138,7 @@ SuiteSpec suite_spec(const po::variables_map& values) {
   } else if (values.count("launcher") != 0) {
     throw UsageError("--launcher needs --ranks");
   }
-  infer_command(spec.launcher, spec.ranks);  // : refuses an empty launcher
+  infer_command(spec.launcher, spec.ranks);  // refuses an empty launcher
   spec.verify = parse_count("verify", text("verify"));
   spec.limit_seconds = seconds_of(values, "limit");
   spec.budget_seconds = seconds_of(values, "budget");

@@ -24,17 +24,17 @@ struct SuiteConfiguration {
 
 /// The work of `spdnn bench suite`, from its options.
 struct SuiteSpec {
-  std::vector<SuiteConfiguration> configurations;  ///< : in order of execution; depths of a network are adjacent
-  Index repetitions = 1;                           ///< : of all configurations, in turn
-  Index images = 0;                                ///< : synthetic digits, unless `mnist` is given
+  std::vector<SuiteConfiguration> configurations;  ///< in order of execution; depths of a network are adjacent
+  Index repetitions = 1;                           ///< of all configurations, in turn
+  Index images = 0;                                ///< synthetic digits, unless `mnist` is given
   std::string mnist;
   std::string trials, warm_up, device;
   std::optional<std::string> precision, threads, launcher;
   Index ranks = 1;
-  Index verify = 0;                      ///< : images to verify for a problem without official categories
-  std::optional<double> limit_seconds;   ///< : limit of a run
-  std::optional<double> budget_seconds;  ///< : no run starts later
-  std::filesystem::path scratch;         ///< : keeps the images; empty: nothing is kept
+  Index verify = 0;                      ///< images to verify for a problem without official categories
+  std::optional<double> limit_seconds;   ///< limit of a run
+  std::optional<double> budget_seconds;  ///< no run starts later
+  std::filesystem::path scratch;         ///< keeps the images; empty: nothing is kept
   std::optional<std::string> json;
   bool dry_run = false;
 

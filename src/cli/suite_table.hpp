@@ -11,8 +11,8 @@ namespace spdnn::cli {
 
 /// The results of a configuration.
 struct ConfigurationResults {
-  std::vector<SuiteResult> results;     ///< : one per finished repetition
-  std::optional<std::string> given_up;  ///< : why there will be no more repetitions
+  std::vector<SuiteResult> results;     ///< one per finished repetition
+  std::optional<std::string> given_up;  ///< why there will be no more repetitions
 };
 
 /// A row per configuration with a result, in columns named as in `spdnn report`: medians over the repetitions, and the

@@ -10,7 +10,7 @@
 namespace spdnn {
 
 std::shared_ptr<std::byte> allocate_bytes(std::size_t size) {
-  constexpr std::size_t kTwoCacheLines = 128;  // : which processors fetch together
+  constexpr std::size_t kTwoCacheLines = 128;  // which processors fetch together
   const bool huge = size >= kHugePageBytes;
   const std::size_t alignment = huge ? kHugePageBytes : kTwoCacheLines;
   void* memory = nullptr;

@@ -9,7 +9,7 @@ struct BuildInfo {
   std::string version;
   std::string commit;  ///< "unknown" outside a git checkout
   bool dirty = false;
-  std::string headers;  ///< : digest of all headers: equal digests mean equal types
+  std::string headers;  ///< digest of all headers: equal digests mean equal types
   bool cuda = false;
   std::string cuda_architectures;  ///< e.g. "80 90"; empty without CUDA
 };

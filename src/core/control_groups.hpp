@@ -9,7 +9,7 @@ namespace spdnn {
 /// A Linux control group that contains this process: a folder of files with its limits.
 struct ControlGroup {
   std::string folder;
-  bool unified;  ///< : version 2, whose file names differ from those of version 1
+  bool unified;  ///< version 2, whose file names differ from those of version 1
 };
 
 /// The groups by which a controller ("cpu", "memory") may limit this process, from its own up to the root of each
@@ -18,8 +18,8 @@ std::vector<ControlGroup> control_groups(const std::string& controller, const st
 
 /// The processor time that control groups grant a process.
 struct ProcessorQuota {
-  double processors;  ///< : number of processors that could work all the time
-  std::string group;  ///< : the folder of the most restrictive group
+  double processors;  ///< number of processors that could work all the time
+  std::string group;  ///< the folder of the most restrictive group
 };
 
 /// Empty without a limit.

@@ -8,7 +8,7 @@ namespace spdnn {
 
 struct CsvField {
   std::string text;
-  std::size_t line = 1, column = 1;  ///< : where the field begins
+  std::size_t line = 1, column = 1;  ///< where the field begins
 };
 using CsvRecord = std::vector<CsvField>;
 

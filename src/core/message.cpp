@@ -22,7 +22,7 @@ std::size_t printable_bytes(std::string_view text) {
   const auto from_to = [&](unsigned low, unsigned high) { return low <= byte(1) && byte(1) <= high; };
   const unsigned first = byte(0);
   if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
-  if (first == 0xC2) return from_to(0xA0, 0xBF) ? 2 : 0;  // : C1 control characters are below
+  if (first == 0xC2) return from_to(0xA0, 0xBF) ? 2 : 0;  // C1 control characters are below
   if (first > 0xC2 && first <= 0xDF) return from_to(0x80, 0xBF) ? 2 : 0;
   if (first >= 0xE0 && first <= 0xEF) {
     const bool second = from_to(first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF);

@@ -28,7 +28,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view given, std::span<const std::string> names) {
-  constexpr std::size_t kLongest = 40;  // : longer than any name
+  constexpr std::size_t kLongest = 40;  // longer than any name
   if (given.empty() || given.size() > kLongest) return {};
   const std::string* nearest = nullptr;
   std::size_t least = given.size() <= 3 ? 1 : 2;

@@ -22,7 +22,7 @@ class Progress {
     state_.over = true;
     try {
       tell();
-    } catch (...) {  // : the work is over, and a destructor may not throw
+    } catch (...) {  // the work is over, and a destructor may not throw
     }
   }
   void update(std::uint64_t done) {

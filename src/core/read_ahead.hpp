@@ -36,12 +36,12 @@ class ReadAhead {
   void work(const std::stop_token& stop);
 
   const LayerChain& chain_;
-  std::size_t most_ = 1;  ///< : number of layers read ahead
+  std::size_t most_ = 1;  ///< number of layers read ahead
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Slot> ready_;  ///< layers next_, next_ + 1, ...
-  Index next_ = 0;          ///< : depth() if none was requested yet
-  bool skipped_ = false;    ///< : the layer being read is no longer wanted
+  Index next_ = 0;          ///< depth() if none was requested yet
+  bool skipped_ = false;    ///< the layer being read is no longer wanted
   std::jthread thread_;     ///< the last member, so that it has ended before the others are destroyed
 };
 

@@ -85,9 +85,9 @@ Network make_network(const FamilyOptions& options, const auto& fill) {
 struct Butterfly {
   Index radix = 1;
   Index groups = 1;
-  Index depth = 1;  ///< : layers of a block: radix^depth <= groups, so that the groups read are distinct
+  Index depth = 1;  ///< layers of a block: radix^depth <= groups, so that the groups read are distinct
   bool exact =
-      false;  ///< : radix^depth == groups: a block connects every input with every output by the same number of paths
+      false;  ///< radix^depth == groups: a block connects every input with every output by the same number of paths
 };
 
 /// The width must divide the number of neurons, and degree <= neurons must hold; then radix <= groups.

@@ -50,7 +50,7 @@ inline constexpr Index kMnistSide = 28;
 struct MnistImages {
   Index count = 0;
   Array<std::uint8_t> pixels;
-  std::string source = {};  ///< : the file name in messages
+  std::string source = {};  ///< the file name in messages
 };
 MnistImages read_mnist(const std::filesystem::path& idx);
 

@@ -16,7 +16,7 @@ MnistImages read_mnist(const std::filesystem::path& idx) {
   if (rows != kMnistSide || cols != kMnistSide)
     throw DataError(
         fmt::format("{}: images of {} x {}, expected {} x {}", file.name(), rows, cols, kMnistSide, kMnistSide));
-  constexpr std::uint32_t kMaxImages = 1U << 20U;  // : larger than any MNIST-like set; limits the allocation
+  constexpr std::uint32_t kMaxImages = 1U << 20U;  // larger than any MNIST-like set; limits the allocation
   if (count == 0 || count > kMaxImages)
     throw DataError(fmt::format("{}: states {} images, expected 1..{}", file.name(), count, kMaxImages));
   return {count, file.read(), file.name()};

@@ -21,8 +21,8 @@ struct ModelFamilyOptions {
   /// which usually stay dense, or a list with one per convolution and linear node, in order.
   std::vector<double> sparsity{0.9};
   RowLaw rows = RowLaw::skewed;
-  std::uint64_t seed = 1;                     ///< : the same seed gives the same model on every machine
-  std::optional<Shape> image = std::nullopt;  ///< : C, H, W; default: the family's usual size
+  std::uint64_t seed = 1;                     ///< the same seed gives the same model on every machine
+  std::optional<Shape> image = std::nullopt;  ///< C, H, W; default: the family's usual size
   std::optional<Index> classes = std::nullopt;
 };
 

@@ -47,8 +47,8 @@ class ModelMaker {
 
   const ModelFamilyOptions& options_;
   Model model_;
-  std::uint64_t layers_ = 0;  ///< : layers with weights so far
-  std::uint64_t lists_ = 0;   ///< : lists of other numbers so far
+  std::uint64_t layers_ = 0;  ///< layers with weights so far
+  std::uint64_t lists_ = 0;   ///< lists of other numbers so far
 };
 
 /// A square window; its padding keeps H and W where the stride is 1 and the kernel odd.

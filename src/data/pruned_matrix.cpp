@@ -68,16 +68,16 @@ std::vector<Offset> counts_of_rows(const PrunedMatrix& wanted) {
     return std::clamp<Offset>(nonzeros, 1, weights);
   };
   if (wanted.law == RowLaw::uniform) return std::vector<Offset>(wanted.rows, rounded(cols));
-  constexpr unsigned kBits = 48;  // : the sum of three 16-bit numbers has 18 bits: sums over all rows are exact
+  constexpr unsigned kBits = 48;  // the sum of three 16-bit numbers has 18 bits: sums over all rows are exact
   RandomStream stream(wanted.seed, kRows, wanted.layer);
   std::vector<std::uint32_t> weights(wanted.rows);
   for (std::uint32_t& weight : weights)
     for (int i = 0; i < 3; ++i) weight += static_cast<std::uint32_t>(stream.next() >> kBits);
-  weights.front() += 1;  // : so that their sum is not zero
+  weights.front() += 1;  // so that their sum is not zero
   const Offset all = wanted.rows * cols;
   const Offset nonzeros = rounded(all);
   if (2 * nonzeros <= all) return shares(weights, nonzeros, cols);
-  std::vector<Offset> counts = shares(weights, all - nonzeros, cols);  // : the law then applies to the zeros
+  std::vector<Offset> counts = shares(weights, all - nonzeros, cols);  // the law then applies to the zeros
   for (Offset& count : counts) count = cols - count;
   return counts;
 }

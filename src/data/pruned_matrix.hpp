@@ -9,7 +9,7 @@ namespace spdnn {
 /// The distribution of a layer's non-zeros over its rows, which are its output channels.
 enum class RowLaw {
   uniform,  ///< every row has the same number
-  skewed,   ///< : as in networks pruned by magnitude: see pruned_matrix.cpp
+  skewed,   ///< as in networks pruned by magnitude: see pruned_matrix.cpp
 };
 
 struct PrunedMatrix {
@@ -18,7 +18,7 @@ struct PrunedMatrix {
   double sparsity = 0;  ///< the share of zeros: 0 to below 1
   RowLaw law = RowLaw::skewed;
   std::uint64_t seed = 1;
-  std::uint64_t layer = 0;  ///< : together with the seed, selects the random numbers
+  std::uint64_t layer = 0;  ///< together with the seed, selects the random numbers
 };
 
 /// A matrix of random weights, the same on every machine. The number of non-zeros is (1 - sparsity) x rows x cols,

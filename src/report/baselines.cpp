@@ -69,7 +69,7 @@ Baseline baseline_of(const std::string& name, const CsvRecord& record) {
                .source = text_of(name, record[10])};
   if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
   if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is one of the sizes");
-  constexpr double kTolerance = 0.1;  // : both may be rounded to two digits
+  constexpr double kTolerance = 0.1;  // both may be rounded to two digits
   const double rate = row.seconds ? row.work() / *row.seconds : 0;
   if (row.edges_per_second && rate > 0 && std::abs(rate / *row.edges_per_second - 1) > kTolerance)
     fail(name, record[7], fmt::format("contradicts the size and the time, which give {:.4g}", rate));

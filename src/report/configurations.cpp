@@ -20,7 +20,7 @@ bool same_images(const RunLine& a, const RunLine& b) {
          may_share_images(a, b);
 }
 
-constexpr char kApart = '\x1f';  ///< : a character that no text of a line contains
+constexpr char kApart = '\x1f';  ///< a character that no text of a line contains
 
 /// Equal if two runs did the same work, apart from their images, which lines do not fully identify, and the source of
 /// the true categories.
@@ -96,8 +96,8 @@ struct Group {
   std::size_t origin = 0;
   std::vector<const RunLine*> runs{};
   std::size_t last = 0;
-  const RunLine* right = nullptr;   ///< : the first whose categories are not wrong
-  const RunLine* images = nullptr;  ///< : the first that states whether its images are official
+  const RunLine* right = nullptr;   ///< the first whose categories are not wrong
+  const RunLine* images = nullptr;  ///< the first that states whether its images are official
 
   /// Whether a run with the same setting and checks belongs to this group. Runs that are not wrong have equal
   /// categories, so one of them represents all.
@@ -161,7 +161,7 @@ bool may_replace(const Configuration& other, const Configuration& one) {
 
 /// Drops configurations that another build measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
-  Candidates<const Configuration*> candidates;  // : the latest first, as they replace the others
+  Candidates<const Configuration*> candidates;  // the latest first, as they replace the others
   std::for_each(all.rbegin(), all.rend(), [&](const auto& one) { candidates.add(setting_key(one.first), &one); });
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {

@@ -17,30 +17,30 @@ struct Configuration {
   /// reason.
   RunLine first;
   std::size_t runs = 0;
-  std::size_t last = 0;    ///< : the position of the last of them among all lines
+  std::size_t last = 0;    ///< the position of the last of them among all lines
   std::size_t origin = 0;  ///< in Results::origins
   Spread infer = {};       ///< least minimum, median of the medians, greatest maximum
-  double total = 0;        ///< : this and the phases below: medians
+  double total = 0;        ///< this and the phases below: medians
   std::vector<std::pair<std::string, double>> phases = {};
   std::optional<double> computed_edges = {}, rate_with_setup = {};
   double rate_end_to_end = 0;
-  std::string set_aside = {};  ///< : why this is not among the headline figures; empty if it is
+  std::string set_aside = {};  ///< why this is not among the headline figures; empty if it is
 
   double rate() const { return first.work() / infer.median; }
   std::optional<double> rate_computed() const;
-  double phase(const std::string& name) const;  ///< : 0 if the phase is missing
+  double phase(const std::string& name) const;  ///< 0 if the phase is missing
 };
 
 /// Lines classified by their standing.
 struct Results {
-  std::vector<LineOrigin> origins;       ///< in the order of the lines
-  std::vector<std::size_t> lines_of;     ///< : of each origin: number of lines read
-  std::vector<Configuration> headline;   ///< : verified, by a build without uncommitted changes; sorted
-  std::vector<Configuration> set_aside;  ///< the others; sorted
+  std::vector<LineOrigin> origins;                        ///< in the order of the lines
+  std::vector<std::size_t> lines_of;                      ///< of each origin: number of lines read
+  std::vector<Configuration> headline;                    ///< verified, by a build without uncommitted changes; sorted
+  std::vector<Configuration> set_aside;                   ///< the others; sorted
   std::vector<std::pair<LayerLine, std::size_t>> layers;  ///< with their origins
   std::vector<std::pair<ModelLine, std::size_t>> models;  ///< in the order of the lines, with their origins
   std::size_t run_lines = 0, layer_lines = 0;
-  std::size_t superseded = 0;  ///< : lines replaced by a later build
+  std::size_t superseded = 0;  ///< lines replaced by a later build
 
   /// The number shown to readers.
   static std::string number_of(std::size_t origin) { return std::to_string(origin + 1); }

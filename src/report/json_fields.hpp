@@ -31,11 +31,11 @@ class JsonFields {
   std::string optional_text(Path path) const;
   std::vector<std::string> texts(Path path) const;
   bool truth(Path path) const;
-  double number(Path path) const;  ///< : 0, or from 1e-60 to 1e60, so that results computed from it are finite
+  double number(Path path) const;  ///< 0, or from 1e-60 to 1e60, so that results computed from it are finite
   std::optional<double> optional_number(Path path) const;
   std::uint64_t count(Path path) const;
   std::uint64_t count_or(Path path, std::uint64_t otherwise) const;
-  int positive(Path path) const;  ///< : a whole number from 1 that fits into an int
+  int positive(Path path) const;  ///< a whole number from 1 that fits into an int
   int positive_or(Path path, int otherwise) const;
   /// {"min", "median", "max"} at the path.
   Spread spread(Path path) const;

@@ -48,8 +48,8 @@ std::string verdict_text(const Verdict& verdict) {
 /// A summary of an outcome with overflow.
 struct OverflowSummary {
   static constexpr std::size_t kShownIds = 10;
-  Index layer = kMaxIndex;    ///< : 1-based: the first layer in any image
-  std::vector<Index> images;  ///< : 1-based: the first images
+  Index layer = kMaxIndex;    ///< 1-based: the first layer in any image
+  std::vector<Index> images;  ///< 1-based: the first images
 
   explicit OverflowSummary(const std::vector<Overflow>& overflow) {
     for (const Overflow& one : overflow) {

@@ -11,9 +11,9 @@ namespace spdnn {
 
 struct ResultsRequest {
   std::string title;
-  std::string baseline_variant = {};     ///< : empty: none
+  std::string baseline_variant = {};     ///< empty: none
   std::vector<Baseline> baselines = {};  ///< of other systems
-  bool all = false;                      ///< : also show results that later builds have replaced
+  bool all = false;                      ///< also show results that later builds have replaced
 };
 
 /// The report of `spdnn report`. UsageError if no line is from the baseline variant.

@@ -21,7 +21,7 @@ struct LineOrigin {
 
   bool same_machine(const LineOrigin& other) const;
   bool same_build(const LineOrigin& other) const;
-  bool is_known() const { return !dirty && commit != "unknown"; }  ///< : the commit identifies the code
+  bool is_known() const { return !dirty && commit != "unknown"; }  ///< the commit identifies the code
   auto operator<=>(const LineOrigin& other) const = default;
 };
 
@@ -35,25 +35,25 @@ struct LineDeviceState {
 struct RunLine {
   std::string neurons;                ///< one width, or the widths joined by dashes
   std::uint64_t width = 0;            ///< of the first row of neurons
-  std::vector<std::uint64_t> widths;  ///< : inputs, then outputs of each layer; one number if all are equal
+  std::vector<std::uint64_t> widths;  ///< inputs, then outputs of each layer; one number if all are equal
   std::uint64_t layers = 0, images = 0, empty_images = 0, edges = 0;
   std::string bias, cap;
   std::string variant, passes, precision;
   int trials = 1, parts = 1, ranks = 1;
-  std::uint64_t batch = 0;              ///< : images processed together on a rank's device
-  bool streamed = false;                ///< : layers were read during inference
-  std::optional<bool> official_images;  ///< : empty if not stated
+  std::uint64_t batch = 0;              ///< images processed together on a rank's device
+  bool streamed = false;                ///< layers were read during inference
+  std::optional<bool> official_images;  ///< empty if not stated
   Spread infer;
-  std::vector<std::pair<std::string, double>> phases;  ///< : all but infer and total, in the line's order
+  std::vector<std::pair<std::string, double>> phases;  ///< all but infer and total, in the line's order
   double total = 0;
   std::optional<double> computed_edges, rate_with_setup;
   double rate_end_to_end = 0;
   std::string status, against;
-  std::vector<std::string> checks;  ///< : the comparisons behind the verdict, sorted, whatever their results
+  std::vector<std::string> checks;  ///< the comparisons behind the verdict, sorted, whatever their results
   std::uint64_t categories = 0;
   std::vector<std::uint64_t> alive;
-  std::vector<std::optional<std::uint64_t>> active;  ///< : images still computed, by layer; empty if not stated
-  std::string scaling;                               ///< : strong or weak, for a line of bench scaling
+  std::vector<std::optional<std::uint64_t>> active;  ///< images still computed, by layer; empty if not stated
+  std::string scaling;                               ///< strong or weak, for a line of bench scaling
   std::optional<LineDeviceState> device_state;
   LineOrigin origin;
 
@@ -85,10 +85,10 @@ struct ModelLine {
   Spread infer;
   double images_per_second = 0, dense = 0, sparse = 0;  ///< dense and sparse: operations per second
   std::optional<double> accuracy{};                     ///< 0 to 1
-  std::optional<double> largest_ratio{};                ///< : largest ratio of a deviation to its bound
+  std::optional<double> largest_ratio{};                ///< largest ratio of a deviation to its bound
   std::optional<std::uint64_t>
-      sample{};  ///< : number of compared images, if not all were compared: nothing is known about the rest
-  std::vector<ProfiledNode> profile{};  ///< : empty if profiling was off
+      sample{};  ///< number of compared images, if not all were compared: nothing is known about the rest
+  std::vector<ProfiledNode> profile{};  ///< empty if profiling was off
   LineOrigin origin;
 };
 

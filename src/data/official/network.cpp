@@ -48,7 +48,7 @@ Members group_members(const std::vector<Index>& order) {
 std::vector<Members> all_blocks(Index neurons, std::size_t count) {
   std::mt19937 generator;
   std::vector<std::vector<double>> draws(count, std::vector<double>(neurons));
-  for (Index i = 0; i < neurons; ++i) draws[0][i] = i;  // : the first block is not renumbered
+  for (Index i = 0; i < neurons; ++i) draws[0][i] = i;  // the first block is not renumbered
   for (std::size_t block = 1; block < count; ++block)
     for (double& draw : draws[block]) draw = matlab_rand(generator);
   std::vector<Members> blocks(count);
@@ -66,7 +66,7 @@ Array<Index> layer_inputs(const Members& members, Index stride) {
     const Index* const other = members.data() + (group + stride) % groups * kGroupSize;
     std::merge(own, own + kGroupSize, other, other + kGroupSize, row);
   }
-  parallel_for(kGroupSize - 1, [&](std::size_t i) {  // : sequential if layers are generated in parallel
+  parallel_for(kGroupSize - 1, [&](std::size_t i) {  // sequential if layers are generated in parallel
     std::copy_n(indices.get(), distinct, indices.get() + (i + 1) * distinct);
   });
   return {indices, members.size() * kOfficialDegree};
@@ -101,7 +101,7 @@ class OfficialLayers final : public LayerStream {
  private:
   Index block_depth_;
   std::vector<Members> blocks_;
-  Layer empty_;  ///< : everything except the inputs
+  Layer empty_;  ///< everything except the inputs
 };
 
 OfficialProblem known_problem(Index neurons) {

@@ -17,7 +17,7 @@ inline constexpr double kOfficialCap = 32.0;
 struct OfficialProblem {
   Index neurons;
   double bias;
-  std::uint64_t image_digest;        ///< : of the 60000 official images, see image_digest()
+  std::uint64_t image_digest;        ///< of the 60000 official images, see image_digest()
   std::size_t categories;            ///< their number, the same at 120, 480 and 1920 layers
   std::string_view category_digest;  ///< SHA-256 of the category list, see digest()
 };

@@ -32,7 +32,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kLanes = 8;  ///< : columns processed together: one cache line of doubles
+constexpr std::size_t kLanes = 8;  ///< columns processed together: one cache line of doubles
 /// One value per column for kLanes columns: one vector register on CPUs with wide vectors, otherwise several.
 using LaneVector = double __attribute__((vector_size(kLanes * sizeof(double))));
 /// Stored with a fixed alignment, because the alignment of a bare vector depends on the instruction set.
@@ -54,7 +54,7 @@ struct RowPair {
   std::array<double, FoldedRows::kEven> even{};
   std::array<double, FoldedRows::kOdd> odd{};
   double sine = 0;          ///< of the rows' Nyquist term: sin(28 pi r / side)
-  double corner = 0;        ///< : sine x the combined Nyquist terms of both directions
+  double corner = 0;        ///< sine x the combined Nyquist terms of both directions
   double nyquist_even = 0;  ///< the row's product with the Nyquist terms of the strip's rows
   double nyquist_odd = 0;
 };

@@ -12,8 +12,8 @@ namespace spdnn {
 
 /// Names for .csv files; each list is empty or complete.
 struct AnswerNames {
-  std::span<const std::string> images;   ///< : if empty, images are numbered from 1
-  std::span<const std::string> classes;  ///< : if empty, classes are shown as numbers from 0
+  std::span<const std::string> images;   ///< if empty, images are numbered from 1
+  std::span<const std::string> classes;  ///< if empty, classes are shown as numbers from 0
 };
 
 /// Writes the class of each image, from 0; the caller commits. npy: int64. txt: one per line. csv: `image,class`, and

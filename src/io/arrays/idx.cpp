@@ -18,7 +18,7 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
   return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U | std::uint32_t{bytes[2]} << 8U | bytes[3];
 }
 
-constexpr std::size_t kPiece = std::size_t{1} << 16;  ///< : bytes skipped at a time
+constexpr std::size_t kPiece = std::size_t{1} << 16;  ///< bytes skipped at a time
 
 }  // namespace
 
@@ -81,7 +81,7 @@ IdxFile::IdxFile(const std::filesystem::path& path, Kind kind)
   std::vector<std::uint8_t> header(4 * (1 + axes));
   if (bytes_->read(header) != header.size())
     throw DataError(fmt::format("{}: ends within the IDX header of {} bytes", name_, header.size()));
-  const std::uint32_t expected = images ? 0x00000803 : 0x00000801;  // : type unsigned byte, then the number of axes
+  const std::uint32_t expected = images ? 0x00000803 : 0x00000801;  // type unsigned byte, then the number of axes
   const std::uint32_t magic = big_endian(header.data());
   if (magic != expected)
     throw DataError(fmt::format("{}: begins with 0x{:08x}, expected 0x{:08x} (IDX {})", name_, magic, expected,

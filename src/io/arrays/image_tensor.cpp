@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct Source {
   Shape shape;  ///< images, and the axes of one
   Array<float> values;
-  Extent available = 0;  ///< : images in the files, which may be more than were read
+  Extent available = 0;  ///< images in the files, which may be more than were read
   bool bytes = false;    ///< pixels are whole numbers from 0 to 255
   bool whole = false;    ///< pixels are whole numbers
   std::vector<std::string> files = {};
@@ -159,7 +159,7 @@ Source from_pictures(const std::string& name, std::vector<fs::path> files, const
     if (image.channels > channels)
       throw DataError(files[i].string() + ": an image in colour, expected a grey one, as the model takes one channel");
     float* const to = values.get() + i * channels * pixels;
-    for (std::size_t c = 0; c < channels; ++c)  // : a grey image is repeated in all channels
+    for (std::size_t c = 0; c < channels; ++c)  // a grey image is repeated in all channels
       for (std::size_t p = 0; p < pixels; ++p)
         to[c * pixels + p] = image.values[p * image.channels + (image.channels == 1 ? 0 : c)];
   });

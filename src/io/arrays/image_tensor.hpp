@@ -26,20 +26,20 @@ enum class ImageLayout {
 };
 
 struct ImageRequest {
-  Shape shape;  ///< : of the model's input; axis 0 is ignored
+  Shape shape;  ///< of the model's input; axis 0 is ignored
   Preprocessing preprocessing;
   ImageLayout layout = ImageLayout::channels_first;  ///< of arrays
   /// A table of tokens x channels: the inputs are then an array of tokens, images x length, and each token is replaced
   /// by its row of the table. Empty: no table.
   std::filesystem::path table;
-  std::optional<Index> images;  ///< : take only the first `images` images
+  std::optional<Index> images;  ///< take only the first `images` images
 };
 
 struct ImageTensor {
   Tensor tensor;                        ///< images, and the axes of the model's input after axis 0
-  Index available = 0;                  ///< : number of images in the files, of which a request may take fewer
-  std::vector<std::string> files = {};  ///< : file names of pictures, by image; otherwise empty
-  std::vector<std::string> notes = {};  ///< : warnings for users: rounded numbers, unscaled pixels
+  Index available = 0;                  ///< number of images in the files, of which a request may take fewer
+  std::vector<std::string> files = {};  ///< file names of pictures, by image; otherwise empty
+  std::vector<std::string> notes = {};  ///< warnings for users: rounded numbers, unscaled pixels
 };
 
 /// Reads images into the form that a model takes, from an .npy file, an array of an .npz file (npz.hpp), a PNG or JPEG

@@ -108,7 +108,7 @@ class Dictionary {
     type_ = quoted();
   }
   void read_shape() {
-    constexpr std::size_t kMostAxes = 64;  // : NumPy's limit
+    constexpr std::size_t kMostAxes = 64;  // NumPy's limit
     shape_.emplace();
     expect('(');
     while (!take(')')) {
@@ -124,7 +124,7 @@ class Dictionary {
     if (problem != std::errc{} || value < 0)
       fail(fmt::format("a length from 0 to {}", std::numeric_limits<Extent>::max()));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    take('L');  // : Python 2 marks large numbers in this way
+    take('L');  // Python 2 marks large numbers in this way
     return value;
   }
 
@@ -154,7 +154,7 @@ std::pair<std::string, std::size_t> read_text(const InputFile& file) {
   std::size_t length = start[8] | std::size_t{start[9]} << 8U;
   if (version > 1) length |= std::size_t{start[10]} << 16U | std::size_t{start[11]} << 24U;
   const std::size_t begin = kVersionEnd + (version == 1 ? 2 : 4);
-  constexpr std::size_t kLongest = 65535;  // : longer headers belong to structures with very many fields
+  constexpr std::size_t kLongest = 65535;  // longer headers belong to structures with very many fields
   if (length > kLongest)
     throw DataError(fmt::format("{}: an .npy header of {} bytes, expected at most {}", file.name(), length, kLongest));
   if (length > file.size() - begin) throw cut();

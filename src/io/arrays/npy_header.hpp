@@ -11,7 +11,7 @@ namespace spdnn {
 /// The header of an .npy file.
 struct NpyHeader {
   StoredNumbers numbers;
-  bool by_columns = false;  ///< : Fortran order: the first axis varies fastest
+  bool by_columns = false;  ///< Fortran order: the first axis varies fastest
   Shape shape;
 };
 

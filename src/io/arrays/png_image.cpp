@@ -86,7 +86,7 @@ class Decoder {
   }
   bool read_rows(png_bytepp rows) {
     if (setjmp(jump_) != 0) return false;
-    library().set_expand(png_);  // : converts palettes to colours, and fewer bits per sample to eight
+    library().set_expand(png_);  // converts palettes to colours, and fewer bits per sample to eight
     library().set_interlace_handling(png_);
     library().read_update_info(png_, info_);
     library().read_image(png_, rows);

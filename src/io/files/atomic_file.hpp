@@ -70,7 +70,7 @@ class AtomicFile {
   std::filesystem::path path_;
   bool is_stdout_ = false;
   OutputTarget target_;
-  std::optional<Temporary> temporary_;  ///< : empty if the target itself is written
+  std::optional<Temporary> temporary_;  ///< empty if the target itself is written
   Descriptor file_;                     ///< closed by sync()
   std::uint64_t size_ = 0;
 };

@@ -46,7 +46,7 @@ class InputFile {
   std::string name_;
   std::span<const std::byte> memory_;
   std::size_t size_ = 0;
-  Descriptor file_;  ///< : empty if the bytes are in memory
+  Descriptor file_;  ///< empty if the bytes are in memory
   struct stat opened_ {};
 };
 

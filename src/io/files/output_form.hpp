@@ -7,8 +7,8 @@ namespace spdnn {
 
 /// The format of written numbers, selected by the file name's ending.
 enum class OutputForm {
-  npy,  ///< : NumPy array
-  npz,  ///< : NumPy archive: a sparse matrix as SciPy stores it
+  npy,  ///< NumPy array
+  npz,  ///< NumPy archive: a sparse matrix as SciPy stores it
   tsv,  ///< the challenge's lines `image, neuron, value`; .tsv.gz is compressed
   txt,  ///< one image per line, numbers separated by blanks
   csv,  ///< a line of headings, then one image per line

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLinks = 40;  // : Linux's own limit
+constexpr int kMostLinks = 40;  // Linux's own limit
 
 bool in_proc(const fs::path& directory) { return directory.string().starts_with("/proc/"); }
 

@@ -10,7 +10,7 @@ namespace spdnn {
 /// The resolved location of an output, after `..` and symbolic links, and the file there now.
 struct OutputTarget {
   std::filesystem::path path;      ///< the real directory and a name in it
-  std::optional<struct stat> now;  ///< : empty if nothing exists there
+  std::optional<struct stat> now;  ///< empty if nothing exists there
   /// Whether it is a device, a pipe or an open file of /proc, such as /dev/stdout: these are written directly and never
   /// replaced.
   bool direct() const;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEnding = ".tmp";
-constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< : age at which temporaries of other hosts are removed
+constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< age at which temporaries of other hosts are removed
 
 /// The temporaries of this process, with their targets.
 struct Registry {
@@ -113,7 +113,7 @@ bool Temporary::attempt(Kind kind, unsigned mode) {
 Temporary::~Temporary() {
   if (path_.empty()) return;
   const auto hold = hold_temporaries();
-  descriptor_ = Descriptor();  // : removing a directory needs a descriptor, and this may be the last available
+  descriptor_ = Descriptor();  // removing a directory needs a descriptor, and this may be the last available
   remove_temporary(path_);
   registry().targets.erase(path_);
 }
@@ -156,7 +156,7 @@ std::optional<fs::path> name_in_target(const fs::path& path) {
 std::unique_lock<std::recursive_mutex> hold_temporaries() { return std::unique_lock(registry().mutex); }
 
 void end_temporaries() {
-  registry().mutex.lock();  // : never unlocked
+  registry().mutex.lock();  // never unlocked
   for (const auto& [path, target] : registry().targets) remove_temporary(path);
 }
 

@@ -26,7 +26,7 @@ class Budget {
 
  private:
   static constexpr std::size_t kFirst = std::size_t{64} << 20U;
-  static constexpr std::size_t kTimes = 16;  // : fp16 to fp32, then transposed, then CSR with indices, and twice that
+  static constexpr std::size_t kTimes = 16;  // fp16 to fp32, then transposed, then CSR with indices, and twice that
   std::string file_;
   std::size_t left_ = kFirst;
 };

@@ -24,7 +24,7 @@ class UniqueNames {
 
  private:
   std::set<std::string> taken_;
-  std::map<std::string, std::size_t> latest_;  ///< : the last suffix used, by wanted name
+  std::map<std::string, std::size_t> latest_;  ///< the last suffix used, by wanted name
 };
 
 }  // namespace spdnn

@@ -82,7 +82,7 @@ const SectionEntry& PackedFile::entry(std::uint32_t section) const {
 void PackedFile::check_gap_before(std::uint32_t section) const {
   const std::uint64_t begin = section == 0 ? sizeof(Header) + table_.size() * sizeof(SectionEntry)
                                            : entry(section - 1).offset + entry(section - 1).bytes;
-  std::array<std::byte, packed::kAlignment> gap{};  // : sections are aligned
+  std::array<std::byte, packed::kAlignment> gap{};  // sections are aligned
   file_.read(begin, std::span(gap).first(entry(section).offset - begin));
   if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; }))
     fail(fmt::format("is corrupted: the gap before section {} is not zero", section));

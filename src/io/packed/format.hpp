@@ -72,19 +72,19 @@ struct MatrixRecord {
   std::uint32_t rows = 0;
   std::uint32_t cols = 0;
   std::uint64_t entries = 0;
-  std::uint32_t degree = 0;       ///< : entries per row, if there is no section of offsets
+  std::uint32_t degree = 0;       ///< entries per row, if there is no section of offsets
   std::uint32_t offsets = kNone;  ///< u64[rows + 1]
   std::uint32_t indices = kNone;  ///< u16[entries] or u32[entries]
-  std::uint32_t values = kNone;   ///< : u8, u16 (palette indices) or f32 [entries]; none: all are `value`
+  std::uint32_t values = kNone;   ///< u8, u16 (palette indices) or f32 [entries]; none: all are `value`
   std::uint32_t palette = kNone;  ///< f32[at most 65536]
-  float value = 0;                ///< : of every entry, if there is no section of values
+  float value = 0;                ///< of every entry, if there is no section of values
   std::uint32_t value_bytes = 0;  ///< per entry: 0, 1, 2 or 4
   std::uint32_t reserved = 0;
 };
 
 struct LayerRecord {
   MatrixRecord weights;
-  double bias = 0;                  ///< : of every output neuron, if there is no section of biases
+  double bias = 0;                  ///< of every output neuron, if there is no section of biases
   std::uint32_t biases = kNone;     ///< f64[rows]
   std::uint32_t expansion = kNone;  ///< plans: u32[given outputs]; none: identity
 };
@@ -94,19 +94,19 @@ struct ModelRecord {
   std::uint32_t layers = 0;
   std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
   double cap = 0;                     ///< 0: none
-  std::uint16_t passes = 0;           ///< : those in effect; see kPassBits
-  std::uint16_t requested = 0;        ///< : those requested
+  std::uint16_t passes = 0;           ///< those in effect; see kPassBits
+  std::uint16_t requested = 0;        ///< those requested
   std::uint32_t dead_from = 0;
   std::uint32_t saturated_from = 0;
   std::uint32_t given_neurons = kNone;  ///< u32[layers + 1]
   std::uint32_t error_bounds = kNone;   ///< f64[layers]
-  std::uint32_t notes = kNone;          ///< : UTF-8, each note followed by a zero byte
+  std::uint32_t notes = kNone;          ///< UTF-8, each note followed by a zero byte
   std::uint64_t given_edges = 0;
   std::uint64_t network_digest = 0;
 };
 
 struct ImagesRecord {
-  MatrixRecord sparse;         ///< : rows and cols also apply to bits
+  MatrixRecord sparse;         ///< rows and cols also apply to bits
   std::uint32_t bits = kNone;  ///< u64[rows x words per row]; none: `sparse` holds the images
   std::uint32_t reserved = 0;
 };
@@ -122,7 +122,7 @@ struct GraphRecord {
 /// A named tensor: its non-zeros as a matrix, whose rows are the first axis, or all its numbers.
 struct TensorRecord {
   MatrixRecord matrix;
-  std::uint32_t numbers = kNone;  ///< : f32, row-major; none: the tensor is `matrix`
+  std::uint32_t numbers = kNone;  ///< f32, row-major; none: the tensor is `matrix`
   std::uint32_t name_bytes = 0;
 };
 

@@ -21,12 +21,12 @@ namespace {
 
 struct Widened {
   std::uint16_t largest = 0;
-  std::size_t falls = 0;  ///< : number of columns not greater than the previous one
+  std::size_t falls = 0;  ///< number of columns not greater than the previous one
 };
 
 /// Copies the columns and collects statistics. Unlike a search, counting and taking the maximum vectorise.
 Widened widen_columns(std::span<const std::uint16_t> from, Index* to) {
-  constexpr std::size_t kPart = std::size_t{1} << 15;  // : small enough for 16-bit counters
+  constexpr std::size_t kPart = std::size_t{1} << 15;  // small enough for 16-bit counters
   Widened result;
   if (!from.empty()) result.largest = static_cast<std::uint16_t>(to[0] = from[0]);
   for (std::size_t begin = 1; begin < from.size(); begin += kPart) {

@@ -209,7 +209,7 @@ void PackedWriter::add_network(const NetworkStream& network, const ProgressCallb
     append(records, add_layer(layer, choose_coding(layer.weights)));
     const auto end = narrow<std::uint32_t>(sections_.size());
     for (std::uint32_t i = first; i < end; ++i)
-      sections_[i].fill = {};  // : otherwise it would keep the layer's memory alive
+      sections_[i].fill = {};  // otherwise it would keep the layer's memory alive
     layer_sections_.push_back({first, end});
     digests.push_back(layer_digest(layer));
     header_.edges += layer.weights.entries();

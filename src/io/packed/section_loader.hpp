@@ -26,7 +26,7 @@ class SectionLoader {
   enum class Stage { first, second };
   template <class T>
   struct Checks {
-    std::string complaint{};  ///< : the message if a check fails
+    std::string complaint{};  ///< the message if a check fails
     /// Checks the numbers of a block, which start at index `first` of the section.
     std::function<bool(std::size_t first, std::span<const T> numbers)> block{};
     /// Checks the step from numbers[at - 1] to numbers[at] at each block boundary, once all numbers are loaded.

@@ -13,7 +13,7 @@ struct PackedContents {
   bool network = false;
   bool images = false;
   bool plan = false;
-  bool model = false;  ///< : excludes the others
+  bool model = false;  ///< excludes the others
   Index layers = 0;
   Offset edges = 0;
   std::uint64_t network_digest = 0;

@@ -11,9 +11,9 @@ namespace spdnn {
 /// A tensor of a model to be written to a file: a matrix, or a list of numbers. It points into the model.
 struct StoredTensor {
   std::string name;
-  Shape shape;  ///< : of a matrix: the first axis gives the rows, the others the columns
+  Shape shape;  ///< of a matrix: the first axis gives the rows, the others the columns
   const CsrMatrix* matrix = nullptr;
-  std::span<const float> values;  ///< : used if there is no matrix
+  std::span<const float> values;  ///< used if there is no matrix
 };
 
 }  // namespace spdnn

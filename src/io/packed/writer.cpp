@@ -125,7 +125,7 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
     file.write_at(0, std::as_bytes(std::span(&header_, 1)));
     file.write_at(sizeof header_, std::as_bytes(std::span(table)));
   };
-  write_start();  // : fails early on a pipe, where the checksums could not be added at the end
+  write_start();  // fails early on a pipe, where the checksums could not be added at the end
   file.write(std::vector<std::byte>(sizeof header_ + table.size() * sizeof(SectionEntry)));
   stream(path, file, callback);
   std::transform(sections_.begin(), sections_.end(), table.begin(), [](const Section& s) { return s.entry; });
@@ -137,7 +137,7 @@ void PackedWriter::write(const Path& path, const ProgressCallback& callback) {
 
 void write_packed(const Path& path, const PackedParts& parts, const ProgressCallback& progress) {
   PackedWriter writer;
-  Plan plan;  // : must outlive the writing
+  Plan plan;  // must outlive the writing
   try {
     if (parts.network) writer.add_network(*parts.network);
     if (parts.stream) writer.add_network(*parts.stream, progress);

@@ -48,7 +48,7 @@ class PackedWriter {
   };
   struct Block {
     std::uint32_t section;
-    std::uint64_t first;  ///< : its offset in the section
+    std::uint64_t first;  ///< its offset in the section
     std::span<std::byte> bytes;
     std::uint64_t hash;
   };
@@ -73,8 +73,8 @@ class PackedWriter {
   packed::Header header_;
   std::vector<Section> sections_;
   std::shared_ptr<const LayerStream> layers_;  ///< may be null
-  std::vector<LayerSections> layer_sections_;  ///< : by layer
-  std::shared_ptr<std::byte> buffer_;          ///< : blocks being prepared
+  std::vector<LayerSections> layer_sections_;  ///< by layer
+  std::shared_ptr<std::byte> buffer_;          ///< blocks being prepared
 };
 
 }  // namespace spdnn

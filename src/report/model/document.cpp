@@ -187,7 +187,7 @@ Section work_section(const ModelView& view) {
               .y = {"multiply-adds of an image", true}};
   chart.series = {by_node(view, "all weights", [](const NodeWork& work) { return work.dense(); }),
                   by_node(view, "non-zero", [](const NodeWork& work) { return work.sparse(); })};
-  for (Series& series : chart.series)  // : required by the logarithmic axis
+  for (Series& series : chart.series)  // required by the logarithmic axis
     std::erase_if(series.points, [](const Point& point) { return point.y <= 0; });
   chart.series = without_twins(chart.series);
   section.blocks.emplace_back(std::move(chart));

@@ -28,10 +28,10 @@ struct ModelView {
   const Model& model;
   std::vector<NodeWork> work{};  ///< by node
   ModelWork total{};
-  Index batch = 1;  ///< : images at a time assumed for the variants
+  Index batch = 1;  ///< images at a time assumed for the variants
   std::vector<VariantAnswer> answers{};
-  std::string would_run{};  ///< : the variant that `infer` chooses, and its precision; empty if it refuses the model
-  std::string why{};        ///< : the reason for the choice or the refusal
+  std::string would_run{};  ///< the variant that `infer` chooses, and its precision; empty if it refuses the model
+  std::string why{};        ///< the reason for the choice or the refusal
 };
 
 /// The view without the variants.

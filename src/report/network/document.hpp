@@ -17,16 +17,16 @@ namespace spdnn {
 
 /// The data for a page about a network. Network and plan must outlive it.
 struct NetworkView {
-  std::string name;  ///< : the network's name for the reader
+  std::string name;  ///< the network's name for the reader
   const Network& network;
   const Plan& plan;                        ///< of that network, in memory
-  std::vector<LayerDescription> layers{};  ///< : from describe()
-  Index shown = 0;                         ///< : the layer shown in detail
+  std::vector<LayerDescription> layers{};  ///< from describe()
+  Index shown = 0;                         ///< the layer shown in detail
   bool official = false;
-  std::vector<std::string> notes{};  ///< : in addition to the plan's
-  std::string variant{};             ///< : the variant that would run
-  std::string why{};                 ///< : the reason for the choice; empty if the variant was requested
-  std::vector<std::pair<std::string, std::size_t>> memory{};  ///< : bytes, by purpose
+  std::vector<std::string> notes{};  ///< in addition to the plan's
+  std::string variant{};             ///< the variant that would run
+  std::string why{};                 ///< the reason for the choice; empty if the variant was requested
+  std::vector<std::pair<std::string, std::size_t>> memory{};  ///< bytes, by purpose
   std::optional<RunLine> run{};                               ///< of this network
 };
 

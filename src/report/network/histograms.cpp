@@ -10,7 +10,7 @@ namespace spdnn::network_sections {
 
 std::vector<Range> ranges_of(const Histogram& histogram) {
   constexpr std::size_t kMost = 20;
-  constexpr Offset kFarApart = 16;  // : ratio of the greatest value to the median
+  constexpr Offset kFarApart = 16;  // ratio of the greatest value to the median
   std::vector<Range> ranges;
   if (histogram.bins.size() <= kMost) {
     for (const Histogram::Bin& bin : histogram.bins) ranges.emplace_back(bin.value, bin.value);

@@ -24,8 +24,8 @@ Offset count_in(const Histogram& histogram, const Range& range);
 struct Counted {
   std::string id;
   std::string title;
-  std::string of;     ///< : the counted things, such as neurons
-  std::string value;  ///< : the quantity on the axis
+  std::string of;     ///< the counted things, such as neurons
+  std::string value;  ///< the quantity on the axis
   Histogram LayerCensus::*histogram;
 };
 

@@ -20,9 +20,9 @@ namespace {
 /// Values by layer; empty if the run does not have them.
 struct ImageEnds {
   std::vector<double> alive;
-  std::vector<double> died;                     ///< : in exactly this layer
+  std::vector<double> died;                     ///< in exactly this layer
   std::vector<std::optional<double>> computed;  ///< still, after the layer
-  std::vector<std::optional<double>> settled;   ///< : alive, but no longer computed
+  std::vector<std::optional<double>> settled;   ///< alive, but no longer computed
 };
 
 bool has_pass(const RunLine& run, std::string_view pass) {

@@ -16,7 +16,7 @@ namespace {
 
 /// A name that programs accept without quotes: no blanks, brackets or signs with a special meaning.
 std::string name_of(const Column& column) {
-  constexpr std::string_view kKept = ".-+=@";  // : kept as in numbers, and signs that csv_field() handles
+  constexpr std::string_view kKept = ".-+=@";  // kept as in numbers, and signs that csv_field() handles
   const std::string text = column.unit.empty() ? column.title : column.title + " " + column.unit;
   std::string name;
   for (const char c : text) {

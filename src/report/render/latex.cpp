@@ -32,7 +32,7 @@ std::string character(char c) {
     case '`':
       return "`{}";
     case '[':
-      return "{[}";  // : after the end of a line it would begin an option
+      return "{[}";  // after the end of a line it would begin an option
     case ']':
       return "{]}";
     default:
@@ -40,7 +40,7 @@ std::string character(char c) {
   }
   if (kPlainAfterBackslash.find(c) != std::string_view::npos) return std::string("\\") + c;
   const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x80 && byte < 0xC0) return "";  // : UTF-8 continuation byte
+  if (byte >= 0x80 && byte < 0xC0) return "";  // UTF-8 continuation byte
   return byte >= 0x80 || byte < 32 ? "?" : std::string(1, c);
 }
 

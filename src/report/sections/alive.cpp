@@ -21,7 +21,7 @@ bool differ_in_depth_alone(const RunLine& a, const RunLine& b) {
 
 struct Shown {
   std::vector<const Configuration*> configurations;
-  std::size_t left_out = 0;  ///< : omitted for lack of space
+  std::size_t left_out = 0;  ///< omitted for lack of space
 };
 
 /// Of networks that differ only in depth, the deepest: it contains the others' data in its first layers.

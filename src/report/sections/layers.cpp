@@ -53,7 +53,7 @@ Table layer_table(const Results& results) {
 /// For one problem on one machine, by one build: the fastest measurements per image.
 struct CrossOver {
   const LayerLine* full = nullptr;     ///< in fp32
-  const LayerLine* reduced = nullptr;  ///< : in a lower precision
+  const LayerLine* reduced = nullptr;  ///< in a lower precision
   std::size_t place = 0;
 };
 

@@ -9,7 +9,7 @@ namespace spdnn::sections {
 
 namespace {
 
-using Group = std::vector<const Configuration*>;  ///< : sorted by number of ranks
+using Group = std::vector<const Configuration*>;  ///< sorted by number of ranks
 
 /// Equal if two runs may be points of one series: weak scaling has different images at each point.
 std::string series_key(const RunLine& run) {

@@ -62,7 +62,7 @@ Table variant_table(const std::vector<Group>& groups, const RateUnit& unit) {
 }
 
 Chart variant_chart(const std::vector<Group>& groups) {
-  constexpr std::size_t kMostGroups = 4;  // : more would be too many bars
+  constexpr std::size_t kMostGroups = 4;  // more would be too many bars
   Chart chart{.id = "variants-chart",
               .title = "Variants on the same work",
               .description =

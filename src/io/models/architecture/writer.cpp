@@ -215,7 +215,7 @@ class ArchitectureWriter {
   const Model& model_;
   std::string place_;
   std::vector<std::string> names_;  ///< of values
-  ValueId next_ = 0;                ///< : constants with smaller ids have been written
+  ValueId next_ = 0;                ///< constants with smaller ids have been written
   UniqueNames taken_;
   OrderedJson json_;
   OrderedJson nodes_;

@@ -12,7 +12,7 @@ namespace spdnn {
 /// A model as architecture.json with its tensors; docs/files.md describes both. Reading them back gives the same model
 /// except for names: nodes and their values get the nodes' names, made unique by a numeric suffix.
 struct Architecture {
-  OrderedJson json;  ///< : in UTF-8
+  OrderedJson json;  ///< in UTF-8
   std::vector<StoredTensor> tensors;
 };
 

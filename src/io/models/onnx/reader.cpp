@@ -17,7 +17,7 @@ namespace {
 
 using namespace onnx_reader;
 
-constexpr std::int64_t kFirstIr = 3;  // : the first version with a specification
+constexpr std::int64_t kFirstIr = 3;  // the first version with a specification
 constexpr std::int64_t kLastIr = 10;
 
 [[noreturn]] void fail(const InputFile& file, const std::string& problem) {
@@ -143,7 +143,7 @@ std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile
     if (tensor.name().empty() || !initializers.insert(tensor.name()).second)
       fail(file, fmt::format("initializer '{}' has an empty or repeated name", tensor.name()));
   for (const onnx::ValueInfoProto& input : proto.input()) {
-    if (initializers.contains(input.name())) continue;  // : before IR version 4, initializers are also listed as inputs
+    if (initializers.contains(input.name())) continue;  // before IR version 4, initializers are also listed as inputs
     if (input.name().empty() || !inputs.insert(input.name()).second)
       fail(file, fmt::format("input '{}' has an empty or repeated name", input.name()));
   }

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< : the limit of the format's reference implementation
+constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< the limit of the format's reference implementation
 constexpr const char* kMetadata = "__metadata__";
 
 constexpr std::array<std::pair<std::string_view, NumberType>, 13> kTypes{{{"F16", NumberType::f16},
@@ -109,7 +109,7 @@ class Entry {
 
   std::string place_;
   SafetensorsFile::Stored stored_;
-  std::uint64_t begin_ = 0;  ///< : bytes from the start of the data
+  std::uint64_t begin_ = 0;  ///< bytes from the start of the data
   std::uint64_t end_ = 0;
 };
 

@@ -28,7 +28,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
 
 constexpr std::size_t kAlignment = 8;                  ///< of the first number, so that readers may map the file
-constexpr std::size_t kPiece = std::size_t{1} << 20U;  ///< : numbers converted to dense form at a time
+constexpr std::size_t kPiece = std::size_t{1} << 20U;  ///< numbers converted to dense form at a time
 
 std::size_t count_of(const StoredTensor& tensor) {
   return tensor.matrix == nullptr ? tensor.values.size() : std::size_t{tensor.matrix->rows} * tensor.matrix->cols;
@@ -122,7 +122,7 @@ class GraphThere {
 
  private:
   bool is_there_;
-  OrderedJson json_;  ///< : without the field about its weights
+  OrderedJson json_;  ///< without the field about its weights
   std::string file_;
   std::string digest_;
 };

@@ -90,7 +90,7 @@ void read_conv(OperatorReader& op) {
 void read_depthwise_conv(OperatorReader& op) {
   const auto& options = op.needed<tflite::DepthwiseConv2DOptions>();
   const ValueId x = op.images(0);
-  const Constant& w = filters(op);  // : 1 x H x W x output channels; those of one input channel are adjacent
+  const Constant& w = filters(op);  // 1 x H x W x output channels; those of one input channel are adjacent
   const Extent channels = op.shape(x)[1];
   if (w.shape[0] != 1 || w.shape[3] % channels != 0)
     op.fail_input(1, fmt::format("filters of {} do not fit {} channels", shape_text(w.shape), channels));
@@ -132,7 +132,7 @@ void read_fully_connected(OperatorReader& op) {
   const std::vector<float> bias = op.bias(2, matrix.rows);
   ValueId x = op.value(0);
   const bool keeps_axes = options.keep_num_dims() && op.rank(0) > 2;
-  if (keeps_axes && op.rank(0) == 4) {  // : applies to channels, which are not the last axis here
+  if (keeps_axes && op.rank(0) == 4) {  // applies to channels, which are not the last axis here
     Convolution convolution;
     convolution.weights = matrix;
     convolution.bias = bias;

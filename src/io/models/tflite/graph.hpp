@@ -69,7 +69,7 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<TensorId, std::variant<ValueId, Constant>> made_;
-  std::map<TensorId, Constant> constants_;  ///< : of the file, read so far
+  std::map<TensorId, Constant> constants_;  ///< of the file, read so far
 };
 
 }  // namespace spdnn::tflite_reader

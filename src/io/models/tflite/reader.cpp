@@ -16,7 +16,7 @@ namespace {
 using namespace tflite_reader;
 
 constexpr std::uint32_t kVersion = 3;
-constexpr flatbuffers::uoffset_t kMostDepth = 16;  // : a model nests seven tables
+constexpr flatbuffers::uoffset_t kMostDepth = 16;  // a model nests seven tables
 constexpr flatbuffers::uoffset_t kMostTables = 1'000'000;
 
 [[noreturn]] void fail_in(const InputFile& file, const std::string& problem) {
@@ -34,7 +34,7 @@ std::vector<std::byte> bytes_of(const InputFile& file) {
 /// The file's root table, after checking that all offsets lie inside the bytes.
 const tflite::Model& verified(const InputFile& file, std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  constexpr std::size_t kIdentified = 8;  // : the offset of the root, and the identifier
+  constexpr std::size_t kIdentified = 8;  // the offset of the root, and the identifier
   if (bytes.size() < kIdentified || !tflite::ModelBufferHasIdentifier(data))
     fail_in(file, "not a TensorFlow Lite file: it lacks the identifier TFL3");
   flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);

@@ -79,7 +79,7 @@ void read_reshape(OperatorReader& op) {
   if (!to.empty() && !from.empty() && stated != nullptr && stated->size() > 0 && to[0] == stated->Get(0))
     to[0] = from[0];
   const bool open = !from.empty() && from[0] == kBatchExtent;
-  Shape each = to;  // : the shape of one image, if the batch axis is kept
+  Shape each = to;  // the shape of one image, if the batch axis is kept
   if (open && !each.empty() && each[0] == -1) each[0] = 1;
   const auto rest = std::find(each.begin(), each.end(), -1);
   if (rest != each.end()) {

@@ -53,8 +53,8 @@ Numbers numbers(tflite::SparseIndexVector type, const void* list) {
 }
 
 struct Level {
-  Extent length = 0;  ///< : number of coordinates
-  Offset step = 0;    ///< : stride in the dense tensor, in elements
+  Extent length = 0;  ///< number of coordinates
+  Offset step = 0;    ///< stride in the dense tensor, in elements
   const tflite::DimensionMetadata* metadata = nullptr;
 };
 
@@ -122,8 +122,8 @@ class Levels {
   const tflite::SparsityParameters& sparsity_;
   const Shape& shape_;
   const std::string& where_;
-  std::vector<Extent> block_;         ///< : block length, by axis
-  std::vector<std::size_t> blocked_;  ///< : the blocked axis, by block axis
+  std::vector<Extent> block_;         ///< block length, by axis
+  std::vector<std::size_t> blocked_;  ///< the blocked axis, by block axis
   std::vector<Level> levels_;
 };
 

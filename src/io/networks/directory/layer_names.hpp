@@ -17,7 +17,7 @@ namespace spdnn {
 /// marks the file of the layer's biases.
 struct LayerName {
   Index neurons = 0;
-  Index layer = 0;  ///< : 1-based, as in the name; 0 only if the name has 0
+  Index layer = 0;  ///< 1-based, as in the name; 0 only if the name has 0
   bool bias = false;
 };
 /// Parses such a name; empty for any other.
@@ -31,8 +31,8 @@ std::string layer_name(const LayerName& name, const std::string& ending);
 struct LayerFiles {
   std::map<Index, Path> weights;
   std::map<Index, Path> biases;
-  std::map<Index, Path> unreadable_biases;  ///< : bias files in an unsupported format, by layer number
-  Index neurons = 0;                        ///< : as in the names
+  std::map<Index, Path> unreadable_biases;  ///< bias files in an unsupported format, by layer number
+  Index neurons = 0;                        ///< as in the names
 };
 /// Finds the layer files of a directory, or the single layer file that `path` names with the biases beside it; only
 /// those for `neurons` if that is given. DataError if there are none, if they are for several numbers of neurons, or if

@@ -20,7 +20,7 @@ inline constexpr const char* kManifestName = "spdnn-network.txt";
 
 struct NetworkManifest {
   bool complete = true;
-  std::map<std::string, std::uint64_t> files;  ///< : the digest of each file's contents, by file name
+  std::map<std::string, std::uint64_t> files;  ///< the digest of each file's contents, by file name
 
   std::string text() const;
   bool operator==(const NetworkManifest& other) const = default;

@@ -32,7 +32,7 @@ namespace {
 /// The number of neurons of each layer, as far as known before reading; for TSV it is always known.
 struct Shapes {
   std::vector<Index> neurons;  ///< as in NetworkRequest
-  Index square = 0;            ///< : from the file names, if `neurons` is empty
+  Index square = 0;            ///< from the file names, if `neurons` is empty
   bool given() const { return !neurons.empty(); }
   Index inputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k] : given() ? neurons[0] : square; }
   Index outputs(std::size_t k) const { return neurons.size() > 1 ? neurons[k + 1] : given() ? neurons[0] : square; }

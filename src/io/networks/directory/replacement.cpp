@@ -55,7 +55,7 @@ bool has_attributes(const Path& directory) {
 
 /// The contents of the target before its files are replaced.
 struct NetworkDirectory::Contents {
-  std::set<std::string> old_files;  ///< : files of the old network, and files that the new one would overwrite
+  std::set<std::string> old_files;  ///< files of the old network, and files that the new one would overwrite
   bool others = false;              ///< there are other files
 };
 

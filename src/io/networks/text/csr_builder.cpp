@@ -135,7 +135,7 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   cols.grow(entries);
   if (!uniform_) values.grow(entries);
   std::vector<Offset> next(offsets.begin(), offsets.end() - 1);
-  constexpr std::size_t kGrain = std::size_t{1} << 15;  // : entries per additional thread
+  constexpr std::size_t kGrain = std::size_t{1} << 15;  // entries per additional thread
   const std::size_t threads = std::min(reading_threads(), entries / kGrain + 1);
   parallel_ranges(next.size(), threads, [&](auto, std::size_t begin, std::size_t end) {
     for (std::size_t k = 0; k < entries; ++k) {
@@ -149,7 +149,7 @@ void CsrBuilder::sort(std::vector<Offset>& offsets) {
   cols_ = std::move(cols);
   values_ = std::move(values);
 
-  constexpr std::size_t kRangesPerThread = 8;  // : for balance, as rows differ in length
+  constexpr std::size_t kRangesPerThread = 8;  // for balance, as rows differ in length
   parallel_ranges(next.size(), threads == 1 ? 1 : kRangesPerThread * threads,
                   [&](auto, std::size_t begin, std::size_t end) {
                     for (std::size_t i = begin; i < end; ++i)

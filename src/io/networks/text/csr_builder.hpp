@@ -45,7 +45,7 @@ class CsrBuilder {
   bool sorted_ = true;
   Index last_row_ = 0;  ///< the row of the latest entry, while sorted
   Index last_col_ = 0;
-  std::vector<Offset> degrees_;  ///< : while sorted: degrees_[i + 1] is the number of entries in row i
+  std::vector<Offset> degrees_;  ///< while sorted: degrees_[i + 1] is the number of entries in row i
   GrowingArray<Index> rows_;     ///< once unsorted: the row of each entry
   GrowingArray<Index> cols_;
   GrowingArray<float> values_;  ///< empty while all values are value_

@@ -79,7 +79,7 @@ class GrowingArray {
   }
 
   T* data_ = nullptr;
-  std::size_t bytes_ = 0;  ///< : mapped bytes
+  std::size_t bytes_ = 0;  ///< mapped bytes
   std::size_t size_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace spdnn {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;                         // for zlib: the largest window, with a gzip header
-constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // : bytes per read
+constexpr std::size_t kPieceBytes = std::size_t{128} << 10;  // bytes per read
 constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
 
 }  // namespace
@@ -74,7 +74,7 @@ std::string gzip(std::string_view text) {
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
   std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(text.data()));  // : zlib only reads it
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(text.data()));  // zlib only reads it
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());

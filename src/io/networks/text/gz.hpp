@@ -37,7 +37,7 @@ class GzReader {
   void feed();
 
   const InputFile& file_;
-  std::size_t position_ = 0;  ///< : file offset of the first byte not yet passed to zlib
+  std::size_t position_ = 0;  ///< file offset of the first byte not yet passed to zlib
   std::unique_ptr<std::byte[]> piece_;
   z_stream stream_{};
   bool inside_ = false;  ///< a member has begun and not ended

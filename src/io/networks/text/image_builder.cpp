@@ -9,8 +9,8 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // : bit matrices up to this size are always allowed
-constexpr unsigned kBlockBits = 4;                         // : images are distributed in blocks of 16
+constexpr std::size_t kAlwaysFits = std::size_t{1} << 26;  // bit matrices up to this size are always allowed
+constexpr unsigned kBlockBits = 4;                         // images are distributed in blocks of 16
 
 bool all_ones(const Entries& entries) { return entries.count == 0 || (entries.uniform && entries.values[0] == 1.0F); }
 
@@ -114,7 +114,7 @@ void ImageBuilder::set_bits(const Index* images, const Index* neurons, std::size
 }
 
 void ImageBuilder::move_to_csr() {
-  constexpr Index kImages = 1024;  // : moved at a time
+  constexpr Index kImages = 1024;  // moved at a time
   csr_ = std::make_unique<CsrBuilder>(CsrBuilder::Row::first);
   const auto rows = static_cast<Index>(words_.size() / words_per_row_);
   const ImageSet bits{take_bits(rows)};

@@ -52,7 +52,7 @@ class ImageBuilder {
   GrowingArray<std::uint64_t> words_;
   std::vector<Dealt> dealt_;
   std::vector<EntryKey> repeated_;
-  std::unique_ptr<CsrBuilder> csr_;  ///< : set once bits are given up
+  std::unique_ptr<CsrBuilder> csr_;  ///< set once bits are given up
 };
 
 }  // namespace spdnn

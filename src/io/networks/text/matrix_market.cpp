@@ -23,7 +23,7 @@ struct Header {
   Offset entries = 0;
   bool pattern = false;
   bool symmetric = false;
-  std::size_t lines = 0;  ///< : number of lines up to and including the line of sizes
+  std::size_t lines = 0;  ///< number of lines up to and including the line of sizes
 };
 
 /// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`; every word must be known.

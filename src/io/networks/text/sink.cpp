@@ -34,7 +34,7 @@ void write_in_pieces(const std::filesystem::path& path, std::size_t pieces,
 }
 
 std::vector<Index> cut_rows(const CsrMatrix& matrix) {
-  constexpr Offset kEntries = Offset{1} << 16;  // : per piece: about 1 MB of text
+  constexpr Offset kEntries = Offset{1} << 16;  // per piece: about 1 MB of text
   std::vector<Index> cuts{0};
   for (Index row = 0; row < matrix.rows; ++row)
     if (matrix.offsets[std::size_t{row} + 1] - matrix.offsets[cuts.back()] >= kEntries) cuts.push_back(row + 1);

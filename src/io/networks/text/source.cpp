@@ -117,7 +117,7 @@ bool TextSource::fill(std::size_t bytes) {
 
 std::size_t TextSource::read(std::span<char> to) {
   if (gz_) return read_gz(to);
-  constexpr std::size_t kPiece = std::size_t{4} << 20;  // : bytes that justify a thread
+  constexpr std::size_t kPiece = std::size_t{4} << 20;  // bytes that justify a thread
   const auto bytes = std::as_writable_bytes(to);
   parallel_ranges(bytes.size(), bytes.size() / kPiece, [&](auto, std::size_t begin, std::size_t end) {
     file_.read(position_ + begin, bytes.subspan(begin, end - begin));

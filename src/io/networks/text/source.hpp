@@ -74,14 +74,14 @@ class TextSource {
   InputFile file_;
   std::size_t piece_bytes_ = kPieceBytes;
   std::unique_ptr<GzReader> gz_;
-  std::size_t begin_ = 0;           ///< : plain text: beginning of the part, in the file
-  std::size_t end_ = 0;             ///< : plain text: end of the part
-  std::size_t position_ = 0;        ///< : plain text: the next file offset to read
-  std::shared_ptr<char[]> buffer_;  ///< : the round, then the beginning of a line that it cut
+  std::size_t begin_ = 0;           ///< plain text: beginning of the part, in the file
+  std::size_t end_ = 0;             ///< plain text: end of the part
+  std::size_t position_ = 0;        ///< plain text: the next file offset to read
+  std::shared_ptr<char[]> buffer_;  ///< the round, then the beginning of a line that it cut
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;    ///< bytes of buffer_ in use
-  std::size_t given_ = 0;   ///< : bytes of buffer_ in the latest round
-  std::size_t offset_ = 0;  ///< : text offset of the beginning of buffer_
+  std::size_t given_ = 0;   ///< bytes of buffer_ in the latest round
+  std::size_t offset_ = 0;  ///< text offset of the beginning of buffer_
   bool ends_within_line_ = false;
 };
 

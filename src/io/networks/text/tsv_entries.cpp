@@ -22,7 +22,7 @@ constexpr std::ptrdiff_t kLongestPlainValue = 64;
 /// The text of the latest value with its LF, compared as two words, because official files repeat one value.
 class LatestValue {
  public:
-  static constexpr std::size_t kReach = 16;  ///< : bytes that matches() reads
+  static constexpr std::size_t kReach = 16;  ///< bytes that matches() reads
 
   bool matches(const char* text) const {
     const auto [low, high] = load(text);
@@ -52,7 +52,7 @@ class LatestValue {
     return {words[0], words[1]};
   }
 
-  std::uint64_t words_[2] = {1, 1};  ///< : with masks of zero: matches nothing
+  std::uint64_t words_[2] = {1, 1};  ///< with masks of zero: matches nothing
   std::uint64_t masks_[2] = {0, 0};
   std::size_t length_ = 0;
   float value_ = 0.0F;
@@ -238,7 +238,7 @@ std::optional<DataError> read_entries(TextSource& source, const EntryColumns& co
                                       const std::function<bool(std::span<const Entries>)>& absorb) {
   const std::size_t threads = reading_threads();
   const std::size_t most_pieces =
-      threads == 1 ? 1 : 16 * threads;  // : more pieces than threads, as they take unequal times
+      threads == 1 ? 1 : 16 * threads;  // more pieces than threads, as they take unequal times
   std::vector<Entries> round;
   for (;;) {
     const std::string_view text = source.next(most_pieces * source.piece_bytes());

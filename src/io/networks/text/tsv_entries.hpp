@@ -23,8 +23,8 @@ struct EntryColumns {
   std::string second;
   Index second_limit;
   std::string value;
-  std::string first_reason{};  ///< : explains first_limit in messages
-  bool symmetric = false;      ///< : each entry off the diagonal also stands for its mirror image
+  std::string first_reason{};  ///< explains first_limit in messages
+  bool symmetric = false;      ///< each entry off the diagonal also stands for its mirror image
 
   std::string expected() const { return first + ", " + second + (value.empty() ? "" : ", " + value); }
 };
@@ -33,14 +33,14 @@ struct EntryColumns {
 struct Entries {
   std::unique_ptr<Index[]> first;
   std::unique_ptr<Index[]> second;
-  std::unique_ptr<float[]> values;  ///< : 1 if the text has no column of values
+  std::unique_ptr<float[]> values;  ///< 1 if the text has no column of values
   std::size_t capacity = 0;
   std::size_t count = 0;
-  std::size_t given = 0;               ///< : number of entries in the text; the others are mirror images
+  std::size_t given = 0;               ///< number of entries in the text; the others are mirror images
   std::size_t lines = 0;               ///< lines read, blank ones included
-  bool uniform = true;                 ///< : all values have the same bits
-  Index largest_first = 0;             ///< : 0 if there are no entries
-  std::optional<LineProblem> problem;  ///< : the problem in the line after those read
+  bool uniform = true;                 ///< all values have the same bits
+  Index largest_first = 0;             ///< 0 if there are no entries
+  std::optional<LineProblem> problem;  ///< the problem in the line after those read
 
   void reserve(std::size_t entries);
 };

@@ -110,7 +110,7 @@ T LineFields::next_real(std::string_view what) {
       (digits.size() < field.size() && digits.starts_with('-')))
     throw LineProblem{column(field), fmt::format("{} {} is not a number, expected a finite one", what, quoted(field))};
   if (error == std::errc::result_out_of_range) {
-    const std::string copy(digits);  // : strtod distinguishes underflow, which is rounded, from overflow
+    const std::string copy(digits);  // strtod distinguishes underflow, which is rounded, from overflow
     value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), nullptr))
                                      : static_cast<T>(std::strtod(copy.c_str(), nullptr));
     if (std::isinf(value))

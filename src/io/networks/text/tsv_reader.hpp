@@ -34,7 +34,7 @@ Categories read_tsv_categories(TextSource& source);
 struct EntryList {
   EntryColumns columns;
   std::size_t lines_before = 0;     ///< lines of the header
-  std::optional<Offset> entries{};  ///< : from the header; DataError if the list is longer or shorter
+  std::optional<Offset> entries{};  ///< from the header; DataError if the list is longer or shorter
 };
 /// Reads entries (input, output).
 CsrMatrix read_layer_entries(TextSource& source, const EntryList& list);

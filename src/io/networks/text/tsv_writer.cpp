@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kMostValue = 16;  // : characters of an fp32 value: "-1.17549435e-38"
+constexpr std::size_t kMostValue = 16;  // characters of an fp32 value: "-1.17549435e-38"
 
 /// Writes images of bits in the official order. A piece is one column of words: 64 neurons of every image.
 void write_bits(const std::filesystem::path& path, const BitMatrix& bits) {

@@ -28,7 +28,7 @@ void write_tsv_categories(AtomicFile& file, const Categories& categories);
 struct LineFormat {
   char separator = '\t';
   bool with_value = true;
-  std::string (*value_of)(float) = nullptr;  ///< : formats a value
+  std::string (*value_of)(float) = nullptr;  ///< formats a value
 };
 /// Fills `text` with `head` and then rows begin .. end-1 of the matrix in that format.
 void format_rows(const CsrMatrix& matrix, Index begin, Index end, const LineFormat& format, const std::string& head,

@@ -9,6 +9,6 @@ std::string_view page_style();
 std::string_view page_script();    ///< colours and charts
 std::string_view table_script();   ///< sorting
 std::string_view chart_script();   ///< Chart.js
-std::string_view chart_licence();  ///< : licence of Chart.js
+std::string_view chart_licence();  ///< licence of Chart.js
 
 }  // namespace spdnn::html

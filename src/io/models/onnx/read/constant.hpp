@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostAxes = 8;
 struct Constant {
   Shape shape;  ///< without kBatchExtent
   std::variant<Array<float>, Array<std::int64_t>> values;
-  std::string name{};  ///< : its first name in the file
+  std::string name{};  ///< its first name in the file
 
   bool integers() const { return values.index() == 1; }
   std::span<const float> floats() const { return std::get<0>(values); }

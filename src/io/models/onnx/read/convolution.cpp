@@ -89,7 +89,7 @@ void read_conv(NodeReader& node) {
 }
 
 void read_max_pool(NodeReader& node) {
-  node.ignore("storage_order");  // : applies to the indices, the second output
+  node.ignore("storage_order");  // applies to the indices, the second output
   read_pool(node, {});
 }
 

@@ -25,7 +25,7 @@ Activation of_kind(Activation::Kind kind) {
 
 Activation clip_of(float low, float high) {
   Activation clip = of_kind(Activation::Kind::clip);
-  clip.low = std::min(low, high);  // : crossed bounds: all elements become the upper bound
+  clip.low = std::min(low, high);  // crossed bounds: all elements become the upper bound
   clip.high = high;
   return clip;
 }

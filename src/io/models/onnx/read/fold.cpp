@@ -83,7 +83,7 @@ std::optional<std::int64_t> integer_of(Elementwise::Kind kind, std::int64_t a, s
       overflow = __builtin_mul_overflow(a, b, &result);
       break;
     case Elementwise::Kind::divide:
-      if (b == 0 || b == -1) {  // : the smallest integer has no positive counterpart
+      if (b == 0 || b == -1) {  // the smallest integer has no positive counterpart
         overflow = b == 0 || __builtin_sub_overflow(std::int64_t{0}, a, &result);
       } else {
         result = a / b;

@@ -18,7 +18,7 @@ namespace spdnn::onnx_reader {
 /// so the border becomes padding of the pool. No other operation accepts it, as no value of a model is infinite.
 struct Surrounded {
   ValueId value = 0;
-  Shape shape;                       ///< : including the border
+  Shape shape;                       ///< including the border
   std::array<Index, 2> begin{0, 0};  ///< as Window::pad_begin
   std::array<Index, 2> end{0, 0};
 };

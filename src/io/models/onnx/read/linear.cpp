@@ -44,8 +44,7 @@ void read_gemm(NodeReader& node) {
   const float beta = node.real("beta", 1);
   const bool flipped = read_flag(node, "transA");
   const bool transposed = read_flag(node, "transB");
-  if (node.opset() < 7)
-    node.ignore("broadcast");  // : C is either as large as the result, or broadcast as in later sets
+  if (node.opset() < 7) node.ignore("broadcast");  // C is either as large as the result, or broadcast as in later sets
   if (node.shape(0).size() != 2)
     node.fail_input(0, fmt::format("its shape is {}; expected two axes", shape_text(node.shape(0))));
   if (node.opset() < 11 && !node.has_input(2)) node.fail("input 3 is missing");

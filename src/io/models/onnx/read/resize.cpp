@@ -50,7 +50,7 @@ void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales)
 
 void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
   const Images images = images_of(node);
-  const Constant& sizes = node.constant(input);  // : may contain the batch size
+  const Constant& sizes = node.constant(input);  // may contain the batch size
   if (!sizes.integers() || sizes.size() != images.axes + 2)
     node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
   const Shape& shape = node.shape(0);
