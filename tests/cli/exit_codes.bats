@@ -155,7 +155,7 @@ no_reader() (
     "$SPDNN" infer --network $'a\nb\e[31m\xffé' --inputs images.tsv
   one_line 2 "spdnn: 'in\\\\x0afer' is not a command; did you mean infer?; see spdnn --help" "$SPDNN" $'in\nfer'
   "$SPDNN" convert net biased.spdnn --bias -0.25
-  one_line 0 'spdnn: note: new\\x0aline does not hold all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
+  one_line 0 'spdnn: note: new\\x0aline does not contain all parameters; *' "$SPDNN" convert biased.spdnn $'new\nline'
   mkdir $'an\e[31m'
   : >$'an\e[31m/n4-l1.tsv'
   one_line 0 'spdnn: note: an\\x1b\[31m/n4-l1.tsv: the file is empty: a layer without edges' \

@@ -53,7 +53,7 @@ says() {
   "$SPDNN" infer -h | cmp - infer
   "$SPDNN" --version >version
   "$SPDNN" version | cmp - version
-  says 2 "spdnn: 'infre' is no command; did you mean infer?*" help infre
+  says 2 "spdnn: 'infre' is not a command; did you mean infer?*" help infre
 }
 
 @test "what is missing is called as the usage calls it, and models are mentioned" {

@@ -102,7 +102,7 @@ refused() {
   printf '%3000000s' '' | tr ' ' '[' >deep.jsonl
   refused 3 'spdnn: deep.jsonl:1:65: nested too deeply, *' "${inspect[@]}" --html out.html --run deep.jsonl
   refused 2 'spdnn: --html run.jsonl: would overwrite --run run.jsonl, *' "${inspect[@]}" --html run.jsonl --run run.jsonl
-  refused 2 'spdnn: --html net/n4-l1.tsv: would be taken for a part of --network net, *' "${inspect[@]}" --html net/n4-l1.tsv
+  refused 2 'spdnn: --html net/n4-l1.tsv: would be read as part of --network net, *' "${inspect[@]}" --html net/n4-l1.tsv
   mkdir folder
   refused 3 'spdnn: folder: *' "${inspect[@]}" --html folder
   refused 3 'spdnn: missing/out.html: *' "${inspect[@]}" --html missing/out.html

@@ -172,7 +172,7 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.002 5 '.verdict.against = "cpu_reference, though not against t.tsv" | .verdict.status = "FAILED"
     | .build.commit = "def"' >>lines.jsonl
   "$SPDNN" report lines.jsonl | tr '\n' ' ' >report.md
-  grep -q '0 configurations are verified, by a build without uncommitted changes; 1 is set aside, with its reason. 1 line is of earlier builds' report.md
+  tr '\n' ' ' <report.md | grep -q '0 configurations are verified, by a build without uncommitted changes; 1 is set aside, with its reason. 1 line is from earlier builds'
 }
 
 @test "runs of infer that were checked alike are one configuration, and one list that was wrong makes it wrong" {
@@ -203,7 +203,7 @@ squeezed() { tr -s ' ' <"$1"; }
   line 1024 120 cascade dead 0.005 5 '.machine.device = "E"' >>lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
-  grep -q '1 line is of earlier builds' report.md
+  grep -q '1 line is from earlier builds' report.md
   [[ "$(squeezed report.md)" == *"| cascade | 3.000 | 78.64 | PASSED | D | 1 |"* && "$(squeezed report.md)" == *"| cascade | 5.000 | 47.19 | PASSED | E | 1 |"* ]]
   [[ "$(squeezed report.md)" != *"| cascade | 1.000 | 235.9 | PASSED | D | 1 |"* ]]
   [[ "$(squeezed report.md)" == *"| 1 | h | D | - | - | C | 1 | 0 | abc | none | 1 |"* ]]
@@ -241,7 +241,7 @@ squeezed() { tr -s ' ' <"$1"; }
   "$SPDNN" report lines.jsonl >report.md
   text=$(tr '\n' ' ' <report.md)
   [[ "$text" == *"1 is set aside, with its reason. "* ]]
-  [[ "$text" == *'`--verify N` with all images, or `--mnist`, makes them verified'* ]]
+  [[ "$text" == *'Use `--verify N` with all images, or `--mnist`'* ]]
   [ "$(grep -c '^| neurons' report.md)" -eq 0 ]
   [ "$(grep -c '^| why' report.md)" -eq 1 ]
   run "$SPDNN" report lines.jsonl --format csv

@@ -88,7 +88,7 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
     run "${suite[@]}" --layers 2,4 --repetitions 2
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(grep -c ' 1 of 2: suite.jsonl has it$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c ' 1 of 2: already in suite.jsonl$' <<<"$output")" -eq 2 ]
     [ "$(ran)" = '[2,"all",1] [4,"all",1] [2,"all",2] [4,"all",2] ' ]
     [ "$(calls)" -eq 6 ] # the first two, the one that was killed, one that asks for the machine, the other two
     [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
@@ -237,7 +237,7 @@ END
   "${suite[@]}" --layers 2 --repetitions 1
   run "${suite[@]}" --layers 2,4 --repetitions 1 --dry-run
   [ "${#lines[@]}" -eq 2 ]
-  [ "${lines[0]}" = "1024 x 2, all, auto, 1 of 1: suite.jsonl has it" ]
+  [ "${lines[0]}" = "1024 x 2, all, auto, 1 of 1: already in suite.jsonl" ]
   [ "$(calls)" -eq 1 ]
 }
 
