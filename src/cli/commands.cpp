@@ -20,7 +20,7 @@ std::span<const Command> commands() {
       Command{"convert", "convert networks, images and models between formats", convert, convert_forms},
       Command{"inspect", "show the structure of a network or model and the planned run", inspect, inspect_forms},
       Command{"bench", "time engines on single layers, official problems, several ranks", bench, bench_forms},
-      Command{"report", "make tables and charts of JSON lines: Markdown, CSV, LaTeX, HTML", report, report_forms},
+      Command{"report", "make tables and charts of results: Markdown, CSV, LaTeX, HTML", report, report_forms},
       Command{"variants", "list the engines of this build", variants, variants_forms},
       Command{"help", "show a command's options, man pages, shell completion", help, help_forms},
   };

@@ -10,7 +10,7 @@
 @test "an unknown command is a usage error" {
   run "$SPDNN" infre
   [ "$status" -eq 2 ]
-  [[ "$output" == *"'infre' is no command"* ]]
+  [[ "$output" == *"'infre' is not a command"* ]]
 }
 
 @test "an unknown option is a usage error" {
