@@ -114,9 +114,8 @@ std::string story_of(const ImageEnds& ends, const RunLine& run) {
   if (half != ends.alive.end())
     text += fmt::format("Half of the images are dead after layer {}. ", half - ends.alive.begin() + 1);
   const auto last = std::find_if(ends.died.rbegin(), ends.died.rend(), [](double died) { return died > 0; });
-  text += last == ends.died.rend()
-              ? "No image dies. "
-              : fmt::format("The last one dies in layer {}. ", ends.died.rend() - last);
+  text += last == ends.died.rend() ? "No image dies. "
+                                   : fmt::format("The last one dies in layer {}. ", ends.died.rend() - last);
   const auto idle = std::find_if(ends.computed.begin(), ends.computed.end(),
                                  [](const auto& computed) { return computed && *computed == 0; });
   if (idle != ends.computed.end())
