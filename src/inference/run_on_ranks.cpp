@@ -245,9 +245,11 @@ RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan
 std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all) {
   if (ranks.is_alone()) return all;
   std::vector<Piece> pieces;
+  pieces.reserve(all.size());
   for (const Work& work : all) pieces.push_back({work.layer, work.ids, work.images.images()});
   pieces = broadcast(ranks, pieces);
   std::vector<Work> mine;
+  mine.reserve(pieces.size());
   const int rank = ranks.place().rank;
   const int count = ranks.place().ranks;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
