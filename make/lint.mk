@@ -4,9 +4,9 @@ FORMATTED := $(shell find src include tests docs python \( -name '*.cpp' -o -nam
 
 .PHONY: lint run-lint shellcheck format format-check
 ##   format, format-check         clang-format
-format: build/.deps-LINT
+format: build/.deps-FORMAT
 	clang-format -i $(FORMATTED)
-format-check: build/.deps-LINT
+format-check: build/.deps-FORMAT
 	clang-format --dry-run -Werror $(FORMATTED)
 
 # What clang-tidy reads: the library, the program, their tests and, where CUDA's headers are, what includes them. The clang
@@ -33,7 +33,8 @@ build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_val
 -include $(shell find build/lint -name '*.d' 2>/dev/null)
 
 ##   compile_commands.json        how GPU=, BUILD= and so on have files compiled, for clangd and other tools
-COMPILED := $(sort $(SOURCES) $(UNIT_SOURCES) $(patsubst $(OUT)/%.o,%.cpp,$(EMULATED_OBJECTS) $(if $(filter 1,$(GPU)),$(GPU_OBJECTS))))
+COMPILED := $(sort $(SOURCES) $(UNIT_SOURCES) $(if $(EMULATED_OBJECTS),$(EMULATED_SOURCES)) \
+	$(if $(filter 1,$(GPU)),$(GPU_OBJECTS:$(OUT)/%.o=%.cpp)))
 compiler  = $(if $(filter %.cu,$1),$(NVCC) $(INCLUDES) $(NVCCFLAGS),$(CXX) $(call flags,$1))
 entry     = {"directory": "$(CURDIR)", "file": "$1", "command": "$(strip $(compiler)) -c $1"}
 compile_commands.json: FORCE

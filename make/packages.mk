@@ -18,14 +18,15 @@ REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/l
 	texlive-latex-base=pdflatex
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 DIST_PACKAGES  := $(BUILD_PACKAGES) $(filter-out strace,$(MPI_PACKAGES)) git binutils=strip
-LINT_PACKAGES  := clang-format clang-tidy shellcheck
+FORMAT_PACKAGES := clang-format
+LINT_PACKAGES  := $(FORMAT_PACKAGES) clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
 # A Slurm for its tests; they skip where it cannot be installed.
 SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=munged
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib
 
 # One stamp for each list. What is missing is installed where that is allowed.
-$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI DIST LINT FUZZ BENCH): build/.deps-%: make/packages.mk
+$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI DIST FORMAT LINT FUZZ BENCH): build/.deps-%: make/packages.mk
 	@mkdir -p build
 	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
 	@touch $@

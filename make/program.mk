@@ -84,9 +84,10 @@ LIBRARY      := $(OUT)/libspdnn.a
 # that it shares with its neighbours. Names in anonymous namespaces must differ within a directory, or the file stands here.
 # UNITY=0 compiles each file alone, which is quicker for those who change a file again and again.
 UNITY ?= 1
-ALONE := %_avx2.cpp %_avx512.cpp src/core/build_info.cpp src/report/render/html/assets.cpp
+ALONE := %_avx2.cpp %_avx512.cpp src/core/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
-IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(UNIT_SOURCES)))
+EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
+IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
 UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))

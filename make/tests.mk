@@ -3,8 +3,7 @@ UNIT_TESTS       := $(OUT)/spdnn_tests
 UNIT_OBJECTS     := $(call objects,$(UNIT_SOURCES))
 # Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. They are not built beside kernels for
 # a device, nor with AddressSanitizer, which does not know of fibers.
-EMULATED_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/emulation -name '*.cpp' | LC_ALL=C sort))
-EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(EMULATED_OBJECTS))
+EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(call objects,$(EMULATED_SOURCES)))
 # Tests take longer to compile than to run.
 TEST_CXXFLAGS_release := -O1
 # A jump from one fiber's stack to another's, which _FORTIFY_SOURCE reports, is no mistake.

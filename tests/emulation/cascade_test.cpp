@@ -33,10 +33,11 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
         reference->load(images);
         for (const auto& [device, second] : {Setting{kLarge, {}}, Setting{kSmall, 3U}, Setting{kSmall, 2U}}) {
           reference->reset();
-          for (Index layers = 1; layers <= plan.depth(); ++layers) {
+          // The largest number of images is run through all layers at once alone.
+          for (Index layers = count < 400 ? 1 : plan.depth(); layers <= plan.depth(); ++layers) {
             SCOPED_TRACE(::testing::Message() << width << " neurons, " << count << " images, " << passes << ", "
                                               << device.block_bytes << " bytes, " << layers << " layers");
-            reference->advance(layers - 1, layers);
+            reference->advance(count < 400 ? layers - 1 : 0, layers);
             CascadeRun cascade_run(plan, images, device, {.second = second});
             cascade_run.run(layers);
             ASSERT_EQ(cascade_run.activations(layers), reference->activations());

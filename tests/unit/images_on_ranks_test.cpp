@@ -83,11 +83,11 @@ struct Stored {
 /// Of several blocks each, whose bounds lie within images.
 std::vector<Stored> stored() {
   testing::Dice dice(3);
-  return {{"bits", testing::bit_images(dice, 3000, 1000, 0.3)},
+  return {{"bits", testing::bit_images(dice, 3000, 1000, 0.05)},
           {"few", testing::bit_images(dice, 3, 70, 0.3)},
-          {"ones", sparse_images(2000, 2000)},
-          {"many values", valued_images(1500, 3000)},
-          {"wide", sparse_images(40, 70000)},
+          {"ones", sparse_images(900, 1000)},
+          {"many values", valued_images(600, 1200)},
+          {"wide", sparse_images(12, 70000)},
           {"zeros", ImageSet{make_matrix(9, Rows(5))}}};
 }
 
