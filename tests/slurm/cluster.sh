@@ -11,12 +11,21 @@ die() {
   exit 1
 }
 
-# Prints COUNT different TCP ports that nobody listens on.
+# Prints COUNT different TCP ports that nobody listens on, below those that the system gives to whoever asks for any: none of
+# these takes a node's port while the node is down.
 free_ports() {
   python3 - "$1" <<'END'
-import socket, sys
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
-print(*(s.getsockname()[1] for s in sockets))
+import random, socket, sys
+with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as given:
+    end = max(int(given.read().split()[0]), 20000)
+sockets = {}
+while len(sockets) < int(sys.argv[1]):
+    port = random.randrange(10000, end)
+    try:
+        sockets.setdefault(port, socket.create_server(("127.0.0.1", port)))
+    except OSError:
+        pass
+print(*sockets)
 END
 }
 
