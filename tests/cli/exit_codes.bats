@@ -91,9 +91,10 @@ generate network --family radixnet --neurons 64 --layers 2 --degree 8 --out made
 convert --help
 bench --help
 bench layers --help
-bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp
 RUNS
   done
+  one_line 3 'spdnn: cannot write to stdout: *' bash -c \
+    "$SPDNN bench layers --neurons 64 --degrees 4 --layers 1 --images 10 --trials 1 --variants cpu_openmp >/dev/full"
 }
 
 # no_reader COMMAND...: runs it with a pipe as stdout that nobody reads.

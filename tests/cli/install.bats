@@ -73,12 +73,6 @@ expects_the_session_example() {
   [ ! -e "$tree/include/spdnn/engine.hpp" ]
 }
 
-@test "install: the example is built by pkg-config" {
-  # shellcheck disable=SC2046
-  g++ -std=c++20 "$repository/docs/example.cpp" $(pkg-config --cflags --libs spdnn) -o example
-  expects_the_example ./example
-}
-
 @test "install: the examples of a model and of a session are built by pkg-config" {
   # shellcheck disable=SC2046
   g++ -std=c++20 -Wall -Wextra "$repository/docs/example_model.cpp" $(pkg-config --cflags --libs spdnn) -o example_model
@@ -95,13 +89,10 @@ project(example CXX)
 find_package(spdnn \${WANTED} REQUIRED)
 add_executable(example $repository/docs/example.cpp)
 target_link_libraries(example spdnn::spdnn)
-add_executable(example_model $repository/docs/example_model.cpp)
-target_link_libraries(example_model spdnn::spdnn)
 END
   cmake -S . -B out -DCMAKE_PREFIX_PATH="$tree" -DWANTED="$version" >log 2>&1 || { cat log; return 1; }
   cmake --build out >>log 2>&1 || { cat log; return 1; }
   expects_the_example out/example
-  expects_the_model_example out/example_model
   run cmake -S . -B other -DCMAKE_PREFIX_PATH="$tree" -DWANTED=99.0
   [ "$status" -ne 0 ]
 }
