@@ -4,6 +4,7 @@
 
 #include <csetjmp>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct Fiber {
   std::jmp_buf place{};
   bool started = false;
   bool ended = false;
+  std::optional<unsigned> waits_behind;  ///< how many barriers had opened when it came to one that has not
 };
 
 /// Where a warp's threads leave their values: at one side for every other exchange, so that nobody writes over what
@@ -38,9 +40,9 @@ struct State {
   std::vector<std::byte> shared;
   std::function<void()> kernel;
   std::jmp_buf scheduler{};
-  unsigned running = 0;  ///< threads that have not ended
-  unsigned arrived = 0;  ///< of these, those at the barrier
-  unsigned barriers = 0;
+  unsigned running = 0;   ///< threads that have not ended
+  unsigned arrived = 0;   ///< of these, those at the barrier
+  unsigned barriers = 0;  ///< that have opened
   int collected = 0;
   int result = 0;
   unsigned long long steps = 0;  ///< beginnings, ends and arrivals
@@ -70,11 +72,17 @@ __attribute__((noinline)) void go_on(Fiber& fiber) {
 
 void prepare(Fiber& fiber) {
   fiber.started = fiber.ended = false;
+  fiber.waits_behind.reset();
   getcontext(&fiber.beginning);
   fiber.beginning.uc_stack.ss_sp = fiber.stack.get();
   fiber.beginning.uc_stack.ss_size = kStackBytes;
   fiber.beginning.uc_link = nullptr;
   makecontext(&fiber.beginning, run_fiber, 0);
+}
+
+/// Whether the fiber would do anything but give way again.
+bool can_go_on(const Fiber& fiber) {
+  return !fiber.ended && (fiber.waits_behind != state.barriers || state.arrived == state.running);
 }
 
 void run_block(unsigned number) {
@@ -88,7 +96,7 @@ void run_block(unsigned number) {
     const auto before = state.steps;
     for (unsigned thread = 0; thread < state.threads.x; ++thread) {
       state.thread.x = thread;
-      if (!state.fibers[thread].ended) go_on(state.fibers[thread]);
+      if (can_go_on(state.fibers[thread])) go_on(state.fibers[thread]);
     }
     if (state.steps != before) idle = 0;
     if (idle > 2) throw std::logic_error("the threads of a block wait for what does not come");
@@ -128,6 +136,7 @@ int barrier(int value) {
   ++state.arrived;
   ++state.steps;
   const unsigned before = state.barriers;
+  state.fibers[state.thread.x].waits_behind = before;
   while (state.barriers == before && !open_barrier()) switch_away();
   return state.result;
 }
