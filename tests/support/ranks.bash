@@ -55,10 +55,10 @@ start_job() {
 # job_processes: those of the job, and what they run.
 job_processes() {
   local process name
-  for process in $(grep -lzxF "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+  while read -r process; do
     process=${process%/environ}
     { read -r name <"$process/comm"; } 2>/dev/null && echo "${process#/proc/} $name"
-  done
+  done < <(grep -lzxF "$mark" /proc/[0-9]*/environ 2>/dev/null)
   return 0
 }
 

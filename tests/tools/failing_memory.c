@@ -1,11 +1,13 @@
 // To be preloaded (LD_PRELOAD). Counts requests for memory from the start of main on: the allocations of the C library,
 // and the mappings that the program makes itself. Request number $FAIL_FROM fails, and so do all that follow it; with
-// $FAIL_ONLY, only that one fails.
+// $FAIL_ONLY, only that one fails. With $COUNT_REQUESTS, none fails, and their number is written into the file of that name.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -45,12 +47,24 @@ void *mmap64(void *address, size_t size, int protection, int flags, int file, of
   return mmap(address, size, protection, flags, file, offset);
 }
 
+static void write_count(void) {
+  const long count = atomic_load(&requests);
+  FILE *file = fopen(getenv("COUNT_REQUESTS"), "w");
+  if (file == NULL) abort();
+  fprintf(file, "%ld\n", count);
+  fclose(file);
+}
+
 static int (*real_main)(int, char **, char **);
 static int armed_main(int argc, char **argv, char **environment) {
   const char *number = getenv("FAIL_FROM");
   const char *only = getenv("FAIL_ONLY");
   fail_only = only != NULL;
   fail_from = only != NULL ? atol(only) : number != NULL ? atol(number) : -1;
+  if (getenv("COUNT_REQUESTS") != NULL) {
+    fail_from = LONG_MAX;
+    atexit(write_count);
+  }
   return real_main(argc, argv, environment);
 }
 
