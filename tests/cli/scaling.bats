@@ -3,7 +3,7 @@
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
-  printf '#!/bin/sh\nshift\nexec "$@"\n' >launch
+  printf '#!/bin/sh\nshift\necho "$*" >>launched\nexec "$@"\n' >launch
   chmod +x launch
   bare=("$SPDNN" bench scaling --images 100 --layers 4 --trials 1 --device cpu)
   scaling=("${bare[@]}" --launcher "./launch {ranks}")
@@ -15,7 +15,8 @@ setup() {
   [[ "${lines[0]}" == *ranks*images*infer*efficiency* ]]
   [[ "${lines[1]}" == *"1       100"*"100.0 %"* ]]
   jq -e '.schema == "spdnn-run-1" and .scaling == {kind: "strong", ranks: 1} and .problem.layers == 4' points.jsonl
-  [ "$(ls -A | sort | tr '\n' ' ')" = "launch points.jsonl " ]
+  [ "$(ls -A | sort | tr '\n' ' ')" = "launch launched points.jsonl " ]
+  [[ "$(<launched)" == *" --progress never" ]] # or each run would draw a bar beside the table
 }
 
 @test "other numbers of ranks than asked for are noticed" {

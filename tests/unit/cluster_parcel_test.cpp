@@ -61,6 +61,8 @@ Plan full_plan() {
 TEST(Parcel, HasEveryFieldOfAPlanWithItsFallback) {
   const Plan plan = full_plan();
   expect_equal(plan, sent(plan));
+  const Fallback bounds{{0.5}, nullptr};
+  EXPECT_EQ(sent(bounds).in_order, nullptr);
 }
 
 TEST(Parcel, HasAPlanThatThePlannerMade) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -134,6 +135,44 @@ TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
   for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_EQ(CallCounter::waits, 2);
   EXPECT_EQ(CallCounter::broadcasts, 3) << "what the plan is, where its memory is, and to the leaders of other nodes";
+}
+
+/// A leader who, before it goes on with the plan, lets the other rank either wait for it or end.
+class LateLeader final : public testing::ThreadRank {
+ public:
+  static inline std::atomic<int> steps;  ///< of the other rank: waits for the node, and the end
+  static inline std::atomic<bool> ended;
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    constexpr int kSteps = 2;  // the first is taken while memory is shared
+    if (group == Group::leaders)
+      for (int seen = steps; seen < kSteps; seen = steps) steps.wait(seen);
+    EXPECT_FALSE(ended && is_root()) << "the other rank has not waited";
+    ThreadRank::broadcast(bytes, group);
+  }
+  bool all(bool mine, Group group) override {
+    if (group == Group::node && !is_root()) step();
+    return ThreadRank::all(mine, group);
+  }
+  static void step() {
+    ++steps;
+    steps.notify_all();
+  }
+};
+
+TEST(SharedMemory, RanksWaitForThePlanOfTheirLeader) {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  LateLeader::steps = 0;
+  LateLeader::ended = false;
+  const auto work = [&](Communicator& ranks) {
+    const Plan own = share_plan(ranks, ranks.is_root() ? plan : Plan{});
+    if (ranks.is_root()) return;
+    LateLeader::ended = true;
+    LateLeader::step();
+    testing::expect_equal(own.layers, plan.layers);
+  };
+  for (const auto& thrown : testing::on_ranks<LateLeader>(2, work)) EXPECT_EQ(thrown, nullptr);
 }
 
 }  // namespace

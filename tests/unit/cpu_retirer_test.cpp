@@ -82,6 +82,12 @@ TEST_F(MergedRetirement, DeathNeedsTheMargin) {
   EXPECT_EQ(retirer_.alive()[0], 2);
 }
 
+TEST_F(MergedRetirement, DeathOnTheMarginIsDeath) {
+  plan_.fallback->error_bounds[0] = 0.25;
+  retire(1, {{-0.25F}});
+  EXPECT_EQ(kind(0), Kind::dead);
+}
+
 TEST_F(MergedRetirement, WhoProvesAliveWasAliveBefore) {
   retire(1, {{0.05F}, {0.05F}, {0.05F}, kAlive});
   retire(2, {{0.5F}, {-0.5F}, {0.05F}, {-0.5F}});

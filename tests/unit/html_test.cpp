@@ -1,5 +1,6 @@
 #include "report/render/html/html.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -56,11 +57,17 @@ TEST(Html, CellsKeepTheirTextAndAreSortedByTheirNumber) {
 }
 
 TEST(Html, AChartComesWithItsNumbers) {
-  const Chart bars{.id = "bars", .title = "Bars", .categories = {"p", "q"}, .series = {{"s", {{1, 2.5}}}}};
-  const Chart lines{.id = "lines", .title = "Lines", .kind = Chart::Kind::lines, .series = {{"s", {{3, 4, "here"}}}}};
+  const Chart bars{.id = "bars", .title = "Bars", .categories = {"p", "q", "r"}, .series = {{"s", {{1, 2}, {2, 9}}}}};
+  const Chart lines{
+      .id = "lines", .title = "Lines", .kind = Chart::Kind::lines, .series = {{"s", {{3, 4, "here"}, {5, 6}}}}};
   const std::string page = to_html(one_section({bars, lines}));
-  EXPECT_TRUE(has(page, "<tr><td>p</td><td class=\"number\">-</td></tr>\n<tr><td>q</td>"));
-  EXPECT_TRUE(has(page, "<td>s, here</td><td class=\"number\" data-value=\"3\">3</td>"));
+  const auto cell = [](int number) { return fmt::format("<td class=\"number\" data-value=\"{0}\">{0}</td>", number); };
+  EXPECT_TRUE(has(page, "<tbody>\n<tr><td>p</td><td class=\"number\">-</td></tr>\n<tr><td>q</td>" + cell(2) +
+                            "</tr>\n<tr><td>r</td>" + cell(9) + "</tr>\n</tbody>"));
+  EXPECT_TRUE(has(page, "<tbody>\n<tr><td>s, here</td>" + cell(3) + cell(4) + "</tr>\n<tr><td>s</td>" + cell(5) +
+                            cell(6) + "</tr>\n</tbody>"));
+  EXPECT_TRUE(has(page, R"("points":[[1.0,2.0,""],[2.0,9.0,""]])"));
+  EXPECT_TRUE(has(page, R"("points":[[3.0,4.0,"here"],[5.0,6.0,""]])"));
 }
 
 TEST(Html, ASpyPlotComesWithItsCellsAndSumsOfThem) {

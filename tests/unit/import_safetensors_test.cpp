@@ -246,8 +246,12 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
     refuses_architecture(around(kConvolution, shape), "expected a list such as");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"nodes":[]})", "expected a list of nodes");
   refuses_architecture(around("3"), "node 1: 3, expected an object");
+  refuses_architecture(around('"' + std::string(100, 'x') + '"'),
+                       "node 1: \"" + std::string(59, 'x') + "..., expected an object");
   refuses_architecture(around(R"({"op":"relu","inputs":["input"]})"), "node 1: has no field 'name'");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":"input"})"), "expected a list of names");
+  refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input",1]})"),
+                       "inputs [\"input\",1], expected a list of names");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":[]})"), "node 1 'r': has no inputs");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["r"]})"),
                        "node 1 'r': input 'r' is not the output of an earlier node");

@@ -68,6 +68,15 @@ TEST(InputFile, NoticesWhateverChangesItsBytes) {
   }
 }
 
+TEST(InputFile, AWriteShowsOnceTheClockHasTicked) {
+  constexpr std::int64_t kModified = 1'700'000'000'000'000'000;
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  EXPECT_TRUE(shows_later_writes(kModified, kModified + 1));
+  EXPECT_FALSE(shows_later_writes(kModified, kModified));
+  EXPECT_FALSE(shows_later_writes(kModified, kModified - 10 * kMillisecond));
+  EXPECT_TRUE(shows_later_writes(kModified, kModified - 1000 * kMillisecond));
+}
+
 TEST(InputFile, BytesBeyondTheStatedSizeAreAnError) {
   const fs::path path = "/proc/version";  // which states 0 bytes
   struct stat status {};
@@ -165,6 +174,9 @@ TEST(TextSource, ALineIsNoLongerThanItsLimitHoweverItComes) {
       read_tsv_layer(source, 3, 2);
     });
   };
+  test::write(directory / "line", std::string(3 * kLongestLine, '1'));
+  EXPECT_EQ(error_of([&] { TextSource(directory / "line").next(80); }),
+            (directory / "line").string() + ":1:1: a line of more than 1048576 bytes");
   for (const std::string name : {"l.tsv", "l.tsv.gz"}) {
     const std::string place = (directory / name).string() + ":2:1: ";
     EXPECT_EQ(error_with(name, "2 2" + std::string(kLongestLine - 5, ' ') + "1\n"), "no error");

@@ -154,6 +154,15 @@ TEST(FoldAffine, ConstantsByHand) {
   EXPECT_EQ(linear.bias, (std::vector<float>{-12.5F}));
 }
 
+TEST(FoldAffine, AConstantThatIsFoldedGoes) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 1});
+  const ValueId product = builder.add(Linear{testing::make_matrix(1, {{{0, 3.F}}}), {5}}, {x});
+  const ValueId y = builder.add(Elementwise{Both::add}, {product, builder.constant(make_tensor({}, {4}))});
+  const ModelCase c{"", builder.finish({y}), {make_tensor({1, 1}, {7})}};
+  EXPECT_EQ(rewritten(c, fold_affine, 1).values.size(), 2U);  // the input and the output
+}
+
 TEST(FoldAffine, ConstantsThatVaryWithinAChannelStay) {
   Dice dice(7);
   for (const Shape& shape : {Shape{6}, Shape{5, 1}, Shape{4, 5, 1}, Shape{4}, Shape{2, 1, 1, 1}}) {

@@ -329,6 +329,16 @@ TEST(ModelVerdict, ABoundThatIsInfiniteIsSaidToProveNothing) {
   EXPECT_EQ(to_text(report).find("infinite"), std::string::npos);
 }
 
+TEST(ModelVerdict, SaysHowLessThanFp32DiffersFromIt) {
+  ModelReport report;
+  EXPECT_EQ(to_text(report).find("against fp32"), std::string::npos);
+  report.precision = Precision::bf16;
+  report.predictions = {0, 1, 2};
+  report.against_fp32 = AgainstFp32{"conv_dense", 2, 0.5};
+  EXPECT_NE(to_text(report).find("bf16 against fp32 by conv_dense: 2 of 3 predictions differ, logits by at most 0.5"),
+            std::string::npos);
+}
+
 TEST(ModelVerify, PredictionsThatRoundingDecidesAreNearTies) {
   const Tensor expected = make_tensor({1, 2}, {3, 3.F + 0x1p-21F});  // two units in the last place
   const LogitTruth one{&expected, "given", 0};

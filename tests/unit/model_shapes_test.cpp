@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <tuple>
 
+#include "model/graph/work.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 #include "support/models.hpp"
@@ -54,6 +56,8 @@ TEST(ModelShapes, WindowsMakeExtents) {
   Window window{.kernel = {3, 5}, .stride = {2, 3}, .dilation = {2, 1}, .pad_begin = {0, 1}, .pad_end = {1, 2}};
   EXPECT_EQ(output_shape(convolution_of(4, 2, window, 2), {{5, 4, 9, 11}}), (Shape{5, 2, 3, 4}));
   EXPECT_EQ(output_shape(convolution_of(4, 2, {.kernel = {1, 3}, .stride = {1, 2}}), {{kN, 4, 10}}), (Shape{kN, 2, 4}));
+  const Window far{.kernel = {1, 1}, .stride = {kMaxIndex, 1}, .pad_begin = {kMaxIndex, 0}};
+  EXPECT_EQ(output_shape(convolution_of(3, 8, far), {{kN, 3, 9, 7}}), (Shape{kN, 8, 2, 7}));
   const Window whole{.kernel = {9, 7}};
   EXPECT_EQ(output_shape(convolution_of(3, 8, whole), {{kN, 3, 9, 7}}), (Shape{kN, 8, 1, 1}));
 }
@@ -121,6 +125,15 @@ TEST(ModelShapes, AWholeNetworkIsInferred) {
   const Model model = testing::small_network(1, 0.5).model;
   EXPECT_EQ(model.values[model.outputs[0]].shape, (Shape{kN, 5}));
   for (const Value& value : model.values) EXPECT_EQ(value.shape[0], kN) << value.name;
+}
+
+TEST(ModelShapes, NodesWithoutWeightsAreNoWork) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 2});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  const NodeWork work = work_of(model).at(0);
+  EXPECT_EQ(std::tuple(work.weights, work.nonzeros, work.rows, work.least, work.most), std::tuple(0U, 0U, 0U, 0U, 0U));
+  EXPECT_EQ(work.places, 0);
 }
 
 TEST(ModelShapes, AFaultNamesItsNode) {

@@ -16,6 +16,8 @@ TEST(NearestName, IsThatOfTheFewestSlips) {
   EXPECT_EQ(nearest_name("imagse", kNames), "images");
   EXPECT_EQ(nearest_name("host-mem", kNames), "host-memory");
   EXPECT_EQ(nearest_name("mdeol", kNames), "model");
+  const std::vector<std::string> devices{"cuda", "cpu"};
+  EXPECT_EQ(nearest_name("cup", devices), "cpu");  // of three letters, a swap is the one slip
 }
 
 TEST(NearestName, IsNoneWhereNothingIsNear) {

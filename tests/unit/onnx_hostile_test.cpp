@@ -138,6 +138,27 @@ TEST(OnnxHostile, AttributesOfConvThatDoNotFitAreRefused) {
                                "kernel_shape, pads, strides");
 }
 
+TEST(OnnxHostile, FiltersThatAreNoneAreRefused) {
+  File stored;
+  stored.input("x", {-1, 1, 4, 4}).floats("w", {0, 1, 1, 1}, {}).output("y");
+  stored.node("Conv", {"x", "w"}, "y");
+  EXPECT_EQ(refusal(stored),
+            "net.onnx: initializer 'w': 0 x 1 x 1 x 1: empty tensors are supported only with one axis");
+  File made;
+  made.input("x", {-1, 1, 4, 4}).floats("all", {2, 1, 1, 1}, {1, 2}).integers("zero", {0}).output("y");
+  made.node("Slice", {"all", "zero", "zero"}, "w");
+  made.node("Conv", {"x", "w"}, "y");
+  EXPECT_EQ(refusal(made),
+            "net.onnx: node 'w' (Slice): the result is a constant of shape 0 x 1 x 1 x 1, which has no elements");
+}
+
+TEST(OnnxHostile, ASumThatIsLargerThanTheProductIsNoGemm) {
+  File file;
+  file.input("x", {1, 2}).floats("w", {2, 4}, std::vector<float>(8, 1)).floats("c", {3, 4}, std::vector<float>(12, 1));
+  file.output("y").node("Gemm", {"x", "w", "c"}, "y");
+  EXPECT_EQ(refusal(file), "net.onnx: node 'y' (Gemm): input 3 'c': 3 x 4 cannot be added to 1 x 4");
+}
+
 TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
   const auto of = [](auto build) {
     File file;

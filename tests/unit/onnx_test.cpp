@@ -123,6 +123,37 @@ TEST(Onnx, AShapeThatIsComputedFromShapesIsFolded) {
   EXPECT_EQ(only<Reshape>(model).shape, (Shape{kBatchExtent, 24}));
 }
 
+TEST(Onnx, TheNumberOfImagesMayBeComputedWithAsLongAsItStays) {
+  const auto reshaped_to = [](const std::string& type, const std::string& number) {
+    File file;
+    file.input("x", {-1, 4}).output("y").integers("zero", {0}).integers("one", {1}).integers("rest", {-1});
+    file.node("Shape", {"x"}, "shape");
+    file.node("Slice", {"shape", "zero", "one"}, "images");
+    file.node(type, {"images", number}, "computed");
+    set(file.node("Concat", {"computed", "rest"}, "target"), "axis", std::int64_t{0});
+    file.node("Reshape", {"x", "target"}, "y");
+    return refusal(file);
+  };
+  for (const char* const type : {"Add", "Sub", "Mul", "Div"}) {
+    const bool sum = type == std::string("Add") || type == std::string("Sub");
+    EXPECT_EQ(reshaped_to(type, sum ? "zero" : "one"), "it was read") << type;
+    EXPECT_NE(reshaped_to(type, sum ? "one" : "zero"), "it was read") << type;
+  }
+}
+
+TEST(Onnx, BeforeSet7ASumSpreadsItsSecondInputOnlyWhereItSaysSo) {
+  const auto added = [](bool broadcast) {
+    File file(6);
+    file.input("x", {-1, 2, 3}).floats("c", {2}, {1, 2}).output("y");
+    onnx::NodeProto& node = file.node("Add", {"x", "c"}, "y");
+    if (broadcast) set(node, "broadcast", std::int64_t{1});
+    if (broadcast) set(node, "axis", std::int64_t{1});
+    return refusal(file);
+  };
+  EXPECT_EQ(added(true), "it was read");
+  EXPECT_EQ(added(false), "net.onnx: node 'y' (Add): N x 2 x 3 and 2 without the attribute broadcast");
+}
+
 TEST(Onnx, WeightsAreTransposedCutAndJoinedWhenRead) {
   File file;
   file.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 2, 3, 4}).integers("first", {0});
@@ -313,6 +344,7 @@ TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
   expect_part(read("none.bin", "0", "4"), "none.bin: cannot read");
   expect_part(read("../net", "0", "4"), "is a directory");
   expect_part(read("", "0", "4"), "no location");
+  expect_part(read({"weights.bin\0", 12}, "4", "4"), "no location");
   std::filesystem::create_symlink("net.onnx", directory / "net/same.bin");
   for (const std::string itself : {"net.onnx", "./net.onnx", "same.bin"})
     expect_part(read(itself, "0", "4"), "external data: '" + itself + "' is the model itself, expected another file");

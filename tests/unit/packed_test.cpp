@@ -223,6 +223,18 @@ TEST(Packed, PlanRoundTrip) {
   }
 }
 
+TEST(Packed, APlanMayHaveNoLayers) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network;
+  Plan plan;
+  plan.cap = network.cap;
+  plan.provenance.given_neurons = {0};
+  plan.provenance.network_digest = network_digest(network);
+  write_network_with_plan(path, network, plan);
+  expect_equal(read_plan(path), plan);
+}
+
 TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
   for (const Index cols : {4U, 70000U}) {  // columns of two bytes and of four
     Network network;
@@ -319,6 +331,8 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
             "cannot write: its in-order plan belongs to another network");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
             "cannot write: layer 1: its in-order plan has different biases");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[1].bias.values = Array<double>({0.3}); }); }),
+            "cannot write: layer 2: its in-order plan has different biases");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers.pop_back(); }); }),
             "cannot write: layer 3: missing in its in-order plan");
 }
@@ -469,6 +483,21 @@ TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
     }
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST(Packed, ACapThatIsNoPositiveNumberIsRefused) {
+  const Network network = stored_network();
+  Bytes file({.network = &network});
+  const PackedFile whole = file.open();
+  const std::size_t record = whole.entry(whole.require(packed::Kind::network, "network")).offset;
+  const auto error_of_cap = [&](double cap) {
+    file.patch(record + offsetof(packed::ModelRecord, cap), cap);
+    packed::seal(file.bytes);
+    return data_error([&] { load_network(file.open(), {}); });
+  };
+  EXPECT_EQ(error_of_cap(*network.cap), "no error");
+  for (const double cap : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_EQ(error_of_cap(cap), "f.spdnn: is corrupted: its description: cap is not positive");
 }
 
 TEST(Packed, AValueOutsideThePaletteIsRefused) {

@@ -99,6 +99,15 @@ TEST(MergeBounds, HoldInBothPrecisionsAndAreNotIdle) {
 /// In the given order every small term is lost in fp32, because a large one precedes it; when they are added up first,
 /// none is lost. The error comes as near to the bound as roundings in one direction can, and the second layer
 /// multiplies it.
+TEST(MergeBounds, AreNotNeededWhereNoNeuronHasEqualTerms) {
+  Network network;
+  network.layers = {make_layer(2, {{{0, 1.0F}, {1, 2.0F}}, {{0, 3.0F}, {1, 1.0F}}}, {-0.25, {}})};
+  const Plan plan = make_plan(network, {.twins = true, .merge = true});
+  EXPECT_FALSE(plan.passes.merge);
+  EXPECT_FALSE(plan.fallback);
+  EXPECT_EQ(plan.provenance.notes.size(), 1U);
+}
+
 TEST(MergeBounds, HoldForTheWorstOrderAndForWhatItsErrorsBecome) {
   constexpr float kLost = 0x1p-24F;  // half a unit in the last place of 1, which ties to even
   for (const Index small_terms : {20U, 1000U, 50000U}) {

@@ -149,6 +149,12 @@ TEST(TextForms, NoLineOfAMarkdownParagraphBeginsABlock) {
   EXPECT_NE(to_markdown({"T", filler + " 2.000 ms.", {}}).find("\n2.000 ms.\n"), std::string::npos);
 }
 
+TEST(TextForms, LinesOfAMarkdownParagraphEndAtColumn120) {
+  std::string words = "a";
+  for (int i = 1; i < 61; ++i) words += " a";
+  EXPECT_NE(to_markdown({"T", words, {}}).find("\n" + words.substr(0, 119) + "\na\n"), std::string::npos);
+}
+
 TEST(TextForms, NoCellOfACsvIsAFormula) {
   Table table{"t", "C", {{"=a"}}, {}};
   for (const char* const text : {"-0.3", "-1e-05", "=1+1", "+a", "-a", "@a", "\ta", "\ra", " =\"a\"", "a=b", "-", ""})

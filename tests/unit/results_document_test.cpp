@@ -345,6 +345,10 @@ TEST(ResultsDocument, LessThanFp32IsSetBesideFp32AndFp64IsNot) {
             nullptr);
   const Document document = results_document({{}, {layer("a", 1e9), fp64, fp16}}, {.title = "T"});
   EXPECT_EQ(column(*find_block<Table>(document, "cross-overs-table"), "below fp32"), Texts{"a fp16"});
+  LayerLine elsewhere[] = {layer("a", 1e9), fp16};
+  for (LayerLine& line : elsewhere) line.origin = machine("E");
+  const Document both = results_document({{}, {layer("a", 1e9), fp16, elsewhere[0], elsewhere[1]}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(both, "cross-overs-table"), "run on"), (Texts{"1", "2"}));
 }
 
 TEST(ResultsDocument, WithoutRunsOfNetworksNothingIsSaidOfThem) {

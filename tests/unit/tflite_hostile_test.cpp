@@ -140,6 +140,8 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
             "2 follows from its inputs, channels first");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs = {}; }),
             "net.tflite: operator 0 (CONV_2D): expected one output");
+  EXPECT_EQ(refused([](ConvFile& file) { file.last().inputs = {}; }),
+            "net.tflite: operator 0 (CONV_2D): 0 inputs, expected 2..3");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().opcode_index = 5; }),
             "net.tflite: operator 0: its opcode_index 5 does not exist");
   EXPECT_EQ(refused([](ConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
@@ -163,6 +165,21 @@ TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
             "net.tflite: operator 0 (CONV_2D): stride_w 0 is outside 1..2147483647");
   EXPECT_EQ(refused([](ConvFile& file) { file.last().builtin_options.Reset(); }),
             "net.tflite: operator 0 (CONV_2D): its options are missing, or belong to another operator");
+}
+
+TEST(TfliteHostile, SizesOfImagesThatAreNoneAreRefused) {
+  const auto resized_to = [](const std::vector<std::int32_t>& size) {
+    File file;
+    const auto x = file.input({1, 2, 2, 3});
+    const auto to = file.integers("to", {static_cast<std::int32_t>(size.size())}, size);
+    file.output(file.add(Code::RESIZE_BILINEAR, {x, to}, {1, 4, 4, 3}, tflite::ResizeBilinearOptionsT()));
+    return refusal(file);
+  };
+  const std::string where = "net.tflite: operator 0 (RESIZE_BILINEAR): input 1 'to': ";
+  EXPECT_EQ(resized_to({4, 4}), "it was read");
+  EXPECT_EQ(resized_to({4, 4, 4}), where + "expected two numbers, H and W");
+  EXPECT_EQ(resized_to({4}), where + "expected two numbers, H and W");
+  EXPECT_EQ(resized_to({4, 0}), where + "0 is outside 1..2147483647");
 }
 
 TEST(TfliteHostile, AFewBytesDoNotTakeMuchMemory) {

@@ -129,6 +129,25 @@ TEST(Network, ComesBackFromEveryForm) {
   }
 }
 
+TEST(Network, EdgesOfLayersThatWaitInFilesAreEstimated) {
+  std::mt19937_64 random(9);
+  Network network;
+  network.layers.push_back({random_matrix(200, 300, random), {}});
+  network.layers.push_back({random_matrix(40, 200, random), {}});
+  for (const auto& [form, factor] :
+       {std::pair{Form::tsv, 2U}, {Form::tsv_gz, 5U}}) {  // how well they are compressed varies
+    const Scratch scratch;
+    write_network(scratch / "net", form, network);
+    const auto files = open_layer_files(scratch / "net", {.neurons = {300, 200, 40}});
+    for (std::size_t k = 0; k < network.layers.size(); ++k) {
+      const Offset edges = network.layers[k].weights.entries();
+      const Offset estimate = files->layers->shapes().at(k).edges;
+      EXPECT_GT(factor * estimate, edges) << k;
+      EXPECT_LT(estimate, factor * edges) << k;
+    }
+  }
+}
+
 TEST(Network, ASingleBiasIsAParameterAndNoFile) {
   const Scratch scratch;
   Network network = small_network();
@@ -177,6 +196,9 @@ TEST(Network, DirectoriesThatAreNoNetworkAreNamed) {
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1.tsv"}, {}),
             "D: holds layers for 4 and for 8 neurons, expected one network, or an explicit number");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1.tsv"}, {.neurons = {8}}), "no error");
+  EXPECT_EQ(directory_error({"n4-l1.tsv", "n8-l1-bias.tsv", "n2-l1-bias.mtx"}, {}), "no error");
+  EXPECT_EQ(directory_error({"n4-l1-bias.tsv"}, {}),
+            "D: no layers, expected files n<neurons>-l<layer>.tsv, .tsv.gz or .mtx");
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1.mtx"}, {}),
             "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file per layer");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {4, 4, 4}}),

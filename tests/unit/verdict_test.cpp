@@ -42,6 +42,7 @@ TEST(Verdict, ScoresEveryCase) {
     EXPECT_EQ(verdict.status, c.missing + c.extra == 0 ? Status::passed : Status::failed);
     EXPECT_EQ(verdict.missing, c.missing);
     EXPECT_EQ(verdict.extra, c.extra);
+    EXPECT_EQ(verdict.categories, c.categories.size());
     const Verdict by_digest = judge(c.categories, c.truth.size(), digest(c.truth), "digest");
     EXPECT_EQ(by_digest.status, verdict.status);
   }
@@ -73,6 +74,8 @@ TEST(Verdict, SampleFailsButNeverPasses) {
   EXPECT_EQ(judge_sample({1, 4}, {1, 2, 3}, {1, 2}, "sample").status, Status::failed);
   EXPECT_EQ(unverified({1}, "a reason").status, Status::unverified);
   EXPECT_EQ(unverified({1}, "a reason").against, "nothing: a reason");
+  EXPECT_EQ(unverified({1, 4}, "a reason").categories, 2U);
+  EXPECT_EQ(judge_sample({1, 4, 6}, {1, 2, 3}, {1}, "sample").categories, 3U);
 }
 
 TEST(Verdict, OneFailureAmongSeveralComparisonsDecides) {

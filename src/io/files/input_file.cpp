@@ -20,21 +20,24 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 
-/// Waits until a later change would get a later timestamp. File timestamps advance every 1 to 10 ms, so only a file
+/// Waits until a later write would get a later timestamp. File timestamps advance every 1 to 10 ms, so only a file
 /// written a moment ago causes a wait.
 void await_next_tick(std::int64_t modified) {
-  constexpr std::int64_t kLongestTick = 20'000'000;
   constexpr timespec kMoment{0, 500'000};
   for (;;) {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    const std::int64_t age = nanoseconds(now) - modified;
-    if (age > 0 || age < -kLongestTick) return;
+    if (shows_later_writes(modified, nanoseconds(now))) return;
     ::nanosleep(&kMoment, nullptr);
   }
 }
 
 }  // namespace
+
+bool shows_later_writes(std::int64_t modified, std::int64_t now) {
+  constexpr std::int64_t kLongestTick = 20'000'000;
+  return now > modified || now < modified - kLongestTick;
+}
 
 InputFile::InputFile(const std::filesystem::path& path)
     : name_(path.string()),

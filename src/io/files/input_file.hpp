@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -50,7 +51,11 @@ class InputFile {
   struct stat opened_ {};
 };
 
-/// The text of a whole file, in one consistent state.
+/// Whether a file last written at the time `modified` would get another time by a write from `now` on. Both are in
+/// nanoseconds. The clock that stamps files ticks every 1 to 10 ms; a time further ahead is of another clock.
+bool shows_later_writes(std::int64_t modified, std::int64_t now);
+
+/// All of a file, in one state, as text.
 std::string text_of_file(const std::filesystem::path& path);
 
 }  // namespace spdnn

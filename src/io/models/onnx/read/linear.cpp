@@ -13,7 +13,6 @@ CsrMatrix read_weights(NodeReader& node, bool transposed) {
   const std::span<const float> weights = node.floats(1);
   const Shape& shape = node.constant(1).shape;
   if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; expected a matrix", shape_text(shape)));
-  if (weights.empty()) node.fail_input(1, fmt::format("weights of shape {} have no elements", shape_text(shape)));
   const auto outputs = static_cast<Offset>(shape[transposed ? 0 : 1]);
   const auto inputs = static_cast<Offset>(shape[transposed ? 1 : 0]);
   if (outputs > kMaxIndex || inputs > kMaxIndex)

@@ -53,7 +53,6 @@ Filters read_filters(NodeReader& node, std::size_t axes) {
   if (shape.size() != axes + 2)
     node.fail_input(1,
                     fmt::format("weights of shape {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
-  if (weights.empty()) node.fail_input(1, fmt::format("weights of shape {} have no elements", shape_text(shape)));
   if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent > Extent{kMaxIndex}; }))
     node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
   return {shape, weights};
