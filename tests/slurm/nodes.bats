@@ -19,7 +19,7 @@ heal() { "$BATS_TEST_DIRNAME/cluster.sh" heal "$cluster" "$dead"; }
 left() {
   jq '[.left[] | (1920 - .layer) * ([.images[][1]] | add)] | add / (1920 * 4000) * 100 | floor' "$results/$1.checkpoint"
 }
-half_done() { [ "$(left "$1")" -le 50 ]; }
+well_begun() { [ "$(left "$1")" -le 80 ]; }
 
 # Prints the node on which rank 0 and the job's script run, or the last one.
 node_of() { scontrol show hostnames "$(squeue --noheader --jobs="$job" --format=%N)" | "$1" -n 1; }
@@ -27,7 +27,7 @@ node_of() { scontrol show hostnames "$(squeue --noheader --jobs="$job" --format=
 @test "a node that dies: the job is queued again and goes on from its last checkpoint, on other nodes" {
   for which in tail head; do
     submit infer --name "$which" --nodes 2 -- "${problem[@]}"
-    within_limit half_done "$which"
+    within_limit well_begun "$which"
     dead=$(node_of "$which")
     cp "$results/$which.checkpoint" before
     "$BATS_TEST_DIRNAME/cluster.sh" kill "$cluster" "$dead"
