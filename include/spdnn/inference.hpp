@@ -50,6 +50,11 @@ struct TruthSpec {
   bool everything = false;         ///< all of them are
 };
 
+/// Which rank runs which images of a network. `fixed`: the share that is dealt to it. `counter`: the ranks of a node
+/// take batches from a counter, so that one that is done takes what a slower one has not begun; between nodes shares
+/// are fixed. `automatic`: a counter where it can be used and pays; the report says why where it is not.
+enum class Deal { automatic, fixed, counter };
+
 /// What is to be run, and how. A packed or generated network that takes more than the settings' host memory is
 /// streamed: its layers are read while others are computed.
 struct InferenceSpec : RunSettings {
@@ -62,6 +67,7 @@ struct InferenceSpec : RunSettings {
   int cuda_device = 0;                ///< which of the visible ones, for a process by itself
   bool share_devices = false;         ///< ranks may share CUDA devices; otherwise DeviceError where they would
   std::size_t device_memory = 0;      ///< bytes that an engine may take on its CUDA device; 0: all that is free
+  Deal deal = Deal::automatic;        ///< on several ranks
   /// Where a run leaves what it knows from time to time and when it is stopped, and where it goes on if that is there
   /// already; empty: nowhere. It stays until remove_checkpoint().
   std::string checkpoint;

@@ -53,8 +53,10 @@ struct RankSpreads {
   int ranks = 1;
   int hosts = 1;
   Spread images;
-  Spread upload;               ///< seconds
-  Spread infer;                ///< seconds; of each rank the median of its trials
+  Spread upload;  ///< seconds
+  Spread infer;   ///< seconds; of each rank the median of its trials
+  /// Batches that ranks took from their node's counter; empty where each had the share that was dealt to it.
+  std::optional<Spread> taken{};
   int slowest = 0;             ///< the rank with the longest infer
   std::string slowest_host{};  ///< where it ran
 

@@ -51,6 +51,8 @@ CommandForm infer_form() {
        "memory for network, plan and images: 500M, 4G; a larger .spdnn is streamed")                                  //
       ("device-memory", takes("SIZE", "auto"), "memory for an engine on its CUDA device; auto: all that is free")     //
       ("share-devices", "ranks may share CUDA devices if a node has more ranks than devices")                         //
+      ("deal", takes("auto|fixed|counter", "auto"),
+       "which rank runs which images: fixed shares, or batches that the ranks of a node take from a counter")  //
       ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start");
   return {.name = "infer",
           .summary =
@@ -71,6 +73,13 @@ TruthSpec truth_spec(const po::variables_map& values) {
   spec.everything = verify == "all";
   if (verify && !spec.everything) spec.sample = parse_count("verify", *verify);
   return spec;
+}
+
+Deal deal_of(const std::string& text) {
+  if (text == "auto") return Deal::automatic;
+  if (text == "fixed") return Deal::fixed;
+  if (text == "counter") return Deal::counter;
+  throw UsageError(fmt::format("--deal: '{}' is none of auto, fixed, counter", text));
 }
 
 void fill_checkpoint(const po::variables_map& values, InferenceSpec& spec) {
@@ -98,6 +107,7 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
   spec.share_devices = values.count("share-devices") != 0;
+  spec.deal = deal_of(values["deal"].as<std::string>());
   spec.device_state = values.count("device-state") != 0;
   spec.compare = values.count("compare") != 0;
   spec.activations = values.count("activations") != 0;

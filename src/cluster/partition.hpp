@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "spdnn/types.hpp"
@@ -24,14 +25,18 @@ inline ImageRange images_of_rank(Index images, int rank, int ranks) {
   return {begin(rank), begin(rank + 1) - begin(rank)};
 }
 
+inline constexpr Index kDealtBlock = 32;  ///< images of a tile of the CPU's engine, and of a warp
+
+/// How many consecutive images go to one rank: kDealtBlock, or fewer where that makes less than 16 blocks for each.
+inline Index dealt_block(Index images, int ranks) {
+  return std::clamp<Index>(images / (static_cast<Index>(ranks) * 16), 1, kDealtBlock);
+}
+
 /// Blocks of consecutive images, dealt round robin; ascending. For networks, where images that stay alive cost more
-/// than those that die early and, in a file that is sorted, lie side by side. Blocks have kDealtBlock images, or fewer
-/// where that makes less than kDealtBlocks for each rank.
+/// than those that die early and, in a file that is sorted, lie side by side.
 inline std::vector<Index> images_dealt_to(Index images, int rank, int ranks) {
-  constexpr Offset kDealtBlock = 32;  // a tile of the CPU's engine, a warp's images
-  constexpr Offset kDealtBlocks = 16;
   const auto hands = static_cast<Offset>(ranks);
-  const Offset block = std::clamp<Offset>(images / (hands * kDealtBlocks), 1, kDealtBlock);
+  const Offset block = dealt_block(images, ranks);
   std::vector<Index> ids;
   ids.reserve(images / hands + 1);
   const auto add = [&](Offset first, Offset count) {
@@ -42,6 +47,24 @@ inline std::vector<Index> images_dealt_to(Index images, int rank, int ranks) {
   const ImageRange rest = images_of_rank(static_cast<Index>(images - dealt), rank, ranks);
   add(dealt + rest.first, rest.count);
   return ids;
+}
+
+/// The order in which ranks take images from a counter: the same blocks, from one to the next the golden section of all
+/// of them, so that whatever lies side by side in a file is spread over the batches.
+inline std::vector<Index> taken_order(Index images, int ranks) {
+  const Index block = dealt_block(images, ranks);
+  const Offset blocks = images / block;
+  Offset step = std::max<Offset>(1, blocks * 618 / 1000);
+  while (std::gcd(step, blocks) > 1 && blocks > 0) ++step;
+  std::vector<Index> order(images);
+  auto next = order.begin();
+  const auto add = [&](Offset first, Offset count) {
+    std::iota(next, next + static_cast<std::ptrdiff_t>(count), static_cast<Index>(first));
+    next += static_cast<std::ptrdiff_t>(count);
+  };
+  for (Offset i = 0; i < blocks; ++i) add(i * step % blocks * block, block);
+  add(blocks * block, images - blocks * block);
+  return order;
 }
 
 }  // namespace spdnn

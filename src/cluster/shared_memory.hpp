@@ -9,8 +9,9 @@
 
 namespace spdnn {
 
-/// Memory that the ranks of a node have together: the leader makes it and writes it before the others read it. It has
-/// no name in any file system, so that nothing is left of it however the ranks end.
+/// Memory that the ranks of a node have together. The leader makes it; what one rank has written, the others may read
+/// once they have waited for it. It has no name in any file system, so that nothing is left of it however the ranks
+/// end.
 class SharedMemory {
  public:
   /// All ranks of the job make one together. Where a rank cannot reach the leader's memory, as when each rank has a

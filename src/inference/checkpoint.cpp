@@ -58,13 +58,12 @@ std::uint64_t work_in(const std::vector<Work>& left, Index depth) {
 
 void conclude_work(const Outcome& done, std::vector<Work> left, Checkpoint& checkpoint) {
   merge_outcomes(checkpoint.known, {done});
-  const auto first_not_begun =
-      std::stable_partition(left.begin(), left.end(), [](const Work& work) { return work.layer > 0; });
-  std::vector<Work> not_begun(std::make_move_iterator(first_not_begun), std::make_move_iterator(left.end()));
-  left.erase(first_not_begun, left.end());
+  std::vector<Work> begun;
+  std::vector<Work> not_begun;
+  for (Work& work : left) (work.layer > 0 ? begun : not_begun).push_back(std::move(work));
   join_pieces(not_begun);
-  left.insert(left.end(), std::make_move_iterator(not_begun.begin()), std::make_move_iterator(not_begun.end()));
-  checkpoint.left = std::move(left);
+  begun.insert(begun.end(), std::make_move_iterator(not_begun.begin()), std::make_move_iterator(not_begun.end()));
+  checkpoint.left = std::move(begun);
 }
 
 void join_pieces(std::vector<Work>& work) {

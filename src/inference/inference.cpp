@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cluster/exchange.hpp"
+#include "cluster/together.hpp"
 #include "core/parallel.hpp"
 #include "engines/devices.hpp"
 #include "inference/activations.hpp"
@@ -60,6 +61,8 @@ InferenceSpec checked(InferenceSpec spec, bool is_root) {
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
   if (!spec.checkpoint.empty() && spec.warm_up != 0)
     throw UsageError("checkpoint", "a run that may be stopped has no trials to warm up");
+  if (!spec.checkpoint.empty() && spec.deal == Deal::counter)
+    throw UsageError("deal", "a run with a checkpoint has fixed shares; expected fixed or auto");
   if (spec.max_time && spec.checkpoint.empty()) throw UsageError("max_time", "needs a checkpoint to stop at");
   if (spec.max_time && !(*spec.max_time >= 0))
     throw UsageError("max_time", fmt::format("{}, expected at least 0 seconds", *spec.max_time));
@@ -324,9 +327,33 @@ RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, con
 
 void Inference::Steps::run_at_once() {
   const std::uint64_t read_before = bytes_read();
-  RankedResult result = run_work({order_}, {images_.work(ranks_)});
+  RankedResult result = run_work({order_}, {shared_work()});
   report_streaming(read_before);
   if (ranks_.is_root()) conclude(std::move(result));
+}
+
+std::string Inference::Steps::why_fixed() const {
+  if (spec_.deal != Deal::automatic) return {};
+  if (find_variant(order_.variant).device != Device::cpu) return "engines on CUDA devices run large batches";
+  if (plan_.passes.identical) return "the pass identical finds more in larger batches";
+  return plan_.streamed ? "layers that are streamed would be read again for each batch" : "";
+}
+
+void Inference::Steps::note_fixed(const std::string& why) {
+  report_.notes.push_back("the ranks' shares are fixed: " + why);
+}
+
+Work Inference::Steps::shared_work() {
+  const bool one_to_a_node = ranks_.all(ranks_.place().node_ranks == 1, Communicator::Group::job);
+  if (spec_.deal == Deal::fixed || one_to_a_node) return images_.work(ranks_);
+  const Stopwatch watch;
+  std::string why = why_fixed();
+  if (why.empty()) why = images_.share_on_nodes(ranks_);
+  if (!why.empty() && spec_.deal == Deal::counter)
+    throw RanksFailed(ranks_.is_root() ? std::make_exception_ptr(DeviceError("deal", why)) : nullptr);
+  if (!why.empty()) note_fixed(why);
+  report_.seconds.share += watch.seconds();
+  return images_.work(ranks_);
 }
 
 void Inference::Steps::conclude(RankedResult result) {

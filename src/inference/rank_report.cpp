@@ -19,11 +19,13 @@ RankSpreads spreads_of(const std::vector<RankTimes>& times) {
   for (const RankTimes& rank : times) hosts.insert(rank.host);
   const auto is_faster = [](const RankTimes& a, const RankTimes& b) { return a.infer_seconds < b.infer_seconds; };
   const auto slowest = std::max_element(times.begin(), times.end(), is_faster);
+  const bool counts = std::any_of(times.begin(), times.end(), [](const RankTimes& rank) { return rank.taken > 0; });
   return {.ranks = static_cast<int>(times.size()),
           .hosts = static_cast<int>(hosts.size()),
           .images = over_ranks(&RankTimes::images),
           .upload = over_ranks(&RankTimes::upload_seconds),
           .infer = over_ranks(&RankTimes::infer_seconds),
+          .taken = counts ? std::optional(over_ranks(&RankTimes::taken)) : std::nullopt,
           .slowest = static_cast<int>(slowest - times.begin()),
           .slowest_host = slowest->host};
 }

@@ -18,9 +18,10 @@ struct RankTimes {
   Index images = 0;
   double upload_seconds = 0;
   double infer_seconds = 0;  ///< the median of its trials
+  Index taken = 0;           ///< batches, where ranks take them from a counter
 };
 void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
-  archive(times.host, times.images, times.upload_seconds, times.infer_seconds);
+  archive(times.host, times.images, times.upload_seconds, times.infer_seconds, times.taken);
 }
 /// min, median and max over the ranks, and which is the slowest. Not of no ranks.
 RankSpreads spreads_of(const std::vector<RankTimes>& times);

@@ -71,6 +71,8 @@ class Watched {
 /// One plan, run over batch after batch.
 class Runner {
   static constexpr Index kLooks = 32;  ///< whether to interrupt a batch, at least
+  /// Images below which a device would idle; on a CPU, each thread has a block.
+  static constexpr Index kLeastOnDevice = 2048;
 
  public:
   Runner(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options)
@@ -84,7 +86,9 @@ class Runner {
     result_.plan = &plan_;
     result_.threads = host_threads(options.engine.threads);
     if (!chosen.why.empty()) result_.notes.push_back("merge stands aside in this run: " + chosen.why);
-    result_.batch = options.batch != 0 ? std::min(options.batch, images.images())
+    least_ = device_ == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
+    if (options.batches != nullptr) batch.images = options.batches->largest(least_);
+    result_.batch = options.batch != 0 ? std::min(options.batch, batch.images)
                                        : automatic_batch(variant, plan_, batch, options.engine);
     batch.images = result_.batch;
     result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
@@ -99,15 +103,31 @@ class Runner {
   RunResult run() {
     const Index images = images_.images();
     const Offset rounds = result_.batch == 0 ? 0 : (images - 1) / result_.batch + 1;
-    Progress progress(options_.progress, "infer",
-                      rounds * static_cast<Offset>(options_.warm_up + options_.trials) * plan_.depth());
-    for (Index first = 0; first < images && !result_.unfinished; first += std::min(result_.batch, images - first))
-      run_batch(first, std::min(result_.batch, images - first), progress);
+    layers_ = rounds * static_cast<Offset>(options_.warm_up + options_.trials) * plan_.depth();
+    Progress progress(options_.progress, "infer", layers_);
+    while (!result_.unfinished) {
+      const ImageRange batch = next_batch();
+      if (batch.count == 0) break;
+      run_batch(batch.first, batch.count, progress);
+    }
+    if (options_.batches != nullptr) progress.update(layers_);
     if (options_.keep_activations) result_.outcome.activations = join_rows(activations_);
     return std::move(result_);
   }
 
  private:
+  /// Without images at the end. What other processes have taken meanwhile counts as done.
+  ImageRange next_batch() {
+    const Index images = images_.images();
+    if (options_.batches == nullptr) {
+      const Index first = std::exchange(next_, next_ + std::min(result_.batch, images - next_));
+      return {first, next_ - first};
+    }
+    const ImageRange batch = options_.batches->take({least_, result_.batch});
+    if (batch.count > 0) done_ = layers_ * batch.first / images;
+    return batch;
+  }
+
   void run_batch(Index first, Index count, Progress& progress) {
     Stopwatch watch;
     const ImageSet batch = count == images_.images() ? images_ : images_.slice(first, count);
@@ -126,6 +146,7 @@ class Runner {
     if (!run_trials(batch, progress, outcome)) return;
     watch.lap();
     append_outcome(result_.outcome, outcome, first);
+    result_.batches.push_back({first, count});
     if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch, options_.engine));
     result_.gather_seconds += watch.seconds();
   }
@@ -184,7 +205,7 @@ class Runner {
       }
       const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, at_once) + layer);
       done_ += next - layer;
-      progress.update(done_);
+      progress.update(std::min(done_, layers_));
       const Index layers = next - std::exchange(layer, next);
       if (interruption == nullptr) continue;
       if (device_ == Device::cpu) {
@@ -250,7 +271,10 @@ class Runner {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Engine> in_order_;    ///< with `merge`: for borderline images
   std::vector<CsrMatrix> activations_;  ///< by batch, where they are kept
-  Offset done_ = 0;                     ///< layers, over batches and trials
+  Index least_ = 1;                     ///< images to take at a time beside other processes
+  Index next_ = 0;                      ///< the first image of the next batch
+  Offset layers_ = 0;                   ///< to do, over batches and trials
+  Offset done_ = 0;                     ///< of these
   Place place_;
   Stopwatch infer_;  ///< since the trial began, or went on after an interruption
   RunResult result_;

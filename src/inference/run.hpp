@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "inference/batch_source.hpp"
 #include "plan/image_facts.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/progress.hpp"
@@ -30,8 +31,10 @@ class Interruption {
 struct RunOptions {
   EngineOptions engine;
   int trials = 1;
-  int warm_up = 0;             ///< trials of each batch before these
-  Index batch = 0;             ///< images at a time; 0: as many as the memory takes
+  int warm_up = 0;  ///< trials of each batch before these
+  Index batch = 0;  ///< images at a time; 0: as many as the memory takes
+  /// From which the run takes its batches, beside other processes; null: it has all images, one batch after another.
+  BatchSource* batches = nullptr;
   bool share_devices = false;  ///< ranks may share CUDA devices
   /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
   /// neurons of the given network these stand. Not of a merged plan.
@@ -60,7 +63,8 @@ struct RunResult {
   double interrupted_seconds = 0;     ///< by RunOptions::interruption; in none of the others
   int threads = 0;                    ///< host threads
   Index batch = 0;
-  std::vector<std::string> notes;  ///< on this run, besides the plan's
+  std::vector<ImageRange> batches{};  ///< that were run to their end, in this order
+  std::vector<std::string> notes;     ///< on this run, besides the plan's
   std::optional<Unfinished> unfinished;
 };
 

@@ -6,6 +6,7 @@
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/partition.hpp"
+#include "engines/devices.hpp"
 #include "io/packed/digests.hpp"
 
 namespace spdnn {
@@ -34,7 +35,17 @@ RunImages::RunImages(Communicator& ranks, ReadImages read) : mine_(std::move(rea
 
 Work RunImages::work(Communicator& ranks) const {
   if (ranks.is_alone()) return {0, {}, mine_};
+  if (node_) return {0, node_->ids(), node_->images(), node_};
   return {0, ids_of(owners(ranks), ranks.place().rank), mine_};
+}
+
+std::string RunImages::share_on_nodes(Communicator& ranks) {
+  const std::size_t room = memory_budget(Device::cpu, {.sharers = ranks.place().node_ranks});
+  if (!ranks.all(mine_.bytes() <= room, Communicator::Group::job)) return "the images do not fit into memory twice";
+  node_ = NodeImages::gather(ranks, mine_, owners(ranks));
+  if (!node_) return "ranks of a node cannot share memory";
+  mine_ = {};
+  return {};
 }
 
 Work RunImages::deal(Communicator& ranks, std::span<const Index> ids) const {
@@ -58,7 +69,7 @@ ImageSet RunImages::in_blocks(Communicator& ranks) const {
     const std::size_t end = std::min<std::size_t>(facts_.images, std::size_t{part.first + part.count} * rows);
     for (std::size_t id = std::size_t{part.first} * rows; id < end; ++id) after[id] = rank;
   }
-  return move_images(ranks, mine_, owners(ranks), after);
+  return move_images(ranks, dealt(), owners(ranks), after);
 }
 
 std::optional<std::uint64_t> RunImages::binary_digest(Communicator& ranks) const {

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cluster/communicator.hpp"
 #include "inference/move_images.hpp"
+#include "inference/node_images.hpp"
 #include "inference/read_on_ranks.hpp"
 #include "inference/work.hpp"
 #include "plan/image_facts.hpp"
@@ -23,11 +25,15 @@ class RunImages {
 
   /// Of all ranks' images.
   const ImageFacts& facts() const { return facts_; }
+  /// This rank's own; none after share_on_nodes().
   const ImageSet& mine() const { return mine_; }
   /// Images of all ranks without a non-zero.
   Index empty() const { return empty_; }
-  /// This rank's own.
+  /// This rank's own; after share_on_nodes() those that it may take.
   Work work(Communicator& ranks) const;
+  /// Puts the images of a node's ranks into one memory, of which these take some at a time. Returns, on all ranks, why
+  /// that cannot be, or nothing.
+  std::string share_on_nodes(Communicator& ranks);
   /// This rank's part of some images, the root's `ids`, ascending, which are dealt anew: the places among these of its
   /// own are images_dealt_to(ids.size(), ...).
   Work deal(Communicator& ranks, std::span<const Index> ids) const;
@@ -39,8 +45,10 @@ class RunImages {
  private:
   Owners owners(Communicator& ranks) const { return dealt_owners(facts_.images, ranks.place().ranks); }
   ImageSet in_blocks(Communicator& ranks) const;
+  ImageSet dealt() const { return node_ ? node_->given() : mine_; }
 
-  ImageSet mine_;
+  ImageSet mine_;  ///< none once they are the node's
+  std::shared_ptr<NodeImages> node_;
   ImageFacts facts_;
   Index empty_ = 0;
 };

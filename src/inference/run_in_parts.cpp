@@ -64,6 +64,8 @@ void Inference::Steps::run_in_parts() {
   report_.checkpoints = keeper->costs();
   report_.checkpoints->every = finite(clock.every());
   add_notes(*keeper, clock);
+  if (ranks_.place().node_ranks > 1 && spec_.deal == Deal::automatic)
+    note_fixed("a checkpoint has what is left of each");
   now.variants.erase(report_.variant);
   if (!now.variants.empty())
     report_.notes.push_back(fmt::format("part of the run was computed by {}", fmt::join(now.variants, ", ")));

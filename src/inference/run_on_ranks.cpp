@@ -132,6 +132,7 @@ class Pieces final : private Interruption {
     const Variant& variant = find_variant(order.variant);
     options_.engine.precision = order.precision;
     options_.engine.sharers = variant.device == Device::cpu ? sharers_.cpu : sharers_.cuda;
+    options_.batches = mine_[piece_].batches.get();
     return spdnn::run(variant, {&rest, order.may_overflow, order.why_in_order}, mine_[piece_].images, options_);
   }
 
@@ -161,14 +162,18 @@ class Pieces final : private Interruption {
 
 NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mine) {
   Index images = 0;
-  for (const Work& work : mine) images += work.images.images();
+  for (const ImageRange& batch : own.result.batches) images += batch.count;
   NetworkRankReport report{rank_report_of(own.result, images),
                            own.result.load_seconds,
                            own.result.interrupted_seconds,
                            own.result.batch,
                            own.result.outcome,
                            {}};
-  if (own.result.outcome.activations) report.rows = mine[0].ids;
+  if (!mine.empty() && mine[0].batches) report.common.times.taken = static_cast<Index>(own.result.batches.size());
+  if (!own.result.outcome.activations) return report;
+  for (const ImageRange& batch : own.result.batches)
+    for (Index image = batch.first; image < batch.first + batch.count; ++image)
+      report.rows.push_back(mine[0].id(image));
   return report;
 }
 
@@ -275,6 +280,8 @@ RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orde
     sharers = sharers_of_devices(ranks, orders, own);
     own.engine.threads = threads_of(ranks, own.engine.threads);
     limit.emplace(own.engine.threads);
+    for (const Work& work : mine)
+      if (work.batches) work.batches->restart();
     ranks.barrier();
   }
   Pieces pieces(orders, form, mine, own, sharers);
@@ -299,6 +306,7 @@ void add_times(RunResult& all, const RunResult& piece) {
   all.gather_seconds += piece.gather_seconds;
   all.interrupted_seconds += piece.interrupted_seconds;
   all.batch = std::max(all.batch, piece.batch);
+  all.batches.insert(all.batches.end(), piece.batches.begin(), piece.batches.end());
   for (const std::string& note : piece.notes)
     if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);
 }

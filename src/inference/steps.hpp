@@ -99,6 +99,13 @@ class Inference::Steps {
 
   void run_at_once();
 
+  /// Why the ranks of a node are not to take batches from a counter, though nothing was asked for; otherwise empty.
+  std::string why_fixed() const;
+  /// Into the report.
+  void note_fixed(const std::string& why);
+  /// What this rank runs, or may take from its node's images.
+  Work shared_work();
+
   /// From a checkpoint, or to one, or both.
   void run_in_parts();
 

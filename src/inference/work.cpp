@@ -37,7 +37,8 @@ StreamedLayers layers_from(const StreamedLayers& all, Index layer) {
 
 std::size_t image_bytes(const std::vector<Work>& pieces) {
   std::size_t bytes = 0;
-  for (const Work& piece : pieces) bytes += piece.images.bytes();
+  for (const Work& piece : pieces)
+    bytes += piece.images.bytes() / static_cast<std::size_t>(piece.batches ? piece.batches->sharers() : 1);
   return bytes;
 }
 

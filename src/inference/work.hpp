@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "inference/batch_source.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/plan.hpp"
 
@@ -14,11 +16,13 @@ struct Work {
   Index layer = 0;
   std::vector<Index> ids;  ///< of the images, in the whole run; empty: 0, 1, 2, ...
   ImageSet images;         ///< images x stored neurons that enter `layer`
+  /// Of images that several ranks have, and of which each takes some; null: they are this rank's alone.
+  std::shared_ptr<BatchSource> batches = nullptr;
 
   Index id(Index image) const { return ids.empty() ? image : ids[image]; }
 };
 
-/// What the images of these pieces take in memory.
+/// What the images of these pieces take in memory; of what several ranks have, this rank's part.
 std::size_t image_bytes(const std::vector<Work>& pieces);
 /// The images of all pieces in one set, in their order, as wide as the widest.
 ImageSet images_of_all(const std::vector<const Work*>& pieces);

@@ -38,7 +38,9 @@ Json ranks_json(const std::optional<RankSpreads>& r) {
   const auto ratio = r->slowest_over_median();
   const Json ratio_json = ratio ? Json(*ratio) : nullptr;
   return {{"hosts", r->hosts},
+          {"deal", r->taken ? "counter" : "fixed"},
           {"images", min_median_max_json(r->images)},
+          {"taken", min_median_max_json(r->taken)},
           {"upload", min_median_max_json(r->upload)},
           {"infer", min_median_max_json(r->infer)},
           {"slowest", {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", ratio_json}}}};
@@ -97,8 +99,11 @@ std::string ranks_text(const RankSpreads& r) {
     return fmt::format("{:.6f} s to {:.6f} s (median {:.6f})", s.min, s.max, s.median);
   };
   const auto ratio = r.slowest_over_median();
-  return fmt::format("{} on {}; {:.0f} to {:.0f} images each; upload {}, infer {}{}", r.ranks,
-                     counted(r.hosts, "host", "hosts"), r.images.min, r.images.max, by_rank(r.upload), by_rank(r.infer),
+  const std::string taken =
+      r.taken ? fmt::format(", taken in {:.0f} to {:.0f} batches", r.taken->min, r.taken->max) : "";
+  return fmt::format("{} on {}; {:.0f} to {:.0f} images each{}; upload {}, infer {}{}", r.ranks,
+                     counted(r.hosts, "host", "hosts"), r.images.min, r.images.max, taken, by_rank(r.upload),
+                     by_rank(r.infer),
                      ratio ? fmt::format("; the slowest, rank {}, {:.2f} times the median", r.slowest, *ratio) : "");
 }
 

@@ -18,6 +18,17 @@ setup() {
   [[ "$output" == *UNVERIFIED* ]]
 }
 
+@test "--deal: one of three words, and no counter with a checkpoint" {
+  run "${infer[@]}" --bias -0.25 --deal counter
+  [ "$status" -eq 0 ]
+  run "${infer[@]}" --bias -0.25 --deal even
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--deal: 'even' is none of auto, fixed, counter"* ]]
+  run "${infer[@]}" --bias -0.25 --deal counter --checkpoint c
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--deal: a run with a checkpoint has fixed shares"* ]]
+}
+
 @test "a true list passes, a wrong one fails with exit code 1 and names the images" {
   printf '1\n3\n' >right.tsv
   printf '1\n2\n' >wrong.tsv

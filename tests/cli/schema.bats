@@ -130,7 +130,7 @@ fits() {
   head -n 1 "$root/results/h200/layers.jsonl" >>run.jsonl
   # What no run on this machine has: a device that tells of itself, ranks, streamed layers, checkpoints, overflow, fp16.
   jq -c '{min: 1, median: 2.5, max: 4} as $s | .device_state = {sm_clock_mhz: $s, memory_clock_mhz: $s, temperature_c: $s, power_w: $s,
-    joules_per_trial: 1.5} | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s,
+    joules_per_trial: 1.5} | .ranks = {hosts: 1, deal: "counter", images: $s, taken: $s, upload: $s, infer: $s,
       slowest: {rank: 1, host: "h", over_median: 1.5}} | .streamed = {layers_at_once: 2, bytes_read: 3}
     | .checkpoints = {every: 900, written: 2, bytes: 3, share_of_infer: 0.1, lost_parts: 1, lost_seconds: 2.5}
     | .overflow = {images: 1, layer: 2, first_ids: [3]} | .against_fp32 = {differ: 1, missing: 1, extra: 0, first_ids: [5]}' \
@@ -139,7 +139,7 @@ fits() {
   "$SPDNN" "${model[@]}" --labels labels.npy --min-accuracy 0.5 --expected logits.npy --verify all --profile --json model.json
   jq -c '.against_fp32 = {variant: "conv_dense", differing: 1, largest_difference: 0.5}
     | .reference.near_ties = [{image: 1, found: 2, expected: 3}]
-    | {min: 1, median: 2.5, max: 4} as $s | .ranks = {hosts: 1, images: $s, upload: $s, infer: $s,
+    | {min: 1, median: 2.5, max: 4} as $s | .ranks = {hosts: 1, deal: "counter", images: $s, taken: $s, upload: $s, infer: $s,
       slowest: {rank: 1, host: "h", over_median: 1.5}}' model.json >>run.jsonl
   "$SPDNN" inspect model.safetensors --json inspected.json >out
   cat inspected.json >>run.jsonl
@@ -166,7 +166,7 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "slowest", "images_read_by", "checkpoints"):
+                if change == "taken" and name in (*old, "slowest", "deal", "taken", "images_read_by", "checkpoints"):
                     continue  # old lines of models, suites, runs and ranks have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)

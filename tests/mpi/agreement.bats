@@ -56,6 +56,7 @@ differ() {
 --plan-device cpu
 --device-state
 --share-devices
+--deal fixed
 --join-timeout 60
 --device cpu
 --variant cpu_openmp

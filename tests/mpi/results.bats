@@ -41,6 +41,19 @@ same_on_ranks() {
   same_on_ranks --network n.spdnn --inputs i.spdnn --reduce none
 }
 
+@test "batches from a counter, and fixed shares" {
+  make_inputs
+  "$SPDNN" generate inputs --family digits --neurons 64 --images 2000 --out i.spdnn
+  for deal in auto counter fixed; do
+    same_on_ranks --network n.spdnn --inputs i.spdnn --verify 40 --trials 2 --reduce dead --deal $deal
+    [ "$deal" = fixed ] && how=fixed || how=counter
+    jq -e ".ranks.deal == \"$how\" and (.ranks.taken != null) == (\"$how\" == \"counter\")" ranks.json
+    jq -e '[.notes[] | select(contains("shares are fixed"))] == []' ranks.json
+  done
+  ranks 2 infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --checkpoint c --json ranks.json >report
+  jq -e '.ranks.deal == "fixed" and (.notes | any(contains("shares are fixed: a checkpoint")))' ranks.json
+}
+
 @test "networks as TSV directories, and images as TSV with other values than one" {
   make_inputs
   "$SPDNN" convert n.spdnn net

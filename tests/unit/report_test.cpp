@@ -147,6 +147,13 @@ TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
       RankSpreads{.ranks = 2, .hosts = 1, .images = spread({5}), .upload = spread({1}), .infer = spread({2})};
   EXPECT_EQ(row(to_text(report), "ranks").find("ranks            2 on 1 host;"), 0U) << row(to_text(report), "ranks");
   EXPECT_NE(row(to_text(report), "ranks").find("; the slowest, rank 0, 1.00 times the median"), std::string::npos);
+  EXPECT_NE(row(to_text(report), "ranks").find("; 5 to 5 images each; "), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(report))["ranks"]["deal"], "fixed");
+  report.ranks->taken = spread({3, 6});
+  EXPECT_NE(row(to_text(report), "ranks").find("; 5 to 5 images each, taken in 3 to 6 batches; "), std::string::npos);
+  const auto json = nlohmann::json::parse(to_json(report))["ranks"];
+  EXPECT_EQ(json["deal"], "counter");
+  EXPECT_EQ(json["taken"]["max"], 6.0);
   report.parts = 3;
   EXPECT_EQ(row(to_text(report), "ranks").find("ranks            last part: 2 on 1 host;"), 0U);
   EXPECT_NE(row(to_text(report), "parts").find("phases below are sums over the parts"), std::string::npos);

@@ -1,0 +1,252 @@
+// Images that the ranks of a node, which are threads here, take batch by batch from a counter: each is run once, and
+// what comes of them is what comes of fixed shares.
+
+#include "inference/node_images.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/together.hpp"
+#include "inference/inference_on_ranks.hpp"
+#include "spdnn/error.hpp"
+#include "support/battery.hpp"
+#include "support/equal.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_matrix;
+using testing::Rows;
+
+TEST(TakenOrder, HasEachImageOnceAndSpreadsWhatLiesSideBySide) {
+  for (const int ranks : {1, 2, 7, 64})
+    for (const Index images : {0U, 1U, 5U, 100U, 1000U, 60000U}) {
+      const std::vector<Index> order = taken_order(images, ranks);
+      std::vector<Index> sorted = order;
+      std::sort(sorted.begin(), sorted.end());
+      std::vector<Index> all(images);
+      std::iota(all.begin(), all.end(), Index{0});
+      EXPECT_EQ(sorted, all) << images << " images, " << ranks << " ranks";
+    }
+  constexpr Index kImages = 60000;
+  constexpr Index kWindow = 2400;
+  for (const int ranks : {2, 7, 13}) {
+    const std::vector<Index> order = taken_order(kImages, ranks);
+    for (Index first = 0; first < kImages; first += kWindow) {
+      const auto begin = order.begin() + first;
+      const auto low = std::count_if(begin, begin + kWindow, [](Index image) { return image < kImages / 10; });
+      EXPECT_GT(low, kWindow / 20) << "from " << first << " on";
+      EXPECT_LT(low, kWindow / 5) << "from " << first << " on";
+    }
+  }
+}
+
+/// A rank in a container of its own, which finds no process under the number that the leader has.
+class ContainedRank final : public testing::ThreadRank {
+ public:
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    ThreadRank::broadcast(bytes, group);
+    const bool of_leader = group == Group::node && bytes.size() == 4 * sizeof(long);  // its process, and more
+    if (of_leader && !is_root()) std::memset(bytes.data(), 0, sizeof(long));
+  }
+};
+
+std::vector<ImageSet> image_sets() {
+  testing::Dice dice(3);
+  Rows rows(50);
+  for (Index i = 0; i < rows.size(); ++i)
+    for (Index j = i % 3; j < 20 && i % 4 != 0; j += i % 5 + 1)
+      rows[i].emplace_back(j, 1.0F + static_cast<float>(j) / 4);
+  CsrMatrix same = make_matrix(20, rows);
+  same.values = {};
+  same.value = 2.0F;
+  return {testing::bit_images(dice, 3000, 70, 0.3), ImageSet{make_matrix(20, rows)}, ImageSet{same},
+          ImageSet{make_matrix(9, Rows(5))}, ImageSet{make_matrix(4, {{{1, 2.0F}}})}};
+}
+
+TEST(NodeImages, AreThoseOfAllRanksAndEachIsTakenOnceInEachRun) {
+  for (const ImageSet& all : image_sets())
+    for (const int ranks : {1, 2, 3, 7}) {
+      SCOPED_TRACE(std::to_string(all.images()) + " images on " + std::to_string(ranks) + " ranks");
+      std::array<std::vector<std::atomic<int>>, 2> taken{std::vector<std::atomic<int>>(all.images()),
+                                                         std::vector<std::atomic<int>>(all.images())};
+      const auto work = [&](Communicator& rank) {
+        const Owners owners = dealt_owners(all.images(), ranks);
+        const ImageSet mine = all.select(ids_of(owners, rank.place().rank));
+        const auto node = NodeImages::gather(rank, mine, owners);
+        ASSERT_NE(node, nullptr);
+        testing::expect_equal(node->images().to_csr(), all.select(node->ids()).to_csr());
+        testing::expect_equal(node->given().to_csr(), mine.to_csr());
+        for (std::vector<std::atomic<int>>& run : taken) {
+          node->restart();
+          rank.barrier();
+          for (;;) {
+            const ImageRange batch = node->take({.least = 32, .most = 300});
+            EXPECT_LE(batch.count, std::min<Index>(300, node->largest(32)));
+            if (batch.count == 0) break;
+            for (Index i = 0; i < batch.count; ++i) ++run[node->ids()[batch.first + i]];
+          }
+          rank.barrier();
+        }
+      };
+      for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
+      for (const std::vector<std::atomic<int>>& run : taken)
+        EXPECT_TRUE(std::all_of(run.begin(), run.end(), [](const std::atomic<int>& times) { return times == 1; }));
+    }
+}
+
+TEST(NodeImages, ARankThatIsNotDoneHasNoMoreThanItHasTaken) {
+  constexpr int kRanks = 3;
+  testing::Dice dice(3);
+  const ImageSet all = testing::bit_images(dice, 3000, 70, 0.3);
+  std::array<Index, kRanks> taken{};
+  std::atomic<int> done = 0;
+  const auto work = [&](Communicator& rank) {
+    const Owners owners = dealt_owners(all.images(), kRanks);
+    const auto node = NodeImages::gather(rank, all.select(ids_of(owners, rank.place().rank)), owners);
+    node->restart();
+    rank.barrier();
+    const bool slow = rank.place().rank == 1;
+    for (ImageRange batch = node->take({32, 3000}); batch.count > 0; batch = node->take({32, 3000})) {
+      taken[static_cast<std::size_t>(rank.place().rank)] += batch.count;
+      while (slow && done < kRanks - 1) std::this_thread::yield();
+    }
+    ++done;
+  };
+  for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(taken[1], 224U);
+  EXPECT_EQ(taken[0] + taken[2], 2776U);
+}
+
+TEST(NodeImages, RanksThatDoNotReachOneMemoryHaveNone) {
+  const ImageSet all = image_sets()[0];
+  const auto work = [&](Communicator& rank) {
+    const Owners owners = dealt_owners(all.images(), 3);
+    EXPECT_EQ(NodeImages::gather(rank, all.select(ids_of(owners, rank.place().rank)), owners), nullptr);
+  };
+  for (const auto& thrown : testing::on_ranks<ContainedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+class DealtRuns : public ::testing::Test {
+ protected:
+  /// The root's report; with `slow`, rank 1 sleeps before each tile of images and layers.
+  template <class Rank = testing::ThreadRank>
+  Report report(int ranks, InferenceSpec spec, bool slow = false) {
+    Report found;
+    spec.variant = "cpu_openmp";
+    spec.threads = 1;
+    spec.truth.everything = true;
+    const auto work = [&](Communicator& rank) {
+      InferenceSpec own = spec;
+      if (slow && rank.place().rank == 1)
+        own.cancelled = [] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return false;
+        };
+      InferenceOnRanks inference(own, rank);
+      if (rank.is_root())
+        inference.load(network_, images_);
+      else
+        inference.load();
+      inference.plan();
+      inference.run();
+      inference.verify();
+      if (rank.is_root()) found = inference.report();
+      rank.barrier();
+    };
+    thrown_.clear();
+    for (const auto& thrown : testing::on_ranks<Rank>(ranks, work)) {
+      try {
+        if (thrown) std::rethrow_exception(thrown);
+      } catch (const RanksFailed& failed) {
+        try {
+          if (failed.own) std::rethrow_exception(failed.own);
+        } catch (const DeviceError& error) {
+          thrown_ = error.what();
+        }
+      }
+    }
+    return found;
+  }
+
+  Network network_ = testing::deep_network(12);
+  testing::Dice dice_{8};
+  ImageSet images_ = testing::bit_images(dice_, 1000, 64, 0.4);
+  std::string thrown_;
+};
+
+TEST_F(DealtRuns, HaveTheOutcomeOfOneProcessWhoeverRanWhat) {
+  InferenceSpec spec;
+  spec.activations = true;
+  const Report alone = report(1, spec);
+  ASSERT_GT(alone.outcome.categories.size(), 50U);
+  EXPECT_FALSE(alone.ranks);
+  for (const Deal deal : {Deal::automatic, Deal::fixed, Deal::counter})
+    for (const int ranks : {2, 3, 7})
+      for (const char* const passes : {"dead", "all"}) {
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, --reduce " + passes);
+        spec.deal = deal;
+        spec.passes = parse_passes(passes);
+        spec.batch = ranks == 2 ? 50 : 0;
+        spec.trials = ranks == 3 ? 2 : 1;
+        spec.compare = ranks == 3;
+        const Report found = report(ranks, spec, ranks == 7);
+        EXPECT_EQ(found.outcome.categories, alone.outcome.categories);
+        EXPECT_EQ(found.outcome.alive, alone.outcome.alive);
+        testing::expect_equal(*found.outcome.activations, *alone.outcome.activations);
+        EXPECT_EQ(found.verdict.status, Verdict::Status::passed);
+        ASSERT_TRUE(found.ranks);
+        EXPECT_EQ(found.ranks->images.sum, 1000);
+        const bool stays_fixed = deal == Deal::automatic && spec.passes.identical;
+        ASSERT_EQ(found.ranks->taken.has_value(), deal != Deal::fixed && !stays_fixed);
+        EXPECT_GE(found.ranks->taken.value_or(Spread{.min = 1}).min, 1);
+        const std::string note = "the ranks' shares are fixed: the pass identical finds more in larger batches";
+        EXPECT_EQ(std::count(found.notes.begin(), found.notes.end(), note), stays_fixed ? 1 : 0);
+      }
+}
+
+TEST_F(DealtRuns, MoreRanksThanImages) {
+  InferenceSpec spec;
+  spec.deal = Deal::counter;
+  images_ = images_.slice(0, 3);
+  const Categories expected = report(1, spec).outcome.categories;
+  const Report found = report(5, spec);
+  EXPECT_EQ(found.outcome.categories, expected);
+  EXPECT_EQ(found.ranks->images.sum, 3);
+}
+
+TEST_F(DealtRuns, WithoutSharedMemorySharesAreFixedAndACounterIsRefused) {
+  InferenceSpec spec;
+  spec.passes = parse_passes("dead");
+  const Categories expected = report(1, spec).outcome.categories;
+  const Report found = report<ContainedRank>(3, spec);
+  EXPECT_EQ(found.outcome.categories, expected);
+  EXPECT_FALSE(found.ranks->taken);
+  EXPECT_EQ(found.notes.front(), "the ranks' shares are fixed: ranks of a node cannot share memory");
+  spec.deal = Deal::counter;
+  report<ContainedRank>(3, spec);
+  EXPECT_EQ(thrown_, "deal: ranks of a node cannot share memory");
+}
+
+TEST_F(DealtRuns, ACounterDoesNotGoWithACheckpoint) {
+  InferenceSpec spec;
+  spec.checkpoint = "never written";
+  spec.deal = Deal::counter;
+  EXPECT_THROW(Inference{spec}, UsageError);
+}
+
+}  // namespace
+}  // namespace spdnn
