@@ -303,7 +303,7 @@ TEST_F(ImageTensors, JpegFormsAndDamage) {
   const auto refused = [&](const std::string& content, std::string_view part) {
     expect_refused(path, part, [&] { decode(content); });
   };
-  refused(inks_jpeg, "in the inks of a printer");
+  refused(inks_jpeg, "a CMYK image");
   for (const std::size_t size : {3U, 30U, 120U}) refused(grey_jpeg.substr(0, size), "damaged: ");
   refused(grey_jpeg.substr(0, grey_jpeg.size() - 10), "damaged: ");
   expect_refused(path, "an image of 2 x 3, expected 3 x 2",
