@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -157,6 +158,10 @@ std::vector<std::byte> changed(const program::Kernel& kernel, const program::Cha
   const auto bound = offer.bind();
   bound->place({.inputs = {from.data()}, .output = to.data(), .scratch = nullptr, .constants = {}});
   bound->run();
+  const std::vector<std::byte> untouched(4, std::byte{7});
+  for (std::size_t i = 0; i + 4 <= to.size(); i += 4)
+    EXPECT_FALSE(std::equal(untouched.begin(), untouched.end(), to.begin() + static_cast<std::ptrdiff_t>(i)))
+        << "byte " << i << " of " << text(change.to) << " is not written";
   return to;
 }
 
