@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// From this ratio of the slowest to the fastest trial on, a report remarks on it. Clocks and caches explain less.
+/// A report remarks on ratios of the slowest to the fastest trial from here on: clocks and caches explain smaller ones.
 constexpr double kFarApart = 5;
 
 std::string phase_line(std::string_view key, double seconds, const std::string& more = "") {
@@ -83,13 +83,14 @@ std::string phases_text(const RunRecord& r, const PhaseRemarks& remarks) {
   if (r.ranks) text += phase_line("join", s.join, "  MPI's start-up");
   text += phase_line("read", s.read) + phase_line("plan", s.plan, remarks.plan);
   if (s.start.took > 0)
-    text += phase_line("device start-up", s.start.waited,
-                       fmt::format("  waited for; it took {:.6f} s, beside reading and planning", s.start.took));
+    text += phase_line(
+        "device start-up", s.start.waited,
+        fmt::format("  waiting time; it took {:.6f} s, in parallel with reading and planning", s.start.took));
   if (r.ranks) text += phase_line("share", s.share, remarks.share);
   text += phase_line("upload", s.upload, remarks.upload);
-  if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  trials that are not counted");
+  if (s.warm_up > 0) text += phase_line("warm-up", s.warm_up, "  uncounted trials");
   text += infer_line(s.infer, r.trials);
-  if (s.checkpoint > 0) text += phase_line("checkpoint", s.checkpoint, "  while the run went on");
+  if (s.checkpoint > 0) text += phase_line("checkpoint", s.checkpoint, "  during the run");
   return text + phase_line("gather", s.gather) + phase_line("write", s.write) + phase_line("other", s.other()) +
          phase_line("total", s.total);
 }

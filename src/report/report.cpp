@@ -165,7 +165,7 @@ std::string to_text(const Report& r) {
   for (const std::string& note : r.notes) line("", note);
   if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
   text += phases_text(r, {.share = "  the plan to the other ranks",
-                          .upload = fmt::format("  of which images {:.6f} s", r.seconds.upload_images)});
+                          .upload = fmt::format("  including {:.6f} s for images", r.seconds.upload_images)});
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_computed", r.computed_edges
                             ? rate_text(r.rate_computed().value_or(0)) + "  (computed edges / infer median)"

@@ -191,10 +191,10 @@ TEST(ModelFamilies, WhatDoesNotFitIsRefused) {
   refused({.family = "alexnet"},
           "family: 'alexnet' is not a family of models; expected one of vgg16, resnet50, mobilenet, ");
   refused({.family = "lenet5", .sparsity = {1}}, "sparsity: 1 is outside 0 to below 1");
-  refused({.family = "lenet5", .sparsity = {0, -0.5}}, "sparsity: -0.5 is not");
+  refused({.family = "lenet5", .sparsity = {0, -0.5}}, "sparsity: -0.5 is outside 0 to below 1");
   refused({.family = "lenet5", .sparsity = {0, 0, 0}},
           "sparsity: 3 numbers for the 4 layers of lenet5, expected one or 4");
-  refused({.family = "lenet5", .image = Shape{1, 8, 8}}, "shape: images of N x 1 x 8 x 8 do not suit lenet5");
+  refused({.family = "lenet5", .image = Shape{1, 8, 8}}, "shape: images of N x 1 x 8 x 8 do not fit lenet5,");
   refused({.family = "lenet5", .image = Shape{28, 28}}, "shape: 28 x 28, expected channels, height and width");
 }
 

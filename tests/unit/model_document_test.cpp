@@ -111,7 +111,7 @@ TEST_F(ModelDocument, TheShownNodeIsTheOneThatIsNamed) {
   EXPECT_EQ(convolution.grid.entry, "non-zero");
   const Document other = document(2);
   EXPECT_EQ(block_of<Chart>(other, "spy").grid.width, 48U);
-  EXPECT_NE(other.summary.find("node 3 is looked at more closely"), std::string::npos);
+  EXPECT_NE(other.summary.find("node 3 is shown in detail"), std::string::npos);
 }
 
 TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
@@ -126,7 +126,7 @@ TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
   EXPECT_NE(html.find("it takes no &lt;models&gt;"), std::string::npos);
   view_.would_run.clear();
   view_.why = "nothing computes it";
-  EXPECT_NE(to_html(document(0)).find("<code>spdnn infer</code> would not run the model: nothing computes it."),
+  EXPECT_NE(to_html(document(0)).find("<code>spdnn infer</code> refuses the model: nothing computes it."),
             std::string::npos);
 }
 

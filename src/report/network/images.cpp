@@ -128,8 +128,8 @@ std::string story_of(const ImageEnds& ends, const RunLine& run) {
 
 std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
   if (!any_known(ends.computed))
-    return "Where images settled at the cap or coincided, the line does not say: it is of an earlier version, or of an "
-           "engine that does not count them.";
+    return "The line does not contain the images that settled at the cap or coincided: an earlier version wrote it, or "
+           "its engine does not count them.";
   std::string text =
       "Settled (`saturated`) and coincided (`identical`) images are counted together: which of the two passes removes "
       "an "
