@@ -168,7 +168,7 @@ TEST(Report, RoundingMakesNoNegativeRest) {
 TEST(Report, TextShowsWhatTheStartTookAndWhatWasWaitedFor) {
   const std::string text = to_text(timed_report());
   const std::string start = row(text, "device start-up");
-  EXPECT_NE(start.find("4.000000 s  waited for; it took 8.000000 s"), std::string::npos) << text;
+  EXPECT_NE(start.find("4.000000 s  waiting time; it took 8.000000 s"), std::string::npos) << text;
   for (const char* key : {"load", "read", "plan", "upload", "infer", "gather", "write", "other", "total"})
     EXPECT_EQ(row(text, key).find(" s"), start.find(" s", 16)) << key << '\n' << text;
   EXPECT_NE(row(text, "warm-up").find("0.250000 s  uncounted trials"), std::string::npos);
