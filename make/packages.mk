@@ -2,7 +2,7 @@
 # names what shows that the need is met, by whatever means: a header, a file with its absolute path, or else a command.
 ONNX_PROTO     ?= /usr/include/onnx/onnx.proto
 CHART_JS       ?= /usr/share/javascript/chart.js/chart.min.js
-BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h \
+BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
 	libmd-dev=sha256.h libxxhash-dev=xxhash.h nlohmann-json3-dev=nlohmann/json.hpp zlib1g-dev=zlib.h \
 	libonnx-dev=$(ONNX_PROTO) libprotobuf-dev=google/protobuf/message_lite.h protobuf-compiler=protoc \
 	libflatbuffers-dev=flatbuffers/flatbuffers.h flatbuffers-compiler=flatc \

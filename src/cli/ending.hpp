@@ -13,7 +13,7 @@ namespace spdnn::cli {
 /// - A pipe that nobody reads and a file beyond the limit of the shell (ulimit -f) are errors of write(), not signals:
 ///   what goes to other files is still written.
 /// - An exception that cannot be caught, or a library that ends the program by itself (libgomp does where it gets no
-///   thread), is exit code 4.
+///   thread, FFTW where it gets no memory), is exit code 4.
 void guard_every_end();
 
 /// The last statement of main: flushes stdout and returns the exit code. If stdout's reader has closed the pipe, as

@@ -271,7 +271,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   run "$SPDNN" inspect model.safetensors --json model.json
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$output" == *"N x 1 x 6 x 6"*"convolution"*"max pool"*"total"*"conv_reference   takes it"* ]]
+  [[ "$output" == *"N x 1 x 6 x 6"*"convolution"*"max pool"*"total"*"conv_reference   supports it"* ]]
   # 4 filters of 9 weights at 36 places, and 7 rows of 36.
   jq -e '(.nodes | length) == 6 and .weights == 288 and .multiply_adds.dense == 4 * 9 * 36 + 7 * 36
     and .multiply_adds.sparse < .multiply_adds.dense and .nodes[0].row_nonzeros.max <= 9 and .variants[0].why_not == null' model.json

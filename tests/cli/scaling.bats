@@ -28,7 +28,7 @@ setup() {
 @test "a launcher that is missing or fails, and options that are wrong" {
   run "${bare[@]}" --ranks 1 --launcher ./no-such-program
   [ "$status" -eq 4 ]
-  [[ "$output" == *"./no-such-program: cannot be started"* ]]
+  [[ "$output" == *"cannot start ./no-such-program: "* ]]
   run "${bare[@]}" --ranks 1 --launcher "false {ranks}"
   [ "$status" -eq 4 ]
   [[ "$output" == *"ended with exit code 1"* ]]

@@ -95,7 +95,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   cp text/n1024-l3.tsv text/n1024-l5.tsv
   run "$SPDNN" convert text none.spdnn --host-memory 4M --progress never
   [ "$status" -eq 3 ]
-  [[ "$output" == *"n1024-l5.tsv: is not as spdnn-network.txt has it"* ]]
+  [[ "$output" == *"n1024-l5.tsv: differs from its entry in spdnn-network.txt"* ]]
   [ ! -e none.spdnn ]
 }
 
@@ -142,7 +142,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   status=0
   wait $pid || status=$?
   [ "$status" -eq 3 ]
-  grep -q 'net.spdnn: changed while it was read' err.txt
+  grep -q 'net.spdnn: changed while it was being read' err.txt
   [ "$(wc -l <err.txt)" -eq 1 ]
 }
 

@@ -1,6 +1,9 @@
 #include "data/official/trig_spectrum.hpp"
 
 #include <array>
+#include <cmath>
+#include <new>
+#include <numbers>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -13,6 +16,19 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr std::size_t kFolds = 7;  ///< n / K
+
+/// exp(2 pi i numerator / denominator); the angle is reduced exactly before it is rounded.
+Complex root_of_unity(std::uint64_t numerator, std::uint64_t denominator) {
+  const double turn = static_cast<double>(numerator % denominator) / static_cast<double>(denominator);
+  return std::polar(1.0, 2.0 * std::numbers::pi * turn);
+}
+
+/// A product without the search for infinities that std::complex makes at every step; there are none here.
+Complex product(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+fftw_complex* as_fftw(Complex* values) { return reinterpret_cast<fftw_complex*>(values); }
 
 /// Row i of the folded strip (FoldedRows), its columns in natural order: image by image, 28 each.
 void folded_row(std::span<const std::uint8_t> pixels, Index images, std::size_t i, double* out) {
@@ -33,19 +49,24 @@ void folded_row(std::span<const std::uint8_t> pixels, Index images, std::size_t 
 RealRows::RealRows(std::size_t rows, std::size_t length) {
   constexpr std::size_t kCacheLine = 8;  // doubles
   stride_ = (length + 2 + kCacheLine - 1) / kCacheLine * kCacheLine;
-  values_ = allocate<double>(rows * stride_);
+  values_.reset(fftw().alloc_real(rows * stride_));
+  if (!values_) throw std::bad_alloc();
 }
 
 TrigSpectrum::TrigSpectrum(std::span<const std::uint8_t> pixels, Index images, Index side)
     : phases_(side / 4),
       line_length_(std::size_t{4} * images),
       nyquist_(kFolds * line_length_ / 2),
-      spectrum_(FoldedRows::kCount, kFolds * line_length_),
-      to_lines_(line_length_) {
-  const RealFourierTransform to_spectrum(kFolds * line_length_);
+      spectrum_(FoldedRows::kCount, kFolds * line_length_) {
+  // FFTW_ESTIMATE makes no trial runs, so that a machine has the same plan and the same values every time.
+  const int columns = narrow<int>(kFolds * line_length_);
+  const std::unique_ptr<fftw_plan_s, DestroyPlan> forward(
+      fftw().plan_dft_r2c_1d(columns, spectrum_.row(0), as_fftw(spectrum_.complex_row(0)), FFTW_ESTIMATE));
+  inverse_.reset(fftw().plan_dft_c2r_1d(narrow<int>(line_length_), as_fftw(spectrum_.complex_row(0)), spectrum_.row(0),
+                                        FFTW_ESTIMATE));
   parallel_for(FoldedRows::kCount, [&](std::size_t i) {
     folded_row(pixels, images, i, spectrum_.row(i));
-    to_spectrum.to_spectrum(spectrum_.complex_row(i));
+    fftw().execute_dft_r2c(forward.get(), spectrum_.row(i), as_fftw(spectrum_.complex_row(i)));
   });
 }
 
@@ -57,7 +78,7 @@ void TrigSpectrum::interpolate(Index phase, RealRows& lines) const {
   });
   parallel_for(FoldedRows::kCount, [&](std::size_t i) {
     fold(i, phase, twiddles, lines.complex_row(i));
-    to_lines_.to_numbers(lines.complex_row(i));
+    fftw().execute_dft_c2r(inverse_.get(), as_fftw(lines.complex_row(i)), lines.row(i));
   });
 }
 

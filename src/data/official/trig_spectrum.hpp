@@ -5,14 +5,13 @@
 #include <memory>
 #include <span>
 
-#include "data/official/fourier.hpp"
-#include "spdnn/array.hpp"
+#include "data/official/fftw.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn {
 
-/// Rows of doubles for real transforms in place: each begins on a cache line of its own, and has room for length/2 + 1
-/// complex numbers. The values are left uninitialised.
+/// Rows of doubles for FFTW's in-place real transforms. All rows begin at the same alignment, so that one FFTW plan
+/// serves every row, and each row has room for length/2 + 1 complex numbers. The values are left uninitialised.
 class RealRows {
  public:
   RealRows(std::size_t rows, std::size_t length);
@@ -24,12 +23,15 @@ class RealRows {
   }
 
  private:
+  struct Free {
+    void operator()(double* memory) const { fftw().free(memory); }
+  };
   std::size_t stride_;
-  std::shared_ptr<double[]> values_;
+  std::unique_ptr<double[], Free> values_;
 };
 
-/// The strip's rows, folded by their mirror symmetry, which halves the work of the product across the rows: kEven sums
-/// (row 0, row i + row 28-i for i = 1..13, row 14), then kOdd differences (row i - row 28-i for i = 1..13).
+/// The strip's rows, folded by their mirror symmetry so that the product across the rows needs half the work:
+/// kEven sums (row 0, row i + row 28-i for i = 1..13, row 14), then kOdd differences (row i - row 28-i for i = 1..13).
 struct FoldedRows {
   static constexpr std::size_t kEven = 15;
   static constexpr std::size_t kOdd = 13;
@@ -39,8 +41,8 @@ struct FoldedRows {
 /// Trigonometric interpolation along the rows of the strip (see trig_upsample.hpp): the n = 28 I columns of I images
 /// become M = side I columns. The output columns c = P k + p of one phase p, where P = side/4 and k < K = 4 I, are a
 /// real inverse FFT of only K values: the spectrum times exp(2 pi i v p / M), folded modulo K (n = 7 K, so 7 terms per
-/// bin). No FFT is therefore longer than n, and those of one phase fit into the cache. Memory: 28 n doubles. Scale
-/// factors of the transforms are omitted.
+/// bin). So no FFT is longer than n, and those of one phase fit into the cache. Memory: 28 n doubles. Scale factors of
+/// the transforms are left out.
 class TrigSpectrum {
  public:
   /// Computes 28 real FFTs of length n. `pixels` holds images x 28 x 28 values.
@@ -49,7 +51,7 @@ class TrigSpectrum {
   Index phases() const { return phases_; }
   std::size_t line_length() const { return line_length_; }  ///< K
   /// Fills lines.row(i)[k] with the real part of folded row i at column P k + phase. `lines` has FoldedRows::kCount
-  /// rows of line_length(). The imaginary part, which comes only from the Nyquist term, is -nyquist_sine(phase) (-1)^k
+  /// rows of line_length(). The imaginary part, which comes from the Nyquist term alone, is -nyquist_sine(phase) (-1)^k
   /// nyquist(i).
   void interpolate(Index phase, RealRows& lines) const;
   double nyquist(std::size_t i) const { return spectrum_.complex_row(i)[nyquist_].real(); }
@@ -59,11 +61,14 @@ class TrigSpectrum {
   void fold(std::size_t i, Index phase, std::span<const std::complex<double>> twiddles,
             std::complex<double>* bins) const;
 
+  struct DestroyPlan {
+    void operator()(fftw_plan plan) const { fftw().destroy_plan(plan); }
+  };
   Index phases_;
   std::size_t line_length_;
   std::size_t nyquist_;  ///< n/2, the last bin of a row's spectrum
   RealRows spectrum_;
-  RealFourierTransform to_lines_;
+  std::unique_ptr<fftw_plan_s, DestroyPlan> inverse_;
 };
 
 }  // namespace spdnn

@@ -26,6 +26,7 @@ class Spdnn(MakefilePackage, CudaPackage):
     depends_on("gmake@4.3:", type="build")
     depends_on("boost@1.74:+program_options")
     depends_on("fmt@9:10")
+    depends_on("fftw-api@3")
     depends_on("libmd")
     depends_on("zlib-api")
     depends_on("xxhash")
