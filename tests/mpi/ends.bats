@@ -214,7 +214,7 @@ mixed() {
   for case in 'openmpi:1|4' mpich:4; do # OpenMPI's launcher may decide by the rank that never joined
     use_mpi "${case%:*}"
     mixed "${case#*:}" "${good[@]}" -- --version
-    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks started within 2 s, "* ]]
+    [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): not all ranks started within 2 s (--join-timeout): "* ]]
   done
 }
 
@@ -247,7 +247,7 @@ END
   env PMI_FD=99 PMI_RANK=0 PMI_SIZE=2 "$SPDNN" infer --network n.spdnn --inputs i.spdnn --device cpu 2>stderr || status=$?
   cat stderr
   [ "$status" -eq 4 ]
-  [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): MPI ended the program while it started: "*" does not answer" ]]
+  [[ $(said stderr) == "spdnn: rank 0 of 2 on $(hostname): MPI ended the program during start-up: "*" does not answer" ]]
 }
 
 @test "a rank without memory for the second run: the first run's results are written, the rank is named, exit code 4" {
