@@ -20,7 +20,7 @@
 #include "cli/suite_table.hpp"
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
-#include "inference/load.hpp"
+#include "inference/run/load.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/networks/outputs.hpp"

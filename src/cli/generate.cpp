@@ -16,7 +16,7 @@
 #include "core/counted.hpp"
 #include "data/model_families.hpp"
 #include "data/official/problems.hpp"
-#include "inference/streaming.hpp"
+#include "inference/network/streaming.hpp"
 #include "io/arrays/npy.hpp"
 #include "io/models/model_file.hpp"
 #include "io/models/model_form.hpp"

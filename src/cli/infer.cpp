@@ -16,7 +16,7 @@
 #include "core/message.hpp"
 #include "core/nearest_name.hpp"
 #include "core/stopwatch.hpp"
-#include "inference/inference_on_ranks.hpp"
+#include "inference/network/inference_on_ranks.hpp"
 #include "io/models/model_form.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"

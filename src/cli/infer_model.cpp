@@ -17,7 +17,7 @@
 #include "core/comma_list.hpp"
 #include "core/lower_case.hpp"
 #include "core/stopwatch.hpp"
-#include "inference/model_inference_on_ranks.hpp"
+#include "inference/model/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/counted.hpp"
 #include "core/parallel.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 
 namespace spdnn::cli {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "inference/engine_choice.hpp"
-#include "inference/memory_estimate.hpp"
+#include "inference/device/engine_choice.hpp"
+#include "inference/network/memory_estimate.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/plan.hpp"

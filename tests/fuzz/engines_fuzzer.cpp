@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "fuzz/harness.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "support/networks.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "fuzz/harness.hpp"
 #include "fuzz/packed_editor.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "io/packed/file.hpp"
 #include "support/networks.hpp"
 

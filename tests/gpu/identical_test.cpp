@@ -3,7 +3,7 @@
 // of summation, and halves, must agree with cpu_reference to the last bit.
 
 #include "gpu/on_device.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"

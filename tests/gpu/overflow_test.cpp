@@ -4,7 +4,7 @@
 #include "engines/overflow.hpp"
 
 #include "gpu/on_device.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/overflowing.hpp"

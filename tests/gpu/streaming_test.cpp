@@ -4,7 +4,7 @@
 #include <set>
 
 #include "gpu/on_device.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"

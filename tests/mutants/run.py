@@ -6,7 +6,7 @@ A mutant is an entry of a .toml file beside this script:
     [[mutant]]
     name = "run-infer-seconds"             # unique; MUTANTS= picks by it
     why  = "The time of the last batch stands for that of all."
-    file = "src/inference/run.cpp"
+    file = "src/inference/run/run.cpp"
     old  = '''exact text, which must occur once'''
     new  = '''what stands there instead'''
     unit = "Run.*"                         # GoogleTest's filter of the tests that should notice ...

@@ -19,7 +19,7 @@ extern "C" {  // which the header leaves out
 #include "core/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/csr_matrix.hpp"
 

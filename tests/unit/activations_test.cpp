@@ -1,6 +1,6 @@
 // The network's output, handed out and written: bit for bit the same whatever is left out and however the run is cut.
 
-#include "inference/activations.hpp"
+#include "inference/run/activations.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "cluster/communicator.hpp"
-#include "inference/inference_on_ranks.hpp"
-#include "inference/run.hpp"
+#include "inference/network/inference_on_ranks.hpp"
+#include "inference/run/run.hpp"
 #include "io/arrays/activations.hpp"
 #include "io/arrays/npy.hpp"
 #include "io/arrays/npz.hpp"

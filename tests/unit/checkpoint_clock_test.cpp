@@ -1,6 +1,6 @@
-#include "inference/checkpoint_clock.hpp"
-
 #include <gtest/gtest.h>
+
+#include "inference/checkpoint/clock.hpp"
 
 namespace spdnn {
 namespace {

@@ -1,7 +1,5 @@
 // Ranks, which are threads here, that write checkpoints together while their run goes on.
 
-#include "inference/checkpoint_rounds.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,8 +10,9 @@
 #include <vector>
 
 #include "cluster/together.hpp"
-#include "inference/checkpoint_keeper.hpp"
-#include "inference/run_on_ranks.hpp"
+#include "inference/checkpoint/keeper.hpp"
+#include "inference/checkpoint/rounds.hpp"
+#include "inference/ranks/run_on_ranks.hpp"
 #include "io/packed/digests.hpp"
 #include "plan/image_facts.hpp"
 #include "plan/planner.hpp"

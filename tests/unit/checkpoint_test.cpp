@@ -1,4 +1,4 @@
-#include "inference/checkpoint.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

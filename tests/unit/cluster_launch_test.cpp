@@ -11,7 +11,7 @@
 
 #include "cluster/launch.hpp"
 #include "cluster/partition.hpp"
-#include "inference/run_on_ranks.hpp"
+#include "inference/ranks/run_on_ranks.hpp"
 
 namespace spdnn {
 namespace {

@@ -1,6 +1,6 @@
 // What a CUDA device is told to do while trials run: with a library in NVML's place, and with none.
 
-#include "inference/device_monitor.hpp"
+#include "inference/device/device_monitor.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "support/battery.hpp"
 #include "support/networks.hpp"
 #include "support/recording_engine.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/recording_engine.hpp"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engines/overflow.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/magnitudes.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "engines/devices.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/recording_engine.hpp"

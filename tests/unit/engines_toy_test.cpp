@@ -6,7 +6,7 @@
 
 #include "engines/choose.hpp"
 #include "engines/variant_lines.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "cluster/partition.hpp"
-#include "inference/input_images.hpp"
-#include "inference/move_images.hpp"
-#include "inference/read_on_ranks.hpp"
-#include "inference/run_images.hpp"
+#include "inference/network/input_images.hpp"
+#include "inference/ranks/move_images.hpp"
+#include "inference/ranks/read_on_ranks.hpp"
+#include "inference/ranks/run_images.hpp"
 #include "io/packed/digests.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

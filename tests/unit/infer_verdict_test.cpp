@@ -12,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
-#include "inference/load.hpp"
+#include "inference/run/load.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

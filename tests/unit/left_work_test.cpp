@@ -1,6 +1,6 @@
 // What ranks, which are threads here, have left, and how the root takes it part by part.
 
-#include "inference/left_work.hpp"
+#include "inference/ranks/left_work.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "inference/checkpoint.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "inference/model_accuracy.hpp"
-#include "inference/model_verdict.hpp"
-#include "inference/model_verify.hpp"
+#include "inference/model/accuracy.hpp"
+#include "inference/model/verdict.hpp"
+#include "inference/model/verify.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"

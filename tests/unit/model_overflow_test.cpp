@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inference/model_inference_on_ranks.hpp"
+#include "inference/model/inference_on_ranks.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_engine.hpp"

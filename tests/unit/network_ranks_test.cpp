@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "cluster/together.hpp"
-#include "inference/inference_on_ranks.hpp"
-#include "inference/run_on_ranks.hpp"
-#include "inference/streaming.hpp"
+#include "inference/network/inference_on_ranks.hpp"
+#include "inference/network/streaming.hpp"
+#include "inference/ranks/run_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"

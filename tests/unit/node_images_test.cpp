@@ -1,7 +1,7 @@
 // Images that the ranks of a node, which are threads here, take batch by batch from a counter: each is run once, and
 // what comes of them is what comes of fixed shares.
 
-#include "inference/node_images.hpp"
+#include "inference/ranks/node_images.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cluster/together.hpp"
-#include "inference/inference_on_ranks.hpp"
+#include "inference/network/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"

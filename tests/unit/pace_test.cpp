@@ -1,6 +1,6 @@
 // After how many steps a run that may be stopped waits for its device.
 
-#include "inference/pace.hpp"
+#include "inference/run/pace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"
 #include "support/shared_data.hpp"

@@ -1,6 +1,6 @@
 // What ranks have of a machine together. Ranks are threads here, and devices are names.
 
-#include "inference/rank_resources.hpp"
+#include "inference/ranks/rank_resources.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Networks whose layers are streamed: the same plans, the same activations bit for bit, few layers in memory at a time,
 // and files that are wrong, or go wrong meanwhile, noticed.
 
-#include "inference/streaming.hpp"
+#include "inference/network/streaming.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "core/read_ahead.hpp"
 #include "data/generate.hpp"
 #include "engines/overflow.hpp"
-#include "inference/run.hpp"
+#include "inference/run/run.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

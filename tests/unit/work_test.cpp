@@ -1,14 +1,14 @@
 // Pieces of a run: the layers and the images that are left after a stop, and what the outcomes of pieces add up to.
 
-#include "inference/work.hpp"
+#include "inference/run/work.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 #include <vector>
 
-#include "inference/checkpoint.hpp"
-#include "inference/outcomes.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
+#include "inference/run/outcomes.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
 

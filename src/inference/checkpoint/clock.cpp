@@ -1,0 +1,65 @@
+#include "inference/checkpoint/clock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/seconds_text.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// Of the time that a run has, what writing a checkpoint is taken for until one has been written.
+constexpr double kFirstGuess = 0.01;
+
+}  // namespace
+
+/// A run whose time is limited writes one in the middle of it, and so knows how long that takes.
+CheckpointClock::CheckpointClock(Settings settings, std::function<double()> now)
+    : now_(std::move(now)),
+      stop_(std::move(settings.stop)),
+      end_(now_() + settings.time_left),
+      asked_(settings.every == kNever ? kNever : std::min(settings.every, settings.time_left / 2)),
+      every_(asked_),
+      began_(now_()),
+      writing_(settings.time_left == kNever ? 0 : kFirstGuess * settings.time_left) {}
+
+void CheckpointClock::begin() {
+  began_ = now_();
+  looked_.reset();
+}
+
+double CheckpointClock::due_in() {
+  const double now = now_();
+  longest_look_ = std::max(longest_look_, now - looked_.value_or(now));
+  looked_ = now;
+  if (!ends_ && stop_ && stop_()) ends_ = true;
+  const double time = end_ - now - writing_ - longest_look_;
+  if (!ends_ && time <= 0) {
+    ends_ = true;
+    why_ = fmt::format(
+        "{} before its time is up: a checkpoint takes {}, and from one look at the clock to the next "
+        "there may be {}",
+        seconds_text(std::max(0.0, end_ - now)), seconds_text(writing_), seconds_text(longest_look_));
+  }
+  return ends_ ? 0 : std::min(time, began_ + every_ - now);
+}
+
+void CheckpointClock::written(double seconds) {
+  writing_ = seconds;
+  every_ = std::max(asked_, seconds / kMostShare);
+}
+
+void CheckpointClock::go_on() {
+  began_ = now_();
+  looked_ = began_;
+}
+
+void CheckpointClock::take_over(double writing, double every) {
+  writing_ = writing;
+  every_ = every;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,304 @@
+// Checkpoints on disk: a JSON line, and a packed file of the activations of images that had been begun.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "inference/checkpoint/checkpoint.hpp"
+#include "inference/checkpoint/parser.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/files/output_target.hpp"
+#include "io/files/temporaries.hpp"
+#include "io/packed/digests.hpp"
+#include "report/json_line.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+#include "spdnn/inference.hpp"
+
+namespace spdnn {
+
+namespace {
+
+using Json = CheckpointParser::Json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
+
+/// Times that a report adds up over the parts of a run.
+constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {{"read", &PhaseSeconds::read},
+                                                                       {"plan", &PhaseSeconds::plan},
+                                                                       {"share", &PhaseSeconds::share},
+                                                                       {"upload", &PhaseSeconds::upload},
+                                                                       {"gather", &PhaseSeconds::gather},
+                                                                       {"total", &PhaseSeconds::total},
+                                                                       {"images", &PhaseSeconds::upload_images},
+                                                                       {"checkpoint", &PhaseSeconds::checkpoint}};
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+/// Ascending ids as [first, count] pairs.
+Json ranges_of(const std::vector<Index>& ids) {
+  Json ranges = Json::array();
+  for (std::size_t i = 0; i < ids.size();) {
+    std::size_t end = i + 1;
+    while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
+    ranges.push_back({ids[i], end - i});
+    i = end;
+  }
+  return ranges;
+}
+
+Json outcome_json(const Outcome& outcome) {
+  Json overflow = Json::array();
+  for (const Overflow& one : outcome.overflow) overflow.push_back({one.image, one.layer});
+  return {{"categories", outcome.categories},
+          {"alive", outcome.alive},
+          {"active", outcome.active},
+          {"saturated", outcome.saturated},
+          {"identical", outcome.identical},
+          {"borderline", outcome.borderline},
+          {"overflow", overflow}};
+}
+
+std::string digest_of_activations(const ImageSet& activations) {
+  return hex(network_digest({{Layer{activations.to_csr(), {}}}, BiasRule::non_zeros, {}}));
+}
+
+fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
+
+/// Where activations are written until they get their digest's name. It is the same each time, so that the next writer
+/// finds what a killed one has left.
+fs::path unnamed_activations(const std::string& path) { return path + ".next.spdnn"; }
+
+/// Removes all files of activations beside a checkpoint but those of `kept`, those that killed runs have left included.
+void remove_activations(const std::string& path, const std::vector<std::string>& kept) {
+  const fs::path folder = fs::absolute(path).parent_path();
+  const std::string stem = fs::path(path).filename().native() + ".";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().native();
+    const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
+                         name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
+    const std::string digest = of_this ? name.substr(stem.size(), kDigits) : "";
+    if (is_digest(digest) && std::find(kept.begin(), kept.end(), digest) == kept.end())
+      fs::remove(entry.path(), ignored);
+  }
+}
+
+bool begun(const Work& work) { return work.layer > 0; }
+
+/// A file of activations, of which pieces of work take their images one after another.
+class ReadPart {
+ public:
+  ReadPart(fs::path path, const std::string& digest)
+      : path_(std::move(path)), all_(read_images(path_, std::nullopt, std::nullopt)) {
+    if (digest_of_activations(all_) != digest)
+      throw DataError(path_.native() + ": holds other activations than the checkpoint's");
+  }
+  bool taken() const { return first_ == all_.images(); }
+  void give(const Plan& plan, Work& work) {
+    const auto count = static_cast<Index>(work.ids.size());
+    if (count > all_.images() - first_)
+      throw DataError(fmt::format("{}: holds fewer images than the checkpoint has", path_.native()));
+    CsrMatrix rows = all_.slice(std::exchange(first_, first_ + count), count).to_csr();
+    rows.cols = plan.shape(work.layer).inputs;
+    if (std::any_of(rows.indices.begin(), rows.indices.end(), [&](Index neuron) { return neuron >= rows.cols; }))
+      throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path_.native(),
+                                  rows.cols, work.layer + 1));
+    work.images = {std::move(rows)};
+  }
+
+ private:
+  fs::path path_;
+  ImageSet all_;
+  Index first_ = 0;  ///< that is not taken
+};
+
+/// Gives each piece of work that had been begun its activations. False where there are too many or too few files.
+bool take_activations(const std::string& path, const std::vector<std::string>& digests, const Plan& plan,
+                      std::vector<Work>& left) {
+  auto next = digests.begin();
+  std::optional<ReadPart> part;
+  for (Work& work : left) {
+    if (!begun(work)) continue;
+    if (!part || part->taken()) {
+      if (next == digests.end()) return false;
+      part.emplace(activations_path(path, *next), *next);
+      ++next;
+    }
+    part->give(plan, work);
+  }
+  return next == digests.end() && (!part || part->taken());
+}
+
+/// The same without activations.
+Checkpoint beginning_again(Checkpoint checkpoint) {
+  for (Work& work : checkpoint.left) work = {0, std::move(work.ids), {}};
+  join_pieces(checkpoint.left);
+  return checkpoint;
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
+std::uint64_t write_activations(const std::string& path, const std::string& digest, const ImageSet& activations) {
+  const fs::path unnamed = unnamed_activations(path);
+  write_images(unnamed, activations);
+  std::error_code unknown;
+  const std::uint64_t bytes = fs::file_size(unnamed, unknown);
+  if (unknown) fail_to_write(unnamed, unknown.value());
+  const fs::path named = activations_path(path, digest);
+  if (std::rename(unnamed.c_str(), named.c_str()) != 0) {
+    const int error = errno;
+    remove_file(unnamed);
+    fail_to_write(named, error);
+  }
+  if (!sync_directory(named.has_parent_path() ? named.parent_path() : ".")) fail_to_write(named, errno);
+  return bytes;
+}
+
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+Json costs_json(const CheckpointSummary& costs) {
+  return {{"every", costs.every ? Json(*costs.every) : Json(nullptr)},
+          {"written", costs.written},
+          {"bytes", costs.bytes},
+          {"lost_parts", costs.lost_parts},
+          {"lost_seconds", costs.lost_seconds}};
+}
+
+/// `digests` are in the names of the files of activations. Returns the line's bytes.
+std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint,
+                         const std::vector<std::string>& digests) {
+  Json left = Json::array();
+  for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
+  Json seconds;
+  for (const auto& [name, member] : kSeconds) seconds[name] = checkpoint.seconds.*member;
+  seconds["infer"] = checkpoint.seconds.infer.sum;
+  Json json{{"schema", kCheckpointSchema},
+            {"plan", hex(checkpoint.plan_digest)},
+            {"image_digest", hex(checkpoint.image_digest)},
+            {"passes", to_string(checkpoint.passes)},
+            {"variants", checkpoint.variants},
+            {"parts", checkpoint.parts},
+            {"seconds", seconds},
+            {"costs", costs_json(checkpoint.costs)},
+            {"time", now()},
+            {"next_within", checkpoint.next_within ? Json(*checkpoint.next_within) : Json(nullptr)},
+            {"known", outcome_json(checkpoint.known)},
+            {"left", left},
+            {"activations", digests}};
+  json["checksum"] = checkpoint_checksum(json);
+  AtomicFile file(path);
+  file.write(json_line(json));
+  file.commit();
+  return file.size();
+}
+
+WrittenCheckpoint write_whole(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts) {
+  WrittenCheckpoint written;
+  written.left = work_in(checkpoint.left, checkpoint.depth);
+  try {
+    while (const std::optional<ImageSet> part = parts()) {
+      written.activations.push_back(digest_of_activations(*part));
+      written.bytes += write_activations(path, written.activations.back(), *part);
+    }
+    written.bytes += write_line(path, checkpoint, written.activations);
+  } catch (...) {
+    remove_activations(path, checkpoint.activations);
+    throw;
+  }
+  remove_activations(path, written.activations);
+  return written;
+}
+
+}  // namespace
+
+WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                                   const ActivationParts& parts) {
+  const bool none_begun = std::none_of(checkpoint.left.begin(), checkpoint.left.end(), begun);
+  try {
+    return write_whole(path, checkpoint, parts);
+  } catch (const DataError& error) {
+    const Checkpoint without = beginning_again(checkpoint);
+    if (none_begun || work_in(without.left, without.depth) >= checkpoint.left_in_file) throw;
+    WrittenCheckpoint written = write_whole(path, without, [] { return std::nullopt; });
+    written.begun_again = error.what();
+    return written;
+  }
+}
+
+Passes passes_to_continue(const std::string& path, Passes requested) {
+  const CheckpointParser parser(path, 0);
+  const Json json = parser.parse(text_of_file(path));
+  const Passes ran = parser.passes(parser.at(json, "passes"));
+  for (bool Passes::*const pass : {&Passes::twins, &Passes::unused, &Passes::merge})
+    requested.*pass = requested.*pass && ran.*pass;
+  return requested;
+}
+
+void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
+  const auto images = static_cast<Index>(checkpoint.left.at(0).ids.size());
+  const CheckpointParser parser(path, ran.depth());
+  const Json json = parser.parse(text_of_file(path));
+  const Passes passes = parser.passes(parser.at(json, "passes"));
+  if (passes != checkpoint.passes)
+    parser.fail(
+        fmt::format("was made with the passes {}, but {} run here", to_string(passes), to_string(checkpoint.passes)));
+  if (parser.at(json, "plan") != hex(checkpoint.plan_digest))
+    parser.fail("was made for another network or another precision");
+  if (parser.at(json, "image_digest") != hex(checkpoint.image_digest)) parser.fail("was made for other images");
+  for (const Json& variant : parser.list(parser.at(json, "variants"), "variants"))
+    checkpoint.variants.insert(parser.text(variant, "variants"));
+  checkpoint.parts = static_cast<int>(parser.number(parser.at(json, "parts"), "parts", CheckpointParser::kMostParts));
+  const Json& seconds = parser.at(json, "seconds");
+  for (const auto& [name, member] : kSeconds)
+    checkpoint.seconds.*member = parser.seconds(parser.at(seconds, name), name);
+  const double infer = parser.seconds(parser.at(seconds, "infer"), "infer");
+  checkpoint.seconds.infer = {infer, infer, infer, infer};
+  checkpoint.costs = parser.costs(parser.at(json, "costs"));
+  const double since = std::max(0.0, now() - parser.seconds(parser.at(json, "time"), "time"));
+  if (const Json& next_within = parser.at(json, "next_within"); !next_within.is_null()) {
+    ++checkpoint.costs.lost_parts;
+    checkpoint.costs.lost_seconds += std::min(since, parser.seconds(next_within, "next_within"));
+  }
+  checkpoint.known = parser.outcome(parser.at(json, "known"), images);
+  checkpoint.left = parser.left(parser.at(json, "left"), images);
+  checkpoint.left_in_file = work_in(checkpoint.left, checkpoint.depth);
+  for (const Json& digest : parser.list(parser.at(json, "activations"), "activations")) {
+    checkpoint.activations.push_back(parser.text(digest, "activations"));
+    if (!is_digest(checkpoint.activations.back())) parser.fail("activations: expected digests");
+  }
+  if (!take_activations(path, checkpoint.activations, ran, checkpoint.left))
+    parser.fail("has other images than its files of activations");
+  join_pieces(checkpoint.left);
+}
+
+void remove_checkpoint(const std::string& path) {
+  remove_file(path);
+  remove_activations(path, {});
+  remove_file(unnamed_activations(path));
+  try {
+    for (const fs::path& name : {fs::path(path), unnamed_activations(path)}) {
+      const fs::path target = find_output_file(name).path;
+      remove_stale_temporaries(target.parent_path(), target);
+    }
+  } catch (const DataError&) {  // nothing may be removed in a directory in which nothing may be written
+  }
+}
+
+}  // namespace spdnn

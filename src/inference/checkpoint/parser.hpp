@@ -1,0 +1,152 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json_nesting.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
+#include "io/packed/format.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-4";
+
+/// Of a checkpoint's line without its checksum, in hexadecimal.
+inline std::string checkpoint_checksum(nlohmann::ordered_json json) {
+  json.erase("checksum");
+  const std::string text = json.dump();
+  return fmt::format("{:016x}", packed::hash_block(std::as_bytes(std::span(text))));
+}
+
+/// Reads the parts of a checkpoint's line of JSON. Refuses what is malformed; the name stands in all messages.
+class CheckpointParser {
+ public:
+  using Json = nlohmann::ordered_json;
+  static constexpr int kMostParts = 1000000;  ///< of a run
+
+  CheckpointParser(std::string name, Index depth) : name_(std::move(name)), depth_(depth) {}
+
+  [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
+
+  Json parse(const std::string& text) const {
+    const bool shallow = too_deep_json(text) == std::string::npos;
+    Json json = shallow ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
+    if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kCheckpointSchema)
+      fail(fmt::format("is no checkpoint; expected one line of JSON, schema {}", kCheckpointSchema));
+    if (at(json, "checksum") != checkpoint_checksum(json)) fail("is corrupted: its checksum differs");
+    return json;
+  }
+
+  const Json& at(const Json& json, const char* key) const {
+    if (!json.is_object() || !json.contains(key)) fail(fmt::format("has no {}", key));
+    return json.at(key);
+  }
+  /// A whole number of at most `most`.
+  std::uint64_t number(const Json& json, const char* what, std::uint64_t most) const {
+    if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)
+      fail(fmt::format("{}: expected a number in 0..{}", what, most));
+    return json.get<std::uint64_t>();
+  }
+  double seconds(const Json& json, const char* what) const {
+    if (!json.is_number() || !(json.get<double>() >= 0)) fail(fmt::format("{}: expected seconds", what));
+    return json.get<double>();
+  }
+  std::string text(const Json& json, const char* what) const {
+    if (!json.is_string()) fail(fmt::format("{}: expected a text", what));
+    return json.get<std::string>();
+  }
+  Passes passes(const Json& json) const {
+    try {
+      return parse_passes(text(json, "passes"));
+    } catch (const UsageError& error) {
+      fail(error.what());
+    }
+  }
+  CheckpointSummary costs(const Json& json) const {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60U;
+    CheckpointSummary costs;
+    if (const Json& every = at(json, "every"); !every.is_null()) costs.every = seconds(every, "every");
+    costs.written = static_cast<int>(number(at(json, "written"), "written", kMostParts));
+    costs.bytes = number(at(json, "bytes"), "bytes", kMostBytes);
+    costs.lost_parts = static_cast<int>(number(at(json, "lost_parts"), "lost_parts", kMostParts));
+    costs.lost_seconds = seconds(at(json, "lost_seconds"), "lost_seconds");
+    return costs;
+  }
+  const Json& list(const Json& json, const char* what) const {
+    if (!json.is_array()) fail(fmt::format("{}: expected a list", what));
+    return json;
+  }
+  /// Of one image or more each.
+  std::vector<Index> ids(const Json& ranges, Index images) const {
+    std::vector<Index> all;
+    for (const Json& range : list(ranges, "images")) {
+      if (list(range, "images").size() != 2) fail("images: expected pairs of a first id and a count");
+      const auto first = static_cast<Index>(number(range[0], "images", images));
+      const auto count = static_cast<Index>(number(range[1], "images", images - first));
+      if (all.size() + count > images) fail("images: an image comes twice");
+      for (Index i = 0; i < count; ++i) all.push_back(first + i);
+    }
+    return all;
+  }
+  std::vector<Index> ascending(const Json& json, const char* what, Index images) const {
+    std::vector<Index> all;
+    for (const Json& one : list(json, what)) {
+      const auto id = static_cast<Index>(number(one, what, images));
+      if (id == images || (!all.empty() && id <= all.back())) fail(fmt::format("{}: ids do not ascend", what));
+      all.push_back(id);
+    }
+    return all;
+  }
+  std::vector<std::int64_t> counts(const Json& json, const char* what, bool may_be_empty) const {
+    std::vector<std::int64_t> all;
+    for (const Json& one : list(json, what)) {
+      if (!one.is_number_integer()) fail(fmt::format("{}: expected numbers", what));
+      all.push_back(one.get<std::int64_t>());
+    }
+    if (all.size() != depth_ && !(may_be_empty && all.empty())) fail(fmt::format("{}: expected one per layer", what));
+    return all;
+  }
+  Outcome outcome(const Json& json, Index images) const {
+    Outcome known;
+    known.categories = ascending(at(json, "categories"), "categories", images);
+    known.alive = counts(at(json, "alive"), "alive", true);
+    known.active = counts(at(json, "active"), "active", false);
+    known.saturated = static_cast<std::int64_t>(number(at(json, "saturated"), "saturated", kMaxIndex));
+    known.identical = static_cast<std::int64_t>(number(at(json, "identical"), "identical", kMaxIndex));
+    known.borderline = ascending(at(json, "borderline"), "borderline", images);
+    for (const Json& one : list(at(json, "overflow"), "overflow")) {
+      if (list(one, "overflow").size() != 2 || images == 0 || depth_ == 0) fail("overflow: expected image and layer");
+      known.overflow.push_back({static_cast<Index>(number(one[0], "overflow", images - 1)),
+                                static_cast<Index>(number(one[1], "overflow", depth_ - 1))});
+    }
+    return known;
+  }
+  std::vector<Work> left(const Json& json, Index images) const {
+    std::vector<Work> all;
+    std::vector<bool> seen(images, false);
+    for (const Json& piece : list(json, "left")) {
+      Work work;
+      work.layer = static_cast<Index>(number(at(piece, "layer"), "layer", depth_ == 0 ? 0 : depth_ - 1));
+      work.ids = ids(at(piece, "images"), images);
+      for (const Index id : work.ids) {
+        if (seen[id]) fail("images: an image comes twice");
+        seen[id] = true;
+      }
+      all.push_back(std::move(work));
+    }
+    return all;
+  }
+
+ private:
+  std::string name_;
+  Index depth_;
+};
+
+}  // namespace spdnn

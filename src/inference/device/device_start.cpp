@@ -1,0 +1,53 @@
+#include "inference/device/device_start.hpp"
+
+#include <utility>
+
+#include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
+#include "inference/device/engine_choice.hpp"
+
+namespace spdnn {
+
+namespace {
+
+/// In a network of so many edges or more, the device finds twins sooner than the CPU. In a smaller one, the CPU is done
+/// before the device is ready (measured on an H200 with 16 cores: 65536 neurons, 120 layers).
+constexpr Offset kEdgesWorthADevice = Offset{512} << 20U;
+
+}  // namespace
+
+DeviceStart::DeviceStart(bool needed, std::function<int()> choose) {
+  if (!needed) return;
+  start_.emplace([choose = std::move(choose)](const std::stop_token& /*stop*/) {
+    const Stopwatch watch;
+    const int device = choose();
+    start_up(Device::cuda, device);
+    return Started{device, watch.seconds()};
+  });
+}
+
+void DeviceStart::wait() {
+  if (!start_ || over_) return;
+  const Stopwatch watch;
+  const Started started = start_->get();
+  device_ = started.device;
+  seconds_.took = started.seconds;
+  seconds_.waited = watch.seconds();
+  over_ = true;
+}
+
+planning::TwinFinder finder_on(Device device, int cuda_device) {
+  if (device == Device::cuda) require_cuda("plan_device", cuda_device);
+  return twin_finder(device, cuda_device);
+}
+
+planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
+                                DeviceStart& start) {
+  const bool pays = start.needed() && passes.twins && network.edges() >= kEdgesWorthADevice;
+  if (asked == Device::cpu || (!asked && !pays)) return {};
+  start.wait();
+  if (!asked && !why_unusable(Device::cuda, start.device()).empty()) return {};
+  return finder_on(Device::cuda, start.device());
+}
+
+}  // namespace spdnn

@@ -1,0 +1,291 @@
+// Reads, rewrites, runs and verifies a model; the work of each step is in the files beside this one.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "engines/devices.hpp"
+#include "inference/model/accuracy.hpp"
+#include "inference/model/choice.hpp"
+#include "inference/model/inference_on_ranks.hpp"
+#include "inference/model/load.hpp"
+#include "inference/model/on_ranks.hpp"
+#include "inference/model/run.hpp"
+#include "inference/model/run_report.hpp"
+#include "inference/model/runnable.hpp"
+#include "inference/model/verdict.hpp"
+#include "inference/model/verify.hpp"
+#include "io/arrays/class_names.hpp"
+#include "io/arrays/image_tensor.hpp"
+#include "io/arrays/labels.hpp"
+#include "model/rewrites/rewrite.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/model_inference.hpp"
+
+namespace spdnn {
+
+namespace {
+
+ModelSpec checked(ModelSpec spec) {
+  const ModelTruth& truth = spec.truth;
+  if (truth.min_accuracy && !truth.has_labels()) throw UsageError("min_accuracy", "needs labels");
+  if (truth.min_accuracy && !(*truth.min_accuracy > 0 && *truth.min_accuracy <= 1))
+    throw UsageError("min_accuracy", fmt::format("{}, expected more than 0, which any labels reach, and at most 1",
+                                                 *truth.min_accuracy));
+  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
+  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
+  require_threads(spec.threads);
+  return spec;
+}
+
+void require_before(bool before, const char* what) {
+  if (!before) throw std::logic_error(fmt::format("ModelInference: {}", what));
+}
+
+void check_runnable(const std::string& path, const Model& model) {
+  if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw DataError(path + ": " + why_not);
+}
+
+}  // namespace
+
+class ModelInference::Steps {
+ public:
+  Steps(ModelSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+      : own_(std::move(own)), ranks_(ranks != nullptr ? *ranks : *own_), spec_(checked(std::move(spec))) {
+    if (!ranks_.is_root()) spec_.progress = {};
+  }
+
+  void load() {
+    require_before(stage_ == Stage::begun, "load() is called once");
+    if (!ranks_.is_root()) return void(stage_ = Stage::loaded);
+    const Stopwatch watch;
+    Model model = read_model(spec_.path, spec_.shape);
+    check_runnable(spec_.path, model);
+    LoadedImages loaded = load_model_images(spec_.inputs, model);
+    report_.image_files = std::move(loaded.files);
+    report_.notes = std::move(loaded.notes);
+    take(std::move(model), std::move(loaded.images), loaded.available);
+    report_.seconds.read = watch.seconds();
+  }
+
+  void load(Model model, const Tensor& images) {
+    require_before(stage_ == Stage::begun, "load() is called once");
+    const Stopwatch watch;
+    model.validate();
+    check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
+    ImageTensor taken = image_tensor("images", images, model.values[model.inputs.front()].shape);
+    take(std::move(model), std::move(taken.tensor), taken.available);
+    report_.seconds.read = watch.seconds();
+  }
+
+  void plan() {
+    if (stage_ >= Stage::planned) return;
+    require_before(stage_ == Stage::loaded, "plan() comes after load()");
+    if (!ranks_.is_root()) return void(stage_ = Stage::planned);
+    const Stopwatch watch;
+    Model model = *given_;
+    for (std::string& note : rewrite(model, spec_.rewrites)) report_.notes.push_back(std::move(note));
+    report_.rewrites = spec_.rewrites;
+    describe_run(model, report_);
+    run_ = std::make_shared<const Model>(std::move(model));
+    report_.seconds.plan = watch.seconds();
+    stage_ = Stage::planned;
+  }
+
+  void run() {
+    require_before(stage_ >= Stage::planned, "run() comes after plan()");
+    if (ranks_.is_root()) prepare();
+    const Stopwatch watch;
+    order_ = share_order(ranks_, order_);
+    run_ = share_model(ranks_, run_);
+    mine_ = scatter_images(ranks_, images_, fixed_batch(*run_).value_or(1));
+    if (!ranks_.is_alone()) report_.seconds.share = watch.seconds();
+    RankedModelResult result = run_on_ranks(order_);
+    if (ranks_.is_root()) conclude(std::move(result));
+    stage_ = Stage::run;
+  }
+
+  void verify() {
+    require_before(stage_ == Stage::run, "verify() comes after run()");
+    if (ranks_.is_root()) judge();
+    if (below_fp32(order_.precision)) compare_with_fp32();
+  }
+
+  const ModelReport& report() const { return report_; }
+
+ private:
+  enum class Stage { begun, loaded, planned, run };
+
+  /// What all ranks are to do, and what the report says of it.
+  void prepare() {
+    ModelEngineOptions options = options_to_choose();
+    options.batch = wanted_batch(spec_, *run_, report_.images);
+    const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
+    options.precision = choice.precision;
+    if (below_fp32(choice.precision) && (spec_.truth.has_expected() || recomputed() > 0))
+      throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
+                                                "labels alone, and is compared with one in fp32",
+                                                to_string(choice.precision)));
+    options.batch = batch_of_rank(spec_, *choice.variant, options);
+    describe_engine(choice, *run_, options, spec_, report_);
+    order_ = {std::string(choice.variant->name),
+              choice.precision,
+              report_.images,
+              options.batch,
+              spec_.trials,
+              spec_.warm_up,
+              spec_.profile};
+  }
+
+  /// No more than the rank with the most images has.
+  Index batch_of_rank(const ModelSpec& spec, const ModelVariant& variant, const ModelEngineOptions& options) const {
+    const Index batch = model_batch(spec, variant, *run_, report_.images, options);
+    return std::min(batch, most_images(report_.images, fixed_batch(*run_).value_or(1), ranks_.place().ranks));
+  }
+
+  RankedModelResult run_on_ranks(const ModelOrder& order) {
+    return run_model_on_ranks(ranks_, order, run_, mine_, engine_options(), spec_.progress);
+  }
+
+  void judge() {
+    if (!labels_.empty()) {
+      report_.accuracy = accuracy_of(report_.logits, labels_);
+      report_.accuracy->at_least = spec_.truth.min_accuracy;
+    }
+    LogitTruth truth{.expected = expected_ ? &*expected_ : nullptr,
+                     .expected_source = spec_.truth.expected_logits ? "the logits given" : spec_.truth.expected,
+                     .recomputed = recomputed(),
+                     .host_memory = spec_.host_memory};
+    LogitChecks checks =
+        check_logits(*given_, images_, report_.logits, report_.classes, truth, spec_.progress, spec_.cancelled);
+    report_.expected = std::move(checks.expected);
+    report_.recomputed = std::move(checks.recomputed);
+    // An engine of fp64 rounds nothing between nodes, so what it shows of a node's inputs are not quite its inputs.
+    if (recomputed() > 0 && report_.precision == Precision::fp32) {
+      ModelEngineOptions options = engine_options();
+      options.precision = report_.precision;
+      report_.nodes_checked = check_nodes(find_model_variant(report_.variant), *run_, images_, recomputed(),
+                                          report_.logits, options, spec_.progress);
+    }
+    report_.verdict = verdict_of(report_);
+  }
+
+  void take(Model model, Tensor images, Index available) {
+    given_ = std::make_shared<const Model>(std::move(model));
+    images_ = std::move(images);
+    report_.model = spec_.path;
+    report_.images = static_cast<Index>(images_.shape[0]);
+    report_.available = available;
+    describe_given(*given_, report_);
+    read_truth();
+    stage_ = Stage::loaded;
+  }
+
+  void read_truth() {
+    const ModelTruth& truth = spec_.truth;
+    if (truth.has_labels()) {
+      if (report_.classes == 0)
+        throw UsageError(
+            "labels", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+      const Index count = spec_.inputs.images ? report_.available : report_.images;
+      labels_ = truth.label_list ? check_labels("labels", *truth.label_list, count, report_.classes)
+                                 : read_labels(truth.labels, count, report_.classes, &report_.notes);
+      labels_.resize(report_.images);
+    }
+    if (truth.has_expected()) expected_ = load_expected(truth, *given_, report_.images, report_.notes);
+    read_names();
+  }
+
+  void read_names() {
+    if (spec_.names.empty()) return;
+    if (report_.classes == 0)
+      throw UsageError(
+          "names", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+    report_.class_names = read_class_names(spec_.names, report_.classes, &report_.notes);
+  }
+
+  Index recomputed() const {
+    return spec_.truth.everything ? report_.images : std::min(spec_.truth.sample, report_.images);
+  }
+
+  ModelEngineOptions engine_options() const {
+    ModelEngineOptions options;
+    options.threads = spec_.threads;
+    options.host_memory = spec_.host_memory;
+    options.epilogues = spec_.rewrites.epilogues;
+    options.profile = spec_.profile;
+    options.cancelled = spec_.cancelled;
+    return options;
+  }
+
+  /// To choose variant and batch by: ranks of one node share what it has left.
+  ModelEngineOptions options_to_choose() const {
+    ModelEngineOptions options = engine_options();
+    if (!ranks_.is_alone())
+      options.host_memory =
+          memory_budget(Device::cpu, {.host_memory = spec_.host_memory, .sharers = ranks_.place().node_ranks});
+    return options;
+  }
+
+  void conclude(RankedModelResult all) {
+    record_run(std::move(all), *run_, spec_, report_);
+    report_.seconds.total = since_start_.seconds();
+    report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
+  }
+
+  /// On all ranks, by the same variant where it computes in fp32, too.
+  void compare_with_fp32() {
+    ModelOrder order;
+    if (ranks_.is_root()) order = order_in_fp32();
+    order = share_order(ranks_, order);
+    const Tensor logits = run_on_ranks(order).result.output;
+    if (ranks_.is_root()) report_.against_fp32 = against_fp32(report_, order.variant, logits);
+  }
+
+  ModelOrder order_in_fp32() const {
+    ModelSpec second = spec_;
+    second.precision = Precision::fp32;
+    const auto& known = find_model_variant(report_.variant).precisions;
+    if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
+    ModelEngineOptions options = options_to_choose();
+    options.profile = false;
+    const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
+    const Index batch = batch_of_rank(second, *choice.variant, options);
+    return {std::string(choice.variant->name), choice.precision, report_.images, batch};
+  }
+
+  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  Communicator& ranks_;
+  Stopwatch since_start_;
+  ModelSpec spec_;
+  Stage stage_ = Stage::begun;
+  std::shared_ptr<const Model> run_;  ///< what the engine runs; the root's until it is shared
+  ModelOrder order_;
+  Tensor mine_;  ///< this rank's images
+  // On the root only:
+  std::shared_ptr<const Model> given_;  ///< what the reference runs
+  Tensor images_;
+  std::vector<Index> labels_;
+  std::optional<Tensor> expected_;
+  ModelReport report_;
+};
+
+ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+ModelInference::ModelInference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
+ModelInference::~ModelInference() = default;
+
+void ModelInference::load() { steps_->load(); }
+void ModelInference::load(Model model, const Tensor& images) { steps_->load(std::move(model), images); }
+void ModelInference::plan() { steps_->plan(); }
+void ModelInference::run() { steps_->run(); }
+void ModelInference::verify() { steps_->verify(); }
+const ModelReport& ModelInference::report() const { return steps_->report(); }
+
+ModelInferenceOnRanks::ModelInferenceOnRanks(ModelSpec spec, Communicator& ranks)
+    : ModelInference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
+
+}  // namespace spdnn

@@ -1,0 +1,143 @@
+#include "inference/model/on_ranks.hpp"
+
+#include <utility>
+
+#include "cluster/exchange.hpp"
+#include "cluster/model_fields.hpp"
+#include "cluster/partition.hpp"
+#include "cluster/together.hpp"
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "inference/ranks/rank_resources.hpp"
+#include "inference/run/load.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+void fields(auto& archive, MaybeConst<ModelOrder> auto& order) {
+  archive(order.variant, order.precision, order.images, order.batch, order.trials, order.warm_up, order.profile);
+}
+
+namespace {
+
+/// What a rank tells the root of its run, beside its part of the output.
+struct ModelRankReport {
+  RankReport common;
+  int differing_trials = 0;
+  std::optional<Index> overflow;
+  std::vector<double> node_seconds;
+};
+
+void fields(auto& archive, MaybeConst<ModelRankReport> auto& report) {
+  archive(report.common, report.differing_trials, report.overflow, report.node_seconds);
+}
+
+ModelRankReport report_of(const ModelRunResult& result, Index images) {
+  return {rank_report_of(result, images), result.differing_trials, result.overflow, result.node_seconds};
+}
+
+/// Puts another rank's results to the root's.
+void add(ModelRunResult& all, const ModelRankReport& one) {
+  take_longest(all, one.common);
+  take_longest(all.node_seconds, one.node_seconds);
+  all.differing_trials += one.differing_trials;
+  all.overflow = first_node(all.overflow, one.overflow);
+}
+
+ImageRange part_of(Index images, Index at_once, int rank, int ranks) {
+  const ImageRange groups = images_of_rank(images / at_once, rank, ranks);
+  return {groups.first * at_once, groups.count * at_once};
+}
+
+Shape output_of(const Model& model, Index images) {
+  Shape shape = model.values[model.outputs.front()].shape;
+  shape[0] = static_cast<Extent>(images);
+  return shape;
+}
+
+/// On the root, the output of all ranks, whose shape is `shape`; elsewhere the rank's own.
+Tensor gather_output(Communicator& ranks, const Shape& shape, const Tensor& mine) {
+  const std::vector<std::size_t> sizes = ranks.gather_size(mine.values.bytes());
+  const std::size_t size = ranks.is_root() ? elements(shape).value_or(0) : 0;
+  const auto storage = allocate<float>(size);
+  ranks.gather(std::as_bytes(mine.values.span()), sizes, std::as_writable_bytes(std::span(storage.get(), size)));
+  return ranks.is_root() ? Tensor{shape, Array<float>(storage, size)} : mine;
+}
+
+/// The run of this rank's images. This machine may lack what the first rank's has, such as oneDNN's library or bf16.
+ModelRunResult run_mine(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& mine,
+                        const ModelRunOptions& options) {
+  try {
+    return run_model(variant, model, mine, options);
+  } catch (const UsageError& error) {
+    throw DeviceError(error.what());
+  }
+}
+
+}  // namespace
+
+ModelOrder share_order(Communicator& ranks, const ModelOrder& order) { return broadcast(ranks, order); }
+
+std::shared_ptr<const Model> share_model(Communicator& ranks, const std::shared_ptr<const Model>& model) {
+  const FlatParcel parcel = broadcast_parcel(ranks, ranks.is_root() ? flatten(pack(*model)) : FlatParcel{});
+  return ranks.is_root() ? model : std::make_shared<const Model>(unpack<Model>(parcel));
+}
+
+Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once) {
+  if (ranks.is_alone()) return images;
+  Shape shape = broadcast(ranks, images.shape);
+  const auto all = static_cast<Index>(std::exchange(shape[0], 1));
+  const std::size_t image_bytes = elements(shape).value_or(0) * sizeof(float);
+  const auto bytes_of = [&](int rank) { return part_of(all, at_once, rank, ranks.place().ranks).count * image_bytes; };
+  std::vector<std::size_t> out_sizes(static_cast<std::size_t>(ranks.place().ranks), 0);
+  std::vector<std::size_t> in_sizes(out_sizes.size(), 0);
+  in_sizes[0] = bytes_of(ranks.place().rank);
+  if (ranks.is_root())
+    for (int rank = 0; rank < ranks.place().ranks; ++rank) out_sizes[static_cast<std::size_t>(rank)] = bytes_of(rank);
+  const std::size_t size = in_sizes[0] / sizeof(float);
+  const auto mine = allocate<float>(size);
+  ranks.exchange(std::as_bytes(images.values.span()), out_sizes, std::as_writable_bytes(std::span(mine.get(), size)),
+                 in_sizes);
+  shape[0] = static_cast<Extent>(part_of(all, at_once, ranks.place().rank, ranks.place().ranks).count);
+  return {shape, Array<float>(mine, size)};
+}
+
+Index most_images(Index images, Index at_once, int ranks) {
+  return part_of(images, at_once, ranks - 1, ranks).count;  // the last one has as many as any
+}
+
+RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
+                                     const std::shared_ptr<const Model>& model, const Tensor& mine,
+                                     const ModelEngineOptions& options, const ProgressCallback& progress) {
+  const ModelVariant& variant = find_model_variant(order.variant);
+  ModelRunOptions own{options, order.trials, order.warm_up, progress};
+  own.engine.precision = order.precision;
+  own.engine.batch = order.batch;
+  own.engine.profile = order.profile;
+  if (ranks.is_alone()) return {run_model(variant, model, mine, own), {}, host_threads(options.threads)};
+
+  const Shape shape = output_of(*model, order.images);
+  if (ranks.is_root())
+    check_memory_for("images", order.images, elements(shape).value_or(0) / order.images * sizeof(float));
+  RankedModelResult all;
+  all.threads = own.engine.threads = threads_of(ranks, own.engine.threads);
+  const ThreadLimit limit(all.threads);
+  ranks.barrier();
+  const auto images = static_cast<Index>(mine.shape[0]);
+  together(ranks, [&] {
+    if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
+    all.result.output.shape = output_of(*model, 0);
+    all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
+  });
+  const Stopwatch watch;
+  const std::vector<ModelRankReport> reports = gather(ranks, report_of(all.result, images));
+  for (const ModelRankReport& report : reports) {
+    if (!all.ranks.empty()) add(all.result, report);
+    all.ranks.push_back(report.common.times);
+  }
+  all.result.output = gather_output(ranks, shape, all.result.output);
+  all.result.gather_seconds += watch.seconds();
+  return all;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,72 @@
+#include "inference/model/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/all_finite.hpp"
+#include "core/counted.hpp"
+#include "inference/model/accuracy.hpp"
+#include "inference/model/load.hpp"
+#include "inference/model/score_name.hpp"
+#include "inference/ranks/record_run.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/graph/work.hpp"
+
+namespace spdnn {
+
+namespace {
+
+MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.sparse}; }
+
+}  // namespace
+
+void describe_given(const Model& model, ModelReport& report) {
+  report.name = model.name;
+  report.input = model.values[model.inputs.front()].shape;
+  report.output = model.values[model.outputs.front()].shape;
+  report.outputs = model.outputs.size();
+  report.nodes = model.nodes.size();
+  report.classes = classes_of(model);
+  report.score = score_name(model);
+  const ModelWork work = sum_of(work_of(model));
+  report.weights = work.weights;
+  report.nonzeros = work.nonzeros;
+  report.multiply_adds = multiply_adds_of(work);
+}
+
+void describe_run(const Model& model, ModelReport& report) {
+  report.nodes_run = model.nodes.size();
+  report.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
+}
+
+void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,
+                     const ModelSpec& spec, ModelReport& report) {
+  record_engine(choice, spec, report);
+  report.batch = options.batch;
+  for (std::string& remark : support_of(*choice.variant, model, options).remarks)
+    report.notes.push_back(std::move(remark));
+}
+
+void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
+  record_times(all, report);
+  report.threads = all.threads;
+  ModelRunResult& result = all.result;
+  if (result.differing_trials > 0)
+    report.notes.push_back(fmt::format(
+        "{} other bits than the first",
+        counted(static_cast<Index>(result.differing_trials), "batch of a trial gave", "batches of trials gave")));
+  for (std::size_t node = 0; node < result.node_seconds.size(); ++node)
+    report.profile.push_back(
+        {model.nodes[node].name, std::string(operation_name(model.nodes[node].operation)), result.node_seconds[node]});
+  if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
+  report.logits = std::move(result.output);
+  if (report.classes > 0) report.predictions = predictions_of(report.logits);
+  if (result.overflow) report.overflow = node_text(model, *result.overflow);
+  if (!all_finite(report.logits.values)) {
+    report.notes.emplace_back("some logits are infinite or no numbers");
+    if (report.overflow.empty()) report.overflow = "the first output";
+  }
+}
+
+}  // namespace spdnn

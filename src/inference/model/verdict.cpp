@@ -1,0 +1,87 @@
+#include "inference/model/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "core/counted.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::string nodes_text(const NodeCheck& check) {
+  return fmt::format("node by node: largest deviation {:.3g} of the bound, at {}", check.largest_ratio, check.worst);
+}
+
+std::string tolerance_text(const LogitCheck& check) {
+  return fmt::format("the tolerance of {:.3g}, {:.2g} % of {}", check.tolerance(), 100 * LogitCheck::kTolerance,
+                     check.whole > check.largest_expected ? "1" : "the largest logit");
+}
+
+std::string check_text(const LogitCheck& check) {
+  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
+  if (check.beyond > 0)
+    text += fmt::format(", but {:.3g} is beyond {}", check.largest_deviation, tolerance_text(check));
+  return text;
+}
+
+/// Of logits within bounds that say little.
+std::string little_text(const LogitCheck& check) {
+  return fmt::format(
+      "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within {}, which proves nothing",
+      check_text(check), check.largest_bound, check.largest_expected, tolerance_text(check));
+}
+
+/// What comparisons came to, in words: lists joined by semicolons.
+struct Findings {
+  std::string wrong;
+  std::string right;   ///< of all images
+  std::string sample;  ///< right, of some of the images: nothing is known of the others
+  std::string little;  ///< within bounds that say little
+
+  static void add(std::string& list, const std::string& text) { list += (list.empty() ? "" : "; ") + text; }
+  void add_right(Index images, Index all, const std::string& text) { add(images < all ? sample : right, text); }
+};
+
+Findings findings_of(const ModelReport& report) {
+  Findings found;
+  if (const auto& accuracy = report.accuracy; accuracy && accuracy->at_least)
+    Findings::add(accuracy->top_1() >= *accuracy->at_least ? found.right : found.wrong,
+                  fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
+                              counted(accuracy->images, "image", "images"), accuracy->top_1(), *accuracy->at_least));
+  // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
+  for (const auto* check : {&report.expected, &report.recomputed}) {
+    if (!*check) continue;
+    const bool by_nodes = check == &report.recomputed && report.nodes_checked;
+    if (!(*check)->right())
+      Findings::add(found.wrong, check_text(**check));
+    else if (!(*check)->tells() && !by_nodes)
+      Findings::add(found.little, little_text(**check));
+    else
+      found.add_right((*check)->images, report.images, check_text(**check));
+  }
+  if (const auto& nodes = report.nodes_checked; nodes && !nodes->right())
+    Findings::add(found.wrong, nodes_text(*nodes));
+  else if (nodes)
+    found.add_right(nodes->images, report.images, nodes_text(*nodes));
+  return found;
+}
+
+}  // namespace
+
+ModelVerdict verdict_of(const ModelReport& report) {
+  using Status = Verdict::Status;
+  const Findings found = findings_of(report);
+  std::string held = found.right;
+  if (!found.sample.empty()) Findings::add(held, found.sample);
+  if (!found.wrong.empty()) return {Status::failed, found.wrong + (held.empty() ? "" : ", though not against " + held)};
+  if (!found.little.empty()) Findings::add(held, found.little);
+  if (held.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
+  if (found.right.empty())
+    return {Status::unverified, held + (report.nodes_checked ? "" : "; --verify all compares node by node")};
+  if (!report.overflow.empty()) return {Status::unverified, held + ", but sums may have overflowed"};
+  return {Status::passed, held};
+}
+
+}  // namespace spdnn

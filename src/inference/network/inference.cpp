@@ -1,0 +1,386 @@
+// Reads, plans and runs; the work of each step is in the files beside this one.
+
+#include "spdnn/inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "cluster/exchange.hpp"
+#include "cluster/together.hpp"
+#include "core/parallel.hpp"
+#include "engines/devices.hpp"
+#include "inference/network/inference_on_ranks.hpp"
+#include "inference/network/memory_estimate.hpp"
+#include "inference/network/planned_network.hpp"
+#include "inference/network/run_report.hpp"
+#include "inference/network/steps.hpp"
+#include "inference/ranks/rank_resources.hpp"
+#include "inference/ranks/read_on_ranks.hpp"
+#include "inference/run/activations.hpp"
+#include "inference/run/load.hpp"
+#include "io/files/output_target.hpp"
+#include "io/files/path_kind.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+EngineRequest engine_request(const InferenceSpec& spec, int cuda_device) {
+  return {spec.variant, spec.device, spec.precision, cuda_device, spec.network.path};
+}
+
+namespace {
+
+RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision, std::size_t host_memory) {
+  RunOptions options;
+  options.engine = {
+      .precision = precision, .threads = spec.threads, .device = cuda_device, .device_memory = spec.device_memory};
+  options.engine.host_memory = host_memory;
+  options.engine.cancelled = spec.cancelled;
+  options.trials = spec.trials;
+  options.warm_up = spec.warm_up;
+  options.batch = spec.batch;
+  options.share_devices = spec.share_devices;
+  options.progress = spec.progress;
+  return options;
+}
+
+/// The bounds of a merged plan decide on categories; its activations are rounded otherwise than the given network's.
+void require_exact(const Passes& passes) {
+  if (passes.merge)
+    throw UsageError("activations", "the pass merge changes their rounding; expected all, or passes without merge");
+}
+
+/// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
+InferenceSpec checked(InferenceSpec spec, bool is_root) {
+  if (!spec.checkpoint.empty() && spec.trials != 1)
+    throw UsageError("checkpoint", "a run that may be stopped has one trial");
+  if (!spec.checkpoint.empty() && spec.warm_up != 0)
+    throw UsageError("checkpoint", "a run that may be stopped has no trials to warm up");
+  if (!spec.checkpoint.empty() && spec.deal == Deal::counter)
+    throw UsageError("deal", "a run with a checkpoint has fixed shares; expected fixed or auto");
+  if (spec.max_time && spec.checkpoint.empty()) throw UsageError("max_time", "needs a checkpoint to stop at");
+  if (spec.max_time && !(*spec.max_time >= 0))
+    throw UsageError("max_time", fmt::format("{}, expected at least 0 seconds", *spec.max_time));
+  if (spec.checkpoint_every && !(*spec.checkpoint_every > 0))
+    throw UsageError("checkpoint_every", fmt::format("{}, expected seconds above 0", *spec.checkpoint_every));
+  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
+  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
+  require_threads(spec.threads);
+  if (spec.activations && !spec.checkpoint.empty())
+    throw UsageError("activations", "a run that may be stopped does not keep them");
+  if (spec.activations) require_exact(spec.passes);
+  if (is_root && !spec.checkpoint.empty()) find_output_file(spec.checkpoint);
+  return spec;
+}
+
+void require(bool before, const char* what) {
+  if (!before) throw std::logic_error(fmt::format("Inference: {}", what));
+}
+
+}  // namespace
+
+Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+    : own_(std::move(own)),
+      ranks_(ranks != nullptr ? *ranks : *own_),
+      spec_(checked(std::move(spec), ranks_.is_root())),
+      start_(may_choose_cuda(engine_request(spec_)) || spec_.plan_device == Device::cuda,
+             [place = ranks_.place(), given = spec_.cuda_device] {
+               return place.ranks == 1 ? given : device_of_rank(place);
+             }) {
+  if (!ranks_.is_root()) spec_.progress = {};
+}
+
+void Inference::Steps::load() {
+  require(stage_ == Stage::begun, "load() is called once");
+  if (ranks_.is_root()) {
+    settle_passes();
+    read();
+  } else {
+    read_images(0);
+  }
+  stage_ = Stage::loaded;
+}
+
+void Inference::Steps::load(Network network, ImageSet images) {
+  require(stage_ == Stage::begun, "load() is called once");
+  const Stopwatch watch;
+  network.validate();
+  settle_passes();
+  official_network_ = is_official(network);
+  network_ = std::move(network);
+  take_images(std::move(images), network_->inputs());
+  report_.seconds.read = watch.seconds();
+}
+
+void Inference::Steps::load(const PlannedNetwork& planned, ImageSet images) {
+  require(stage_ == Stage::begun, "load() is called once");
+  const Stopwatch watch;
+  const PlannedNetwork::Contents& contents = *planned.contents_;
+  if (spec_.activations) require_exact(contents.plan.passes);
+  plan_ = contents.plan;
+  plan_is_there_ = true;
+  planned_on_cuda_ = contents.planned_on_cuda;
+  official_network_ = contents.official;
+  network_ = contents.network;
+  take_images(std::move(images), network_->inputs());
+  report_.seconds.read = watch.seconds();
+}
+
+void Inference::Steps::plan() {
+  if (stage_ >= Stage::planned) return;
+  require(stage_ == Stage::loaded, "plan() comes after load()");
+  if (ranks_.is_root() && !plan_is_there_) make();
+  stage_ = Stage::planned;
+}
+
+void Inference::Steps::run() {
+  require(stage_ >= Stage::planned, "run() comes after plan()");
+  start_.wait();
+  report_.seconds.start = start_.seconds();
+  if (ranks_.is_root()) prepare();
+  const Stopwatch watch;
+  order_ = share_orders(ranks_, {order_}).front();
+  plan_ = share_plan(ranks_, std::move(plan_), spec_.network);
+  report_.seconds.share = ranks_.is_alone() ? 0 : watch.seconds();
+  if (spec_.checkpoint.empty())
+    run_at_once();
+  else
+    run_in_parts();
+  stage_ = Stage::run;
+}
+
+void Inference::Steps::verify() {
+  require(stage_ == Stage::run, "verify() comes after run()");
+  judge_by_truth();
+  if (!spec_.compare && !below_fp32(order_.precision)) return;
+  const std::vector<Work> mine{images_.work(ranks_)};
+  if (spec_.compare) compare_with_dead(mine);
+  if (below_fp32(order_.precision)) compare_with_fp32(mine);
+}
+
+const Report& Inference::Steps::report() const { return report_; }
+
+void Inference::Steps::take_images(ImageSet images, Index inputs) {
+  images.validate();
+  if (images.neurons() != inputs)
+    throw std::invalid_argument(
+        fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), inputs));
+  truth_ = read_truth(spec_.truth, &reader_notes_);
+  read_images(inputs, std::move(images));
+  stage_ = Stage::loaded;
+}
+
+void Inference::Steps::read_images(Index neurons, std::optional<ImageSet> given) {
+  std::optional<ThreadLimit> limit;  // ranks that read share their processors
+  if (!ranks_.is_alone()) limit.emplace(threads_of(ranks_, 0));
+  const bool again = ranks_.is_root() && !ranks_.is_alone() && truth_.wanted();
+  if (again && given) input_images_ = [all = *given](std::span<const Index> ids) { return all.select(ids); };
+  ReadImages read = read_images_on_ranks(ranks_, spec_.images, neurons, spec_.progress, std::move(given));
+  if (again && !input_images_) input_images_ = images_of_input(spec_.images, neurons, read.images);
+  note(read.notes);
+  report_.images_read_by = read.by;
+  images_ = RunImages(ranks_, std::move(read));
+}
+
+void Inference::Steps::read() {
+  truth_ = read_truth(spec_.truth, &reader_notes_);
+  Stopwatch watch;
+  const std::size_t budget = host_budget(spec_.host_memory);
+  StoredPlan stored = stored_plan(spec_.network, spec_.passes, budget / 4 * 3);
+  note(stored.notes);
+  if (stored.plan) {
+    plan_ = std::move(*stored.plan);
+    plan_is_there_ = plan_was_stored_ = true;
+    official_network_ = claims_official(plan_);
+    report_.seconds.plan = watch.lap();
+  }
+  if (needs_network() || !plan_is_there_) stream_ = stream_if_too_large(spec_.network, budget);
+  if (stream_) {
+    official_network_ = stream_->official;
+  } else if (needs_network() || !plan_is_there_) {
+    require_room_for_text(spec_.network, budget);
+    GivenNetwork given = load_network(spec_.network, spec_.progress);
+    if (plan_is_there_) check_stored_plan(spec_.network.path, plan_, given.network);
+    official_network_ = given.official;
+    note(given.notes);
+    network_ = std::move(given.network);
+    require_room(spec_.network, *network_, spec_.host_memory);
+    if (!plan_is_there_) require_room_to_plan(*network_, budget);
+  }
+  const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
+  const std::size_t taken = spec_.host_memory == 0 ? 0 : plan_.bytes();  // by a stored plan
+  const std::size_t room = budget - std::min(budget, taken);
+  const auto sharing = static_cast<std::size_t>(sharers());
+  const auto ranks = static_cast<std::size_t>(ranks_.place().ranks);
+  require_room_for_images(spec_.images, neurons, spec_.images.mnist.empty() ? room / sharing * ranks : room);
+  read_images(neurons);
+  require_room_for_images(images_.mine().bytes() * sharing, room);
+  report_.seconds.read = watch.lap();
+}
+
+void Inference::Steps::note(const std::vector<std::string>& notes) {
+  reader_notes_.insert(reader_notes_.end(), notes.begin(), notes.end());
+}
+
+bool Inference::Steps::continues() const {
+  return !spec_.checkpoint.empty() && path_kind(spec_.checkpoint) != PathKind::missing;
+}
+
+void Inference::Steps::settle_passes() {
+  if (!continues()) return;
+  const Passes asked = std::exchange(spec_.passes, passes_to_continue(spec_.checkpoint, spec_.passes));
+  if (spec_.passes != asked)
+    note({fmt::format("the run goes on as it began, with the passes {}", to_string(spec_.passes))});
+}
+
+int Inference::Steps::sharers() const { return spec_.host_memory == 0 ? ranks_.place().node_ranks : 1; }
+
+Plan Inference::Steps::plan_given(const Passes& passes) const {
+  if (!stream_) return make_plan(*network_, passes);
+  const std::size_t budget = host_budget(spec_.host_memory);
+  const std::size_t held = spec_.host_memory == 0 ? 0 : images_.mine().bytes();
+  return plan_stream(stream_->network, passes, budget - std::min(budget, held), sharers(), spec_.progress);
+}
+
+void Inference::Steps::make() {
+  const Stopwatch watch;
+  if (stream_) {
+    plan_ = plan_given(spec_.passes);
+    report_.seconds.plan = watch.seconds();
+    return;
+  }
+  const planning::TwinFinder find_twins = finder_for(spec_.plan_device, *network_, spec_.passes, start_);
+  planned_on_cuda_ = spec_.passes.twins && find_twins != nullptr;
+  plan_ = make_plan(*network_, spec_.passes, find_twins);
+  if (!needs_network()) network_.reset();
+  report_.seconds.plan = watch.seconds() - start_.seconds().waited;
+}
+
+bool Inference::Steps::needs_network() const {
+  return spec_.compare || spec_.truth.sample > 0 || spec_.truth.everything;
+}
+
+RunOptions Inference::Steps::options(Precision precision, const Plan& plan, std::size_t image_bytes) const {
+  return run_options(spec_, start_.device(), precision,
+                     host_memory_for_engine(spec_.host_memory, plan, image_bytes, sharers()));
+}
+
+std::uint64_t Inference::Steps::bytes_read() const { return plan_.streamed ? plan_.streamed->stream->bytes_read() : 0; }
+
+void Inference::Steps::report_streaming(std::uint64_t read_before) {
+  if (!plan_.streamed) return;
+  const std::vector<std::uint64_t> bytes = gather(ranks_, bytes_read() - read_before);
+  report_.streamed = {plan_.streamed->at_once, std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0})};
+}
+
+EngineChoice Inference::Steps::choose(const Plan& plan) const {
+  const RunPlan run = plan_for(plan, images_.facts(), Precision::fp32);
+  EngineOptions engine = options(Precision::fp32, plan, images_.mine().bytes()).engine;
+  engine.may_overflow = run.may_overflow;
+  return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_.facts()), engine);
+}
+
+void Inference::Steps::prepare() {
+  const EngineChoice choice = choose(plan_);
+  order_ = order_for(*choice.variant, choice.precision, plan_, images_.facts());
+  check_second_runs(choice);
+  describe(plan_, images_.facts().images, choice, spec_, report_);
+  if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
+  if (spec_.device_state && report_.device == Device::cuda) watch_device();
+  if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
+  report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
+}
+
+void Inference::Steps::watch_device() {
+  const DeviceMonitor::Rates rates{.energy = ranks_.is_alone()};
+  if (auto nvml = Nvml::open(device_names(Device::cuda, start_.device()).id))
+    monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml), rates);
+}
+
+std::vector<Work> Inference::Steps::deal(const std::vector<Work>& all) {
+  const Stopwatch watch;
+  std::vector<std::vector<Index>> ids;
+  for (const Work& piece : all) {
+    ids.push_back(piece.ids);
+    if (piece.layer == 0) std::sort(ids.back().begin(), ids.back().end());
+  }
+  std::vector<Work> mine = scatter_work(ranks_, all);
+  ids.resize(mine.size());
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    if (mine[i].layer == 0) mine[i] = images_.deal(ranks_, ids[i]);
+  if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
+  return mine;
+}
+
+RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
+                                        const Keeping* keeping) {
+  RunOptions how = options(order_.precision, plan_, image_bytes(mine));
+  how.monitor = monitor_.get();
+  how.keep_activations = spec_.activations;
+  return run_on_ranks(ranks_, orders, plan_, mine, how, keeping);
+}
+
+void Inference::Steps::run_at_once() {
+  const std::uint64_t read_before = bytes_read();
+  RankedResult result = run_work({order_}, {shared_work()});
+  report_streaming(read_before);
+  if (ranks_.is_root()) conclude(std::move(result));
+}
+
+std::string Inference::Steps::why_fixed() const {
+  if (spec_.deal != Deal::automatic) return {};
+  if (find_variant(order_.variant).device != Device::cpu) return "engines on CUDA devices run large batches";
+  if (plan_.passes.identical) return "the pass identical finds more in larger batches";
+  return plan_.streamed ? "layers that are streamed would be read again for each batch" : "";
+}
+
+void Inference::Steps::note_fixed(const std::string& why) {
+  report_.notes.push_back("the ranks' shares are fixed: " + why);
+}
+
+Work Inference::Steps::shared_work() {
+  const bool one_to_a_node = ranks_.all(ranks_.place().node_ranks == 1, Communicator::Group::job);
+  if (spec_.deal == Deal::fixed || one_to_a_node) return images_.work(ranks_);
+  const Stopwatch watch;
+  std::string why = why_fixed();
+  if (why.empty()) why = images_.share_on_nodes(ranks_);
+  if (!why.empty() && spec_.deal == Deal::counter)
+    throw RanksFailed(ranks_.is_root() ? std::make_exception_ptr(DeviceError("deal", why)) : nullptr);
+  if (!why.empty()) note_fixed(why);
+  report_.seconds.share += watch.seconds();
+  return images_.work(ranks_);
+}
+
+void Inference::Steps::conclude(RankedResult result) {
+  const Plan& ran = *result.result.plan;
+  std::optional<CsrMatrix>& activations = result.result.outcome.activations;
+  if (activations) activations = given_activations(*activations, ran);
+  record_run(std::move(result), report_);
+  report_.seconds.total = since_start_.seconds();
+  if (monitor_) report_.device_state = monitor_->state();
+  report_.empty_images = images_.empty();
+  report_.computed_edges = computed_edges(ran, report_.outcome, images_.facts().images - report_.empty_images);
+  report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
+}
+
+Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+Inference::Inference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
+Inference::~Inference() = default;
+
+void Inference::load() { steps_->load(); }
+void Inference::load(Network network, ImageSet images) { steps_->load(std::move(network), std::move(images)); }
+void Inference::load(const PlannedNetwork& network, ImageSet images) { steps_->load(network, std::move(images)); }
+void Inference::plan() { steps_->plan(); }
+void Inference::run() { steps_->run(); }
+void Inference::verify() { steps_->verify(); }
+const Report& Inference::report() const { return steps_->report(); }
+
+InferenceOnRanks::InferenceOnRanks(InferenceSpec spec, Communicator& ranks)
+    : Inference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
+
+}  // namespace spdnn

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "core/stopwatch.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
+#include "inference/checkpoint/keeper.hpp"
+#include "inference/device/device_monitor.hpp"
+#include "inference/device/device_start.hpp"
+#include "inference/device/engine_choice.hpp"
+#include "inference/network/input_images.hpp"
+#include "inference/network/streaming.hpp"
+#include "inference/network/verify.hpp"
+#include "inference/ranks/run_images.hpp"
+#include "inference/ranks/run_on_ranks.hpp"
+#include "inference/run/run.hpp"
+#include "spdnn/inference.hpp"
+
+namespace spdnn {
+
+/// On one of the visible CUDA devices.
+EngineRequest engine_request(const InferenceSpec& spec, int cuda_device = 0);
+
+/// What one run does, from the specification to the report. Its members are defined in inference.cpp, those of a run
+/// that may be stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
+class Inference::Steps {
+ public:
+  Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks);
+
+  void load();
+  void load(Network network, ImageSet images);
+  void load(const PlannedNetwork& planned, ImageSet images);
+  void plan();
+  void run();
+  void verify();
+  const Report& report() const;
+
+ private:
+  enum class Stage { begun, loaded, planned, run };
+
+  /// Of a network in memory, which is there already.
+  void take_images(ImageSet images, Index inputs);
+
+  /// On all ranks, each its part: those that are `given` on the root, or else those specified. The root's `neurons`
+  /// count.
+  void read_images(Index neurons, std::optional<ImageSet> given = {});
+
+  /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
+  /// Images are read before the plan is made, while the device starts.
+  void read();
+
+  /// On what was read, for the report.
+  void note(const std::vector<std::string>& notes);
+
+  bool continues() const;
+  /// A run that is continued goes on with the plan that it began with.
+  void settle_passes();
+
+  /// Processes that take memory for themselves where no limit of each is given.
+  int sharers() const;
+
+  /// The network as given, planned for some passes.
+  Plan plan_given(const Passes& passes) const;
+
+  void make();
+
+  bool needs_network() const;
+
+  RunOptions options(Precision precision, const Plan& plan, std::size_t image_bytes) const;
+
+  /// By this rank.
+  std::uint64_t bytes_read() const;
+
+  void report_streaming(std::uint64_t read_before);
+
+  EngineChoice choose(const Plan& plan) const;
+
+  /// What all ranks are to do, and what the report says of it.
+  void prepare();
+
+  /// Where the driver tells nothing of the device, the report says nothing of it.
+  /// Of several ranks, only one device is asked, whose energy is not that of the run.
+  void watch_device();
+
+  /// Refuses before the first run what verify() could not run after it.
+  void check_second_runs(const EngineChoice& choice);
+
+  /// This rank's part of the root's pieces of work, of which those at layer 0 come without images.
+  std::vector<Work> deal(const std::vector<Work>& all);
+
+  /// Each rank's pieces of work.
+  RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
+                        const Keeping* keeping = nullptr);
+
+  void run_at_once();
+
+  /// Why the ranks of a node are not to take batches from a counter, though nothing was asked for; otherwise empty.
+  std::string why_fixed() const;
+  /// Into the report.
+  void note_fixed(const std::string& why);
+  /// What this rank runs, or may take from its node's images.
+  Work shared_work();
+
+  /// From a checkpoint, or to one, or both.
+  void run_in_parts();
+
+  /// An engine that was asked for may be one that takes images, but not activations.
+  RunOrder order_of_piece(const Work& piece, const Plan& ran) const;
+
+  /// What this part of the run has added to where it began.
+  Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all,
+                           const LeftWork& left) const;
+  /// What went otherwise than it should, into the report.
+  void add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock);
+  /// On all ranks; the root has `keeper`.
+  [[noreturn]] void stop(CheckpointKeeper* keeper, const Checkpoint& now, LeftWork& left, const CheckpointClock& clock);
+
+  void conclude(RankedResult result);
+
+  void judge_by_truth();
+
+  /// Those of the root, for verify(): of several ranks, straight from the input.
+  SomeImages images_to_verify() const;
+
+  /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
+  /// stored plan runs, its file's digest stands for the network, which is not read unless it is verified.
+  std::string why_unofficial() const;
+
+  void compare_with_dead(const std::vector<Work>& mine);
+
+  /// What less than fp32 changes: its categories against those of the same run in fp32.
+  void compare_with_fp32(const std::vector<Work>& mine);
+
+  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  Communicator& ranks_;
+  InferenceSpec spec_;
+  const Stopwatch since_start_;
+  DeviceStart start_;
+  Stage stage_ = Stage::begun;
+  Plan plan_;  ///< the root's until it is shared
+  RunOrder order_;
+  RunImages images_;
+  // On the root only:
+  Report report_;
+  Truth truth_;
+  SomeImages input_images_;  ///< of several ranks, if any are to be recomputed
+  std::optional<Network> network_;
+  std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
+  Plan dead_;                          ///< with `compare`: what the second run runs
+  RunOrder dead_order_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+  std::vector<std::string> reader_notes_;
+  bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
+  bool plan_is_there_ = false;     ///< before plan()
+  bool plan_was_stored_ = false;   ///< with the network
+  bool planned_on_cuda_ = false;
+};
+
+}  // namespace spdnn

@@ -1,0 +1,191 @@
+#include "inference/network/streaming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/shared_plan.hpp"
+#include "cluster/together.hpp"
+#include "core/bytes_text.hpp"
+#include "core/host_memory.hpp"
+#include "data/generate.hpp"
+#include "data/official/problems.hpp"
+#include "engines/devices.hpp"
+#include "inference/run/load.hpp"
+#include "io/networks/directory/layer_names.hpp"
+#include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
+#include "plan/stream.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::size_t kMostBufferBytes = std::size_t{1} << 30U;
+
+bool fits(std::size_t bytes, std::size_t budget) { return bytes <= budget / 4 * 3; }
+
+std::size_t less(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
+
+bool is_official(const NetworkStream& network) {
+  const auto known = official_network_digest(network.inputs(), network.depth());
+  return known && *known == network.digest;
+}
+
+/// Layers of text files with the bias that they do not bring.
+class SettledLayers final : public LayerStream {
+ public:
+  /// Without a bias, the layers must be of the official form, which has its own.
+  SettledLayers(std::shared_ptr<const LayerStream> given, const NetworkSpec& spec)
+      : LayerStream(given->shapes()), given_(std::move(given)), path_(spec.path), bias_(spec.bias) {}
+
+  Layer read(Index k) const override {
+    Layer layer = given_->read(k);
+    if (!bias_ && !has_official_form(Network{{layer}}))
+      throw UsageError("bias", path_ + " is not of official form and brings no biases: one must be given");
+    layer.bias.uniform = bias_ ? *bias_ : official_problem(layer.inputs())->bias;
+    return layer;
+  }
+
+ private:
+  std::shared_ptr<const LayerStream> given_;
+  std::string path_;
+  std::optional<double> bias_;
+};
+
+[[noreturn]] void refuse(const NetworkSpec& spec, std::size_t bytes, std::size_t room) {
+  throw DeviceError("host_memory",
+                    fmt::format("{} takes {}, for which three quarters of {} do not suffice; in the packed form, which "
+                                "`spdnn convert` makes, its layers can be streamed",
+                                spec.path, bytes_text(bytes), bytes_text(room)));
+}
+
+/// A quarter of the budget for the layers in memory, up to a gibibyte for each process, and half of the rest for a
+/// plan, which the processes have together.
+StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t sharers) {
+  const std::size_t largest = std::max<std::size_t>(1, network.layers->largest_layer_bytes());
+  if (2 * largest > budget / sharers)
+    throw DeviceError("host_memory",
+                      fmt::format("two layers, the fewest that a process has in memory at a time, take {}, "
+                                  "but beside the images {} are left for them; expected more",
+                                  bytes_text(2 * largest), bytes_text(budget / sharers)));
+  const std::size_t layers = std::min(budget / sharers / 4, kMostBufferBytes) / largest;
+  const auto at_once = static_cast<Index>(std::clamp<std::size_t>(layers, 2, std::max<Index>(2, network.depth())));
+  return {at_once, less(budget, sharers * at_once * largest) / 2};
+}
+
+/// The network that stream_if_too_large() has found to be one that can be streamed.
+NetworkStream open_stream(const NetworkSpec& spec) {
+  return spec.path.empty() ? stream_official_network(spec.neurons.front(), *spec.layers)
+                           : open_packed_network(spec.path, request_for(spec, {}));
+}
+
+/// That of the network that was opened; where only its first layers are wanted, which have none, that of the file.
+std::uint64_t network_digest_of(const NetworkSpec& spec, std::uint64_t opened) {
+  return opened != 0 || spec.path.empty() ? opened : packed_contents(spec.path).network_digest;
+}
+
+/// What ranks tell one another of streamed layers.
+struct SharedStream {
+  std::uint64_t network_digest = 0;
+  std::vector<LayerBounds> bounds;
+  Index at_once = 0;
+};
+
+}  // namespace
+
+void fields(auto& archive, MaybeConst<LayerBounds> auto& bounds) {
+  archive(bounds.absolute, bounds.terms, bounds.least_bias, bounds.most_bias);
+}
+void fields(auto& archive, MaybeConst<SharedStream> auto& shared) {
+  archive(shared.network_digest, shared.bounds, shared.at_once);
+}
+
+namespace {
+
+/// The layers that the root streams, as this rank finds them under the same name.
+std::shared_ptr<const StreamedLayers> open_shared(const NetworkSpec& spec, SharedStream shared) {
+  const NetworkStream network = open_stream(spec);
+  if (network_digest_of(spec, network.digest) != shared.network_digest)
+    throw DataError(spec.path + ": is another network than the first rank has read under this name");
+  return std::make_shared<const StreamedLayers>(
+      StreamedLayers{network.layers, std::move(shared.bounds), shared.at_once});
+}
+
+}  // namespace
+
+std::size_t host_budget(std::size_t asked) { return memory_budget(Device::cpu, {.host_memory = asked}); }
+
+std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget) {
+  if (!spec.path.empty() && !is_packed_file(spec.path)) return std::nullopt;
+  GivenStream given;
+  if (spec.path.empty()) {
+    if (spec.neurons.size() != 1 || !spec.layers || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
+    if (fits(official_network_bytes(spec.neurons.front(), *spec.layers), budget)) return std::nullopt;
+  }
+  given.network = open_stream(spec);
+  if (fits(given.network.bytes(), budget)) return std::nullopt;
+  NetworkFile settled{{}, true, true};
+  if (!spec.path.empty()) settle_parameters(spec, settled);
+  given.official = is_official(given.network);
+  return given;
+}
+
+Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
+                 const ProgressCallback& progress) {
+  return make_plan(network, passes, room_in(network, budget, static_cast<std::size_t>(sharers)), progress);
+}
+
+Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec) {
+  if (ranks.is_alone()) return plan;
+  const std::shared_ptr<const StreamedLayers> roots = std::exchange(plan.streamed, nullptr);
+  std::optional<SharedStream> shared;
+  if (roots) shared = {network_digest_of(spec, plan.provenance.network_digest), roots->bounds, roots->at_once};
+  plan = share_plan(ranks, std::move(plan));
+  shared = broadcast(ranks, shared);
+  if (!shared) return plan;
+  together(ranks, [&] { plan.streamed = ranks.is_root() ? roots : open_shared(spec, *std::move(shared)); });
+  return plan;
+}
+
+std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget) {
+  if (spec.path.empty()) return std::nullopt;
+  auto files = open_layer_files(spec.path, request_for(spec, {}));
+  if (!files) return std::nullopt;
+  TextToStream text{{files->layers}, std::move(files->notes)};
+  if (fits(text.network.bytes(), budget)) return std::nullopt;
+  NetworkFile settled{{}, true, false};
+  if (files->has_bias)
+    settle_parameters(spec, settled);
+  else
+    text.network.layers = std::make_shared<const SettledLayers>(files->layers, spec);
+  text.network.bias_rule = spec.bias_rule.value_or(settled.network.bias_rule);
+  text.network.cap = spec.cap ? spec.cap->value : settled.network.cap;
+  return text;
+}
+
+void require_room_for_text(const NetworkSpec& spec, std::size_t budget) {
+  const auto files = spec.path.empty() ? std::nullopt : open_layer_files(spec.path, request_for(spec, {}));
+  if (!files) return;
+  constexpr std::size_t kDoubt = 4;  // for long lines, values of one byte, and compression
+  const std::size_t bytes = NetworkStream{files->layers}.bytes();
+  if (!fits(bytes / kDoubt, budget)) refuse(spec, bytes, budget);
+}
+
+void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked) {
+  if (asked != 0 && !fits(network.bytes(), asked)) refuse(spec, network.bytes(), asked);
+}
+
+std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers) {
+  if (asked == 0 && !plan.streamed) return 0;
+  const std::size_t streamed = plan.streamed ? plan.streamed->bytes() : 0;
+  const std::size_t available = less(memory_budget(Device::cpu, {.sharers = sharers}), streamed);
+  const std::size_t left = asked == 0 ? available : std::min(available, less(asked, plan.bytes() + image_bytes));
+  return std::max<std::size_t>(left, 1);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "cluster/shared_memory.hpp"
+#include "inference/ranks/move_images.hpp"
+#include "inference/run/batch_source.hpp"
+#include "spdnn/images.hpp"
+
+namespace spdnn {
+
+/// What a rank gives to its node's images; of a node, what they have in common.
+struct GivenImages {
+  int leader = 0;  ///< of the node
+  bool bits = true;
+  bool uniform = true;  ///< all entries have `value`
+  float value = 1;
+  Index images = 0;
+  Index neurons = 0;
+  Offset entries = 0;  ///< not counted for bits
+};
+
+/// The images of a node's ranks in memory that these share, and a counter in the same memory from which they take them.
+/// A counter of MPI's, on one rank for the whole job, would not do: it stands still while that rank computes.
+class NodeImages final : public BatchSource {
+ public:
+  /// All ranks of the job call it with theirs, `mine`, as `owners` has dealt them; each copies its own to where they
+  /// belong. Null, on all ranks, where those of a node do not reach one memory.
+  static std::shared_ptr<NodeImages> gather(Communicator& ranks, const ImageSet& mine, const Owners& owners);
+
+  /// In the order in which they are taken, see taken_order().
+  const ImageSet& images() const { return images_; }
+  /// Their ids in the whole run.
+  const std::vector<Index>& ids() const { return ids_; }
+  /// A copy of those that this rank has given, in their order.
+  ImageSet given() const { return images_.select(places_); }
+
+  Index largest(Index least) const override;
+  ImageRange take(const Wish& wish) override;
+  void restart() override;
+  int sharers() const override { return place_.node_ranks; }
+
+ private:
+  NodeImages(Communicator& ranks, const GivenImages& all, std::vector<Index> ids, std::vector<Index> places);
+  void copy_bits(Communicator& ranks, const ImageSet& mine);
+  void copy_rows(Communicator& ranks, const ImageSet& mine);
+  std::uint64_t& counter() const { return *reinterpret_cast<std::uint64_t*>(memory_.data()); }
+  /// With what each rank begins, so that one that comes late finds as much as the others: a quarter of an even share.
+  Index own_part() const;
+  /// How many a rank takes of those that are left: half of an even share, in whole blocks.
+  Index part_of(Index left, const Wish& wish) const;
+
+  RankPlace place_;
+  GivenImages all_;
+  std::vector<Index> ids_;
+  std::vector<Index> places_;  ///< of what this rank has given, among the node's
+  SharedMemory memory_;
+  ImageSet images_;
+  ImageRange own_;  ///< what is left of this rank's first part
+};
+
+}  // namespace spdnn

@@ -1,0 +1,314 @@
+#include "inference/ranks/run_on_ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "cluster/exchange.hpp"
+#include "cluster/partition.hpp"
+#include "cluster/together.hpp"
+#include "core/parallel.hpp"
+#include "core/stopwatch.hpp"
+#include "inference/checkpoint/rounds.hpp"
+#include "inference/ranks/move_images.hpp"
+#include "inference/ranks/rank_resources.hpp"
+#include "inference/run/activations.hpp"
+#include "inference/run/outcomes.hpp"
+
+namespace spdnn {
+
+void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
+  archive(order.layer, order.variant, order.precision, order.in_order, order.may_overflow, order.why_in_order);
+}
+
+namespace {
+
+/// A piece of work of all ranks, without its images.
+struct Piece {
+  Index layer = 0;
+  std::vector<Index> ids;  ///< see Work
+  Index images = 0;
+};
+void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer, piece.ids, piece.images); }
+
+/// What a rank tells the root of its run of a network.
+struct NetworkRankReport {
+  RankReport common;
+  double load_seconds = 0;
+  double interrupted_seconds = 0;
+  Index batch = 0;
+  Outcome outcome;
+  std::vector<Index> rows;  ///< with activations: the ids of their rows
+};
+
+void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
+  archive(report.common, report.load_seconds, report.interrupted_seconds, report.batch, report.outcome, report.rows);
+}
+
+/// What a piece that was stopped, or never begun, leaves.
+void add_left(const Work& work, const std::optional<Unfinished>& unfinished, std::vector<Work>& left) {
+  const auto ids = [&](Index begin, Index end) {
+    std::vector<Index> some(end - begin);
+    std::iota(some.begin(), some.end(), begin);
+    for (Index& image : some) image = work.id(image);
+    return some;
+  };
+  Index next = 0;  // of the images that were not begun
+  if (unfinished) {
+    next = unfinished->first + unfinished->begun.images();
+    if (next > unfinished->first)
+      left.push_back({work.layer + unfinished->layer, ids(unfinished->first, next), unfinished->begun});
+  }
+  const Index images = work.images.images();
+  if (next == images) return;
+  left.push_back({work.layer, ids(next, images), {}});
+  if (work.layer > 0) left.back().images = work.images.slice(next, images - next);
+}
+
+/// Processes that share the memory of a device, this one included.
+struct Sharers {
+  int cpu = 1;
+  int cuda = 1;
+};
+
+/// What a rank knows of its pieces.
+struct KnownWork {
+  RankedResult all;
+  std::vector<Outcome> outcomes;  ///< of what is done, piece by piece
+
+  /// A piece that has ended, or was interrupted.
+  void add(const Work& work, RunResult piece) {
+    if (piece.unfinished) add_left(work, piece.unfinished, all.left);
+    outcomes.push_back(in_whole_run(std::move(piece.outcome), work, all.result.plan->depth()));
+    add_times(all.result, piece);
+  }
+  /// Of one piece also its activations, if they were kept.
+  RankedResult result() && {
+    if (outcomes.size() == 1) all.result.outcome.activations = std::move(outcomes[0].activations);
+    merge_outcomes(all.result.outcome, outcomes);
+    return std::move(all);
+  }
+};
+
+/// This rank's pieces, one after another.
+class Pieces final : private Interruption {
+ public:
+  /// Called with what this rank knows; returns whether the run goes on.
+  using Interrupt = std::function<bool(RankedResult)>;
+
+  Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
+         const RunOptions& options, const Sharers& sharers)
+      : orders_(orders), plan_(plan), mine_(mine), options_(options), sharers_(sharers) {
+    known_.all.result.plan = &plan;
+    known_.all.result.threads = host_threads(options.engine.threads);
+    known_.all.result.outcome.alive.assign(plan.depth(), 0);
+    known_.all.result.outcome.active.assign(plan.depth(), 0);
+  }
+
+  RankedResult run() {
+    bool stopped = false;
+    for (piece_ = 0; piece_ < orders_.size() && !stopped; ++piece_) {
+      if (orders_.size() > 1 && mine_[piece_].images.images() == 0) continue;
+      RunResult piece = run_piece();
+      stopped = piece.unfinished.has_value();
+      known_.add(mine_[piece_], std::move(piece));
+    }
+    add_pieces_from(piece_, known_);
+    return std::move(known_).result();
+  }
+  /// The same, interrupted where the clock says so.
+  RankedResult run(CheckpointClock& clock, Interrupt interrupt) {
+    clock_ = &clock;
+    interrupt_ = std::move(interrupt);
+    options_.interruption = this;
+    return run();
+  }
+
+ private:
+  RunResult run_piece() {
+    const RunOrder& order = orders_[piece_];
+    const Plan rest = plan_from(plan_, order.layer);
+    const Variant& variant = find_variant(order.variant);
+    options_.engine.precision = order.precision;
+    options_.engine.sharers = variant.device == Device::cpu ? sharers_.cpu : sharers_.cuda;
+    options_.batches = mine_[piece_].batches.get();
+    return spdnn::run(variant, {&rest, order.may_overflow, order.why_in_order}, mine_[piece_].images, options_);
+  }
+
+  /// Those that were not begun.
+  void add_pieces_from(std::size_t first, KnownWork& known) const {
+    for (std::size_t i = first; i < orders_.size(); ++i) add_left(mine_[i], {}, known.all.left);
+  }
+
+  double due_in() override { return clock_->due_in(); }
+  bool interrupt(const RunResult& so_far) override {
+    KnownWork known = known_;
+    known.add(mine_[piece_], so_far);
+    add_pieces_from(piece_ + 1, known);
+    return interrupt_(std::move(known).result());
+  }
+
+  const std::vector<RunOrder>& orders_;
+  const Plan& plan_;
+  const std::vector<Work>& mine_;
+  RunOptions options_;
+  Sharers sharers_;
+  CheckpointClock* clock_ = nullptr;
+  Interrupt interrupt_;
+  KnownWork known_;
+  std::size_t piece_ = 0;  ///< that runs
+};
+
+NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mine) {
+  Index images = 0;
+  for (const ImageRange& batch : own.result.batches) images += batch.count;
+  NetworkRankReport report{rank_report_of(own.result, images),
+                           own.result.load_seconds,
+                           own.result.interrupted_seconds,
+                           own.result.batch,
+                           own.result.outcome,
+                           {}};
+  if (!mine.empty() && mine[0].batches) report.common.times.taken = static_cast<Index>(own.result.batches.size());
+  if (!own.result.outcome.activations) return report;
+  for (const ImageRange& batch : own.result.batches)
+    for (Index image = batch.first; image < batch.first + batch.count; ++image)
+      report.rows.push_back(mine[0].id(image));
+  return report;
+}
+
+/// Puts the results of the other ranks to the root's, whose report is the first.
+void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
+  std::vector<Outcome> outcomes;
+  std::vector<CsrMatrix> activations;
+  std::vector<std::vector<Index>> rows;
+  for (NetworkRankReport& report : reports) {
+    all.ranks.push_back(report.common.times);
+    if (report.outcome.activations) {
+      activations.push_back(*report.outcome.activations);
+      rows.push_back(std::move(report.rows));
+    }
+    if (all.ranks.size() == 1) continue;
+    take_longest(all.result, report.common);
+    all.result.load_seconds = std::max(all.result.load_seconds, report.load_seconds);
+    all.result.interrupted_seconds = std::max(all.result.interrupted_seconds, report.interrupted_seconds);
+    all.result.batch = std::max(all.result.batch, report.batch);
+    outcomes.push_back(std::move(report.outcome));
+  }
+  merge_outcomes(all.result.outcome, outcomes);
+  if (!activations.empty()) all.result.outcome.activations = join_rows(activations, rows);
+}
+
+/// Ranks that run on the devices of this one.
+Sharers sharers_of_devices(Communicator& ranks, const std::vector<RunOrder>& orders, const RunOptions& options) {
+  Sharers sharers{.cpu = ranks.place().node_ranks};
+  const auto is_cuda = [](const RunOrder& order) { return find_variant(order.variant).device == Device::cuda; };
+  if (std::any_of(orders.begin(), orders.end(), is_cuda))
+    sharers.cuda = sharers_of_device(ranks, Device::cuda, options.engine, options.share_devices);
+  return sharers;
+}
+
+/// What all ranks know, on the root; elsewhere the rank's own.
+RankedResult gathered(Communicator& ranks, RankedResult own, const std::vector<Work>& mine) {
+  if (!ranks.is_alone()) add_reports(own, gather(ranks, report_of(own, mine)));
+  return own;
+}
+
+RankedResult run_in_rounds(Communicator& ranks, Pieces& pieces, const std::vector<Work>& mine, const Keeping& keeping) {
+  using After = CheckpointRounds::After;
+  CheckpointRounds rounds(ranks, keeping.clock);
+  keeping.clock.begin();
+  const auto keep = [&](const RankedResult& own) {
+    LeftWork left(ranks, own.left);
+    RankedResult all = gathered(ranks, own, mine);
+    left.on_root([&] { keeping.keep(std::move(all), left); });
+  };
+  RankedResult own;
+  try {
+    own = pieces.run(keeping.clock, [&](const RankedResult& so_far) {
+      return rounds.enter(false, [&] { keep(so_far); }) == After::go_on;
+    });
+  } catch (...) {
+    if (ranks.is_alone() || !rounds.open()) throw;
+    rounds.fail();
+  }
+  while (rounds.open()) rounds.enter(true, [&] { keep(own); });
+  return own;
+}
+
+}  // namespace
+
+std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrder>& orders) {
+  return broadcast(ranks, orders);
+}
+
+RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images) {
+  const RunPlan chosen = plan_for(plan, images, precision);
+  return {0, std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
+}
+
+std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all) {
+  if (ranks.is_alone()) return all;
+  std::vector<Piece> pieces;
+  pieces.reserve(all.size());
+  for (const Work& work : all) pieces.push_back({work.layer, work.ids, work.images.images()});
+  pieces = broadcast(ranks, pieces);
+  std::vector<Work> mine;
+  mine.reserve(pieces.size());
+  const int rank = ranks.place().rank;
+  const int count = ranks.place().ranks;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    Work work{piece.layer, images_dealt_to(piece.images, rank, count), {}};
+    if (!piece.ids.empty())
+      for (Index& image : work.ids) image = piece.ids[image];
+    work.images = move_images(ranks, ranks.is_root() ? all[i].images : ImageSet{}, owned_by_root(piece.images),
+                              dealt_owners(piece.images, count));
+    mine.push_back(std::move(work));
+  }
+  return mine;
+}
+
+RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
+                          const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping) {
+  const bool in_order = !orders.empty() && orders[0].in_order;
+  const Plan& form = in_order ? *plan.fallback->in_order : plan;
+  RunOptions own = options;
+  Sharers sharers;
+  std::optional<ThreadLimit> limit;
+  if (!ranks.is_alone()) {
+    sharers = sharers_of_devices(ranks, orders, own);
+    own.engine.threads = threads_of(ranks, own.engine.threads);
+    limit.emplace(own.engine.threads);
+    for (const Work& work : mine)
+      if (work.batches) work.batches->restart();
+    ranks.barrier();
+  }
+  Pieces pieces(orders, form, mine, own, sharers);
+  RankedResult all;
+  if (keeping != nullptr)
+    all = run_in_rounds(ranks, pieces, mine, *keeping);
+  else
+    together(ranks, [&] { all = pieces.run(); });
+  const Stopwatch watch;
+  all = gathered(ranks, std::move(all), mine);
+  if (!ranks.is_alone()) all.result.gather_seconds += watch.seconds();
+  return all;
+}
+
+void add_times(RunResult& all, const RunResult& piece) {
+  all.infer_seconds.resize(piece.infer_seconds.size());
+  for (std::size_t trial = 0; trial < piece.infer_seconds.size(); ++trial)
+    all.infer_seconds[trial] += piece.infer_seconds[trial];
+  all.upload_seconds += piece.upload_seconds;
+  all.load_seconds += piece.load_seconds;
+  all.warm_up_seconds += piece.warm_up_seconds;
+  all.gather_seconds += piece.gather_seconds;
+  all.interrupted_seconds += piece.interrupted_seconds;
+  all.batch = std::max(all.batch, piece.batch);
+  all.batches.insert(all.batches.end(), piece.batches.begin(), piece.batches.end());
+  for (const std::string& note : piece.notes)
+    if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);
+}
+
+}  // namespace spdnn

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cluster/communicator.hpp"
+#include "cluster/fields.hpp"
+#include "inference/checkpoint/clock.hpp"
+#include "inference/ranks/left_work.hpp"
+#include "inference/ranks/rank_report.hpp"
+#include "inference/run/run.hpp"
+#include "inference/run/work.hpp"
+#include "spdnn/images.hpp"
+#include "spdnn/report.hpp"
+
+namespace spdnn {
+
+// One run on all ranks of a job: every rank runs the same plan on images of its own. All ranks call these functions
+// together. A process by itself calls them too, and nothing is sent.
+
+/// How one piece of work runs: decided on the root, for all of its images.
+struct RunOrder {
+  Index layer = 0;  ///< with which the work begins
+  std::string variant;
+  Precision precision = Precision::fp32;
+  bool in_order = false;      ///< the plan that `merge` falls back on; the same in all orders of a run
+  bool may_overflow = false;  ///< see EngineOptions
+  std::string why_in_order;   ///< see RunPlan
+};
+/// The root's orders on all ranks, one for each piece of work.
+std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrder>& orders);
+/// The order to run `plan` on `images` from its first layer on.
+RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images);
+
+/// This rank's part of each of the root's pieces of work, dealt by images_dealt_to(), with its ids; what others give is
+/// not looked at. A process by itself gets all of them, as they are.
+std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all);
+
+struct RankedResult {
+  /// On the root that of all ranks, each time the longest; elsewhere the rank's own. The outcome is that of the whole
+  /// run's layers, with ids of the whole run; the plan is the one that ran, from its first layer on.
+  RunResult result;
+  std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
+  /// Of a run that was stopped: what this rank has not done. Work at layer 0 comes without images.
+  std::vector<Work> left;
+};
+/// How a run keeps what it knows while it goes on.
+struct Keeping {
+  CheckpointClock& clock;  ///< this rank's
+  /// Called on the root with what all ranks know and have left.
+  std::function<void(RankedResult, LeftWork&)> keep;
+};
+
+/// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The
+/// ranks begin together. `plan` is that of the whole run; the orders have the precision. RanksFailed
+/// (cluster/together.hpp), on all ranks, where the run of one fails.
+/// With `keeping`, the run is interrupted where its clock says so, on all ranks together; it ends before its time where
+/// that of any rank says so, and then has something left.
+RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
+                          const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping = nullptr);
+
+/// Adds the times of another piece of the same rank's work, and what is noted of it; outcome and plan stay as they are.
+void add_times(RunResult& all, const RunResult& piece);
+
+}  // namespace spdnn
