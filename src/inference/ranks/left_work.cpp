@@ -15,7 +15,7 @@ void fields(auto& archive, MaybeConst<LeftPiece> auto& piece) {
 
 namespace {
 
-std::size_t bytes_of(Index rows, Offset entries) {
+std::size_t csr_bytes(Index rows, Offset entries) {
   return (std::size_t{rows} + 1) * sizeof(Offset) + entries * (sizeof(Index) + sizeof(float));
 }
 
@@ -136,7 +136,7 @@ std::vector<LeftPiece> LeftWork::pieces_of_next_part() {
     if (!begun(piece)) continue;
     rows += rows_of(piece);
     entries += piece.entries;
-    if (!part.empty() && bytes_of(rows, entries) > part_bytes_) break;
+    if (!part.empty() && csr_bytes(rows, entries) > part_bytes_) break;
     part.push_back(piece);
   }
   return part;
