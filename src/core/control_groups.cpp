@@ -1,13 +1,6 @@
 #include "core/control_groups.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-
-#include "core/counted.hpp"
-#include "core/parallel.hpp"
 
 namespace spdnn {
 
@@ -71,23 +64,6 @@ std::optional<ProcessorQuota> read_processor_quota(const std::string& system) {
 const std::optional<ProcessorQuota>& processor_quota() {
   static const std::optional<ProcessorQuota> quota = read_processor_quota();
   return quota;
-}
-
-int threads_by(const std::optional<ProcessorQuota>& quota) {
-  return quota ? static_cast<int>(std::clamp(std::ceil(quota->processors), 1.0, double{kMostThreads})) : kMostThreads;
-}
-
-int part_of_threads(int processors, int processor_sharers, const std::optional<ProcessorQuota>& quota,
-                    int quota_sharers) {
-  return std::max(1, std::min(processors / processor_sharers, threads_by(quota) / quota_sharers));
-}
-
-std::optional<std::string> why_fewer_threads(const std::optional<ProcessorQuota>& quota, int processors) {
-  const int threads = threads_by(quota);
-  if (!quota || threads >= processors) return std::nullopt;
-  return fmt::format("{}: control group {} limits the CPU time to {:.3g} of {} processors",
-                     counted(static_cast<unsigned>(threads), "thread", "threads"), quota->group, quota->processors,
-                     processors);
 }
 
 }  // namespace spdnn

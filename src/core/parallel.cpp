@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/control_groups.hpp"
+#include "core/thread_quota.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -12,7 +12,7 @@ setup() {
 
 # with_toy FILE...: compiles src/model, what it needs of src/core, and these files as one unit, with the longer list.
 with_toy() {
-  for file in "$root"/src/model/*/*.cpp "$root"/src/core/{array,comma_list,control_groups,csr_matrix,message,parallel,parallel_rows,tensor}.cpp "$@"; do
+  for file in "$root"/src/model/*/*.cpp "$root"/src/core/{array,comma_list,control_groups,csr_matrix,message,parallel,parallel_rows,tensor,thread_quota}.cpp "$@"; do
     echo "#include \"$file\""
   done >all.cpp
   # Headers of include/spdnn find the list beside this folder's first.

@@ -1,4 +1,4 @@
-#include "core/control_groups.hpp"
+#include "core/thread_quota.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <utility>
 
-#include "core/control_groups.hpp"
 #include "core/host_name.hpp"
+#include "core/thread_quota.hpp"
 #include "engines/devices.hpp"
 
 namespace spdnn {
