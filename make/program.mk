@@ -84,7 +84,7 @@ LIBRARY      := $(OUT)/libspdnn.a
 # that it shares with its neighbours. Names in anonymous namespaces must differ within a directory, or the file stands here.
 # UNITY=0 compiles each file alone, which is quicker for those who change a file again and again.
 UNITY ?= 1
-ALONE := %_avx2.cpp %_avx512.cpp src/core/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
+ALONE := %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
@@ -151,7 +151,7 @@ $(CHART_JS): | build/.deps-BUILD ;
 
 # The facts of this build, rewritten only when they change, by each make (PPID) with a file of its own. What a site writes
 # into jobs/site.sh does not change the build.
-$(OUT)/src/core/build_info.o: $(OUT)/generated/build_values.hpp
+$(OUT)/src/core/system/build_info.o: $(OUT)/generated/build_values.hpp
 $(OUT)/generated/build_values.hpp: FORCE
 	@mkdir -p $(@D)
 	@{ echo '#define SPDNN_VERSION "$(VERSION)"'; \

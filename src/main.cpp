@@ -9,7 +9,7 @@
 #include "cluster/join.hpp"
 #include "cluster/launch.hpp"
 #include "cluster/rank_guard.hpp"
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -18,7 +18,7 @@
 #include "cli/suite_lines.hpp"
 #include "cli/suite_spec.hpp"
 #include "cli/suite_table.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/input_file.hpp"

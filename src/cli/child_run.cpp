@@ -17,7 +17,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 #include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
 

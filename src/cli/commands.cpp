@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command_form.hpp"
-#include "core/nearest_name.hpp"
+#include "core/text/nearest_name.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -24,8 +24,8 @@
 #include "cli/exit_code.hpp"
 #include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
-#include "core/message.hpp"
-#include "core/system_failure.hpp"
+#include "core/system/system_failure.hpp"
+#include "core/text/message.hpp"
 #include "io/files/atomic_file.hpp"
 #include "spdnn/error.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/counted.hpp"
-#include "core/parallel.hpp"
+#include "core/text/counted.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/run/run.hpp"
 
 namespace spdnn::cli {

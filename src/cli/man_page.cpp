@@ -10,7 +10,7 @@
 #include "cli/command_form.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 
 namespace spdnn::cli {
 

@@ -17,8 +17,8 @@
 #include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
 #include "cluster/together.hpp"
-#include "core/build_info.hpp"
-#include "core/deadline.hpp"
+#include "core/system/build_info.hpp"
+#include "core/threads/deadline.hpp"
 
 namespace spdnn::cli {
 

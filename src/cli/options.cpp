@@ -10,10 +10,10 @@
 
 #include "cli/help_text.hpp"
 #include "cli/progress_bar.hpp"
-#include "core/comma_list.hpp"
-#include "core/lower_case.hpp"
-#include "core/nearest_name.hpp"
-#include "core/parallel.hpp"
+#include "core/text/comma_list.hpp"
+#include "core/text/lower_case.hpp"
+#include "core/text/nearest_name.hpp"
+#include "core/threads/parallel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -11,7 +11,7 @@
 
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "io/files/input_file.hpp"
 #include "io/networks/outputs.hpp"
 #include "report/render/html/html.hpp"

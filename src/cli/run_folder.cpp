@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "io/files/output_target.hpp"
 
 namespace spdnn::cli {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/lower_case.hpp"
+#include "core/text/lower_case.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -8,7 +8,7 @@
 
 #include "cli/child_run.hpp"
 #include "cli/result_files.hpp"
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/output_target.hpp"

@@ -8,7 +8,7 @@
 #include "cli/child_run.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/specification.hpp"
-#include "core/comma_list.hpp"
+#include "core/text/comma_list.hpp"
 #include "data/official/problems.hpp"
 #include "spdnn/engine.hpp"
 #include "spdnn/error.hpp"

@@ -17,7 +17,7 @@
 #include "cluster/launcher_end.hpp"
 #include "cluster/mpi_functions.hpp"
 #include "cluster/rank_name.hpp"
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -12,7 +12,7 @@
 #include "cluster/launch.hpp"
 #include "cluster/launcher_end.hpp"
 #include "cluster/rank_name.hpp"
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 
 namespace spdnn {
 

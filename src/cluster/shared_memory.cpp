@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "cluster/together.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "cluster/communicator.hpp"
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace spdnn {
 

@@ -14,7 +14,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "data/counter_random.hpp"
 #include "data/generate.hpp"
 #include "spdnn/error.hpp"

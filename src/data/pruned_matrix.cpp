@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "data/counter_random.hpp"
 
 namespace spdnn {

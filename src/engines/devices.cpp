@@ -1,6 +1,6 @@
 #include "engines/devices.hpp"
 
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 
 namespace spdnn {
 

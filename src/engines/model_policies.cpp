@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/kernel_families.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "program/engine.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/counted.hpp"
-#include "core/share_of_zeros.hpp"
+#include "core/text/counted.hpp"
+#include "core/types/share_of_zeros.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "model/graph/work.hpp"
 #include "spdnn/error.hpp"

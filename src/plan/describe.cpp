@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "plan/passes/merge.hpp"
 
 namespace spdnn {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <span>
 
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "plan/passes/row_sums.hpp"
 
 namespace spdnn::planning {

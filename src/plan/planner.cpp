@@ -1,6 +1,6 @@
 #include "plan/planner.hpp"
 
-#include "core/out_of_memory.hpp"
+#include "core/system/out_of_memory.hpp"
 #include "plan/certify.hpp"
 #include "plan/passes/merge.hpp"
 #include "plan/passes/saturation.hpp"

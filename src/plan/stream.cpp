@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "core/bytes_text.hpp"
-#include "core/out_of_memory.hpp"
-#include "core/progress.hpp"
-#include "core/read_ahead.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/threads/read_ahead.hpp"
+#include "core/types/progress.hpp"
 #include "plan/certify.hpp"
 #include "plan/magnitudes.hpp"
 #include "plan/passes/saturation.hpp"

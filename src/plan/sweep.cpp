@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/parallel_rows.hpp"
-#include "core/progress.hpp"
-#include "core/read_ahead.hpp"
+#include "core/threads/parallel_rows.hpp"
+#include "core/threads/read_ahead.hpp"
+#include "core/types/progress.hpp"
 #include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"

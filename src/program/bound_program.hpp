@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/host_memory.hpp"
+#include "core/system/host_memory.hpp"
 #include "program/program.hpp"
 
 namespace spdnn::program {

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "program/bound_program.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "model/graph/node_text.hpp"
 
 namespace spdnn::program {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "report/phases.hpp"
 
 namespace spdnn {

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/csv_reader.hpp"
-#include "core/message.hpp"
-#include "core/official_sizes.hpp"
+#include "core/text/csv_reader.hpp"
+#include "core/text/message.hpp"
+#include "data/official/sizes.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
 

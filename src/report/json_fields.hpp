@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {

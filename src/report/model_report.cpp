@@ -7,10 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "core/counted.hpp"
-#include "core/message.hpp"
-#include "core/shape_json.hpp"
-#include "core/share_of_zeros.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/message.hpp"
+#include "core/types/shape_json.hpp"
+#include "core/types/share_of_zeros.hpp"
 #include "report/answers.hpp"
 #include "report/json_line.hpp"
 #include "report/phases.hpp"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/build_info.hpp"
-#include "core/counted.hpp"
+#include "core/system/build_info.hpp"
+#include "core/text/counted.hpp"
 #include "report/machine_json.hpp"
 
 namespace spdnn {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "core/bytes_text.hpp"
-#include "core/counted.hpp"
-#include "core/seconds_text.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/seconds_text.hpp"
 #include "report/json_line.hpp"
 #include "report/phases.hpp"
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "spdnn/files.hpp"
 
 namespace {

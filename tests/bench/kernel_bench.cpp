@@ -16,7 +16,7 @@
 #include <iostream>
 
 #include "cli/options.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/engines.hpp"

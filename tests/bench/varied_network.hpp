@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "data/counter_random.hpp"
 #include "data/generate.hpp"
 #include "spdnn/images.hpp"

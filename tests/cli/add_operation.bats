@@ -12,7 +12,9 @@ setup() {
 
 # with_toy FILE...: compiles src/model, what it needs of src/core, and these files as one unit, with the longer list.
 with_toy() {
-  for file in "$root"/src/model/*/*.cpp "$root"/src/core/{array,comma_list,control_groups,csr_matrix,message,parallel,parallel_rows,tensor,thread_quota}.cpp "$@"; do
+  local core=$root/src/core
+  for file in "$root"/src/model/*/*.cpp "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
+    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp "$core"/types/{array,csr_matrix,tensor}.cpp "$@"; do
     echo "#include \"$file\""
   done >all.cpp
   # Headers of include/spdnn find the list beside this folder's first.

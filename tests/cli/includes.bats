@@ -12,10 +12,10 @@ setup() {
 }
 
 @test "an include that runs up, a header of src in a public one, and one that is for others are found" {
-  mkdir -p "$BATS_TEST_TMPDIR"/{include/spdnn,src/{core,io/networks/text,engines/cuda/spmm,attic}}
+  mkdir -p "$BATS_TEST_TMPDIR"/{include/spdnn,src/{core/types,io/networks/text,engines/cuda/spmm,attic}}
   cd "$BATS_TEST_TMPDIR" || return 1
-  printf '#include "core/array.hpp"\n' >include/spdnn/network.hpp
-  printf '#include "spdnn/network.hpp"\n  #  include "io/networks/files.hpp"\n' >src/core/array.cpp
+  printf '#include "core/types/array.hpp"\n' >include/spdnn/network.hpp
+  printf '#include "spdnn/network.hpp"\n  #  include "io/networks/files.hpp"\n' >src/core/types/array.cpp
   printf '#include "io/files/path_kind.hpp"\n#include <cuda_runtime_api.h>\n' >src/io/networks/text/source.cpp
   printf '#include <cuda_runtime_api.h>\n#include "engines/cuda/cascade/set.cuh"\n' >src/engines/cuda/spmm/engine.cu
   printf '\n' >src/attic/lamp.hpp
@@ -23,8 +23,8 @@ setup() {
   echo "$output"
   [ "$status" -eq 1 ]
   [ "${#lines[@]}" -eq 6 ]
-  [[ "$output" == *"spdnn/network.hpp:1: spdnn does not know core: core/array.hpp"* ]]
-  [[ "$output" == *"core/array.cpp:2: core does not know io/networks: io/networks/files.hpp"* ]]
+  [[ "$output" == *"spdnn/network.hpp:1: spdnn does not know core/types: core/types/array.hpp"* ]]
+  [[ "$output" == *"core/types/array.cpp:2: core/types does not know io/networks: io/networks/files.hpp"* ]]
   [[ "$output" == *"io/networks/text/source.cpp:2: <cuda_runtime_api.h> is for engines/cuda alone"* ]]
   [[ "$output" == *"engines/cuda/spmm/engine.cu:2: engines/cuda/spmm does not know engines/cuda/cascade: engines/cuda/cascade/set.cuh"* ]]
   [[ "$output" == *"attic/lamp.hpp is in no room"* ]]

@@ -7,7 +7,7 @@
 
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "data/generate.hpp"
 #include "fuzz/harness.hpp"
 #include "io/networks/directory/layer_names.hpp"

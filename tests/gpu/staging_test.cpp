@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/background.hpp"
+#include "core/threads/background.hpp"
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/devices.hpp"

@@ -15,8 +15,8 @@ extern "C" {  // which the header leaves out
 #include <GraphBLAS.h>
 }
 
-#include "core/parallel.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/threads/parallel.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "inference/run/run.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted_csr.hpp"
+#include "core/types/counted_csr.hpp"
 #include "engines/reference/engine.hpp"
 #include "spdnn/engine.hpp"
 

@@ -12,8 +12,13 @@ import sys
 # Room: what it knows. A room has the name of its folder; the parts of a folder that are rooms of their own follow below.
 ROOMS = {
     "spdnn": [],
-    "core": ["spdnn"],
-    "report": ["core"],
+    "core/text": ["spdnn"],
+    "core/system": ["core/text"],
+    "core/threads": ["core/system"],
+    "core/types": ["core/threads"],
+    "core": ["core/types"],
+    "data/official: sizes": ["spdnn"],
+    "report": ["core", "data/official: sizes"],
     "plan/passes": ["core"],
     "plan": ["plan/passes"],
     "report/network": ["report", "plan"],
@@ -36,7 +41,7 @@ ROOMS = {
     "io/models/tflite": ["io/models"],
     "io/models: any form": ["io/models/packed", "io/models/safetensors", "io/models/onnx", "io/models/tflite"],
     "data": ["io/arrays", "io/packed", "model/graph"],
-    "data/official": ["data"],
+    "data/official": ["data", "data/official: sizes"],
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model/oracle"],
     "program": ["engines: common", "model/graph"],
@@ -67,6 +72,7 @@ ROOMS = {
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
 PARTS = {
+    "data/official: sizes": ["data/official/sizes"],
     "io/models: any form": ["io/models/model_file"],
     "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
                         "engines/variant_lines", "engines/model_variant_lines"],

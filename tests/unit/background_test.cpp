@@ -1,4 +1,4 @@
-#include "core/background.hpp"
+#include "core/threads/background.hpp"
 
 #include <gtest/gtest.h>
 

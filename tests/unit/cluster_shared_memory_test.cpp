@@ -13,7 +13,7 @@
 #include "cluster/exchange.hpp"
 #include "cluster/shared_memory.hpp"
 #include "cluster/shared_plan.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
 #include "support/thread_ranks.hpp"

@@ -1,12 +1,11 @@
-#include "core/thread_quota.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/thread_quota.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {

@@ -4,8 +4,8 @@
 
 #include <numeric>
 
-#include "core/parallel.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
 #include "inference/run/run.hpp"
 #include "spdnn/error.hpp"

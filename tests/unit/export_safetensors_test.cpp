@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "io/models/safetensors/reader.hpp"
 #include "io/models/safetensors/writer.hpp"
 #include "support/hostile_files.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/bytes_text.hpp"
-#include "core/out_of_memory.hpp"
-#include "core/system_failure.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/system/system_failure.hpp"
+#include "core/text/bytes_text.hpp"
 #include "io/files/path_kind.hpp"
 #include "temporary_directory.hpp"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 #include "io/files/directory_lock.hpp"
 #include "io/networks/directory/replacement.hpp"
 #include "spdnn/error.hpp"

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "core/parallel.hpp"
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/planner.hpp"
 #include "plan_nets.hpp"

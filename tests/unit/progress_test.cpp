@@ -1,6 +1,6 @@
 // What work tells of its progress, and the bar that shows it, seen on a terminal of its own.
 
-#include "core/progress.hpp"
+#include "core/types/progress.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cli/progress_bar.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "temporary_directory.hpp"
 #include "unit/tsv_support.hpp"
 

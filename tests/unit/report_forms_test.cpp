@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 #include "report/baselines.hpp"
 #include "report/document.hpp"
 #include "report/json_fields.hpp"

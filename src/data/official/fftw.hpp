@@ -2,7 +2,7 @@
 
 #include <fftw3.h>
 
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 
 namespace spdnn {
 

@@ -17,8 +17,8 @@
 #include <random>
 #include <vector>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "data/generate.hpp"
 #include "data/official/matlab_random.hpp"
 #include "data/official/problems.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/official_sizes.hpp"
+#include "data/official/sizes.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 

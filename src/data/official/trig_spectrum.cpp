@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "data/generate.hpp"
 
 namespace spdnn {

@@ -19,8 +19,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "data/generate.hpp"
 #include "data/official/trig_spectrum.hpp"
 

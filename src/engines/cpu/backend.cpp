@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "core/host_memory.hpp"
-#include "core/parallel.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/host_memory.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "core/build_info.hpp"
-#include "core/shared_library.hpp"
+#include "core/system/build_info.hpp"
+#include "core/system/shared_library.hpp"
 #include "engines/cpu/onednn_plugin.hpp"
 #include "program/family.hpp"
 #include "spdnn/error.hpp"

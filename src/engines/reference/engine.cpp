@@ -9,9 +9,9 @@
 #include <map>
 #include <utility>
 
-#include "core/cancellation.hpp"
-#include "core/parallel.hpp"
-#include "core/read_ahead.hpp"
+#include "core/threads/cancellation.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/read_ahead.hpp"
 #include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/all_finite.hpp"
+#include "core/types/all_finite.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"

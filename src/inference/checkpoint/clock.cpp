@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/seconds_text.hpp"
+#include "core/text/seconds_text.hpp"
 
 namespace spdnn {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_nesting.hpp"
+#include "core/text/json_nesting.hpp"
 #include "inference/checkpoint/checkpoint.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"

@@ -4,7 +4,7 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/together.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 
 namespace spdnn {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "inference/device/nvml.hpp"
 #include "spdnn/report.hpp"
 

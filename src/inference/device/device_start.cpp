@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "engines/devices.hpp"
 #include "inference/device/engine_choice.hpp"
 

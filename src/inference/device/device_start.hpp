@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/background.hpp"
+#include "core/threads/background.hpp"
 #include "plan/passes/twins.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"

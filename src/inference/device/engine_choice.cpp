@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "engines/devices.hpp"
 #include "spdnn/error.hpp"
 

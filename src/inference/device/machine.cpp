@@ -5,8 +5,8 @@
 #include <fstream>
 #include <utility>
 
-#include "core/host_name.hpp"
-#include "core/thread_quota.hpp"
+#include "core/system/host_name.hpp"
+#include "core/threads/thread_quota.hpp"
 #include "engines/devices.hpp"
 
 namespace spdnn {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/bytes_text.hpp"
-#include "core/counted.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/text/counted.hpp"
 #include "engines/devices.hpp"
 #include "inference/device/engine_choice.hpp"
 #include "inference/model/run.hpp"

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/parallel.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/choice.hpp"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/shape.hpp"
+#include "core/types/shape.hpp"
 #include "inference/run/load.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/npz.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/cancellation.hpp"
+#include "core/threads/cancellation.hpp"
 
 namespace spdnn {
 

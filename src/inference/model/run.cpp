@@ -5,8 +5,8 @@
 #include <functional>
 #include <utility>
 
-#include "core/progress.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/types/progress.hpp"
 #include "inference/model/resident_model.hpp"
 #include "inference/run/load.hpp"
 

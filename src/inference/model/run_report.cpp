@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "core/all_finite.hpp"
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
+#include "core/types/all_finite.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/load.hpp"
 #include "inference/model/score_name.hpp"

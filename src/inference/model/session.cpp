@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/parallel.hpp"
-#include "core/shape.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/shape.hpp"
 #include "inference/model/choice.hpp"
 #include "inference/model/resident_model.hpp"
 #include "inference/model/run.hpp"

@@ -7,10 +7,10 @@
 #include <limits>
 #include <span>
 
-#include "core/bytes_text.hpp"
-#include "core/cancellation.hpp"
-#include "core/counted.hpp"
-#include "core/progress.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/text/counted.hpp"
+#include "core/threads/cancellation.hpp"
+#include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/run.hpp"

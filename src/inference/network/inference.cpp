@@ -11,7 +11,7 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/together.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
 #include "inference/network/inference_on_ranks.hpp"
 #include "inference/network/memory_estimate.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"

@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/bytes_text.hpp"
-#include "core/parallel.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/run/run.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/packed/format.hpp"

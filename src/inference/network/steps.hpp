@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/communicator.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/stopwatch.hpp"
 #include "inference/checkpoint/checkpoint.hpp"
 #include "inference/checkpoint/keeper.hpp"
 #include "inference/device/device_monitor.hpp"

@@ -5,7 +5,7 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/ranks/move_images.hpp"
 #include "inference/ranks/read_on_ranks.hpp"
 #include "io/networks/text/tsv_entries.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/fields.hpp"
-#include "core/host_name.hpp"
+#include "core/system/host_name.hpp"
 #include "spdnn/run_record.hpp"
 
 namespace spdnn {

@@ -9,9 +9,9 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/together.hpp"
-#include "core/host_name.hpp"
-#include "core/parallel.hpp"
-#include "core/thread_quota.hpp"
+#include "core/system/host_name.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/thread_quota.hpp"
 #include "engines/devices.hpp"
 #include "spdnn/error.hpp"
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <utility>
 
-#include "core/bytes_text.hpp"
-#include "core/counted_csr.hpp"
-#include "core/parallel.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/counted_csr.hpp"
 #include "engines/devices.hpp"
 #include "spdnn/error.hpp"
 

@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/bytes_text.hpp"
-#include "core/cancellation.hpp"
-#include "core/out_of_memory.hpp"
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
-#include "core/stopwatch.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/threads/cancellation.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
 #include "inference/device/device_monitor.hpp"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/counted_csr.hpp"
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
+#include "core/types/counted_csr.hpp"
 
 namespace spdnn {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "core/lower_case.hpp"
-#include "core/parallel.hpp"
-#include "core/shape.hpp"
+#include "core/text/lower_case.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/shape.hpp"
 #include "io/arrays/idx.hpp"
 #include "io/arrays/image_file.hpp"
 #include "io/arrays/npz.hpp"

@@ -9,7 +9,7 @@
 #include <csetjmp>
 #include <cstdio>
 
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 #include "io/arrays/image_file.hpp"
 #include "spdnn/error.hpp"
 

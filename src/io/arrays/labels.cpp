@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 #include "io/arrays/idx.hpp"
 #include "io/arrays/npz.hpp"
 #include "io/files/input_file.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 #include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 #include "io/files/output_target.hpp"
 #include "io/files/temporaries.hpp"
 #include "spdnn/error.hpp"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace spdnn {
 

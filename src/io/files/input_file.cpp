@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "core/system_failure.hpp"
+#include "core/system/system_failure.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

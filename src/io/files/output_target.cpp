@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/system_failure.hpp"
+#include "core/system/system_failure.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

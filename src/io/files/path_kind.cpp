@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "core/system_failure.hpp"
+#include "core/system/system_failure.hpp"
 
 namespace spdnn {
 

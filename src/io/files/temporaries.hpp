@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace spdnn {
 

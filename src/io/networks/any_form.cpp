@@ -4,8 +4,8 @@
 #include <functional>
 #include <stdexcept>
 
-#include "core/out_of_memory.hpp"
-#include "core/system_failure.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/system/system_failure.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/claimed_size.hpp"
 #include "io/files/path_kind.hpp"

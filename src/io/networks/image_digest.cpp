@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"

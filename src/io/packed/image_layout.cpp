@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/all_finite.hpp"
+#include "core/types/all_finite.hpp"
 #include "io/networks/text/row_order.hpp"
 #include "io/packed/images_record.hpp"
 #include "io/packed/model_reader.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "core/out_of_memory.hpp"
+#include "core/system/out_of_memory.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"

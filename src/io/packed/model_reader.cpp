@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/all_finite.hpp"
+#include "core/types/all_finite.hpp"
 #include "io/networks/text/row_order.hpp"
 
 namespace spdnn {

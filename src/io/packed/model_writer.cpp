@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/packed/model_reader.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "io/networks/text/tsv_entries.hpp"
 
 namespace spdnn {

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"

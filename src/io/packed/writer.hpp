@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.hpp"
+#include "core/types/progress.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/stored_tensor.hpp"

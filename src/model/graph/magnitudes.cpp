@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
 
 namespace spdnn {
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "core/all_finite.hpp"
+#include "core/types/all_finite.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/operations/operations.hpp"
 #include "model/operations/requirements.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "spdnn/tensor.hpp"
 
 namespace spdnn {

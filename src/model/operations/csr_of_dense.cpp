@@ -1,6 +1,6 @@
 #include "model/operations/csr_of_dense.hpp"
 
-#include "core/counted_csr.hpp"
+#include "core/types/counted_csr.hpp"
 
 namespace spdnn {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/shape.hpp"
+#include "core/types/shape.hpp"
 #include "model/operations/geometry.hpp"
 #include "model/operations/operations.hpp"
 #include "model/operations/requirements.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/all_finite.hpp"
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
+#include "core/types/all_finite.hpp"
 #include "model/operations/geometry.hpp"
 #include "spdnn/error.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/all_finite.hpp"
-#include "core/cancellation.hpp"
+#include "core/threads/cancellation.hpp"
+#include "core/types/all_finite.hpp"
 #include "model/graph/node_text.hpp"
 #include "spdnn/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/all_finite.hpp"
+#include "core/types/all_finite.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "model/rewrites/channels.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/counted.hpp"
-#include "core/flag_names.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/flag_names.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/rewrites/drop_dead_channels.hpp"
 #include "model/rewrites/fold_affine.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 #include "plan/passes/saturation.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/parallel.hpp"
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/parallel_rows.hpp"
 
 namespace spdnn::planning {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 

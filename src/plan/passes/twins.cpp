@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/parallel.hpp"
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/parallel_rows.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

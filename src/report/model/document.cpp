@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "core/bytes_text.hpp"
-#include "core/counted.hpp"
-#include "core/message.hpp"
-#include "core/share_of_zeros.hpp"
+#include "core/text/bytes_text.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/message.hpp"
+#include "core/types/share_of_zeros.hpp"
 #include "report/by_layer.hpp"
 #include "report/network/spy.hpp"
 #include "report/sections/cells.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/csv_text.hpp"
+#include "core/text/csv_text.hpp"
 #include "report/render/text_forms.hpp"
 #include "spdnn/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/official_sizes.hpp"
+#include "data/official/sizes.hpp"
 #include "report/official_truth.hpp"
 #include "report/significant.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/share_of_zeros.hpp"
+#include "core/types/share_of_zeros.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
 

@@ -1,6 +1,6 @@
 // What the shared object exports; see engines/cpu/onednn_plugin.hpp.
 
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "engines/cpu/onednn/primitive.hpp"
 #include "engines/cpu/onednn_plugin.hpp"
 

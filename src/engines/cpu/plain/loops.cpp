@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/shape.hpp"
+#include "core/types/shape.hpp"
 #include "model/operations/geometry.hpp"
 #include "program/epilogue.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace spdnn {
 

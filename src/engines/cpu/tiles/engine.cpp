@@ -8,9 +8,9 @@
 #include <limits>
 #include <numeric>
 
-#include "core/counted_csr.hpp"
-#include "core/parallel.hpp"
-#include "core/read_ahead.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/read_ahead.hpp"
+#include "core/types/counted_csr.hpp"
 #include "engines/cpu/tiles/common_factor.hpp"
 #include "engines/cpu/tiles/dispatch.hpp"
 #include "engines/cpu/tiles/pinning.hpp"

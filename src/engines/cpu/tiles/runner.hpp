@@ -3,8 +3,8 @@
 #include <atomic>
 #include <vector>
 
-#include "core/cancellation.hpp"
-#include "core/host_memory.hpp"
+#include "core/system/host_memory.hpp"
+#include "core/threads/cancellation.hpp"
 #include "engines/cpu/tiles/inputs.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
 #include "engines/cpu/tiles/retirer.hpp"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/cuda/layers/activation.hpp"
 #include "engines/cuda/layers/alternation.hpp"
 #include "spdnn/error.hpp"

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn::cuda {
 

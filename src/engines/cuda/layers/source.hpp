@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/read_ahead.hpp"
+#include "core/threads/read_ahead.hpp"
 #include "engines/cuda/layers/packing.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/handle.hpp"

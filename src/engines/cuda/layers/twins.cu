@@ -15,7 +15,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/layers/packing.hpp"
 #include "engines/cuda/layers/twins.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted_csr.hpp"
+#include "core/types/counted_csr.hpp"
 #include "engines/cuda/layers/half.hpp"
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/resident/device_layout.cuh"

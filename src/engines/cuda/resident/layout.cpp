@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/cuda/resident/bundles.hpp"
 
 namespace spdnn {

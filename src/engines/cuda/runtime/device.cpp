@@ -10,7 +10,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/check.hpp"
 #include "engines/cuda/runtime/staging.hpp"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/shared_library.hpp"
+#include "core/system/shared_library.hpp"
 #include "engines/cuda/runtime/check.hpp"
 
 namespace spdnn::cuda {

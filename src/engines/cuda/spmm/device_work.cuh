@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/spmm/engine.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn {
 

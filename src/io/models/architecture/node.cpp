@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

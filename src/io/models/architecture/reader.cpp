@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "io/models/add_node.hpp"
 #include "io/models/architecture/names.hpp"
 #include "io/models/architecture/operation.hpp"

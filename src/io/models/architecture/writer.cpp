@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/shape_json.hpp"
+#include "core/types/shape_json.hpp"
 #include "io/models/architecture/names.hpp"
 #include "io/models/unique_names.hpp"
 #include "spdnn/error.hpp"

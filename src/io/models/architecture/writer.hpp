@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "io/packed/stored_tensor.hpp"
 #include "spdnn/model.hpp"
 

@@ -3,7 +3,7 @@
 #include <exception>
 #include <span>
 
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/models/onnx/write/graph.hpp"
 

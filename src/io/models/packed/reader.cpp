@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/all_finite.hpp"
-#include "core/out_of_memory.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/types/all_finite.hpp"
 #include "io/models/architecture/reader.hpp"
 #include "io/packed/model_reader.hpp"
 #include "model/operations/csr_of_dense.hpp"

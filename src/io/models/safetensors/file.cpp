@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/json_text.hpp"
-#include "core/message.hpp"
+#include "core/text/json_text.hpp"
+#include "core/text/message.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/directory_lock.hpp"
 #include "io/files/file_digest.hpp"

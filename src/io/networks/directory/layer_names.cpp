@@ -7,7 +7,7 @@
 #include <charconv>
 #include <set>
 
-#include "core/lower_case.hpp"
+#include "core/text/lower_case.hpp"
 #include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/descriptor.hpp"
-#include "core/parallel.hpp"
+#include "core/system/descriptor.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/files/directory_lock.hpp"
 #include "io/files/input_file.hpp"
 #include "io/packed/network_digest.hpp"

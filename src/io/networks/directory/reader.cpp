@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/descriptor.hpp"
-#include "core/out_of_memory.hpp"
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/system/descriptor.hpp"
+#include "core/system/out_of_memory.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "io/files/claimed_size.hpp"
 #include "io/files/directory_lock.hpp"
 #include "io/networks/directory/layer_names.hpp"

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "core/parallel.hpp"
-#include "core/progress.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/progress.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/directory/replacement.hpp"
 #include "io/networks/text/matrix_market.hpp"

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/host_memory.hpp"
+#include "core/system/host_memory.hpp"
 #include "spdnn/array.hpp"
 
 namespace spdnn {

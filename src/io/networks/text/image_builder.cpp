@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lower_case.hpp"
+#include "core/text/lower_case.hpp"
 #include "io/files/claimed_size.hpp"
 #include "io/networks/text/sink.hpp"
 #include "io/networks/text/tsv_writer.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/networks/text/gz.hpp"
 #include "io/networks/text/tsv_entries.hpp"
 

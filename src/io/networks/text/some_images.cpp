@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/networks/text/image_builder.hpp"
 
 namespace spdnn {

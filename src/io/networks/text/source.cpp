@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "io/networks/text/tsv_line.hpp"
 #include "spdnn/array.hpp"
 

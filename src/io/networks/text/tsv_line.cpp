@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/counted.hpp"
-#include "core/message.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/message.hpp"
 
 namespace spdnn {
 

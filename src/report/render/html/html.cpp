@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 #include "report/render/html/assets.hpp"
 #include "report/significant.hpp"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "core/shape.hpp"
+#include "core/types/shape.hpp"
 
 namespace spdnn::onnx_reader {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onnx_writer {

@@ -1,4 +1,4 @@
-#include "core/json_text.hpp"
+#include "core/text/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "core/json_nesting.hpp"
+#include "core/text/json_nesting.hpp"
 
 namespace spdnn {
 

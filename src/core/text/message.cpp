@@ -1,4 +1,4 @@
-#include "core/message.hpp"
+#include "core/text/message.hpp"
 
 #include <unistd.h>
 

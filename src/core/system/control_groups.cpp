@@ -1,4 +1,4 @@
-#include "core/control_groups.hpp"
+#include "core/system/control_groups.hpp"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "core/system_failure.hpp"
+#include "core/system/system_failure.hpp"
 
 #include <cerrno>
 #include <system_error>

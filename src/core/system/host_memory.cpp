@@ -1,4 +1,4 @@
-#include "core/host_memory.hpp"
+#include "core/system/host_memory.hpp"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/control_groups.hpp"
+#include "core/system/control_groups.hpp"
 
 namespace spdnn {
 

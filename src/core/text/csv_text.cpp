@@ -1,4 +1,4 @@
-#include "core/csv_text.hpp"
+#include "core/text/csv_text.hpp"
 
 #include <charconv>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/host_memory.hpp"
+#include "core/system/host_memory.hpp"
 
 namespace spdnn {
 

@@ -1,12 +1,12 @@
-#include "core/thread_quota.hpp"
+#include "core/threads/thread_quota.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/counted.hpp"
-#include "core/parallel.hpp"
+#include "core/text/counted.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "core/host_name.hpp"
+#include "core/system/host_name.hpp"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "core/control_groups.hpp"
+#include "core/system/control_groups.hpp"
 
 namespace spdnn {
 

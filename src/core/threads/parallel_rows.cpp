@@ -1,10 +1,10 @@
-#include "core/parallel_rows.hpp"
+#include "core/threads/parallel_rows.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "core/build_info.hpp"
+#include "core/system/build_info.hpp"
 
 #include <fmt/format.h>
 

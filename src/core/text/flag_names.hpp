@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/comma_list.hpp"
+#include "core/text/comma_list.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -1,4 +1,4 @@
-#include "core/comma_list.hpp"
+#include "core/text/comma_list.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/csr_matrix.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/lower_case.hpp"
+#include "core/text/lower_case.hpp"
 
 namespace spdnn {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/all_finite.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/types/all_finite.hpp"
 
 namespace spdnn {
 

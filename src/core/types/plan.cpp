@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/flag_names.hpp"
+#include "core/text/flag_names.hpp"
 
 namespace spdnn {
 

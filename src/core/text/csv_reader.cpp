@@ -1,4 +1,4 @@
-#include "core/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 
 #include <fmt/format.h>
 

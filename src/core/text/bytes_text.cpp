@@ -1,8 +1,8 @@
-#include "core/bytes_text.hpp"
+#include "core/text/bytes_text.hpp"
 
 #include <fmt/format.h>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace spdnn {
 

@@ -1,4 +1,4 @@
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 
 #include <omp.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/thread_quota.hpp"
+#include "core/threads/thread_quota.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

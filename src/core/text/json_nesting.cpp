@@ -1,4 +1,4 @@
-#include "core/json_nesting.hpp"
+#include "core/text/json_nesting.hpp"
 
 namespace spdnn {
 
