@@ -23,7 +23,7 @@ Network square_network() {
   return {{make_layer(3, rows, {-0.5, {}}, true), make_layer(3, rows, {-0.5, {}}, true)}, BiasRule::non_zeros, 32.0};
 }
 
-RunLine run_line() {
+RunLine tiny_run() {
   RunLine run;
   run.widths = {3};
   run.layers = 2;
@@ -45,7 +45,7 @@ const Table& table_of(const Document& document, const std::string& id) {
   throw std::runtime_error("no table " + id);
 }
 
-std::string text_of(const Row& row) {
+std::string cells_of(const Row& row) {
   std::string text;
   for (const Cell& cell : row.cells) text += cell.text + "|";
   return text;
@@ -116,50 +116,50 @@ TEST(NetworkDocument, SaysWhatEachPassLeavesOut) {
   const Document document = document_of(square_network(), parse_passes("all"));
   const Table& table = table_of(document, "passes-table");
   ASSERT_EQ(table.rows.size(), 4U);
-  EXPECT_EQ(text_of(table.rows[0]), "unused: always zero|in force|6|6|10|10|0.0|");
-  EXPECT_EQ(text_of(table.rows[1]), "twins|in force|6|4|10|6|40.0|");
-  EXPECT_EQ(text_of(table.rows[3]), "merge|not requested|4|4|6|6|0.0|");
-  EXPECT_EQ(text_of(table_of(document, "classes-table").rows[1]), "2|2|1|");
+  EXPECT_EQ(cells_of(table.rows[0]), "unused: always zero|in force|6|6|10|10|0.0|");
+  EXPECT_EQ(cells_of(table.rows[1]), "twins|in force|6|4|10|6|40.0|");
+  EXPECT_EQ(cells_of(table.rows[3]), "merge|not requested|4|4|6|6|0.0|");
+  EXPECT_EQ(cells_of(table_of(document, "classes-table").rows[1]), "2|2|1|");
   EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not requested"));
 }
 
 TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
   EXPECT_TRUE(says(document_of(square_network(), {}), "--run run.jsonl"));
-  const Document document = document_of(square_network(), {}, run_line());
+  const Document document = document_of(square_network(), {}, tiny_run());
   const Table& table = table_of(document, "images-table");
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_EQ(text_of(table.rows[0]), "1|60|40|50|10|");
-  EXPECT_EQ(text_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
+  EXPECT_EQ(cells_of(table.rows[0]), "1|60|40|50|10|");
+  EXPECT_EQ(cells_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
   EXPECT_TRUE(says(document, "Half of the images are dead after layer 2. The last one dies in layer 2."));
 }
 
 TEST(NetworkDocument, SaysWhatARunDoesNotTell) {
-  RunLine run = run_line();
+  RunLine run = tiny_run();
   run.active = {};
   EXPECT_TRUE(says(document_of(square_network(), {}, run), "The line does not contain"));
   run.active = {50, 0};
   run.passes = "identical";
   const Document document = document_of(square_network(), {}, run);
   EXPECT_TRUE(says(document, "also computed dead images"));
-  EXPECT_EQ(text_of(table_of(document, "images-table").rows[0]), "1|60|40|50||");
+  EXPECT_EQ(cells_of(table_of(document, "images-table").rows[0]), "1|60|40|50||");
   run.alive = {};
   EXPECT_TRUE(says(document_of(square_network(), {}, run), "did not count"));
 }
 
 TEST(NetworkDocument, TheLastRunOfTheNetworkIsShown) {
-  RunLine other = run_line();
+  RunLine other = tiny_run();
   other.edges = 11;
-  RunLine later = run_line();
+  RunLine later = tiny_run();
   later.images = 7;
   const Network network = square_network();
-  EXPECT_EQ(run_of(network, {{run_line(), later, other}, {}}, "f").images, 7U);
+  EXPECT_EQ(run_of(network, {{tiny_run(), later, other}, {}}, "f").images, 7U);
   for (const auto& change : {+[](RunLine& run) { run.edges = 9; }, +[](RunLine& run) { run.layers = 3; },
                              +[](RunLine& run) { run.widths = {4}; }, +[](RunLine& run) { run.bias = "-0.3"; },
                              +[](RunLine& run) { run.bias = "-0.5..0"; }, +[](RunLine& run) { run.cap = "none"; },
                              +[](RunLine& run) {
                                run.widths = {3, 3, 2};
                              }}) {
-    RunLine wrong = run_line();
+    RunLine wrong = tiny_run();
     change(wrong);
     EXPECT_THROW(run_of(network, {{wrong}, {}}, "f"), DataError);
   }
@@ -168,7 +168,7 @@ TEST(NetworkDocument, TheLastRunOfTheNetworkIsShown) {
 TEST(NetworkDocument, ARunOfANetworkOfSeveralBiasesMayTellAnyRangeOfThem) {
   Network network = square_network();
   network.layers[1].bias.uniform = -0.25;
-  RunLine run = run_line();
+  RunLine run = tiny_run();
   run.bias = "-0.5..-0.25";
   EXPECT_EQ(run_of(network, {{run}, {}}, "f").bias, "-0.5..-0.25");
   run.cap = "16";
