@@ -11,7 +11,7 @@ EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
 EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
 GPU_TESTS        := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS      := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
-GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines_%_test.o,battery properties)
+GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines/%_test.o,battery properties)
 
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
 $(UNIT_OBJECTS) $(GPU_OBJECTS): | $(OUT)/precompiled/tests.hpp.gch

@@ -8,7 +8,7 @@
 #include "engines/devices.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
-#include "unit/plan_nets.hpp"
+#include "support/plan_nets.hpp"
 
 namespace spdnn::cuda {
 namespace {

@@ -1,4 +1,4 @@
-// A library that tells of one device what NVML would, for tests/unit/device_monitor_test.cpp. The memory clock is one that
+// A library that tells of one device what NVML would, for tests/unit/inference/device/device_monitor_test.cpp. The memory clock is one that
 // this device does not tell. Each question for the SM clock, the power and the energy is answered with a larger number.
 #include <string.h>
 

@@ -1,0 +1,158 @@
+// Values taken apart to be sent and put together again, and a plan that moves into memory that ranks share.
+
+#include "cluster/parcel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
+#include "cluster/shared_plan.hpp"
+#include "plan/planner.hpp"
+#include "support/equal.hpp"
+#include "support/plan_nets.hpp"
+
+namespace spdnn {
+namespace {
+
+using plan_tests::to_vector;
+using testing::expect_equal;
+
+/// What the receiver has: the description and, in one piece, the arrays.
+template <class T>
+T sent(const T& value) {
+  const Parcel parcel = pack(value);
+  const std::shared_ptr<std::byte> memory = allocate_bytes(parcel.array_bytes);
+  std::size_t begin = 0;
+  for (const auto array : parcel.arrays) {
+    if (!array.empty()) std::memcpy(memory.get() + begin, array.data(), array.size());
+    begin += aligned_in_parcel(array.size());
+  }
+  EXPECT_EQ(begin, parcel.array_bytes);
+  return unpack<T>(parcel.description, memory);
+}
+
+/// A plan in which no field has the value that it has by itself.
+Plan full_plan() {
+  const auto storage = allocate<Index>(3);
+  std::iota(storage.get(), storage.get() + 3, Index{0});
+  const Array<Index> shared(storage, 3);
+  const Array<Index> front(storage, 2);
+  Plan in_order;
+  Layer layer;
+  layer.weights = {2, 3, Array<Offset>(std::vector<Offset>{0, 1, 3}), shared, Array<float>({0.5F, -1, 2}), 7};
+  layer.bias = {-0.25, Array<double>({0.125, -3})};
+  in_order.layers = {layer, layer};
+  in_order.bias_rule = BiasRule::everywhere;
+  in_order.cap = 32;
+  in_order.passes = {.twins = true, .unused = true, .saturated = true};
+  in_order.certificates = {3, 5};
+  in_order.expansion = {shared, front, {}, Array<Index>({kAlwaysZero, kNotComputed})};
+  in_order.provenance = {{.dead = true, .identical = true}, {"a note", ""}, 9, {3, 2, 2}, 0xfedcba9876543210};
+  Plan plan = in_order;
+  plan.passes.merge = true;
+  plan.certificates = {4, 6};
+  plan.provenance.notes.emplace_back("another");
+  plan.fallback = Fallback{{0.5, 0.75}, std::make_shared<const Plan>(in_order)};
+  return plan;
+}
+
+TEST(Parcel, HasEveryFieldOfAPlanWithItsFallback) {
+  const Plan plan = full_plan();
+  expect_equal(plan, sent(plan));
+  const Fallback bounds{{0.5}, nullptr};
+  EXPECT_EQ(sent(bounds).in_order, nullptr);
+}
+
+TEST(Parcel, HasAPlanThatThePlannerMade) {
+  Network network;
+  network.layers = {plan_tests::make_layer(3, {{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}}, {-0.25, {}}),
+                    plan_tests::make_layer(2, {{{0, 1.0F}, {1, 1.0F}}, {{1, 2.0F}}}, {-0.25, {}})};
+  const Plan plan = make_plan(network, {.twins = true, .merge = true});
+  ASSERT_TRUE(plan.fallback);
+  expect_equal(plan, sent(plan));
+}
+
+TEST(Parcel, SendsArraysThatAreSharedOnceAndSharesThemAgain) {
+  const Plan plan = full_plan();
+  // Offsets, indices, weights, biases, two more of the expansion; and the empty array.
+  EXPECT_EQ(pack(plan).arrays.size(), 7U);
+  const Plan arrived = sent(plan);
+  const Index* const indices = arrived.layers[0].weights.indices.data();
+  EXPECT_EQ(arrived.layers[1].weights.indices.data(), indices);
+  EXPECT_EQ(arrived.expansion[0].data(), indices);
+  EXPECT_EQ(arrived.fallback->in_order->layers[1].weights.indices.data(), indices);
+  EXPECT_NE(arrived.layers[0].weights.offsets.data(), plan.layers[0].weights.offsets.data());
+}
+
+TEST(Parcel, LaysEachArrayOnABoundOf64Bytes) {
+  const Plan arrived = sent(full_plan());
+  for (const void* const array : {static_cast<const void*>(arrived.layers[0].weights.values.data()),
+                                  static_cast<const void*>(arrived.layers[0].bias.values.data())})
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array) % Parcel::kAlignment, 0U);
+}
+
+TEST(Parcel, HasImagesInBothForms) {
+  ImageSet images;
+  images.data = make_csr(2, 5, {0, 2, 3}, {1, 4, 0}, {0.5F, 2, 1});
+  expect_equal(images.sparse(), sent(images).sparse());
+  images.data = BitMatrix{2, 5, Array<std::uint64_t>({3, 16})};
+  const ImageSet arrived = sent(images);
+  ASSERT_TRUE(arrived.is_bits());
+  EXPECT_EQ(arrived.bits().rows, 2U);
+  EXPECT_EQ(arrived.bits().cols, 5U);
+  EXPECT_EQ(to_vector(arrived.bits().words), to_vector(images.bits().words));
+}
+
+TEST(Parcel, HasEveryFieldOfAnOutcome) {
+  const Outcome outcome{{1, 5}, {3, 2}, {3, -1}, 4, 6, {0, 2}, {{1, 2}, {3, 4}}};
+  const Outcome arrived = sent(outcome);
+  EXPECT_EQ(arrived.categories, outcome.categories);
+  EXPECT_EQ(arrived.alive, outcome.alive);
+  EXPECT_EQ(arrived.active, outcome.active);
+  EXPECT_EQ(arrived.saturated, 4);
+  EXPECT_EQ(arrived.identical, 6);
+  EXPECT_EQ(arrived.borderline, outcome.borderline);
+  EXPECT_EQ(arrived.overflow, outcome.overflow);
+}
+
+TEST(Parcel, ADescriptionThatEndsEarlyIsNoPlan) {
+  const Parcel parcel = pack(full_plan());
+  const auto cut = std::span(parcel.description).first(parcel.description.size() - 1);
+  EXPECT_THROW(unpack<Plan>(cut, allocate_bytes(parcel.array_bytes)), std::logic_error);
+}
+
+/// The root of a job whose other ranks take part in everything and say nothing.
+class RootOfSilentRanks final : public Communicator {
+ public:
+  RootOfSilentRanks() : Communicator({0, 2, 0, 1}) {}
+  void broadcast(std::span<std::byte> /*bytes*/, Group /*group*/) override {}
+  bool all(bool mine, Group /*group*/) override { return mine; }
+  std::vector<std::size_t> gather_size(std::size_t mine) override { return {mine}; }
+  void gather(std::span<const std::byte>, std::span<const std::size_t>, std::span<std::byte>) override {}
+  std::vector<std::size_t> exchange_sizes(std::span<const std::size_t>) override { return {}; }
+  void exchange(std::span<const std::byte>, std::span<const std::size_t>, std::span<std::byte>,
+                std::span<const std::size_t>) override {}
+};
+
+TEST(SharePlan, OnTheRootThePlanIsTheSameInOnePieceOfMemory) {
+  RootOfSilentRanks ranks;
+  const Plan plan = full_plan();
+  const Plan shared = share_plan(ranks, full_plan());
+  expect_equal(plan, shared);
+  const Index* const indices = shared.layers[0].weights.indices.data();
+  EXPECT_EQ(shared.fallback->in_order->expansion[0].data(), indices);
+  const auto* const first = reinterpret_cast<const std::byte*>(shared.layers[0].weights.offsets.data());
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(indices) - first, 64);
+}
+
+TEST(SharePlan, AloneThePlanStaysWhereItIs) {
+  Plan plan = full_plan();
+  const Index* const indices = plan.layers[0].weights.indices.data();
+  EXPECT_EQ(share_plan(*alone(), std::move(plan)).layers[0].weights.indices.data(), indices);
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,180 @@
+// Memory that the ranks of a node share, which are threads here: large arrays, and ranks that cannot reach it.
+
+#include "cluster/shared_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cluster/exchange.hpp"
+#include "cluster/shared_plan.hpp"
+#include "core/threads/parallel.hpp"
+#include "support/battery.hpp"
+#include "support/equal.hpp"
+#include "support/thread_ranks.hpp"
+
+namespace spdnn {
+namespace {
+
+/// A rank in a container of its own, as it were: it finds no process of the number that the leader has, or another one,
+/// which has another file open under the number of the leader's.
+class SecludedRank final : public testing::ThreadRank {
+ public:
+  static inline long file = -1;  ///< the number of the other file; -1: there is no process
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    ThreadRank::broadcast(bytes, group);
+    std::array<long, 4> of_leader{};  // the first two: process and descriptor
+    if (group != Group::node || place().rank != 1 || bytes.size() != sizeof(of_leader)) return;
+    std::memcpy(of_leader.data(), bytes.data(), bytes.size());
+    of_leader[file < 0 ? 0 : 1] = file < 0 ? 0 : file;
+    std::memcpy(bytes.data(), of_leader.data(), bytes.size());
+  }
+};
+
+/// The same on all ranks: a number for each byte.
+std::byte value_at(std::size_t place) { return static_cast<std::byte>(place * 2654435761U >> 24U); }
+
+TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
+  constexpr std::size_t kBegin = 192;
+  constexpr std::size_t kBytes = (std::size_t{130} << 20U) + 77;  // more than twice what is written at a time
+  std::vector<std::byte> bytes(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = value_at(i);
+  for (const int threads : {1, 4}) {
+    const ThreadLimit limit(threads);
+    std::array<bool, 3> right{};
+    const auto work = [&](Communicator& ranks) {
+      SharedMemory memory(ranks, kBegin + kBytes);
+      EXPECT_TRUE(memory.is_shared());
+      const std::vector<SharedMemory::Piece> pieces{{kBegin, bytes, nullptr}};
+      const ThreadLimit own(threads);
+      if (ranks.is_root()) memory.write(pieces);
+      ranks.barrier();
+      memory.fetch();
+      right[static_cast<std::size_t>(ranks.place().rank)] =
+          std::equal(bytes.begin(), bytes.end(), memory.data() + kBegin);
+    };
+    for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
+    EXPECT_EQ(right, (std::array{true, true, true})) << threads << " threads";
+  }
+}
+
+void share_with_secluded_rank() {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  std::array<Plan, 3> found;
+  const auto work = [&](Communicator& ranks) {
+    SharedMemory memory(ranks, 4096);
+    EXPECT_FALSE(memory.is_shared()) << "rank " << ranks.place().rank;
+    ASSERT_NE(memory.data(), nullptr);
+    memory.data()[0] = memory.data()[4095] = std::byte{1};
+    if (ranks.all(!memory.is_shared(), Communicator::Group::job))  // otherwise they would wait for one another
+      found[static_cast<std::size_t>(ranks.place().rank)] = share_plan(ranks, ranks.is_root() ? plan : Plan{});
+  };
+  for (const auto& thrown : testing::on_ranks<SecludedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
+  for (const Plan& one : found) testing::expect_equal(one.layers, plan.layers);
+  ASSERT_FALSE(::testing::Test::HasFailure());
+  EXPECT_NE(found[0].layers[0].weights.indices.data(), found[1].layers[0].weights.indices.data());
+}
+
+TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
+  SecludedRank::file = -1;
+  share_with_secluded_rank();
+}
+
+TEST(SharedMemory, AnotherFileUnderTheLeadersNumbersIsNotTakenForIts) {
+  const Descriptor other(::memfd_create("other", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(other.get(), 1 << 20), 0);
+  SecludedRank::file = other.get();
+  share_with_secluded_rank();
+}
+
+/// Counts the calls of the root.
+class CallCounter final : public testing::ThreadRank {
+ public:
+  static inline int broadcasts = 0;
+  static inline int waits = 0;
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    if (is_root()) ++broadcasts;
+    ThreadRank::broadcast(bytes, group);
+  }
+  bool all(bool mine, Group group) override {
+    const int before = broadcasts;
+    const bool result = ThreadRank::all(mine, group);
+    if (is_root()) broadcasts = before;
+    if (is_root()) ++waits;
+    return result;
+  }
+  static void reset() { broadcasts = waits = 0; }
+};
+
+TEST(Broadcast, AShortValueTakesOneMessageAndALongOneTwo) {
+  for (const std::size_t size : {0U, 10U, 1900U, 2040U, 2100U, 100000U}) {
+    std::string text(size, 'a');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 23);
+    CallCounter::reset();
+    const auto work = [&](Communicator& ranks) { EXPECT_EQ(broadcast(ranks, ranks.is_root() ? text : ""), text); };
+    for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
+    EXPECT_EQ(CallCounter::broadcasts, size < 2000 ? 1 : 2) << size;
+  }
+}
+
+TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 2, 4, -0.1));
+  CallCounter::reset();
+  const auto work = [&](Communicator& ranks) {
+    testing::expect_equal(share_plan(ranks, ranks.is_root() ? plan : Plan{}).layers, plan.layers);
+  };
+  for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(CallCounter::waits, 2);
+  EXPECT_EQ(CallCounter::broadcasts, 3) << "what the plan is, where its memory is, and to the leaders of other nodes";
+}
+
+/// A leader who, before it goes on with the plan, lets the other rank either wait for it or end.
+class LateLeader final : public testing::ThreadRank {
+ public:
+  static inline std::atomic<int> steps;  ///< of the other rank: waits for the node, and the end
+  static inline std::atomic<bool> ended;
+  using ThreadRank::ThreadRank;
+  void broadcast(std::span<std::byte> bytes, Group group) override {
+    constexpr int kSteps = 2;  // the first is taken while memory is shared
+    if (group == Group::leaders)
+      for (int seen = steps; seen < kSteps; seen = steps) steps.wait(seen);
+    EXPECT_FALSE(ended && is_root()) << "the other rank has not waited";
+    ThreadRank::broadcast(bytes, group);
+  }
+  bool all(bool mine, Group group) override {
+    if (group == Group::node && !is_root()) step();
+    return ThreadRank::all(mine, group);
+  }
+  static void step() {
+    ++steps;
+    steps.notify_all();
+  }
+};
+
+TEST(SharedMemory, RanksWaitForThePlanOfTheirLeader) {
+  testing::Dice dice(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  LateLeader::steps = 0;
+  LateLeader::ended = false;
+  const auto work = [&](Communicator& ranks) {
+    const Plan own = share_plan(ranks, ranks.is_root() ? plan : Plan{});
+    if (ranks.is_root()) return;
+    LateLeader::ended = true;
+    LateLeader::step();
+    testing::expect_equal(own.layers, plan.layers);
+  };
+  for (const auto& thrown : testing::on_ranks<LateLeader>(2, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,237 @@
+// Ranks, which are threads here, that write checkpoints together while their run goes on.
+
+#include "inference/checkpoint/rounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cluster/together.hpp"
+#include "inference/checkpoint/keeper.hpp"
+#include "inference/ranks/run_on_ranks.hpp"
+#include "io/packed/digests.hpp"
+#include "plan/image_facts.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/inference.hpp"
+#include "support/battery.hpp"
+#include "support/thread_ranks.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+namespace fs = std::filesystem;
+using After = CheckpointRounds::After;
+
+/// Always due.
+CheckpointClock due_clock(std::function<bool()> stop = {}) {
+  return {{.every = 1, .stop = std::move(stop)}, [now = 0.0]() mutable { return now += 1e6; }};
+}
+
+/// What one round is for three ranks, of which each does `act`.
+std::vector<After> round_of(const std::function<After(Communicator&, CheckpointClock&)>& act) {
+  std::vector<After> after(3);
+  const auto work = [&](Communicator& ranks) {
+    CheckpointClock clock = due_clock([&] { return ranks.place().rank == 1; });
+    after[static_cast<std::size_t>(ranks.place().rank)] = act(ranks, clock);
+  };
+  for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
+  return after;
+}
+
+TEST(CheckpointRounds, ARankThatStopsStopsAllOfThem) {
+  const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
+    clock.due_in();
+    return CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [] { ADD_FAILURE(); });
+  });
+  EXPECT_EQ(after, std::vector(3, After::stopped));
+}
+
+TEST(CheckpointRounds, WhereAllAreDoneNothingIsWritten) {
+  const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
+    clock.due_in();
+    return CheckpointRounds(ranks, clock).enter(true, [] { ADD_FAILURE(); });
+  });
+  EXPECT_EQ(after, std::vector(3, After::done));
+}
+
+TEST(CheckpointRounds, WhereWorkIsLeftAllWriteAndHaveTheIntervalOfTheRoot) {
+  std::atomic<int> kept = 0;
+  const auto after = round_of([&](Communicator& ranks, CheckpointClock& clock) {
+    clock.take_over(0, ranks.is_root() ? 1 : 77);
+    const After result = CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [&] { ++kept; });
+    EXPECT_LT(clock.every(), 77);
+    return result;
+  });
+  EXPECT_EQ(after, std::vector(3, After::go_on));
+  EXPECT_EQ(kept, 3);
+}
+
+TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {
+  const auto work = [&](Communicator& ranks) {
+    CheckpointClock clock = due_clock();
+    CheckpointRounds rounds(ranks, clock);
+    try {
+      if (ranks.place().rank == 2) throw DataError("broken");
+      rounds.enter(false, [] { ADD_FAILURE(); });
+    } catch (const DataError&) {
+      EXPECT_TRUE(rounds.open());
+      rounds.fail();
+    } catch (const RanksFailed& failed) {
+      EXPECT_EQ(failed.own, nullptr);
+      EXPECT_FALSE(rounds.open());
+      throw;
+    }
+  };
+  for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_NE(thrown, nullptr);
+}
+
+/// A run that writes a checkpoint at each chance, all of which are kept.
+class CheckpointsOfARun : public ::testing::TestWithParam<int> {
+ protected:
+  CheckpointsOfARun() {
+    spec_.variant = "cpu_openmp";
+    spec_.threads = 1;
+    spec_.passes = parse_passes("dead");
+  }
+
+  Report run(const InferenceSpec& spec) const {
+    Inference inference(spec);
+    inference.load(network_, images_);
+    inference.plan();
+    inference.run();
+    return inference.report();
+  }
+
+  void run_and_copy(Communicator& ranks) {
+    const Plan plan = make_plan(network_, spec_.passes);
+    CheckpointKeeper keeper(path_, Checkpoint(plan, Precision::fp32, image_digest(images_).value(), 100), {});
+    const RunOrder order = order_for(find_variant("cpu_openmp"), Precision::fp32, plan, facts_of(images_));
+    CheckpointClock clock = due_clock();
+    const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) { copy(keeper, all, left); }};
+    RunOptions options;
+    options.engine.threads = 1;
+    options.batch = 14;
+    options.look_seconds = 0;
+    const RankedResult all =
+        run_on_ranks(ranks, {order, order}, plan, scatter_work(ranks, pieces()), options, &keeping);
+    EXPECT_TRUE(!ranks.is_root() || all.result.outcome.categories == expected_);
+  }
+
+  /// As of a run that is continued.
+  std::vector<Work> pieces() const {
+    std::vector<Work> pieces{{0, {}, images_.slice(0, 60)}, {0, {}, images_.slice(60, 40)}};
+    for (Index image = 0; image < 100; ++image) pieces[image < 60 ? 0 : 1].ids.push_back(image);
+    return pieces;
+  }
+
+  /// Once more, as a run that is killed there leaves it.
+  void copy(CheckpointKeeper& keeper, const RankedResult& all, LeftWork& left) {
+    Checkpoint now = keeper.begin();
+    now.left.clear();
+    now.parts = 1;
+    now.next_within = 5;
+    conclude_work(all.result.outcome, left.outline(), now);
+    const int before = keeper.costs().written;
+    keeper.keep(now, [&] { return left.next_part(); });
+    if (keeper.costs().written == before) return;
+    copies_.push_back((directory_ / std::to_string(copies_.size())).string());
+    for (const auto& entry : fs::directory_iterator(directory_.path())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("run")) fs::copy_file(entry.path(), copies_.back() + name.substr(3));
+    }
+  }
+
+  TemporaryDirectory directory_;
+  std::string path_ = (directory_ / "run").string();
+  Network network_ = testing::deep_network(12);
+  testing::Dice dice_{8};
+  ImageSet images_ = testing::bit_images(dice_, 100, 64, 0.4);
+  InferenceSpec spec_;
+  Categories expected_;
+  std::vector<std::string> copies_;
+};
+
+TEST_P(CheckpointsOfARun, CanEachBeContinuedToTheSameCategories) {
+  expected_ = run(spec_).outcome.categories;
+  ASSERT_GT(expected_.size(), 5U);
+  const auto work = [&](Communicator& ranks) { run_and_copy(ranks); };
+  for (const auto& thrown : testing::on_ranks(GetParam(), work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_GT(copies_.size(), 20U);
+  std::uint64_t before = std::uint64_t{100} * 12;
+  for (const std::string& copy : copies_) {
+    Checkpoint state(make_plan(network_, spec_.passes), Precision::fp32, image_digest(images_).value(), 100);
+    read_checkpoint(copy, make_plan(network_, spec_.passes), state);
+    EXPECT_LT(state.left_in_file, before);
+    before = state.left_in_file;
+    InferenceSpec rest = spec_;
+    rest.checkpoint = copy;
+    const Report report = run(rest);
+    EXPECT_EQ(report.outcome.categories, expected_) << copy;
+    EXPECT_EQ(report.parts, 2);
+    EXPECT_EQ(report.checkpoints->lost_parts, 1);
+    EXPECT_GT(report.checkpoints->lost_seconds, 0.0);
+    EXPECT_LE(report.checkpoints->lost_seconds, 5.0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, CheckpointsOfARun, ::testing::Values(1, 3));
+
+const ActivationParts kNoActivations = [] { return std::nullopt; };
+
+TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  Checkpoint begin;
+  begin.depth = 4;
+  begin.known.active.assign(4, 0);
+  begin.left_in_file = 8;
+  CheckpointKeeper keeper(path, begin, {});
+  Checkpoint now = begin;
+  now.left = {{0, {0, 1}, {}}};
+  keeper.keep(now, kNoActivations);
+  EXPECT_FALSE(fs::exists(path));
+  now.left = {{0, {1}, {}}};
+  keeper.keep(now, kNoActivations);
+  EXPECT_TRUE(fs::exists(path));
+  EXPECT_EQ(keeper.costs().written, 1);
+  EXPECT_EQ(keeper.costs().bytes, fs::file_size(path));
+  EXPECT_EQ(keeper.begin().left_in_file, 4U);
+  // Not at a stop either: what had been begun, and could not be kept, is further in the file.
+  fs::remove(path);
+  std::ofstream(path) << "further";
+  now.left = {{0, {0, 1}, {}}};
+  EXPECT_EQ(keeper.finish(now, kNoActivations), "");
+  EXPECT_EQ(fs::file_size(path), 7U);
+}
+
+TEST(CheckpointKeeper, WhereItCannotBeWrittenTheRunGoesOnAndIsWarnedOnce) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  fs::create_directory(path);
+  Checkpoint begin;
+  begin.depth = 4;
+  begin.left_in_file = 8;
+  std::vector<std::string> warnings;
+  CheckpointKeeper keeper(path, begin, [&](const std::string& text) { warnings.push_back(text); });
+  Checkpoint now = begin;
+  now.left = {{0, {1}, {}}};
+  keeper.keep(now, kNoActivations);
+  keeper.keep(now, kNoActivations);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with(path + ": ") && warnings[0].ends_with("; the run goes on")) << warnings[0];
+  ASSERT_EQ(keeper.notes().size(), 1U);
+  EXPECT_TRUE(keeper.notes()[0].starts_with("2 checkpoints could not be written as they should: "))
+      << keeper.notes()[0];
+  EXPECT_EQ(keeper.costs().written, 0);
+  EXPECT_EQ(keeper.begin().left_in_file, 8U);
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,525 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "inference/model/accuracy.hpp"
+#include "inference/model/verdict.hpp"
+#include "inference/model/verify.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/model_inference.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_tensor;
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+ModelReport report_of(const ModelSpec& spec, const Model& model, const Tensor& images) {
+  ModelInference inference(spec);
+  inference.load(model, images);
+  inference.plan();
+  inference.run();
+  inference.verify();
+  return inference.report();
+}
+
+ModelSpec verified_by(const char* variant) {
+  ModelSpec spec;
+  spec.variant = variant;
+  spec.truth.everything = true;
+  return spec;
+}
+
+TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
+  const ModelCase network = testing::small_network(1, 0.3, 5);
+  for (const Rewrites& rewrites : {kAllRewrites, Rewrites{}}) {
+    for (const Index batch : {0U, 2U}) {
+      ModelSpec spec = verified_by("conv_dense");
+      spec.rewrites = rewrites;
+      spec.batch = batch;
+      const ModelReport report = report_of(spec, network.model, network.inputs[0]);
+      EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+      EXPECT_EQ(report.recomputed->images, 5U);
+      EXPECT_LE(report.recomputed->largest_ratio, 1.0);
+      EXPECT_LE(report.nodes_checked->largest_ratio, 1.0) << report.nodes_checked->worst;
+      EXPECT_EQ(report.nodes_checked->nodes, report.nodes_run);
+      EXPECT_EQ(report.predictions.size(), 5U);
+      EXPECT_EQ(report.outputs, 2U);
+    }
+  }
+}
+
+TEST(ModelInference, NoNumberIsInfinitelyFarFromEveryNumber) {
+  EXPECT_EQ(difference_of(1.5F, -0.5F), 2.0);
+  EXPECT_EQ(difference_of(NAN, 1), HUGE_VAL);
+  EXPECT_EQ(difference_of(1, NAN), HUGE_VAL);
+}
+
+TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
+  const ModelCase network = testing::small_network(2, 0.3, 2);
+  ModelInference inference(ModelSpec{});
+  EXPECT_THROW(inference.plan(), std::logic_error);
+  inference.load(network.model, network.inputs[0]);
+  EXPECT_THROW(inference.load(network.model, network.inputs[0]), std::logic_error);
+  EXPECT_THROW(inference.run(), std::logic_error);
+  inference.plan();
+  EXPECT_THROW(inference.verify(), std::logic_error);
+  inference.run();
+  EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+}
+
+TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({2, 3});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  testing::Dice dice(5);
+  ModelSpec spec = verified_by("conv_reference");
+  ModelInference inference(spec);
+  // Images of a model of a fixed batch: any multiple of it.
+  inference.load(model, testing::random_tensor(dice, {6, 3}));
+  inference.plan();
+  inference.run();
+  inference.verify();
+  EXPECT_EQ(inference.report().batch, 2U);
+  EXPECT_EQ(inference.report().verdict.status, Verdict::Status::passed) << inference.report().verdict.against;
+  ModelInference odd(spec);
+  odd.load(model, testing::random_tensor(dice, {5, 3}));
+  odd.plan();
+  try {
+    odd.run();
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "shape: the model takes 2 images at a time, of which 5 are no multiple; N in the place of 2 makes it "
+                 "take any number, if its nodes allow that");
+  }
+}
+
+TEST(ModelInference, RefusesAnOutputThatDoesNotHaveTheImagesOnAxis0) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({4, 3});
+  const Model turned = builder.finish({builder.add(Transpose{{1, 0}}, {x})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(turned, testing::random_tensor(dice, {4, 3})), DataError);
+}
+
+TEST(ModelInference, RefusesAModelOfNoImagesAtATime) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({0, 3});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {4, 3})), DataError);
+}
+
+TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
+  ModelBuilder builder;
+  builder.input({1, 3});
+  const ValueId constant = builder.constant(make_tensor({1, 2}, {-1, 2}));
+  const Model model = builder.finish({builder.add(Activation{}, {constant})});
+  testing::Dice dice(5);
+  ModelInference inference(verified_by("conv_reference"));
+  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {3, 3})), DataError);
+}
+
+TEST(ModelInference, EndsWhenItIsCancelled) {
+  const ModelCase network = testing::small_network(3, 0.3, 2);
+  ModelSpec spec;
+  spec.cancelled = [] { return true; };
+  ModelInference inference(spec);
+  inference.load(network.model, network.inputs[0]);
+  inference.plan();
+  EXPECT_THROW(inference.run(), Cancelled);
+}
+
+TEST(ModelInference, TheReferenceAsAnEngineAsksBeforeEachNodeWhetherToEnd) {
+  const ModelCase network = testing::small_network(3, 0.3, 2);
+  std::size_t asked = 0;
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  spec.cancelled = [&] { return ++asked == 0; };
+  ModelInference inference(spec);
+  inference.load(network.model, network.inputs[0]);
+  inference.plan();
+  inference.run();
+  EXPECT_GT(asked, inference.report().nodes_run);
+}
+
+/// y = 1 x0 + 2 x1, and y = 1 x0 + (2 + 2^-20) x1.
+Model two_sums() {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  Linear linear;
+  linear.weights = testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}, {{0, 1.F}, {1, 2.F + 0x1p-20F}}});
+  return builder.finish({builder.add(linear, {x})});
+}
+
+/// What load() says of images of memory, for a model of N x 1 x 2 x 2; empty where it takes them.
+std::string refusal(const Tensor& images) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1, 2, 2});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  ModelInference inference(ModelSpec{});
+  try {
+    inference.load(model, images);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  EXPECT_EQ(inference.report().images, images.shape[0]);
+  return {};
+}
+
+TEST(ModelInference, ImagesOfMemoryHaveTheModelsShapeOrLeaveOutAxesOfLengthOne) {
+  testing::Dice dice(3);
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 1, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 3})),
+            "images: images of 2 x 3, expected 1 x 2 x 2, as the model takes them");
+  EXPECT_EQ(refusal(make_tensor({0, 2, 2}, {})), "images: holds no images");
+  EXPECT_EQ(refusal(make_tensor({}, {1})), "images: a single number, expected an array of images");
+  EXPECT_EQ(refusal(Tensor{{1, 2, 2}, std::vector<float>{1, 2, 3}}), "images: 3 numbers for 1 x 2 x 2");
+  EXPECT_TRUE(refusal(make_tensor({1, 2, 2}, {1, 2, NAN, 4})).starts_with("images: "));
+}
+
+TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {
+  const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  spec.truth.label_list = {1, 0};
+  spec.truth.min_accuracy = 1;
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
+  spec.truth.label_list = {0, 0};
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  spec.truth.label_list = {0, 2};
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+  spec.truth.label_list = {0};
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+
+  spec.truth = {};
+  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3.F + 0x1p-20F, 1, 1});
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
+  spec.truth.expected_logits = make_tensor({1, 2}, {3, 3.F + 0x1p-20F});
+  const ModelReport right = report_of(spec, two_sums(), images);
+  EXPECT_EQ(right.verdict.status, Verdict::Status::unverified);
+  EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images, a sample");
+  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3, 1, 1});
+  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  spec.truth.expected_logits = make_tensor({1, 3}, {3, 3, 3});
+  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+}
+
+TEST(ModelVerify, TheReferenceAsksBeforeEachNodeWhetherToEnd) {
+  const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
+  int asked = 0;
+  evaluate(two_sums(), {images}, [&] { return ++asked == 0; });
+  EXPECT_EQ(asked, 1);
+  EXPECT_THROW(evaluate(two_sums(), {images}, [] { return true; }), Cancelled);
+  ModelEngineOptions options{.precision = Precision::fp64};
+  const Tensor logits = make_tensor({2, 2}, {3, 3, 1, 1});
+  const auto check = [&] {
+    check_nodes(find_model_variant("conv_reference"), two_sums(), images, 2, logits, options, {});
+  };
+  asked = 0;
+  options.cancelled = [&] { return ++asked == 0; };
+  check();
+  const int last = asked;  // before the node that is compared
+  asked = 0;
+  options.cancelled = [&] { return ++asked == last; };
+  EXPECT_THROW(check(), Cancelled);
+}
+
+/// Also where no node makes the first output, so that there is nothing to compare it with.
+TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.add(Activation{}, {x});
+  const Model model = builder.finish({x, y});
+  testing::Dice dice(4);
+  const Tensor images = testing::random_tensor(dice, {6, 2});
+  std::vector<std::uint64_t> done;
+  const auto told = [&](const ProgressUpdate& update) {
+    if (!update.over) done.push_back(update.done);
+  };
+  ModelEngineOptions options{.precision = Precision::fp64};
+  check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, told);
+  EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 4, 6}));
+}
+
+/// Images go through the engine a few at a time; each is compared with its own logits of the run.
+TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
+  testing::Dice dice(6);
+  const Tensor images = testing::random_tensor(dice, {9, 2});
+  std::vector<float> logits;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const float a = images.values[2 * i];
+    const float b = images.values[2 * i + 1];
+    logits.insert(logits.end(), {a + 2.F * b, static_cast<float>(a + (2.0 + 0x1p-20) * b)});
+  }
+  const auto difference = [&](const std::vector<float>& of_the_run) {
+    return check_nodes(find_model_variant("conv_reference"), two_sums(), images, 9, make_tensor({9, 2}, of_the_run),
+                       {.precision = Precision::fp64}, {})
+        .largest_difference;
+  };
+  EXPECT_LT(difference(logits), 1e-6);
+  for (const std::size_t image : {0U, 3U, 4U, 8U}) {
+    std::vector<float> wrong = logits;
+    wrong[2 * image + 1] += 1;
+    EXPECT_NEAR(difference(wrong), 1, 1e-6) << image;
+  }
+}
+
+/// The tolerance and whether bounds say anything are told from the largest logit and bound of all images.
+TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
+  const auto check = [](const std::vector<float>& pixels) {
+    const Tensor images = make_tensor({2, 2}, pixels);
+    const Bounded exact = evaluate(two_sums(), {images}).front();
+    const Tensor logits = make_tensor({2, 2}, {exact.values.begin(), exact.values.end()});
+    return *check_logits(two_sums(), images, logits, 2, {nullptr, "", 2}, {}, {}).recomputed;
+  };
+  const LogitCheck first_is_larger = check({0, -400, 1, 1});
+  const LogitCheck second_is_larger = check({1, 1, 0, -400});
+  for (const LogitCheck& one : {first_is_larger, second_is_larger}) {
+    EXPECT_NEAR(one.largest_expected, 800, 0.001);  // of a negative logit
+    EXPECT_DOUBLE_EQ(one.tolerance(), 1e-4 * one.largest_expected);
+    EXPECT_GT(one.largest_bound, 1e-5);
+  }
+  EXPECT_EQ(first_is_larger.largest_bound, second_is_larger.largest_bound);
+  EXPECT_LT(check({1, 1, 1, 1}).largest_bound, first_is_larger.largest_bound / 100);
+}
+
+LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
+  return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), logits, 2, truth, {}, {});
+}
+
+TEST(ModelVerify, ALogitBeyondItsBoundIsWrongAndOneWithinIsNot) {
+  const float right = 3.F + 0x1p-20F;
+  const LogitTruth all{nullptr, "", 2};
+  const LogitCheck good = *checks_of(make_tensor({2, 2}, {3, right, 1, 1}), all).recomputed;
+  EXPECT_TRUE(good.right());
+  EXPECT_EQ(good.largest_ratio, 0);
+  EXPECT_EQ(good.differing, 0U);
+  const LogitCheck wrong = *checks_of(make_tensor({2, 2}, {3, right, 1, 1 + 0x1p-18F}), all).recomputed;
+  EXPECT_FALSE(wrong.right());
+  EXPECT_EQ(wrong.first_ids, std::vector<Index>{2});
+  const LogitCheck none = *checks_of(make_tensor({2, 2}, {3, right, NAN, 1}), all).recomputed;
+  EXPECT_EQ(none.outside, 1U);
+  EXPECT_TRUE(std::isinf(none.largest_ratio));
+}
+
+TEST(ModelVerify, TheReferenceTakesNoMoreMemoryThanItMay) {
+  LogitTruth truth{nullptr, "", 1, 10};
+  EXPECT_THROW(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth), DeviceError);
+  truth.host_memory = 1 << 20;
+  EXPECT_TRUE(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth).recomputed);
+}
+
+TEST(ModelVerdict, ABoundThatIsInfiniteIsSaidToProveNothing) {
+  ModelReport report;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = HUGE_VAL, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.verdict = verdict_of(report);
+  EXPECT_NE(to_text(report).find("infinite bounds prove nothing"), std::string::npos);
+  report.expected->largest_bound = 0;
+  EXPECT_EQ(to_text(report).find("infinite"), std::string::npos);
+}
+
+TEST(ModelVerdict, SaysHowLessThanFp32DiffersFromIt) {
+  ModelReport report;
+  EXPECT_EQ(to_text(report).find("against fp32"), std::string::npos);
+  report.precision = Precision::bf16;
+  report.predictions = {0, 1, 2};
+  report.against_fp32 = AgainstFp32{"conv_dense", 2, 0.5};
+  EXPECT_NE(to_text(report).find("bf16 against fp32 by conv_dense: 2 of 3 predictions differ, logits by at most 0.5"),
+            std::string::npos);
+}
+
+TEST(ModelVerify, PredictionsThatRoundingDecidesAreNearTies) {
+  const Tensor expected = make_tensor({1, 2}, {3, 3.F + 0x1p-21F});  // two units in the last place
+  const LogitTruth one{&expected, "given", 0};
+  const LogitChecks checks = checks_of(make_tensor({2, 2}, {3.F + 0x1p-21F, 3.F, 1, 1}), one);
+  EXPECT_FALSE(checks.recomputed);
+  EXPECT_EQ(checks.expected->images, 1U);
+  EXPECT_TRUE(checks.expected->right());
+  EXPECT_EQ(checks.expected->differing, 1U);
+  ASSERT_EQ(checks.expected->near_ties.size(), 1U);
+  EXPECT_EQ(checks.expected->near_ties[0].found, 0U);
+  EXPECT_EQ(checks.expected->near_ties[0].expected, 1U);
+}
+
+TEST(ModelVerify, ALabelCountsWhereItsLogitIsTheLargestOrAmongTheFive) {
+  const Tensor logits = make_tensor({3, 7}, {0, 1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1, 0, 1, 1, 1, 1, 1, 1, 1});
+  const Accuracy accuracy = accuracy_of(logits, {6, 4, 6});
+  EXPECT_EQ(accuracy.classes, 5U);
+  EXPECT_EQ(accuracy.correct, 1U);
+  EXPECT_EQ(accuracy.among, 2U);
+  EXPECT_EQ(predictions_of(logits), (std::vector<Index>{6, 0, 0}));
+}
+
+TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
+  ModelReport report;
+  report.images = 1;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = 0.01, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.expected->largest_bound = 0.011;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  EXPECT_NE(verdict_of(report).against.find("says little"), std::string::npos);
+  report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.nodes_checked->largest_ratio = 1.5;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.nodes_checked.reset();
+  report.expected->outside = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.expected->outside = 0;
+  report.expected->beyond = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  EXPECT_NE(verdict_of(report).against.find("beyond the tolerance"), std::string::npos);
+}
+
+/// Bounds of a whole model that say little do not count where each node was compared.
+TEST(ModelVerdict, NodesThatWereComparedStandForBoundsThatSayLittle) {
+  ModelReport report;
+  report.images = 2;
+  report.recomputed = LogitCheck{.against = "the reference", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.nodes_checked = NodeCheck{.images = 2, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  EXPECT_EQ(verdict_of(report).against.find("says little"), std::string::npos);
+  EXPECT_NE(verdict_of(report).against.find("the reference: largest deviation"), std::string::npos);
+  report.expected = LogitCheck{.against = "given", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  EXPECT_NE(verdict_of(report).against.find("given: largest deviation 0 of the bound, which says little"),
+            std::string::npos);
+}
+
+TEST(ModelVerdict, ASampleFailsOrProvesNothing) {
+  ModelReport report;
+  report.images = 2;
+  report.expected = LogitCheck{.against = "given", .images = 1, .largest_expected = 1};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.accuracy = Accuracy{.images = 2, .correct = 2, .classes = 1, .among = 2, .at_least = 0.5};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+  report.accuracy->correct = 0;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.accuracy.reset();
+  report.expected->outside = 1;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+  report.expected->outside = 0;
+  report.nodes_checked->images = 2;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
+}
+
+TEST(ModelInference, AnAccuracyThatAnyLabelsReachIsRefused) {
+  for (const double least : {0.0, -0.5, 1.5, std::nan("")}) {
+    ModelSpec spec;
+    spec.truth.label_list = {1, 0};
+    spec.truth.min_accuracy = least;
+    EXPECT_THROW(ModelInference{spec}, UsageError) << least;
+  }
+}
+
+TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
+  ModelReport report;
+  report.logits = make_tensor({3, 2}, {1, 2, 3, 4, 6, 5});
+  report.classes = 2;
+  report.predictions = predictions_of(report.logits);
+  const AgainstFp32 same = against_fp32(report, "conv_dense", report.logits);
+  EXPECT_EQ(same.differing, 0U);
+  EXPECT_EQ(same.largest_difference, 0);
+  EXPECT_EQ(same.variant, "conv_dense");
+  const AgainstFp32 other = against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5}));
+  EXPECT_EQ(other.differing, 2U);
+  EXPECT_EQ(other.largest_difference, 2);
+  report.classes = 0;  // the output is no list of classes
+  report.predictions.clear();
+  EXPECT_EQ(against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})).differing, 0U);
+}
+
+TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {
+  const auto deep = [](float factor) {
+    testing::Dice dice(31);
+    ModelBuilder builder;
+    ValueId x = builder.input({kBatchExtent, 24});
+    for (int layer = 0; layer < 14; ++layer) {
+      Linear linear;
+      linear.weights = testing::random_weights(dice, 24, 24, 1);
+      std::vector<float> values(linear.weights.values.begin(), linear.weights.values.end());
+      if (layer == 4) values[100] *= factor;
+      linear.weights.values = std::move(values);
+      x = builder.add(Activation{}, {builder.add(linear, {x})});
+    }
+    return builder.finish({x});
+  };
+  testing::Dice dice(32);
+  const Tensor images = testing::random_tensor(dice, {3, 24});
+  const auto logits_of = [&](const Model& model) {
+    const Bounded exact = evaluate(model, {images}).front();
+    return make_tensor(exact.shape, {exact.values.begin(), exact.values.end()});
+  };
+  const Tensor expected = logits_of(deep(1));
+  const auto check_of = [&](float factor) {
+    const Model model = deep(factor);
+    return *check_logits(model, images, logits_of(model), 24, {&expected, "given", 0}, {}, {}).expected;
+  };
+  const LogitCheck good = check_of(1);
+  EXPECT_TRUE(good.right());
+  EXPECT_FALSE(good.tells());
+  EXPECT_EQ(good.tolerance(), 1e-4 * good.largest_expected);
+  const LogitCheck wrong = check_of(0.5F);
+  EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
+  EXPECT_EQ(wrong.beyond, 3U);
+  EXPECT_EQ(wrong.first_ids, (std::vector<Index>{1, 2, 3}));
+}
+
+/// Shares of 1 may all be tiny: what is off by 1e-7 of 1 is not wrong because the largest is 5e-4.
+TEST(LogitChecks, TheToleranceOfSharesIsOfOne) {
+  using Kind = Activation::Kind;
+  for (const Kind kind : {Kind::sigmoid, Kind::tanh}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    Activation last;
+    last.kind = kind;
+    const Model model = builder.finish({builder.add(last, {x})});
+    const Tensor images = make_tensor({1, 2}, {-8, -9});
+    const Tensor expected = make_tensor({1, 2}, {3.4e-4F, 1.2e-4F});
+    const LogitCheck check = *check_logits(model, images, expected, 2, {&expected, "given", 0}, {}, {}).expected;
+    EXPECT_DOUBLE_EQ(check.tolerance(), kind == Kind::sigmoid ? 1e-4 : 1e-4 * 3.4e-4F);
+    ModelReport report;
+    report.expected = check;
+    report.expected->outside = 0;
+    report.expected->beyond = 1;
+    EXPECT_NE(verdict_of(report).against.find(kind == Kind::sigmoid ? "0.01 % of 1" : "0.01 % of the largest logit"),
+              std::string::npos);
+  }
+}
+
+/// What flattens, turns or joins shares leaves them shares; what joins them with other numbers or adds to them does
+/// not.
+TEST(LogitChecks, TheToleranceOfSharesIsOfOneWhereverTheyAreMoved) {
+  const Activation identity = testing::make_activation(Activation::Kind::identity);
+  const auto whole = [](const std::vector<Operation>& after, bool joined_with_input) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2, 1});
+    ValueId y = builder.add(Softmax{1}, {x});
+    y = builder.add(Concat{1}, {y, joined_with_input ? x : y});
+    for (const Operation& operation : after) y = builder.add(operation, {y});
+    const Model model = builder.finish({y});
+    const Tensor expected = make_tensor({1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F});
+    const Tensor images = make_tensor({1, 2, 1}, {1, 2});
+    return check_logits(model, images, expected, 4, {&expected, "given", 0}, {}, {}).expected->whole;
+  };
+  EXPECT_EQ(whole({}, false), 1);
+  EXPECT_EQ(whole({Transpose{{0, 2, 1}}, identity, Reshape{{kBatchExtent, 4}}}, false), 1);
+  EXPECT_EQ(whole({}, true), 0);
+  EXPECT_EQ(whole({identity, testing::make_activation(Activation::Kind::tanh)}, false), 0);
+}
+
+}  // namespace
+}  // namespace spdnn

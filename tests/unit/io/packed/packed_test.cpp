@@ -1,0 +1,662 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "io/files/input_file.hpp"
+#include "io/packed/digests.hpp"
+#include "io/packed/file.hpp"
+#include "io/packed/read_write.hpp"
+#include "io/packed/stored_plan.hpp"
+#include "packed_seal.hpp"
+#include "spdnn/error.hpp"
+#include "support/equal.hpp"
+#include "support/matrix_builder.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::expect_equal;
+
+CsrMatrix matrix_of(Index cols, const std::vector<std::vector<Index>>& rows, std::vector<float> values = {}) {
+  MatrixBuilder builder(cols);
+  for (const auto& row : rows) {
+    for (const Index column : row) builder.add(column);
+    builder.end_row();
+  }
+  CsrMatrix matrix = builder.uniform();
+  matrix.values = Array<float>(std::move(values));
+  return matrix;
+}
+
+/// One row of `count` entries 0, 1, ... with `different` distinct values.
+CsrMatrix row_of_values(Index count, Index different) {
+  std::vector<Index> columns(count);
+  std::iota(columns.begin(), columns.end(), 0U);
+  std::vector<float> values(count);
+  for (Index i = 0; i < count; ++i) values[i] = static_cast<float>(i * std::uint64_t{7919} % different) - 100.5F;
+  return matrix_of(count, {columns}, values);
+}
+
+/// Layers of every kind: regular, with an empty and a heavy row, and without edges; with one bias and with several.
+Network stored_network() {
+  Network network;
+  network.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}, {2, 0}}), {-0.3, {}}});
+  network.layers.push_back(
+      {matrix_of(4, {{}, {0, 1, 2, 3}}, {0.5F, -0.0F, 0.5F, 1e-38F}), {0, Array<double>({-0.1, 0.2})}});
+  network.layers.push_back({matrix_of(2, {{}, {}, {}}), {0.7, {}}});
+  network.cap = 32.0;
+  return network;
+}
+
+ImageSet small_images() { return {matrix_of(3, {{0}, {1, 2}, {}}, {0.5F, 0.25F, 0.5F})}; }
+
+ImageSet small_bits() { return {ImageSet{matrix_of(65, {{0}, {}, {64}})}.to_bits()}; }
+
+Plan small_plan(const Network& network) {
+  Plan plan;
+  plan.layers.push_back({matrix_of(3, {{0, 2}, {1, 2}, {0, 1}}), {-0.3, {}}});
+  plan.layers.push_back({matrix_of(3, {{0, 1, 2, 0}}, {0.5F, 2.0F, 0.5F, 1e-38F}), {0, Array<double>({0.2})}});
+  plan.layers.push_back({matrix_of(1, {{}, {}, {}}), {0.7, {}}});
+  plan.bias_rule = network.bias_rule;
+  plan.cap = network.cap;
+  plan.passes = {.twins = true, .unused = true, .merge = false, .saturated = false, .dead = true, .identical = true};
+  plan.provenance.requested = parse_passes("all");
+  plan.provenance.notes = {"saturated stands aside: a weight is negative", ""};
+  plan.expansion = {Array<Index>({0, 1, 2, 0}), Array<Index>({kAlwaysZero, 0}), Array<Index>()};
+  plan.certificates.dead_from = 1;
+  plan.certificates.saturated_from = 3;
+  plan.provenance.given_edges = network.edges();
+  plan.provenance.given_neurons = {3, 4, 2, 3};
+  plan.provenance.network_digest = network_digest(network);
+  return plan;
+}
+
+Plan small_merged_plan(const Network& network) {
+  Plan plan = small_plan(network);
+  plan.fallback = Fallback{{1e-7, 2e-6, 0.0}, std::make_shared<Plan>(plan)};
+  plan.passes.merge = true;
+  return plan;
+}
+
+Network read_back(const Network& network) {
+  const TemporaryDirectory directory;
+  write_packed_network(directory / "n.spdnn", network);
+  return read_packed_network(directory / "n.spdnn", {}).network;
+}
+
+void expect_round_trip(const CsrMatrix& weights) {
+  Network network;
+  network.layers.push_back({weights, {}});
+  const Network back = read_back(network);
+  back.validate();
+  expect_equal(back, network);
+  EXPECT_EQ(network_digest(back), network_digest(network));
+}
+
+std::string data_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A packed file in memory, which can be changed and loaded.
+struct Bytes {
+  explicit Bytes(const PackedParts& parts) {
+    const TemporaryDirectory directory;
+    write_packed(directory / "f.spdnn", parts);
+    const InputFile file(directory / "f.spdnn");
+    bytes.resize(file.size());
+    file.read(0, bytes);
+  }
+  PackedFile open(std::size_t size) const {
+    const std::shared_ptr<std::byte> copy = allocate_bytes(size);
+    std::memcpy(copy.get(), bytes.data(), size);
+    return {"f.spdnn", copy, size};
+  }
+  PackedFile open() const { return open(bytes.size()); }
+  template <class T>
+  void patch(std::size_t offset, T value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  }
+  std::vector<std::byte> bytes;
+};
+
+/// One thread, for thousands of tiny loads in which several threads would only wait for one another.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+TEST(Packed, NetworkRoundTrip) {
+  Network network = stored_network();
+  const Network back = read_back(network);
+  expect_equal(back, network);
+  EXPECT_EQ(network_digest(back), network_digest(network));
+  network.cap.reset();
+  network.bias_rule = BiasRule::everywhere;
+  expect_equal(read_back(network), network);
+  expect_equal(read_back(Network{}), Network{});
+}
+
+TEST(Packed, ColumnsOnBothSidesOfTwoBytes) {
+  expect_round_trip(matrix_of(65536, {{0, 65535}, {1, 65534}}));
+  expect_round_trip(matrix_of(65537, {{0, 65536}, {1, 65535}}));
+  expect_round_trip(matrix_of(0, {}));
+  expect_round_trip(matrix_of(0, {{}, {}}));
+  expect_round_trip(matrix_of(5, {}));
+}
+
+TEST(Packed, PalettesOfEverySize) {
+  for (const Index different : {1U, 2U, 255U, 256U, 257U, 65535U, 65536U, 65537U})
+    expect_round_trip(row_of_values(200000, different));
+  expect_round_trip(row_of_values(300, 300));  // a palette would take more than the values
+}
+
+TEST(Packed, ABlockIsNoBoundary) {
+  const auto count = static_cast<Index>(3 * packed::kBlockBytes / sizeof(std::uint16_t) / 8 + 1);
+  std::vector<std::vector<Index>> rows(9 * packed::kBlockBytes / 8 / 10);
+  for (std::size_t i = 0; i < rows.size(); i += 3) rows[i] = {static_cast<Index>(i % count), 7};
+  expect_round_trip(matrix_of(count, rows));
+  expect_round_trip(row_of_values(count, 1000));
+}
+
+TEST(Packed, TakesFewBytes) {
+  const TemporaryDirectory directory;
+  Network network;
+  network.layers.push_back({matrix_of(64, std::vector(1000, std::vector<Index>{1, 2, 3, 63})), {}});
+  write_packed_network(directory / "n", network);
+  // Two bytes per edge, and what there is once: header, table and description.
+  EXPECT_LT(std::filesystem::file_size(directory / "n"), 8000 + 600);
+}
+
+TEST(Packed, ImagesRoundTrip) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "i.spdnn";
+  const ImageSet sparse = small_images();
+  write_packed_images(path, sparse);
+  expect_equal(read_packed_images(path, 3, {}).sparse(), sparse.sparse());
+  EXPECT_EQ(read_packed_images(path, {}, 5).images(), 5U);
+  EXPECT_EQ(read_packed_images(path, {}, 5).nonzeros(), 3U);
+
+  for (const Index neurons : {1U, 63U, 64U, 65U, 130U}) {
+    const ImageSet bits{ImageSet{matrix_of(neurons, {{0}, {}, {neurons - 1}})}.to_bits()};
+    write_packed_images(path, bits);
+    const ImageSet back = read_packed_images(path, neurons, {});
+    ASSERT_TRUE(back.is_bits());
+    expect_equal(back.to_csr(), bits.to_csr());
+    EXPECT_EQ(read_packed_images(path, {}, 7).nonzeros(), 2U);
+  }
+  EXPECT_EQ(data_error([&] { read_packed_images(path, 131, {}); }),
+            path.string() + ": images of 130 neurons, expected 131");
+  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, 2); }), path.string() + ": 3 images, expected at most 2");
+}
+
+TEST(Packed, PlanRoundTrip) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = stored_network();
+  for (const Plan& plan : {small_plan(network), small_merged_plan(network)}) {
+    write_network_with_plan(path, network, plan);
+    expect_equal(read_plan(path), plan);
+    expect_equal(read_packed_network(path, {}).network, network);
+    write_packed(path, {.plan = &plan});
+    expect_equal(read_plan(path), plan);
+  }
+}
+
+TEST(Packed, APlanMayHaveNoLayers) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network;
+  Plan plan;
+  plan.cap = network.cap;
+  plan.provenance.given_neurons = {0};
+  plan.provenance.network_digest = network_digest(network);
+  write_network_with_plan(path, network, plan);
+  expect_equal(read_plan(path), plan);
+}
+
+TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
+  for (const Index cols : {4U, 70000U}) {  // columns of two bytes and of four
+    Network network;
+    network.layers.push_back({matrix_of(cols, {{}, {2, 0}, {3}, {3, 1}, {}, {1, 2}}), {}});  // need not ascend
+    expect_equal(read_back(network), network);
+    network.layers[0].weights = matrix_of(cols, {{0, 1}, {}, {2, 0, 2}, {2}});
+    const Bytes file({.network = &network});
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+              "f.spdnn: is corrupted: layer 1: row 3 holds column 3 twice, expected once");
+    const ImageSet images{matrix_of(cols, {{0, 1}, {1, 1}}, {1.0F, 2.0F, 3.0F, 4.0F})};
+    const Bytes other({.images = &images});
+    EXPECT_EQ(data_error([&] { load_images(other.open()); }),
+              "f.spdnn: is corrupted: images: row 2 holds column 2 twice, expected once");
+  }
+  // Across the end of a block, and with rows of equal length.
+  const std::size_t per_block = packed::kBlockBytes / sizeof(std::uint16_t);
+  std::vector<std::vector<Index>> rows(per_block, {0, 1, 2});
+  rows[per_block / 3] = {1, 2, 2};
+  rows[per_block / 3][per_block % 3] = rows[per_block / 3][(per_block + 2) % 3];
+  Network network;
+  network.layers.push_back({matrix_of(3, rows), {}});
+  const Bytes file({.network = &network});
+  EXPECT_NE(data_error([&] { load_network(file.open(), {}); }), "no error");
+}
+
+TEST(Packed, APlanHoldsWhatItsPassesNeed) {
+  const Plan merged = small_merged_plan(stored_network());
+  check_plan(merged);
+  const auto refuses = [&](const std::function<void(Plan&)>& change) {
+    Plan plan = merged;
+    change(plan);
+    EXPECT_THROW(check_plan(plan), std::invalid_argument);
+  };
+  refuses([](Plan& plan) { plan.fallback->in_order.reset(); });
+  refuses([](Plan& plan) { plan.fallback->error_bounds.clear(); });
+  refuses([&](Plan& plan) { plan.fallback->in_order = std::make_shared<Plan>(merged); });
+  refuses([](Plan& plan) {
+    plan.passes.saturated = true;
+    plan.cap.reset();
+  });
+}
+
+TEST(Packed, AnotherNetworksPlanIsRefused) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = stored_network();
+  Plan plan = small_plan(network);
+  plan.provenance.network_digest ^= 1;
+  EXPECT_EQ(data_error([&] { write_network_with_plan(path, network, plan); }),
+            path.string() + ": cannot write: the plan was made for another network");
+  EXPECT_FALSE(std::filesystem::exists(path));
+
+  plan.provenance.network_digest ^= 1;
+  Bytes file({.network = &network, .plan = &plan});
+  file.patch(offsetof(packed::Header, network_digest), plan.provenance.network_digest ^ 1);
+  packed::seal(file.bytes);
+  EXPECT_NE(data_error([&] { load_plan(file.open()); }).find("its plan was made for another network"),
+            std::string::npos);
+}
+
+/// The error of a plan that was changed in memory and put into a file with right checksums.
+std::string error_of_plan(const std::function<void(Plan&)>& change, bool merged) {
+  const Network network = stored_network();
+  Plan plan = merged ? small_merged_plan(network) : small_plan(network);
+  change(plan);
+  const TemporaryDirectory directory;
+  return data_error([&] { write_packed(directory / "p.spdnn", {.network = &network, .plan = &plan}); });
+}
+
+TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
+  const auto error = [](const std::function<void(Plan&)>& change, bool merged = true) {
+    const std::string text = error_of_plan(change, merged);
+    return text.substr(text.rfind(": ") == std::string::npos ? 0 : text.find("cannot write: "));
+  };
+  const auto in_order = [](Plan& plan, const std::function<void(Plan&)>& change) {
+    Plan other = *plan.fallback->in_order;
+    change(other);
+    plan.fallback->in_order = std::make_shared<Plan>(other);
+  };
+  EXPECT_EQ(error([](Plan&) {}), "no error");
+  EXPECT_EQ(error([](Plan& p) { p.fallback->in_order = nullptr; }),
+            "cannot write: the pass merge is in effect, expected an in-order plan");
+  EXPECT_EQ(error([](Plan& p) { p.fallback->error_bounds.clear(); }),
+            "cannot write: expected one error bound for each layer");
+  EXPECT_EQ(error(
+                [](Plan& p) {
+                  p.fallback = Fallback{{0.0}, nullptr};
+                },
+                false),
+            "cannot write: error bounds or an in-order plan without the pass merge");
+  EXPECT_EQ(error([](Plan& p) { p.passes.merge = false; }),
+            "cannot write: error bounds or an in-order plan without the pass merge");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.provenance.given_edges = 1; }); }),
+            "cannot write: its in-order plan belongs to another network");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
+            "cannot write: layer 1: its in-order plan has different biases");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[1].bias.values = Array<double>({0.3}); }); }),
+            "cannot write: layer 2: its in-order plan has different biases");
+  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers.pop_back(); }); }),
+            "cannot write: layer 3: missing in its in-order plan");
+}
+
+TEST(Packed, CertificatesOfAPlanAreLookedInto) {
+  EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0; }, false)
+                .find("at the cap are certified to stay there from too early"),
+            std::string::npos);
+  EXPECT_NE(error_of_plan([](Plan& p) { p.certificates.saturated_from = 0, p.cap.reset(); }, false)
+                .find("a cap that cannot be"),
+            std::string::npos);
+  EXPECT_NE(error_of_plan([](Plan& p) { p.bias_rule = BiasRule::everywhere; }, false).find("stay zero from too early"),
+            std::string::npos);
+}
+
+TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
+  const Network network = stored_network();
+  Plan plan = small_plan(network);
+  plan.provenance.given_edges = 4711;
+  Bytes file({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(file.open()); }),
+            "f.spdnn: its plan is for 4711 edges, expected the network's 12");
+  file.patch(offsetof(packed::Header, edges), Offset{4711});
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { load_plan(file.open()); }), "no error");
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: its header does not match the layers or edges of its network");
+
+  plan = small_plan(network);
+  plan.cap = 31.0;
+  const Bytes capped({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(capped.open()); }),
+            "f.spdnn: its plan has a different bias rule or cap from its network");
+  plan = small_plan(network);
+  plan.provenance.given_neurons[2] = 3;
+  plan.expansion[1] = Array<Index>({kAlwaysZero, 0, 0});
+  const Bytes wider({.network = &network, .plan = &plan});
+  EXPECT_EQ(data_error([&] { load_plan(wider.open()); }),
+            "f.spdnn: its plan has different numbers of neurons from its network");
+}
+
+TEST(Packed, ContentsAreReadFromTheHeader) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "p.spdnn";
+  const Network network = stored_network();
+  const ImageSet images = small_images();
+  const Plan plan = small_plan(network);
+  write_packed(path, {.network = &network, .images = &images, .plan = &plan});
+  PackedContents contents = packed_contents(path);
+  EXPECT_TRUE(contents.network && contents.images && contents.plan);
+  EXPECT_EQ(contents.layers, 3U);
+  EXPECT_EQ(contents.edges, network.edges());
+  EXPECT_EQ(contents.network_digest, network_digest(network));
+
+  write_packed_images(path, images);
+  contents = packed_contents(path);
+  EXPECT_TRUE(!contents.network && contents.images && !contents.plan);
+  EXPECT_EQ(data_error([&] { read_packed_network(path, {}); }), path.string() + ": holds no network");
+  EXPECT_EQ(data_error([&] { read_plan(path); }), path.string() + ": holds no plan");
+  write_packed_network(path, network);
+  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, {}); }), path.string() + ": holds no images");
+}
+
+TEST(Packed, WhatTheCallerKnowsMustFit) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  write_packed_network(path, stored_network());
+  const auto read = [&](std::vector<Index> neurons, std::optional<Index> layers) {
+    return data_error([&] { read_packed_network(path, {neurons, layers, {}}); });
+  };
+  EXPECT_EQ(read({3, 4, 2, 3}, {}), "no error");
+  EXPECT_EQ(read({3, 4, 2}, 2), "no error");
+  EXPECT_EQ(read({}, 0), "no error");
+  EXPECT_EQ(read({3, 4, 2}, {}), path.string() + ": 3 layers, expected 2");
+  EXPECT_EQ(read({}, 4), path.string() + ": holds 3 layers, expected at least 4");
+  EXPECT_EQ(read({3}, {}), path.string() + ": layer 1 has 3 inputs and 4 outputs, expected 3 and 3");
+  write_packed_images(path, small_bits());
+  const Index neurons = small_bits().neurons();
+  const Index images = small_bits().images();
+  const auto read_set = [&](Index of, Index count) { return data_error([&] { read_packed_images(path, of, count); }); };
+  EXPECT_EQ(read_set(neurons, images + 1), "no error");
+  for (const Index other : {neurons - 1, neurons + 1})
+    EXPECT_EQ(read_set(other, images),
+              fmt::format("{}: images of {} neurons, expected {}", path.string(), neurons, other));
+  EXPECT_EQ(read_set(neurons, images - 1),
+            fmt::format("{}: {} images, expected at most {}", path.string(), images, images - 1));
+}
+
+TEST(Packed, EveryChangedByteIsNoticed) {
+  const OneThread one_thread;
+  const Network network = stored_network();
+  const ImageSet images = small_images();
+  const Plan plan = small_merged_plan(network);
+  Bytes file({.network = &network, .images = &images, .plan = &plan});
+  const auto load_all = [&] {
+    const PackedFile opened = file.open();
+    load_network(opened, {});
+    load_images(opened);
+    load_plan(opened);
+  };
+  EXPECT_NO_THROW(load_all());
+  for (std::size_t at = 0; at < file.bytes.size(); ++at) {
+    const auto flip = std::byte{1} << at % 8;
+    file.bytes[at] ^= flip;
+    EXPECT_THROW(load_all(), DataError) << "byte " << at;
+    file.bytes[at] ^= flip;
+  }
+}
+
+TEST(Packed, EveryCutIsNoticed) {
+  const OneThread one_thread;
+  const Network network = stored_network();
+  const Bytes file({.network = &network});
+  EXPECT_NO_THROW(file.open());
+  for (std::size_t size = 0; size < file.bytes.size(); ++size) {
+    const std::string error = data_error([&] { file.open(size); });
+    EXPECT_NE(error.find(size < 8 ? "f.spdnn: is " : "is cut short"), std::string::npos) << size << ": " << error;
+  }
+  Bytes longer = file;
+  longer.bytes.resize(file.bytes.size() + 1);
+  EXPECT_THROW(longer.open(), DataError);
+}
+
+/// Changes with right checksums, as a faulty or hostile writer would make them: what can be loaded nevertheless is
+/// sound.
+TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
+  const OneThread one_thread;
+  const Network network = stored_network();
+  const ImageSet images = small_bits();
+  const Plan plan = small_merged_plan(network);
+  const Bytes file({.network = &network, .images = &images, .plan = &plan});
+  int refused = 0;
+  for (std::size_t at = 0; at < file.bytes.size(); ++at) {
+    for (const std::byte flip : {std::byte{1}, std::byte{0xFF}}) {
+      Bytes changed = file;
+      changed.bytes[at] ^= flip;
+      packed::seal(changed.bytes);
+      try {
+        const PackedFile opened = changed.open();
+        load_network(opened, {}).network.validate();
+        const ImageSet loaded = load_images(opened);
+        loaded.to_csr().validate();
+        const Plan other = load_plan(opened);
+        Network{other.layers, other.bias_rule, other.cap}.validate();
+      } catch (const DataError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Packed, ACapThatIsNoPositiveNumberIsRefused) {
+  const Network network = stored_network();
+  Bytes file({.network = &network});
+  const PackedFile whole = file.open();
+  const std::size_t record = whole.entry(whole.require(packed::Kind::network, "network")).offset;
+  const auto error_of_cap = [&](double cap) {
+    file.patch(record + offsetof(packed::ModelRecord, cap), cap);
+    packed::seal(file.bytes);
+    return data_error([&] { load_network(file.open(), {}); });
+  };
+  EXPECT_EQ(error_of_cap(*network.cap), "no error");
+  for (const double cap : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_EQ(error_of_cap(cap), "f.spdnn: is corrupted: its description: cap is not positive");
+}
+
+TEST(Packed, AValueOutsideThePaletteIsRefused) {
+  Network network;
+  network.layers.push_back({row_of_values(100, 3), {}});
+  Bytes file({.network = &network});
+  const PackedFile opened = file.open();
+  for (std::uint32_t section = 0; section < opened.sections(); ++section)
+    if (opened.entry(section).bytes == 100) file.patch(opened.entry(section).offset + 99, std::uint8_t{3});
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: layer 1: a value outside the palette");
+}
+
+/// Where the only section of that many bytes begins.
+std::uint64_t section_of(const Bytes& file, std::uint64_t bytes) {
+  const PackedFile opened = file.open();
+  std::uint64_t offset = 0;
+  int found = 0;
+  for (std::uint32_t section = 0; section < opened.sections(); ++section) {
+    if (opened.entry(section).bytes != bytes) continue;
+    offset = opened.entry(section).offset;
+    ++found;
+  }
+  EXPECT_EQ(found, 1);
+  return offset;
+}
+
+TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {
+  constexpr std::size_t kOffsets = packed::kBlockBytes / sizeof(Offset);  // of a block, checked by itself
+  std::vector<std::vector<Index>> rows(2 * kOffsets);
+  rows.back() = {0, 2};
+  Network network;
+  network.layers.push_back({matrix_of(3, rows), {}});
+  Bytes file({.network = &network});
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+  const std::uint64_t offsets = section_of(file, (rows.size() + 1) * sizeof(Offset));
+  file.patch(offsets + (kOffsets - 1) * sizeof(Offset), Offset{1});  // 0 ... 0 1 | 0 0 ... 0 2
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: layer 1: offsets descend or lead outside the matrix");
+}
+
+TEST(Packed, ABitAfterTheLastNeuronIsRefusedInEveryBlock) {
+  constexpr Index kImages = 30'000;  // of three words: blocks begin within images
+  BitMatrix bits;
+  bits.rows = kImages;
+  bits.cols = 130;
+  bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(std::size_t{3} * kImages, 3));
+  const ImageSet images{bits};
+  const Bytes sound({.images = &images});
+  EXPECT_EQ(data_error([&] { load_images(sound.open()); }), "no error");
+  const std::uint64_t words = section_of(sound, std::uint64_t{3} * kImages * sizeof(std::uint64_t));
+  constexpr Index kSecond = packed::kBlockBytes / sizeof(std::uint64_t) / 3;  // which the second block cuts
+  for (const Index image : {Index{0}, kSecond - 1, kSecond, kSecond + 1, kImages - 1}) {
+    Bytes file = sound;
+    file.patch(words + (std::uint64_t{3} * image + 2) * sizeof(std::uint64_t), std::uint64_t{4});
+    packed::seal(file.bytes);
+    EXPECT_EQ(data_error([&] { load_images(file.open()); }),
+              "f.spdnn: is corrupted: images: a neuron is outside 1..130")
+        << image;
+  }
+}
+
+TEST(Packed, AColumnAfterTheLastIsRefusedInNarrowAndWideMatrices) {
+  for (const Index cols : {70000U, 300U}) {
+    const bool wide = cols > packed::kNarrowColumns;
+    Network network;
+    network.layers.push_back({matrix_of(cols, {{0, 7, cols - 1}, {}}), {}});
+    Bytes file({.network = &network});
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+    const std::uint64_t columns = section_of(file, 3 * (wide ? sizeof(Index) : sizeof(std::uint16_t)));
+    if (wide)
+      file.patch(columns + 2 * sizeof(Index), cols);
+    else
+      file.patch(columns + 2 * sizeof(std::uint16_t), static_cast<std::uint16_t>(cols));
+    packed::seal(file.bytes);
+    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+              "f.spdnn: is corrupted: layer 1: a column is outside 1.." + std::to_string(cols));
+  }
+}
+
+TEST(Packed, ForeignFilesAreNamedAsSuch) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "f.spdnn";
+  const auto error_of = [&](const std::string& content) {
+    std::ofstream(path) << content;
+    return data_error([&] { packed_contents(path); });
+  };
+  EXPECT_EQ(error_of(""), path.string() + ": is empty; expected a packed spdnn file");
+  EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is not a packed spdnn file: its first bytes differ");
+  EXPECT_EQ(error_of("\x89SPDNN\r\n"), path.string() + ": is cut short: 8 bytes, expected at least 128");
+
+  const Network network = stored_network();
+  Bytes file({.network = &network});
+  Bytes changed = file;
+  changed.bytes[sizeof(packed::Header)] ^= std::byte{1};
+  EXPECT_EQ(data_error([&] { changed.open(); }), "f.spdnn: is corrupted: the table's checksum differs");
+  file.patch(offsetof(packed::Header, version), std::uint32_t{2});
+  packed::seal(file.bytes);
+  EXPECT_EQ(data_error([&] { file.open(); }), "f.spdnn: has version 2 of the packed format; expected version 1");
+  file.patch(offsetof(packed::Header, byte_order), std::uint32_t{0x04030201});
+  EXPECT_NE(data_error([&] { file.open(); }).find("byte order"), std::string::npos);
+}
+
+TEST(Packed, WhatIsNoNetworkIsNotWritten) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "n.spdnn";
+  Network network = stored_network();
+  network.layers[1].weights.values = Array<float>({0.5F, 1, 2, std::numeric_limits<float>::quiet_NaN()});
+  EXPECT_EQ(data_error([&] { write_packed_network(path, network); }),
+            path.string() + ": cannot write: layer 2: a value is not finite");
+  Plan plan = small_plan(stored_network());
+  plan.expansion[0] = Array<Index>({0, 1, 2, 3});
+  EXPECT_EQ(data_error([&] { write_packed(path, {.plan = &plan}); }),
+            path.string() + ": cannot write: layer 1: its expansion refers to neurons that are not stored");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", stored_network()); }),
+            "/dev/full: cannot write: No space left on device");
+}
+
+/// The seeds of the fuzzer were written by the first program with version 1; every later program must read them.
+TEST(Packed, FilesOfVersionOneStayReadable) {
+  const auto seeds = std::filesystem::path(__FILE__).parent_path() / "../../../fuzz/corpus/packed";
+  const Network network = stored_network();
+  expect_equal(read_packed_network(seeds / "network.spdnn", {}).network, network);
+  expect_equal(read_packed_images(seeds / "images.spdnn", {}, {}).sparse(), small_images().sparse());
+  expect_equal(read_packed_images(seeds / "bits.spdnn", {}, {}).to_csr(), small_bits().to_csr());
+  expect_equal(read_plan(seeds / "plan.spdnn"), small_merged_plan(network));
+  EXPECT_EQ(packed_contents(seeds / "network.spdnn").network_digest, network_digest(network));
+}
+
+TEST(NetworkDigest, IsTheNetworksOwn) {
+  const Network network = stored_network();
+  const auto changed = [&](const std::function<void(Network&)>& change) {
+    Network other = network;
+    change(other);
+    return network_digest(other);
+  };
+  const std::uint64_t digest = network_digest(network);
+  EXPECT_NE(digest, changed([](Network& n) { n.cap = 31; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.cap.reset(); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.bias_rule = BiasRule::everywhere; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers.pop_back(); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[0].bias.uniform = -0.35; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[0].weights.value = 0.5F; }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[1].bias.values = Array<double>({-0.1, 0.3}); }));
+  EXPECT_NE(digest, changed([](Network& n) { n.layers[2].weights.cols = 3; }));
+  EXPECT_NE(digest, changed([](Network& n) {
+              n.layers[0].weights.indices = Array<Index>({0, 2, 1, 2, 0, 1, 0, 2});  // summed in another order
+            }));
+  // The same numbers stored in another way.
+  EXPECT_EQ(digest, changed([](Network& n) {
+              n.layers[0].weights.values = Array<float>(std::vector<float>(8, 1.0F));
+              n.layers[0].weights.value = 3.0F;
+              n.layers[0].bias = {0.0, Array<double>(std::vector<double>(4, -0.3))};
+              n.layers[2].weights.value = 5.0F;
+            }));
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,125 @@
+#include "plan/describe.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engines/choose.hpp"
+#include "engines/overflow.hpp"
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+#include "support/plan_nets.hpp"
+
+namespace spdnn {
+namespace {
+
+using plan_tests::small_network;
+
+TEST(Describe, CountsWhatThePlanMadeOfEachLayer) {
+  const Network network = small_network();
+  const auto layers = describe(network, make_plan(network, parse_passes("all")));
+  ASSERT_EQ(layers.size(), 2U);
+
+  const LayerDescription& first = layers[0];
+  EXPECT_EQ(first.inputs, 4U);
+  EXPECT_EQ(first.outputs, 5U);
+  EXPECT_EQ(first.edges, 6U);
+  EXPECT_EQ(first.min_degree, 0U);
+  EXPECT_EQ(first.max_degree, 2U);
+  EXPECT_DOUBLE_EQ(first.mean_degree, 1.2);
+  EXPECT_DOUBLE_EQ(first.density, 0.3);
+  EXPECT_EQ(first.distinct_weights, 1U);
+  EXPECT_EQ(first.twins, 1U);
+  EXPECT_EQ(first.always_zero, 1U);
+  EXPECT_EQ(first.unread, 1U);
+  EXPECT_EQ(first.stored_outputs, 2U);
+  EXPECT_EQ(first.stored_edges, 3U);
+
+  const LayerDescription& second = layers[1];
+  EXPECT_EQ(second.distinct_weights, 4U);
+  EXPECT_EQ(second.always_zero, 1U) << "it reads nothing but a zero";
+  EXPECT_EQ(second.stored_edges, 4U);
+  EXPECT_DOUBLE_EQ(second.distinct_terms, 1.5)
+      << "of two neurons; two of the three terms of the first name the same twin";
+}
+
+TEST(Describe, AnUnreducedPlanHasNothingToTell) {
+  const Network network = small_network();
+  for (const LayerDescription& layer : describe(network, make_plan(network, {}))) {
+    EXPECT_EQ(layer.twins + layer.always_zero + layer.unread, 0U);
+    EXPECT_EQ(layer.stored_edges, layer.edges);
+  }
+}
+
+TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
+  const Plan plan = make_plan(small_network(), parse_passes("all"));
+  Variant oracle = find_variant("cpu_reference");
+  Variant fast = oracle;
+  fast.name = "fast";
+  fast.description = "quick";
+  fast.support = [](const Plan&, const BatchInfo&, const EngineOptions&) { return Support{}; };
+  EXPECT_EQ(choose_variant(plan, {10}, {}, std::vector{oracle, fast}).name, "fast");
+  const VariantChoice only = choose_variant(plan, {10}, {}, std::vector{oracle});
+  EXPECT_EQ(only.name, "cpu_reference");
+  EXPECT_EQ(
+      only.why,
+      "no fast engine takes this run: 2 layers up to 4 neurons wide, 10 images, 58.3 % of 12 edges left to compute");
+  EXPECT_THROW(choose_variant(plan, {10}, {}, {}), UsageError);
+  const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
+  ASSERT_TRUE(merged.passes.merge);
+  EXPECT_THROW(choose_variant(merged, {10}, {}, std::vector{oracle}), UsageError);
+}
+
+/// A variant that says this of every plan.
+template <class Says>
+Variant variant_that(std::string_view name, Says) {
+  Variant variant = find_variant("cpu_reference");
+  variant.name = name;
+  variant.precisions = {Precision::fp32, Precision::fp16};
+  variant.support = [](const Plan&, const BatchInfo& batch, const EngineOptions& options) {
+    return Says()(batch, options);
+  };
+  return variant;
+}
+
+TEST(Choose, ThePreferredOneBeforeTheFirst) {
+  const Plan plan = make_plan(small_network(), {});
+  const Variant last = variant_that(
+      "last", [](const BatchInfo&, const EngineOptions&) { return Support{.preference = Preference::last_resort}; });
+  const Variant second = variant_that("second", [](const BatchInfo& batch, const EngineOptions&) {
+    return Support{.why_not = batch.binary ? "" : "second: values"};
+  });
+  const Variant third = variant_that("third", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
+  const std::vector all{last, second, third};
+  EXPECT_EQ(choose_variant(plan, {10, true, true}, {}, all).name, "second");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, all).name, "third");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, std::vector{last, second}).name, "last");
+}
+
+TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
+  const Variant blind = variant_that("blind", [](const BatchInfo&, const EngineOptions& options) {
+    return Support{.why_not = reason_not_to_watch(options, "blind")};
+  });
+  const Variant watchful = variant_that("watchful", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
+  const std::vector both{blind, watchful};
+  const Plan plan = make_plan(small_network(), {});
+  EXPECT_EQ(choose_variant(plan, {10}, {}, both).name, "blind");
+  EXPECT_EQ(choose_variant(plan, {10}, {.may_overflow = true}, both).name, "watchful");
+}
+
+TEST(Choose, TheOptionsReachEveryEngine) {
+  const Variant halves = variant_that("halves", [](const BatchInfo&, const EngineOptions& options) {
+    return Support{.why_not = options.precision == Precision::fp16 ? "halves: no cap" : ""};
+  });
+  const Plan plan = make_plan(small_network(), {});
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp32}, std::vector{halves}).name, "halves");
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp64}, std::vector{halves}).name, "halves")
+      << "asked for a precision of its own";
+  try {
+    choose_variant(plan, {10}, {.precision = Precision::fp16}, std::vector{halves});
+    ADD_FAILURE() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "halves: no cap");
+  }
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,149 @@
+// What conv_dense decides without oneDNN: which nodes are fused, and where buffers lie.
+
+#include "program/steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include "program/arena.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+
+bool share_a_byte(const ArenaLayout& layout, const std::vector<Lifetime>& lifetimes, std::size_t a, std::size_t b) {
+  return layout.offsets[a] < layout.offsets[b] + lifetimes[b].bytes &&
+         layout.offsets[b] < layout.offsets[a] + lifetimes[a].bytes;
+}
+
+TEST(Arena, BuffersOfOneTimeDoNotOverlap) {
+  testing::Dice dice(41);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t i = 0; i < 25; ++i) {
+      const std::size_t first = dice.below(20);
+      const std::size_t steps = dice.below(4) == 0 ? dice.below(80) : dice.below(6);
+      lifetimes.push_back({dice.below(5) == 0 ? 0 : dice.below(1000) + 1, first, first + steps});
+    }
+    const ArenaLayout layout = lay_out(lifetimes);
+    for (std::size_t a = 0; a < lifetimes.size(); ++a) {
+      EXPECT_EQ(layout.offsets[a] % kArenaAlignment, 0);
+      EXPECT_LE(layout.offsets[a] + lifetimes[a].bytes, layout.bytes);
+      for (std::size_t b = 0; b < a; ++b) {
+        const bool meet = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+        EXPECT_FALSE(meet && share_a_byte(layout, lifetimes, a, b)) << a << " and " << b;
+      }
+    }
+  }
+}
+
+TEST(Arena, AChainTakesTheTwoLargestNeighboursAndNoMore) {
+  const std::vector<Lifetime> chain{{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {1280, 3, 4}, {64, 4, 5}};
+  EXPECT_EQ(lay_out(chain).bytes, 1920);
+  EXPECT_EQ(lay_out({}).bytes, 0);
+}
+
+/// Steps as text: nodes of a step joined by +.
+std::string text(const Model& model, bool epilogues = true) {
+  std::string all;
+  for (const Step& step : steps_of(model, epilogues)) {
+    all += (all.empty() ? "" : " ") + std::to_string(step.node);
+    for (const Index fused : step.fused) all += "+" + std::to_string(fused);
+  }
+  return all;
+}
+
+class Steps : public ::testing::Test {
+ protected:
+  ValueId convolved(ValueId x) {
+    return builder_.add(testing::random_convolution(dice_, 4, 4, testing::same_window(3, 3), 0.5), {x});
+  }
+  ValueId relu(ValueId x) { return builder_.add(Activation{}, {x}); }
+  ValueId sum(ValueId a, ValueId b) { return builder_.add(Elementwise{}, {a, b}); }
+
+  testing::Dice dice_{43};
+  ModelBuilder builder_;
+  ValueId x_ = builder_.input({kBatchExtent, 4, 5, 5});
+};
+
+TEST_F(Steps, ChainsAreFused) {
+  const ValueId y = relu(convolved(relu(convolved(x_))));
+  const Model model = builder_.finish({y});
+  EXPECT_EQ(text(model), "0+1 2+3");
+  EXPECT_EQ(text(model, false), "0 1 2 3");
+}
+
+TEST_F(Steps, TheLaterOfTwoConvolutionsTakesTheirAddition) {
+  const ValueId a = convolved(x_);
+  const ValueId b = convolved(a);
+  const ValueId y = relu(sum(convolved(b), convolved(x_)));
+  EXPECT_EQ(text(builder_.finish({y})), "0 1 2 3+4+5");
+}
+
+TEST_F(Steps, AnAdditionWaitsForItsOtherInput) {
+  const ValueId a = convolved(x_);
+  const ValueId pooled = builder_.add(Pool{.window = testing::same_window(3, 3)}, {x_});
+  EXPECT_EQ(text(builder_.finish({sum(a, pooled)})), "1 0+2");
+}
+
+TEST_F(Steps, WhatIsReadTwiceIsStored) {
+  const ValueId a = convolved(x_);
+  const ValueId y = sum(relu(a), a);
+  EXPECT_EQ(text(builder_.finish({y})), "0 1 2");
+}
+
+TEST_F(Steps, OutputsAreStored) {
+  const ValueId a = convolved(x_);
+  const ValueId y = relu(a);
+  EXPECT_EQ(text(builder_.finish({y, a})), "0 1");
+}
+
+TEST_F(Steps, OneAdditionIsFusedAndNoneOfOtherShape) {
+  const ValueId a = convolved(x_);
+  const ValueId y = sum(sum(convolved(a), a), x_);
+  const ValueId by_channel = builder_.constant(testing::random_tensor(dice_, {4, 1, 1}));
+  const ValueId z = sum(convolved(y), by_channel);
+  EXPECT_EQ(text(builder_.finish({z})), "0 1+2 3 4 5");
+}
+
+TEST_F(Steps, EachKindOfFunctionIsFusedOnce) {
+  using Kind = Activation::Kind;
+  const auto clip = [&](ValueId x, float high) { return builder_.add(testing::make_clip(0, high), {x}); };
+  const auto leaky = [&](ValueId x) { return builder_.add(testing::make_activation(Kind::leaky_relu, 0.5F), {x}); };
+  const ValueId a = clip(clip(convolved(x_), 6), 5);                                                    // 0+1 2
+  const ValueId b = leaky(relu(convolved(a)));                                                          // 3+4 5
+  const ValueId c = clip(builder_.add(testing::make_activation(Kind::hard_swish), {convolved(b)}), 6);  // 6+7+8
+  EXPECT_EQ(text(builder_.finish({c})), "0+1 2 3+4 5 6+7+8");
+}
+
+TEST_F(Steps, OneLineIsFused) {
+  const auto with = [&](Elementwise::Kind kind, ValueId x) {
+    return builder_.add(Elementwise{kind}, {x, builder_.constant(testing::make_tensor({1}, {0.5F}))});
+  };
+  using Kind = Elementwise::Kind;
+  const ValueId a = with(Kind::subtract, with(Kind::add, with(Kind::multiply, convolved(x_))));  // 0+1+2+3
+  const ValueId b = with(Kind::multiply, with(Kind::add, convolved(a)));                         // 4+5 6
+  const ValueId c = with(Kind::add, relu(with(Kind::multiply, convolved(b))));                   // 7+8+9 10
+  const ValueId d = with(Kind::divide, convolved(c));                                            // 11 12
+  EXPECT_EQ(text(builder_.finish({d})), "0+1+2+3 4+5 6 7+8+9 10 11 12");
+}
+
+/// A sum with one number that has more axes has these axes, too.
+TEST_F(Steps, ALineThatAddsAxesStandsAlone) {
+  for (const Shape& number : {Shape{1, 1}, Shape{1, 1, 1}}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({2, 3});
+    const ValueId y = builder.add(testing::random_linear(dice_, 3, 4, 1), {x});
+    const ValueId constant = builder.constant(testing::make_tensor(number, {0.5F}));
+    EXPECT_EQ(text(builder.finish({builder.add(Elementwise{}, {y, constant})})), number.size() == 2 ? "0+1" : "0 1");
+  }
+}
+
+TEST_F(Steps, OtherActivationsStandAlone) {
+  const ValueId y = builder_.add(testing::make_activation(Activation::Kind::sigmoid), {convolved(x_)});
+  EXPECT_EQ(text(builder_.finish({y})), "0 1");
+}
+
+}  // namespace
+}  // namespace spdnn

@@ -1,0 +1,198 @@
+// The page of a network: which cell an edge is drawn in, how values are taken together, which run belongs to the
+// network, and what is said of its images.
+
+#include <gtest/gtest.h>
+
+#include "plan/planner.hpp"
+#include "report/by_layer.hpp"
+#include "report/network/document.hpp"
+#include "report/network/histograms.hpp"
+#include "report/network/spy.hpp"
+#include "spdnn/error.hpp"
+#include "support/plan_nets.hpp"
+
+namespace spdnn {
+namespace {
+
+using network_sections::Range;
+using plan_tests::make_layer;
+using plan_tests::Terms;
+
+Network square_network() {
+  const std::vector<Terms> rows{{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {{2, 1.0F}}};
+  return {{make_layer(3, rows, {-0.5, {}}, true), make_layer(3, rows, {-0.5, {}}, true)}, BiasRule::non_zeros, 32.0};
+}
+
+RunLine tiny_run() {
+  RunLine run;
+  run.widths = {3};
+  run.layers = 2;
+  run.edges = 10;
+  run.bias = "-0.5";
+  run.cap = "32";
+  run.images = 100;
+  run.passes = "saturated,dead,identical";
+  run.alive = {60, 40};
+  run.active = {50, 0};
+  run.infer = {1, 1, 1, 1};
+  return run;
+}
+
+const Table& table_of(const Document& document, const std::string& id) {
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* table = std::get_if<Table>(&block); table != nullptr && table->id == id) return *table;
+  throw std::runtime_error("no table " + id);
+}
+
+std::string cells_of(const Row& row) {
+  std::string text;
+  for (const Cell& cell : row.cells) text += cell.text + "|";
+  return text;
+}
+
+bool says(const Document& document, const std::string& text) {
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* paragraph = std::get_if<Paragraph>(&block);
+          paragraph != nullptr && paragraph->text.find(text) != std::string::npos)
+        return true;
+  return false;
+}
+
+Document document_of(const Network& network, const Passes& passes, std::optional<RunLine> run = {}) {
+  const Plan plan = make_plan(network, passes);
+  return network_document({.name = "n",
+                           .network = network,
+                           .plan = plan,
+                           .layers = describe(network, plan),
+                           .variant = "v",
+                           .run = std::move(run)});
+}
+
+TEST(Spy, ASmallMatrixIsShownEntryByEntry) {
+  const Grid grid = network_sections::spy(make_layer(4, {{{0, 1.0F}, {3, 1.0F}, {3, 2.0F}}, {}}, {}).weights);
+  EXPECT_EQ(grid.rows, 2U);
+  EXPECT_EQ(grid.columns, 4U);
+  EXPECT_EQ(grid.counts, (std::vector<std::uint64_t>{1, 0, 0, 2, 0, 0, 0, 0}));
+}
+
+TEST(Spy, CellsTakeRowsAndColumnsOfALargeOneTogether) {
+  // Of five rows or columns in two cells, the first three are in the first.
+  const std::vector<Terms> rows{{{0, 1.0F}}, {{2, 1.0F}}, {{3, 1.0F}}, {{0, 1.0F}, {4, 1.0F}}, {{4, 1.0F}}};
+  const Grid grid = network_sections::spy(make_layer(5, rows, {}).weights, 2);
+  EXPECT_EQ(Grid::first_in(1, 2, 5), 3U);
+  EXPECT_EQ(grid.counts, (std::vector<std::uint64_t>{2, 1, 1, 2}));
+}
+
+TEST(NetworkDocument, ManyValuesAreTakenTogether) {
+  EXPECT_EQ(network_sections::ranges_of(Histogram({3, 9})), (std::vector<Range>{{3, 3}, {9, 9}}));
+  std::vector<Offset> near;
+  for (Offset value = 101; value <= 140; ++value) near.push_back(value);
+  const auto equal = network_sections::ranges_of(Histogram(near));
+  EXPECT_EQ(equal.size(), 20U);
+  EXPECT_EQ(equal.front(), Range(101, 102));
+  std::vector<Offset> far(100, 1);
+  for (Offset value = 0; value <= 40; ++value) far.push_back(value);
+  const auto doubling = network_sections::ranges_of(Histogram(far));
+  EXPECT_EQ(doubling, (std::vector<Range>{{0, 0}, {1, 1}, {2, 3}, {4, 7}, {8, 15}, {16, 31}, {32, 63}}));
+  Offset counted = 0;
+  for (const Range& range : doubling) counted += network_sections::count_in(Histogram(far), range);
+  EXPECT_EQ(counted, far.size());
+}
+
+TEST(NetworkDocument, PointsStandWhereValuesChange) {
+  const auto points = points_by_layer({7, 7, 7, 7, 0, 3}, true);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].x, 1);
+  EXPECT_EQ(points[1].x, 4);
+  EXPECT_EQ(points[2].x, 6);
+  EXPECT_EQ(points_by_layer({0}, false).size(), 1U);
+  EXPECT_EQ(some_layers(30), (std::vector<std::size_t>{1, 2, 5, 10, 20, 30}));
+  EXPECT_TRUE(some_layers(0).empty());
+}
+
+TEST(NetworkDocument, SaysWhatEachPassLeavesOut) {
+  const Document document = document_of(square_network(), parse_passes("all"));
+  const Table& table = table_of(document, "passes-table");
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(cells_of(table.rows[0]), "unused: always zero|in force|6|6|10|10|0.0|");
+  EXPECT_EQ(cells_of(table.rows[1]), "twins|in force|6|4|10|6|40.0|");
+  EXPECT_EQ(cells_of(table.rows[3]), "merge|not requested|4|4|6|6|0.0|");
+  EXPECT_EQ(cells_of(table_of(document, "classes-table").rows[1]), "2|2|1|");
+  EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not requested"));
+}
+
+TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
+  EXPECT_TRUE(says(document_of(square_network(), {}), "--run run.jsonl"));
+  const Document document = document_of(square_network(), {}, tiny_run());
+  const Table& table = table_of(document, "images-table");
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(cells_of(table.rows[0]), "1|60|40|50|10|");
+  EXPECT_EQ(cells_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
+  EXPECT_TRUE(says(document, "Half of the images are dead after layer 2. The last one dies in layer 2."));
+}
+
+TEST(NetworkDocument, SaysWhatARunDoesNotTell) {
+  RunLine run = tiny_run();
+  run.active = {};
+  EXPECT_TRUE(says(document_of(square_network(), {}, run), "The line does not contain"));
+  run.active = {50, 0};
+  run.passes = "identical";
+  const Document document = document_of(square_network(), {}, run);
+  EXPECT_TRUE(says(document, "also computed dead images"));
+  EXPECT_EQ(cells_of(table_of(document, "images-table").rows[0]), "1|60|40|50||");
+  run.alive = {};
+  EXPECT_TRUE(says(document_of(square_network(), {}, run), "did not count"));
+}
+
+TEST(NetworkDocument, TheLastRunOfTheNetworkIsShown) {
+  RunLine other = tiny_run();
+  other.edges = 11;
+  RunLine later = tiny_run();
+  later.images = 7;
+  const Network network = square_network();
+  EXPECT_EQ(run_of(network, {{tiny_run(), later, other}, {}}, "f").images, 7U);
+  for (const auto& change : {+[](RunLine& run) { run.edges = 9; }, +[](RunLine& run) { run.layers = 3; },
+                             +[](RunLine& run) { run.widths = {4}; }, +[](RunLine& run) { run.bias = "-0.3"; },
+                             +[](RunLine& run) { run.bias = "-0.5..0"; }, +[](RunLine& run) { run.cap = "none"; },
+                             +[](RunLine& run) {
+                               run.widths = {3, 3, 2};
+                             }}) {
+    RunLine wrong = tiny_run();
+    change(wrong);
+    EXPECT_THROW(run_of(network, {{wrong}, {}}, "f"), DataError);
+  }
+}
+
+TEST(NetworkDocument, ARunOfANetworkOfSeveralBiasesMayTellAnyRangeOfThem) {
+  Network network = square_network();
+  network.layers[1].bias.uniform = -0.25;
+  RunLine run = tiny_run();
+  run.bias = "-0.5..-0.25";
+  EXPECT_EQ(run_of(network, {{run}, {}}, "f").bias, "-0.5..-0.25");
+  run.cap = "16";
+  EXPECT_THROW(run_of(network, {{run}, {}}, "f"), DataError);
+  network.cap.reset();
+  run.cap = "none";
+  EXPECT_EQ(run_of(network, {{run}, {}}, "f").cap, "none");
+}
+
+TEST(NetworkDocument, SeriesThatWouldHideOneAnotherAreOne) {
+  const auto series =
+      without_twins({{"most", {{1, 5}, {2, 7}}}, {"mean", {{1, 5}, {2, 7}}}, {"fewest", {{1, 5}, {2, 6}}}});
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[0].name, "most = mean");
+  EXPECT_EQ(series[1].name, "fewest");
+  EXPECT_EQ(without_twins({{"a", {{1, 5}, {2, 7}}}, {"b", {{1, 5}, {3, 7}}}}).size(), 2U) << "elsewhere";
+}
+
+TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
+  Network network = square_network();
+  network.layers.resize(1);
+  network.layers[0] = make_layer(3, {}, {-0.5, {}});
+  EXPECT_TRUE(says(document_of(network, parse_passes("all")), "The layer has no neurons."));
+}
+
+}  // namespace
+}  // namespace spdnn
