@@ -15,6 +15,8 @@ enum class Preference {
 /// What a variant says of a plan or a model, a batch and options, without making an engine. Cheap next to a run.
 struct Support {
   std::string why_not = {};  ///< a sentence that says what is in the way; empty where the variant takes them
+  /// Memory alone is in the way: `working_bytes` are more than the options allow, and a smaller batch may fit.
+  bool too_large = false;
   Preference preference = Preference::preferred;
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
   /// device, the plan's copy there included.

@@ -152,12 +152,12 @@ class LayersRun {
   /// Prints which candidate wins, whether `--variant auto` chooses it, and whether anything below fp32 is faster.
   void print_fastest(const Fastest& full, const Fastest& reduced, const std::vector<Candidate>& candidates,
                      const LayerProblem& problem) const {
-    std::vector<Variant> usable;
+    std::vector<const Variant*> usable;
     for (const Candidate& candidate : candidates)
-      if (usable.empty() || usable.back().name != candidate.variant->name) usable.push_back(*candidate.variant);
-    const std::string choice = choose_variant(problem.plan, batch_info(problem.images), {}, usable).name;
+      if (usable.empty() || usable.back() != candidate.variant) usable.push_back(candidate.variant);
+    const Variant* const choice = choose_variant(problem.plan, batch_info(problem.images), {}, usable).variant;
     std::string text = "fastest: " + full.candidate->name();
-    text += choice == full.candidate->variant->name ? ", chosen by auto" : fmt::format("; auto chooses {}", choice);
+    text += choice == full.candidate->variant ? ", chosen by auto" : fmt::format("; auto chooses {}", choice->name);
     if (reduced.candidate) {
       const double ratio = full.seconds / full.images / (reduced.seconds / reduced.images);
       text += fmt::format("; below fp32: {}, {:.2f} times as fast", reduced.candidate->name(), ratio);

@@ -42,22 +42,15 @@ void predict_choice(ModelView& view, const Model& rewritten, std::optional<Index
   ModelSpec spec;
   spec.batch = asked.value_or(0);
   ModelEngineOptions options{.batch = view.batch};
-  ModelEngineChoice choice;
-  try {
-    choice = choose_model_engine(spec, rewritten, options);
-  } catch (const UsageError& none) {
-    view.why = message_of(none);
-    return;
-  }
-  options.precision = choice.precision;
-  try {
-    model_batch(spec, *choice.variant, rewritten, view.batch, options);
-  } catch (const DeviceError& too_large) {
-    view.why = message_of(too_large);
-    return;
-  }
-  view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
+  const ModelEngineChoice choice = find_model_engine(spec, rewritten, options);
   view.why = choice.why;
+  if (choice.variant == nullptr) return;
+  options.precision = choice.precision;
+  const ModelBatch batch = find_model_batch(spec, *choice.variant, rewritten, view.batch, options);
+  if (batch.too_large.empty())
+    view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
+  else
+    view.why = message_of(DeviceError("host_memory", batch.too_large));
 }
 
 /// The view with each variant's support for the model in its default precision, and the variant that `infer` would

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -17,31 +15,38 @@ std::string work_left(const Plan& plan, Index images) {
                      plan.max_width(), images, share, given);
 }
 
-Support ask(const Variant& variant, const Plan& plan, const BatchInfo& batch, EngineOptions options) {
-  const auto& computes_in = variant.precisions;
-  if (std::find(computes_in.begin(), computes_in.end(), options.precision) == computes_in.end())
-    options.precision = computes_in.front();
-  return variant.support(plan, batch, options);
-}
-
 }  // namespace
 
+void Refusals::add(const std::string& name, std::string why_not) {
+  if (why_not.starts_with(name + ": ")) why_not.erase(0, name.size() + 2);
+  const auto same = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.second == why_not; });
+  if (same != all_.end())
+    same->first += ", " + name;
+  else
+    all_.emplace_back(name, std::move(why_not));
+}
+
+std::string Refusals::text() const {
+  std::string text;
+  for (const auto& [names, why_not] : all_) text += (text.empty() ? "" : "; ") + names + ": " + why_not;
+  return text;
+}
+
 VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
-                             std::span<const Variant> usable) {
-  const Variant* last_resort = nullptr;
-  std::string why_not = "no variant of this build can run here";
-  for (const Variant& variant : usable) {
-    const Support support = ask(variant, plan, batch, options);
-    if (support.takes() && support.preference == Preference::preferred)
-      return {std::string(variant.name), fmt::format("the first fast engine usable here ({}): {}", variant.description,
-                                                     work_left(plan, batch.images))};
-    if (support.takes() && last_resort == nullptr) last_resort = &variant;
-    if (!support.takes()) why_not = support.why_not;
-  }
-  if (last_resort == nullptr && usable.size() > 1 && plan.passes.merge)
-    why_not = "no variant of this build takes a merged plan; leave merge out of --reduce";
-  if (last_resort == nullptr) throw UsageError(why_not);
-  return {std::string(last_resort->name), "no fast engine takes this run: " + work_left(plan, batch.images)};
+                             const std::vector<const Variant*>& usable) {
+  const auto first = first_that_takes(usable, [&](const Variant& variant) {
+    EngineOptions asked = options;
+    asked.precision = precision_near(variant, options.precision);
+    return variant.support(plan, batch, asked);
+  });
+  const std::string work = work_left(plan, batch.images);
+  if (first.is_fast)
+    return {first.variant, fmt::format("the first fast engine usable here ({}): {}", first.variant->description, work)};
+  if (first.variant != nullptr) return {first.variant, "no fast engine takes this run: " + work};
+  if (usable.empty()) throw UsageError("no variant of this build can run here");
+  if (usable.size() > 1 && plan.passes.merge)
+    throw UsageError("no variant of this build takes a merged plan; leave merge out of --reduce");
+  throw UsageError(first.refusals.text());
 }
 
 }  // namespace spdnn

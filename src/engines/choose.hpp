@@ -1,21 +1,71 @@
 #pragma once
 
-#include <span>
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "spdnn/engine.hpp"
 
 namespace spdnn {
 
+/// Why variants do not take the work. A reason that several have in common is given once.
+class Refusals {
+ public:
+  /// The reason may begin with `NAME: `.
+  void add(const std::string& name, std::string why_not);
+  /// `NAME, NAME: reason; NAME: reason`; empty without refusals.
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;  ///< names, and their reason
+};
+
+/// The variant for `--variant auto`: the first that takes the work and calls itself preferred, else the first that
+/// takes it; null where none does.
+template <class Kind>
+struct FirstThatTakes {
+  const Kind* variant = nullptr;
+  bool is_fast = false;  ///< preferred
+  Refusals refusals;     ///< of the variants before it; where it is not fast, of all
+};
+/// `support` gives what a variant says of the work.
+template <class Kind, class Ask>
+FirstThatTakes<Kind> first_that_takes(const std::vector<const Kind*>& usable, Ask&& support) {
+  FirstThatTakes<Kind> first;
+  for (const Kind* variant : usable) {
+    const Support says = support(*variant);
+    if (!says.takes()) {
+      first.refusals.add(std::string(variant->name), says.why_not);
+    } else if (says.preference == Preference::preferred) {
+      first.variant = variant;
+      first.is_fast = true;
+      return first;
+    } else if (first.variant == nullptr) {
+      first.variant = variant;
+    }
+  }
+  return first;
+}
+
+template <class Kind>
+bool computes_in(const Kind& variant, Precision precision) {
+  return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
+}
+/// `wanted`, or the variant's first where it does not compute in that.
+template <class Kind>
+Precision precision_near(const Kind& variant, Precision wanted) {
+  return computes_in(variant, wanted) ? wanted : variant.precisions.front();
+}
+
 struct VariantChoice {
-  std::string name;
+  const Variant* variant = nullptr;
   std::string why;  ///< one sentence for people
 };
 
-/// The variant for `--variant auto`, out of those that can run here (the caller leaves out variants whose device is
-/// absent): the first that supports the run and calls itself preferred, else the first that supports it. Variants that
-/// do not compute in options.precision are asked for their own. Throws UsageError where none of them supports the run.
+/// The variant for a plan, out of those that can run here (the caller leaves out variants whose device is absent).
+/// Variants that do not compute in options.precision are asked for their own. UsageError where none takes the run.
 VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
-                             std::span<const Variant> usable);
+                             const std::vector<const Variant*>& usable);
 
 }  // namespace spdnn

@@ -48,10 +48,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   const program::Program program = program::program_for(model, with_threads(options), offered.kernels);
   Support support = program::support_of(program, options);
   support.program = program::lines_of(program, model);
-  if (!support.takes()) {
-    support.why_not = fmt::format("{}: {}", name, support.why_not);
-    return support;
-  }
+  if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (skip_zeros && program.zeros_skipped.empty()) support.preference = Preference::last_resort;
   if (!offered.absent.empty())
     support.remarks.push_back(fmt::format("{}: kernels without a library run, which are slower", offered.absent));

@@ -152,10 +152,12 @@ Program program_for(const Model& model, const ModelEngineOptions& options, const
 
 Support support_of(const Program& program, const ModelEngineOptions& options) {
   const std::size_t bytes = program.arena.bytes + program.constant_bytes;
-  if (options.host_memory != 0 && bytes > options.host_memory)
-    return {.why_not =
-                fmt::format("needs {} bytes for weights and activations, and may take {}", bytes, options.host_memory)};
-  return {.working_bytes = bytes, .remarks = program.remarks};
+  Support support{.working_bytes = bytes, .remarks = program.remarks};
+  support.too_large = options.host_memory != 0 && bytes > options.host_memory;
+  if (support.too_large)
+    support.why_not =
+        fmt::format("needs {} bytes for weights and activations, and may take {}", bytes, options.host_memory);
+  return support;
 }
 
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,

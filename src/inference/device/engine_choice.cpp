@@ -1,40 +1,16 @@
 #include "inference/device/engine_choice.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/system/build_info.hpp"
-#include "engines/devices.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
-
-bool computes_in(const Variant& variant, Precision precision) {
-  return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
-}
-
-/// A device that was asked for must be there; otherwise what is absent is left out.
-std::vector<Variant> usable_variants(const EngineRequest& request) {
-  if (request.device == Device::cuda) require_cuda("device", request.cuda_device);
-  const bool with_cuda =  // asking starts the driver up
-      request.device != Device::cpu && why_unusable(Device::cuda, request.cuda_device).empty();
-  std::vector<Variant> usable;
-  for (const Variant& variant : variants())
-    if (variant.device == request.device.value_or(variant.device) && (variant.device == Device::cpu || with_cuda))
-      usable.push_back(variant);
-  const auto lacks = [&](const Variant& variant) {
-    return request.precision && !computes_in(variant, *request.precision);
-  };
-  if (!std::all_of(usable.begin(), usable.end(), lacks))
-    std::erase_if(usable, lacks);  // otherwise precision_for() refuses
-  return usable;
-}
 
 void require_in_fp32(double value, const std::string& what) {
   const bool is_zero = value != 0 && std::abs(value) < 1 && static_cast<float>(value) == 0;
@@ -60,21 +36,6 @@ void require_in_precision(const Plan& plan, Precision precision, const std::stri
   }
 }
 
-EngineChoice chosen(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
-                    const EngineOptions& options) {
-  if (request.variant.empty()) {
-    EngineOptions asked = options;
-    asked.precision = request.precision.value_or(Precision::fp32);
-    const VariantChoice choice = choose_variant(plan, batch, asked, usable_variants(request));
-    const Variant& chosen = find_variant(choice.name);
-    return {&chosen, precision_for(chosen.name, chosen.precisions, request.precision), choice.why};
-  }
-  const Variant& named = find_variant(request.variant);
-  if (request.device && named.device != *request.device)
-    throw UsageError("variant", fmt::format("{} does not run on {}", named.name, to_string(*request.device)));
-  return {&named, precision_for(named.name, named.precisions, request.precision), {}};
-}
-
 }  // namespace
 
 Precision precision_for(std::string_view variant, const std::vector<Precision>& precisions,
@@ -89,7 +50,16 @@ Precision precision_for(std::string_view variant, const std::vector<Precision>& 
 
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options) {
-  EngineChoice choice = chosen(request, plan, batch, options);
+  EngineChoice choice;
+  if (request.variant.empty()) {
+    EngineOptions asked = options;
+    asked.precision = request.precision.value_or(Precision::fp32);
+    const VariantChoice first = choose_variant(plan, batch, asked, usable_variants(request, variants()));
+    choice = {first.variant, precision_for(first.variant->name, first.variant->precisions, request.precision),
+              first.why};
+  } else {
+    choice = named_engine(request, find_variant(request.variant));
+  }
   require_in_precision(plan, choice.precision, request.network);
   return choice;
 }
@@ -98,13 +68,6 @@ void require_cuda(const char* field, int cuda_device) {
   const std::string why_not = why_unusable(Device::cuda, cuda_device);
   if (!build_info().cuda) throw Unsupported(field, why_not);
   if (!why_not.empty()) throw DeviceError(field, why_not);
-}
-
-bool may_choose_cuda(const EngineRequest& request) {
-  const auto& all = variants();
-  return request.device != Device::cpu && std::any_of(all.begin(), all.end(), [&](const Variant& v) {
-           return v.device == Device::cuda && (request.variant.empty() || request.variant == v.name);
-         });
 }
 
 }  // namespace spdnn

@@ -88,7 +88,7 @@ Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, C
     : own_(std::move(own)),
       ranks_(ranks != nullptr ? *ranks : *own_),
       spec_(checked(std::move(spec), ranks_.is_root())),
-      start_(may_choose_cuda(engine_request(spec_)) || spec_.plan_device == Device::cuda,
+      start_(may_choose_cuda(engine_request(spec_), variants()) || spec_.plan_device == Device::cuda,
              [place = ranks_.place(), given = spec_.cuda_device] {
                return place.ranks == 1 ? given : device_of_rank(place);
              }) {

@@ -17,6 +17,7 @@
 #include "engines/overflow.hpp"
 #include "inference/device/device_monitor.hpp"
 #include "inference/run/activations.hpp"
+#include "inference/run/largest_batch.hpp"
 #include "inference/run/outcomes.hpp"
 #include "inference/run/pace.hpp"
 #include "spdnn/error.hpp"
@@ -303,19 +304,12 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo&
   const Index images = all.images;
   const std::size_t budget = memory_budget(variant.device, options);
   const auto bytes = [&](Index batch) { return batch_bytes(variant, plan, {batch, all.binary, all.bits}, options); };
-  const auto fits = [&](Index batch) { return bytes(batch) <= budget; };
-  if (fits(images)) return images;
-  Index most = 0;
-  for (Index too_many = images; too_many - most > 1;) {
-    const Index middle = most + (too_many - most) / 2;
-    (fits(middle) ? most : too_many) = middle;
-  }
-  if (most == 0)
+  const Index batch = largest_batch(images, images, budget, bytes);
+  if (batch == 0 && images > 0)
     throw DeviceError(fmt::format("{} needs {} for a single image, but {} left for it{}", variant.name,
                                   bytes_text(bytes(1)), budget > 1 ? bytes_text(budget) + " are" : "nothing is",
                                   fewer_threads_that_fit(variant, plan, {1, all.binary, all.bits}, options, budget)));
-  const Index rounds = (images - 1) / most + 1;
-  return (images - 1) / rounds + 1;
+  return batch;
 }
 
 RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision) {

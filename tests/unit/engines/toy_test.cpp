@@ -49,7 +49,7 @@ TEST(ToyVariant, IsRunAndChosenAsOthersAre) {
   const Outcome found = run(toy, plan, c.images, options).outcome;
   EXPECT_EQ(found.categories, expected.categories);
   EXPECT_EQ(found.alive, expected.alive);
-  EXPECT_EQ(choose_variant(plan, batch_info(c.images), {}, toys()).name, "toy_columns");
+  EXPECT_EQ(choose_variant(plan, batch_info(c.images), {}, {&toy}).variant, &toy);
   Plan deep = testing::unreduced_plan(testing::deep_network(40));
   EXPECT_THROW(run(toy, deep, testing::square_case("wide", 64, 3).images, options), UsageError);
 }

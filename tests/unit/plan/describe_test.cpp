@@ -56,16 +56,16 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   fast.name = "fast";
   fast.description = "quick";
   fast.support = [](const Plan&, const BatchInfo&, const EngineOptions&) { return Support{}; };
-  EXPECT_EQ(choose_variant(plan, {10}, {}, std::vector{oracle, fast}).name, "fast");
-  const VariantChoice only = choose_variant(plan, {10}, {}, std::vector{oracle});
-  EXPECT_EQ(only.name, "cpu_reference");
+  EXPECT_EQ(choose_variant(plan, {10}, {}, std::vector<const Variant*>{&oracle, &fast}).variant->name, "fast");
+  const VariantChoice only = choose_variant(plan, {10}, {}, std::vector<const Variant*>{&oracle});
+  EXPECT_EQ(only.variant->name, "cpu_reference");
   EXPECT_EQ(
       only.why,
       "no fast engine takes this run: 2 layers up to 4 neurons wide, 10 images, 58.3 % of 12 edges left to compute");
   EXPECT_THROW(choose_variant(plan, {10}, {}, {}), UsageError);
   const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
   ASSERT_TRUE(merged.passes.merge);
-  EXPECT_THROW(choose_variant(merged, {10}, {}, std::vector{oracle}), UsageError);
+  EXPECT_THROW(choose_variant(merged, {10}, {}, std::vector<const Variant*>{&oracle}), UsageError);
 }
 
 /// A variant that says this of every plan.
@@ -88,10 +88,10 @@ TEST(Choose, ThePreferredOneBeforeTheFirst) {
     return Support{.why_not = batch.binary ? "" : "second: values"};
   });
   const Variant third = variant_that("third", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
-  const std::vector all{last, second, third};
-  EXPECT_EQ(choose_variant(plan, {10, true, true}, {}, all).name, "second");
-  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, all).name, "third");
-  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, std::vector{last, second}).name, "last");
+  const std::vector all{&last, &second, &third};
+  EXPECT_EQ(choose_variant(plan, {10, true, true}, {}, all).variant->name, "second");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, all).variant->name, "third");
+  EXPECT_EQ(choose_variant(plan, {10, false, false}, {}, std::vector{&last, &second}).variant->name, "last");
 }
 
 TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
@@ -99,10 +99,10 @@ TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
     return Support{.why_not = reason_not_to_watch(options, "blind")};
   });
   const Variant watchful = variant_that("watchful", [](const BatchInfo&, const EngineOptions&) { return Support{}; });
-  const std::vector both{blind, watchful};
+  const std::vector both{&blind, &watchful};
   const Plan plan = make_plan(small_network(), {});
-  EXPECT_EQ(choose_variant(plan, {10}, {}, both).name, "blind");
-  EXPECT_EQ(choose_variant(plan, {10}, {.may_overflow = true}, both).name, "watchful");
+  EXPECT_EQ(choose_variant(plan, {10}, {}, both).variant->name, "blind");
+  EXPECT_EQ(choose_variant(plan, {10}, {.may_overflow = true}, both).variant->name, "watchful");
 }
 
 TEST(Choose, TheOptionsReachEveryEngine) {
@@ -110,11 +110,11 @@ TEST(Choose, TheOptionsReachEveryEngine) {
     return Support{.why_not = options.precision == Precision::fp16 ? "halves: no cap" : ""};
   });
   const Plan plan = make_plan(small_network(), {});
-  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp32}, std::vector{halves}).name, "halves");
-  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp64}, std::vector{halves}).name, "halves")
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp32}, std::vector{&halves}).variant->name, "halves");
+  EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp64}, std::vector{&halves}).variant->name, "halves")
       << "asked for a precision of its own";
   try {
-    choose_variant(plan, {10}, {.precision = Precision::fp16}, std::vector{halves});
+    choose_variant(plan, {10}, {.precision = Precision::fp16}, std::vector{&halves});
     ADD_FAILURE() << "not refused";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(), "halves: no cap");

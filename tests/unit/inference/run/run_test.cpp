@@ -9,6 +9,7 @@
 #include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
+#include "inference/run/largest_batch.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/recording_engine.hpp"
@@ -93,6 +94,16 @@ TEST(Run, BatchesAreEvenAndFitTheMemory) {
   EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});
   EXPECT_EQ(run(variant_with(fits_up_to<9>), s.plan, s.images, run_options(1)).batch, 5U);  // two rounds in either case
   EXPECT_THROW(run(variant_with(fits_up_to<0>), s.plan, s.images, run_options(1)), DeviceError);
+}
+
+TEST(LargestBatch, FitsToTheByteInNoMoreRoundsThanItMust) {
+  const auto bytes = [](Index batch) { return std::size_t{100} * batch + 7; };
+  EXPECT_EQ(largest_batch(64, 64, 6407, bytes), 64U);
+  EXPECT_EQ(largest_batch(64, 64, 6406, bytes), 32U) << "63 fit, and so do two rounds of 32";
+  EXPECT_EQ(largest_batch(64, 630, 6307, bytes), 63U);
+  EXPECT_EQ(largest_batch(64, 640, 6406, bytes), 59U) << "63 fit: eleven rounds";
+  EXPECT_EQ(largest_batch(64, 64, 107, bytes), 1U);
+  EXPECT_EQ(largest_batch(64, 64, 106, bytes), 0U);
 }
 
 /// An image takes 100 bytes on each thread.

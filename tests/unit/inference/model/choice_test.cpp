@@ -1,0 +1,70 @@
+// Which engine runs a model, and how many images at a time: by what variants say of it, memory included.
+
+#include "inference/model/choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include "spdnn/error.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+ModelEngineOptions options_of(Index batch, std::size_t host_memory = 0) {
+  return {.batch = batch, .kernels_for = 1, .threads = 1, .host_memory = host_memory};
+}
+
+std::size_t bytes_of(const ModelVariant& variant, const Model& model, Index batch) {
+  return support_of(variant, model, options_of(batch)).working_bytes;
+}
+
+TEST(ModelChoice, WhatIsTooLargeSaysHowManyBytesItNeeds) {
+  const Model model = testing::small_network(3, 0.3, 4).model;
+  const ModelVariant& variant = find_model_variant("conv_dense");
+  const std::size_t bytes = bytes_of(variant, model, 4);
+  EXPECT_TRUE(support_of(variant, model, options_of(4, bytes)).takes());
+  const Support little = support_of(variant, model, options_of(4, bytes - 1));
+  EXPECT_FALSE(little.takes());
+  EXPECT_TRUE(little.too_large);
+  EXPECT_EQ(little.working_bytes, bytes);
+  EXPECT_FALSE(support_of(variant, model, {.precision = Precision::fp16}).too_large) << "refused whatever the memory";
+}
+
+TEST(ModelChoice, BatchesFitToTheByte) {
+  const Model model = testing::small_network(3, 0.3, 4).model;
+  const ModelVariant& variant = find_model_variant("conv_dense");
+  const std::size_t room = bytes_of(variant, model, 7);
+  ASSERT_LT(bytes_of(variant, model, 6), room);
+  ASSERT_GT(bytes_of(variant, model, 8), room);
+  EXPECT_EQ(model_batch({}, variant, model, 21, options_of(1, room)), 7U);
+  EXPECT_EQ(model_batch({}, variant, model, 20, options_of(1, room - 1)), 5U) << "six fit: four rounds";
+  const std::size_t none = bytes_of(variant, model, 1) - 1;
+  EXPECT_THROW(model_batch({}, variant, model, 20, options_of(1, none)), DeviceError);
+  EXPECT_EQ(find_model_batch({}, variant, model, 20, options_of(1, none)).too_large.find("conv_dense needs more"), 0U);
+  EngineSettings asked;
+  asked.batch = 8;
+  EXPECT_THROW(model_batch(asked, variant, model, 20, options_of(1, room)), DeviceError) << "what was asked for stays";
+}
+
+TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
+  const Model model = testing::small_network(3, 0.3, 4).model;
+  const std::size_t room = bytes_of(find_model_variant("conv_dense"), model, 1);
+  const ModelEngineChoice choice = find_model_engine({}, model, options_of(64, room));
+  ASSERT_NE(choice.variant, nullptr);
+  EXPECT_NE(choice.variant->name, "conv_reference") << choice.why;
+}
+
+TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({testing::kN, 3});
+  builder.input({testing::kN, 3});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  const ModelEngineChoice none = find_model_engine({}, model, options_of(1));
+  EXPECT_EQ(none.variant, nullptr);
+  EXPECT_EQ(none.why,
+            "conv_reference, sparse_linear, conv_dense: the model has 2 inputs; models of one input can be run");
+  EXPECT_THROW(choose_model_engine({}, model, options_of(1)), UsageError);
+}
+
+}  // namespace
+}  // namespace spdnn
