@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "spdnn/csr_matrix.hpp"
 #include "spdnn/tensor.hpp"
+#include "spdnn/weights.hpp"
 
 namespace spdnn {
 
@@ -30,7 +30,7 @@ struct Window {
 struct Convolution {
   /// Rows: output channels. Column of (c, r, s): (c R + r) S + s, c counted within the group. Stored zeros are no
   /// entries; the entries of a row ascend.
-  CsrMatrix weights;
+  Weights weights;
   std::vector<float> bias;  ///< one per output channel, or empty
   Index groups = 1;
   Window window;
@@ -42,7 +42,7 @@ Tensor dense_filters(const Convolution& convolution);
 
 /// y(n,k) = bias(k) + sum over c of w(k,c) x(n,c), on the last axis of its input.
 struct Linear {
-  CsrMatrix weights;  ///< outputs x inputs
+  Weights weights;  ///< outputs x inputs
   std::vector<float> bias;
 };
 
@@ -151,6 +151,8 @@ using Operation = detail::VariantOfOthers<void
 /// The operation's name as messages show it: "convolution", "linear", ...
 std::string_view operation_name(const Operation& operation);
 /// The weights of a convolution or of a linear node; nullptr of others.
+const Weights* weights_or_null(const Operation& operation);
+/// The same as fp32.
 const CsrMatrix* matrix_or_null(const Operation& operation);
 
 struct Node {

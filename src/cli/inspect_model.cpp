@@ -115,6 +115,9 @@ void print_view(std::FILE* out, const ModelView& view) {
   fmt::print(out, "\n");
   print_nodes(out, view);
   fmt::print(out, "\nmemory    model {}\n", megabytes(bytes_of(view.model)));
+  for (const FormBytes& form : bytes_by_form(view.model))
+    fmt::print(out, "weights   {:<26} {} of {}\n", form.form, megabytes(form.bytes),
+               counted(form.nodes, "node", "nodes"));
   for (const VariantAnswer& answer : view.answers) {
     fmt::print(out, "variant   {:<16} {}\n", answer.name,
                answer.why_not.empty() ? fmt::format("supports it; {} for {} at a time", megabytes(answer.bytes),
@@ -152,6 +155,9 @@ Json json_of(const ModelView& view) {
                      {"row_nonzeros", {{"min", work.least}, {"mean", work.mean()}, {"max", work.most}}},
                      {"multiply_adds", {{"dense", work.dense()}, {"sparse", work.sparse()}}}});
   }
+  Json forms = Json::array();
+  for (const FormBytes& form : bytes_by_form(view.model))
+    forms.push_back({{"form", form.form}, {"nodes", form.nodes}, {"bytes", form.bytes}});
   Json variants = Json::array();
   for (const VariantAnswer& answer : view.answers)
     variants.push_back({{"name", answer.name},
@@ -169,6 +175,7 @@ Json json_of(const ModelView& view) {
           {"nonzeros", view.total.nonzeros},
           {"multiply_adds", {{"dense", view.total.dense}, {"sparse", view.total.sparse}}},
           {"bytes", bytes_of(view.model)},
+          {"weight_forms", forms},
           {"batch", view.batch},
           {"variants", variants},
           {"would_run", view.would_run.empty() ? Json(nullptr) : Json(view.would_run)},

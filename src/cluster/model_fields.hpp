@@ -2,6 +2,8 @@
 
 // Which parts models and tensors have, where ranks send them to one another; see parcel.hpp.
 
+#include <utility>
+
 #include "cluster/fields.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/tensor.hpp"
@@ -13,6 +15,31 @@ void fields(auto& archive, MaybeConst<Tensor> auto& tensor) { archive(tensor.sha
 void fields(auto& archive, MaybeConst<Window> auto& w) {
   archive(w.kernel, w.stride, w.dilation, w.pad_begin, w.pad_end);
 }
+void fields(auto& archive, MaybeConst<Values> auto& v) {
+  archive(v.type, v.count, v.bytes, v.code_bits, v.codes, v.scales, v.zero_points);
+}
+void fields(auto& archive, MaybeConst<TypedMatrix> auto& m) {
+  archive(m.rows, m.cols, m.pattern, m.taps, m.offsets, m.indices, m.places, m.values);
+}
+/// In the form that they have: each rank decodes its own.
+void fields(auto& archive, const Weights& weights) {
+  const bool typed = weights.typed() != nullptr;
+  archive(typed);
+  if (typed)
+    archive(*weights.typed());
+  else
+    archive(weights.csr());
+}
+void fields(auto& archive, Weights& weights) {
+  bool typed = false;
+  archive(typed);
+  const auto made = [&]<class Form>(Form form) {
+    archive(form);
+    return Weights(std::move(form));
+  };
+  weights = typed ? made(TypedMatrix()) : made(CsrMatrix());
+}
+
 #define SPDNN_OPERATION(Type, ...)                               \
   void fields(auto& archive, MaybeConst<Type> auto& operation) { \
     auto& [__VA_ARGS__] = operation;                             \

@@ -22,6 +22,7 @@
 #include "io/arrays/class_names.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
+#include "model/graph/work.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
@@ -88,6 +89,7 @@ class ModelInference::Steps {
     if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
+    if (auto note = note_on_forms(model)) report_.notes.push_back(std::move(*note));
     for (std::string& note : rewrite(model, spec_.rewrites)) report_.notes.push_back(std::move(note));
     report_.rewrites = spec_.rewrites;
     describe_run(model, report_);

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/types/narrow_floats.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -21,20 +22,12 @@ static_assert(std::endian::native == std::endian::little, "arrays are read in pl
 
 struct Half {
   std::uint16_t bits;
-  explicit operator float() const {
-    const std::uint32_t sign = (bits & 0x8000U) << 16U;
-    const std::uint32_t magnitude = bits & 0x7fffU;
-    if (magnitude >= 0x7c00U)  // infinite, or not a number
-      return std::bit_cast<float>(sign | 0x7f800000U | (magnitude & 0x3ffU) << 13U);
-    // Exponents are biased by 15 in binary16 and by 127 in binary32; the product is exact for subnormal numbers too.
-    const float value = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
-  }
+  explicit operator float() const { return float_of_f16(bits); }
 };
 
 struct Bfloat {
   std::uint16_t bits;
-  explicit operator float() const { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
+  explicit operator float() const { return float_of_bf16(bits); }
 };
 
 struct Boolean {

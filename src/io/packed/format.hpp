@@ -9,19 +9,19 @@
 
 #include "spdnn/plan.hpp"
 
-/// The packed format, `.spdnn`, version 1 for networks and images, version 2 for models. Everything is little-endian,
-/// without gaps other than those listed here:
+/// The packed format, `.spdnn`, version 1 for networks and images, version 3 for models; models of version 2, which
+/// have no TypedRecords, are read as well. Everything is little-endian, without gaps other than those listed here:
 ///
 ///   Header                      what the file holds; enough for packed_contents()
 ///   SectionEntry[sections]      the table: where each section is, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
-/// ImagesRecord; one of kind model, which excludes all others, is a GraphRecord and its TensorRecords. All other
-/// sections are plain arrays of numbers (kind data), which the records refer to by their index in the table. A plan can
-/// therefore be read without touching the network beside it, and an array with the same form in memory is read directly
-/// into place. The header has checksums of itself and the table, the table has those of the sections, and the reader
-/// refuses gaps that are not zero, so that no byte of a file can change unnoticed.
+/// ImagesRecord; one of kind model, which excludes all others, is a GraphRecord, its TensorRecords and its
+/// TypedRecords. All other sections are plain arrays of numbers (kind data), which the records refer to by their index
+/// in the table. A plan can therefore be read without touching the network beside it, and an array with the same form
+/// in memory is read directly into place. The header has checksums of itself and the table, the table has those of the
+/// sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
 /// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
 /// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
@@ -34,7 +34,8 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', 'N', '\r', '\n'};
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr std::uint32_t kVersionOfModels = 2;
+inline constexpr std::uint32_t kVersionOfModels = 3;
+inline constexpr std::uint32_t kOldestVersionOfModels = 2;
 inline constexpr std::uint64_t kAlignment = 64;
 /// Stands for "no section" in a record.
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
@@ -111,12 +112,13 @@ struct ImagesRecord {
   std::uint32_t reserved = 0;
 };
 
-/// A pruned CNN: the graph is the text of an architecture.json, the numbers are in tensors. TensorRecords follow.
+/// A pruned CNN: the graph is the text of an architecture.json, the numbers are in tensors. TensorRecords follow, then
+/// TypedRecords.
 struct GraphRecord {
   std::uint32_t architecture = kNone;  ///< UTF-8
   std::uint32_t names = kNone;         ///< UTF-8: the names of the tensors, one after another without gaps
   std::uint32_t tensors = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t typed = 0;  ///< how many TypedRecords; 0 in version 2
 };
 
 /// A named tensor: its non-zeros as a matrix, whose rows are the first axis, or all its numbers.
@@ -124,6 +126,25 @@ struct TensorRecord {
   MatrixRecord matrix;
   std::uint32_t numbers = kNone;  ///< f32, row-major; none: the tensor is `matrix`
   std::uint32_t name_bytes = 0;
+};
+
+/// A tensor whose values have a type: a TypedMatrix (spdnn/weights.hpp). Its TensorRecord has its name and, of pattern
+/// csr, its rows as a matrix of ones; nothing else.
+struct TypedRecord {
+  std::uint32_t tensor = 0;  ///< which TensorRecord; those of a file ascend
+  std::uint32_t rows = 0;
+  std::uint32_t cols = 0;
+  std::uint32_t taps = 1;
+  std::uint64_t values = 0;  ///< how many
+  std::uint8_t pattern = 0;  ///< Pattern
+  std::uint8_t type = 0;     ///< DataType
+  std::uint8_t code_bits = 0;
+  std::uint8_t reserved = 0;
+  std::uint32_t places = kNone;       ///< u8: of 2:4
+  std::uint32_t numbers = kNone;      ///< the values, or the codebook of a palette; none: there are none
+  std::uint32_t codes = kNone;        ///< u8: of a palette
+  std::uint32_t scales = kNone;       ///< f32[1 or rows]; none: 1
+  std::uint32_t zero_points = kNone;  ///< i32[1 or rows]; none: 0
 };
 
 /// Bit k of ModelRecord::passes and ::requested is the k-th of these.
@@ -145,7 +166,7 @@ inline Passes passes_of(std::uint16_t bits) {
 
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
 static_assert(sizeof(LayerRecord) == 64 && sizeof(ModelRecord) == 56 && sizeof(ImagesRecord) == 56);
-static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56);
+static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56 && sizeof(TypedRecord) == 48);
 static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
 
 inline constexpr std::uint64_t aligned(std::uint64_t offset) {

@@ -117,14 +117,39 @@ MatrixRecord PackedWriter::add_matrix(const CsrMatrix& matrix, const ValueCoding
   return record;
 }
 
+/// The arrays of a TypedMatrix but those of its rows.
+packed::TypedRecord PackedWriter::add_typed(const TypedMatrix& matrix) {
+  const Values& values = matrix.values;
+  packed::TypedRecord record;
+  record.rows = matrix.rows;
+  record.cols = matrix.cols;
+  record.taps = matrix.taps;
+  record.values = values.count;
+  record.pattern = static_cast<std::uint8_t>(matrix.pattern);
+  record.type = static_cast<std::uint8_t>(values.type);
+  record.code_bits = static_cast<std::uint8_t>(values.code_bits);
+  if (!matrix.places.empty()) record.places = add_array(matrix.places.span());
+  if (!values.bytes.empty()) record.numbers = add_array(values.bytes.span());
+  if (!values.codes.empty()) record.codes = add_array(values.codes.span());
+  if (!values.scales.empty()) record.scales = add_array(std::span(values.scales));
+  if (!values.zero_points.empty()) record.zero_points = add_array(std::span(values.zero_points));
+  return record;
+}
+
 packed::TensorRecord PackedWriter::add_tensor(const StoredTensor& tensor) {
   packed::TensorRecord record;
   record.name_bytes = narrow<std::uint32_t>(tensor.name.size());
-  if (tensor.matrix == nullptr) {
+  if (tensor.weights == nullptr) {
     record.numbers = add_array(tensor.values);
     return record;
   }
-  const CsrMatrix& matrix = *tensor.matrix;
+  if (const TypedMatrix* const typed = tensor.weights->typed()) {
+    if (typed->pattern == Pattern::csr)
+      record.matrix =
+          add_matrix({typed->rows, typed->cols, typed->offsets, typed->indices, {}}, {.value = 1, .palette = {}});
+    return record;
+  }
+  const CsrMatrix& matrix = *tensor.weights;
   const ValueCoding coding = choose_coding(matrix);
   if (smaller_dense(matrix, coding))
     record.numbers = add(Kind::data, std::size_t{matrix.rows} * matrix.cols * sizeof(float), dense_numbers(matrix));
@@ -142,15 +167,23 @@ void PackedWriter::add_graph(const std::string& architecture, std::span<const St
   record.architecture = add_records(Kind::data, bytes_of(architecture));
   record.tensors = narrow<std::uint32_t>(tensors.size());
   std::vector<std::byte> tensor_records;
+  std::vector<std::byte> typed_records;
   std::string names;
-  for (const StoredTensor& tensor : tensors) {
-    append(tensor_records, add_tensor(tensor));
-    names += tensor.name;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    append(tensor_records, add_tensor(tensors[i]));
+    names += tensors[i].name;
+    const TypedMatrix* const typed = tensors[i].weights == nullptr ? nullptr : tensors[i].weights->typed();
+    if (typed == nullptr) continue;
+    packed::TypedRecord typed_record = add_typed(*typed);
+    typed_record.tensor = narrow<std::uint32_t>(i);
+    append(typed_records, typed_record);
+    ++record.typed;
   }
   record.names = add_records(Kind::data, bytes_of(names));
   std::vector<std::byte> records;
   append(records, record);
   records.insert(records.end(), tensor_records.begin(), tensor_records.end());
+  records.insert(records.end(), typed_records.begin(), typed_records.end());
   add_records(Kind::model, std::move(records));
   header_.version = packed::kVersionOfModels;
   header_.contents = packed::kModel;

@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include "spdnn/csr_matrix.hpp"
 #include "spdnn/tensor.hpp"
+#include "spdnn/weights.hpp"
 
 namespace spdnn {
 
@@ -12,8 +12,8 @@ namespace spdnn {
 struct StoredTensor {
   std::string name;
   Shape shape;  ///< of a matrix: the first axis gives the rows, the others the columns
-  const CsrMatrix* matrix = nullptr;
-  std::span<const float> values;  ///< used if there is no matrix
+  const Weights* weights = nullptr;
+  std::span<const float> values;  ///< used if there are no weights
 };
 
 }  // namespace spdnn

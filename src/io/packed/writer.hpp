@@ -62,6 +62,7 @@ class PackedWriter {
   void add_plan_as(packed::Kind kind, const Plan& plan);
   packed::LayerRecord add_layer(const Layer& layer, const ValueCoding& coding);
   packed::MatrixRecord add_matrix(const CsrMatrix& matrix, const ValueCoding& coding);
+  packed::TypedRecord add_typed(const TypedMatrix& matrix);
   packed::TensorRecord add_tensor(const StoredTensor& tensor);
   void add_values(packed::MatrixRecord& record, const CsrMatrix& matrix, const ValueCoding& coding);
   void lay_out();

@@ -1,7 +1,13 @@
 #include "model/graph/work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 #include <variant>
+
+#include "core/text/counted.hpp"
 
 namespace spdnn {
 
@@ -56,7 +62,7 @@ ModelWork sum_of(const std::vector<NodeWork>& nodes) {
 
 std::size_t bytes_of(const Model& model) {
   std::size_t bytes = 0;
-  const auto add = [&](const CsrMatrix& weights, const std::vector<float>& bias) {
+  const auto add = [&](const Weights& weights, const std::vector<float>& bias) {
     bytes += weights.bytes() + bias.size() * sizeof(float);
   };
   for (const Node& node : model.nodes) {
@@ -70,6 +76,38 @@ std::size_t bytes_of(const Model& model) {
   for (const Value& value : model.values)
     if (value.constant) bytes += value.constant->values.bytes();
   return bytes;
+}
+
+std::vector<FormBytes> bytes_by_form(const Model& model) {
+  std::map<std::string, FormBytes> forms;
+  for (const Node& node : model.nodes) {
+    const Weights* const weights = weights_or_null(node.operation);
+    if (weights == nullptr) continue;
+    FormBytes& form = forms[weights->form()];
+    ++form.nodes;
+    form.bytes += weights->bytes();
+  }
+  std::vector<FormBytes> all;
+  for (auto& [name, form] : forms) all.push_back({name, form.nodes, form.bytes});
+  return all;
+}
+
+std::optional<std::string> note_on_forms(const Model& model) {
+  bool exact = true;
+  std::set<std::string> forms;
+  std::size_t nodes = 0;
+  for (const Node& node : model.nodes) {
+    const Weights* const weights = weights_or_null(node.operation);
+    if (weights == nullptr || weights->typed() == nullptr) continue;
+    const Values& values = weights->typed()->values;
+    forms.insert(weights->form());
+    exact = exact && values.scales.empty();
+    ++nodes;
+  }
+  if (nodes == 0) return std::nullopt;
+  return fmt::format("weights of {} are stored as {}; engines compute with them as fp32, {}",
+                     counted(nodes, "node", "nodes"), fmt::join(forms, ", "),
+                     exact ? "exactly" : "scaled by one rounding each");
 }
 
 }  // namespace spdnn

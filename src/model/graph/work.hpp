@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "spdnn/model.hpp"
@@ -34,5 +36,16 @@ std::vector<NodeWork> work_of(const Model& model);
 
 /// Bytes of weights, biases and constants as the model holds them.
 std::size_t bytes_of(const Model& model);
+
+/// Weights of one form (Weights::form()).
+struct FormBytes {
+  std::string form;
+  std::size_t nodes = 0;  ///< that have it
+  std::size_t bytes = 0;  ///< of their weights
+};
+/// The forms of the model's weights, by name.
+std::vector<FormBytes> bytes_by_form(const Model& model);
+/// What a run makes of weights that are no fp32 matrices, for the report; nothing where there are none.
+std::optional<std::string> note_on_forms(const Model& model);
 
 }  // namespace spdnn

@@ -8,10 +8,15 @@
 
 namespace spdnn {
 
-const CsrMatrix* matrix_or_null(const Operation& operation) {
+const Weights* weights_or_null(const Operation& operation) {
   if (const auto* convolution = std::get_if<Convolution>(&operation)) return &convolution->weights;
   if (const auto* linear = std::get_if<Linear>(&operation)) return &linear->weights;
   return nullptr;
+}
+
+const CsrMatrix* matrix_or_null(const Operation& operation) {
+  const Weights* const weights = weights_or_null(operation);
+  return weights == nullptr ? nullptr : &weights->csr();
 }
 
 Tensor dense_filters(const Convolution& convolution) {
@@ -25,8 +30,16 @@ namespace rules {
 
 namespace {
 
-/// Columns of a row ascend and no stored value is zero, so that entries are the filter's non-zeros.
-void require_filter_rows(const CsrMatrix& weights) {
+/// A form holds a matrix. Columns of a row ascend and no stored value is zero, so that entries are the filter's
+/// non-zeros.
+void require_filter_rows(const Weights& given, Offset taps) {
+  if (const TypedMatrix* const typed = given.typed()) {
+    typed->validate();
+    if (typed->pattern == Pattern::two_of_four && typed->taps != taps)
+      invalid("its weights have " + std::to_string(typed->taps) + " taps for each input, expected " +
+              std::to_string(taps));
+  }
+  const CsrMatrix& weights = given;
   weights.validate();
   for (Index row = 0; row < weights.rows; ++row) {
     const auto columns = weights.row(row);
@@ -37,9 +50,10 @@ void require_filter_rows(const CsrMatrix& weights) {
     if (weights.entry_value(k) == 0.0F) invalid("its weights store zeros");
 }
 
-void require_bias(const std::vector<float>& bias, const CsrMatrix& weights) {
-  if (!bias.empty() && bias.size() != weights.rows)
-    invalid("its bias has " + std::to_string(bias.size()) + " values for " + std::to_string(weights.rows) + " outputs");
+void require_bias(const std::vector<float>& bias, const Weights& weights) {
+  if (!bias.empty() && bias.size() != weights.rows())
+    invalid("its bias has " + std::to_string(bias.size()) + " values for " + std::to_string(weights.rows()) +
+            " outputs");
   require_finite(bias, "its bias");
 }
 
@@ -82,13 +96,13 @@ Magnitude magnitude_of_sums(const std::vector<float>& bias, const Operands& oper
 std::string_view name(const Convolution& /*operation*/) { return "convolution"; }
 
 void check(const Convolution& convolution) {
-  const CsrMatrix& weights = convolution.weights;
-  require_filter_rows(weights);
-  require_bias(convolution.bias, weights);
+  const Weights& weights = convolution.weights;
   const Offset taps = Offset{convolution.window.kernel[0]} * convolution.window.kernel[1];
-  if (taps == 0 || weights.cols % taps != 0) invalid("its filters do not have the size of its window");
-  if (convolution.groups == 0 || weights.rows % convolution.groups != 0)
-    invalid(std::to_string(weights.rows) + " filters do not divide into " + std::to_string(convolution.groups) +
+  require_filter_rows(weights, taps);
+  require_bias(convolution.bias, weights);
+  if (taps == 0 || weights.cols() % taps != 0) invalid("its filters do not have the size of its window");
+  if (convolution.groups == 0 || weights.rows() % convolution.groups != 0)
+    invalid(std::to_string(weights.rows()) + " filters do not divide into " + std::to_string(convolution.groups) +
             " groups");
 }
 
@@ -96,10 +110,10 @@ Shape shape(const Convolution& convolution, const std::vector<Shape>& inputs) {
   const Shape& x = only_images(inputs);
   require_window(convolution.window, x);
   const Offset taps = Offset{convolution.window.kernel[0]} * convolution.window.kernel[1];
-  const Offset read = Offset{convolution.weights.cols} / taps * convolution.groups;
+  const Offset read = Offset{convolution.weights.cols()} / taps * convolution.groups;
   if (static_cast<Offset>(x[1]) != read)
     refuse("filters of " + std::to_string(read) + " channels do not fit " + shape_text(x));
-  return with_image_extents(x, convolution.weights.rows, output_extent(convolution.window, 0, x),
+  return with_image_extents(x, convolution.weights.rows(), output_extent(convolution.window, 0, x),
                             output_extent(convolution.window, 1, x));
 }
 
@@ -109,7 +123,7 @@ void evaluate(const Convolution& convolution, const std::vector<const Bounded*>&
   const ImageExtents in = image_extents(x.shape);
   const ImageExtents out = image_extents(y.shape);
   const Window& window = convolution.window;
-  const Index filters_in_group = convolution.weights.rows / convolution.groups;
+  const Index filters_in_group = convolution.weights.rows() / convolution.groups;
   const Extent channels_in_group = in.channels / convolution.groups;
   parallel_for(static_cast<std::size_t>(out.images * out.channels), [&](std::size_t plane) {
     const Extent n = static_cast<Extent>(plane) / out.channels;
@@ -142,15 +156,15 @@ Magnitude magnitude(const Convolution& convolution, const Operands& operands) {
 std::string_view name(const Linear& /*operation*/) { return "linear"; }
 
 void check(const Linear& linear) {
-  require_filter_rows(linear.weights);
+  require_filter_rows(linear.weights, 1);
   require_bias(linear.bias, linear.weights);
 }
 
 Shape shape(const Linear& linear, const std::vector<Shape>& inputs) {
   Shape shape = only(inputs);
-  if (shape.empty() || shape.back() != Extent{linear.weights.cols})
-    refuse("weights of " + std::to_string(linear.weights.cols) + " inputs do not fit " + shape_text(shape));
-  shape.back() = linear.weights.rows;
+  if (shape.empty() || shape.back() != Extent{linear.weights.cols()})
+    refuse("weights of " + std::to_string(linear.weights.cols()) + " inputs do not fit " + shape_text(shape));
+  shape.back() = linear.weights.rows();
   return shape;
 }
 

@@ -11,7 +11,7 @@ namespace {
 Index taps(const Convolution& convolution) { return convolution.window.kernel[0] * convolution.window.kernel[1]; }
 
 bool depthwise(const Convolution& convolution) {
-  return convolution.groups == convolution.weights.rows && convolution.weights.cols == taps(convolution);
+  return convolution.groups == convolution.weights.rows() && convolution.weights.cols() == taps(convolution);
 }
 
 /// A node that reads channels `width` elements wide, as what it is to a path.

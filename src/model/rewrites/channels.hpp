@@ -49,7 +49,7 @@ Operation restricted_to(Operation operation, const std::vector<Index>& channels,
 
 /// The weights and bias of a convolution or linear node.
 struct SumsView {
-  CsrMatrix* weights;
+  Weights* weights;
   std::vector<float>* bias;
 };
 SumsView sums_of(Operation& operation);

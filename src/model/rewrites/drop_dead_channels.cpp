@@ -26,7 +26,7 @@ std::optional<double> constant_after(const Operation& operation, Index channel, 
                                      const std::optional<double>& before) {
   const auto* const convolution = std::get_if<Convolution>(&operation);
   const auto* const pool = std::get_if<Pool>(&operation);
-  const bool unread = convolution != nullptr && width == 1 && convolution->weights.degree(channel) == 0;
+  const bool unread = convolution != nullptr && width == 1 && convolution->weights->degree(channel) == 0;
   if (!before && !unread) return std::nullopt;
   const double value = before.value_or(0);
   if (convolution != nullptr) {

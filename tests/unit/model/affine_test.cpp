@@ -38,9 +38,9 @@ TEST(FoldAffine, ByHand) {
   const Model model = rewritten(c, fold_affine, 2);
   ASSERT_EQ(operations(model), Names{"linear"});
   const auto& linear = std::get<Linear>(model.nodes[0].operation);
-  EXPECT_EQ(linear.weights.degree(1), 0U);  // times a scale of zero
-  EXPECT_EQ(linear.weights.entry_value(0), 6.F);
-  EXPECT_EQ(linear.weights.entry_value(1), 2.F);
+  EXPECT_EQ(linear.weights->degree(1), 0U);  // times a scale of zero
+  EXPECT_EQ(linear.weights->entry_value(0), 6.F);
+  EXPECT_EQ(linear.weights->entry_value(1), 2.F);
   EXPECT_EQ(linear.bias, (std::vector<float>{9, 3}));
 }
 
@@ -99,7 +99,7 @@ struct LongSum {
     ASSERT_EQ(fold_affine(folded), changes);
     const auto& linear = std::get<Linear>(folded.nodes[0].operation);
     float found = linear.bias[0];
-    for (Index k = 0; k < kTerms; ++k) found += linear.weights.entry_value(k) * term;
+    for (Index k = 0; k < kTerms; ++k) found += linear.weights->entry_value(k) * term;
     EXPECT_EQ(found, total);
     const Tensor image = make_tensor({1, kTerms}, std::vector<float>(kTerms, term));
     EXPECT_LE(largest_ratio(evaluate(given, {image})[0], std::vector<float>{found}), 1);
@@ -150,7 +150,7 @@ TEST(FoldAffine, ConstantsByHand) {
   const ModelCase c{"", builder.finish({y}), {make_tensor({1, 1}, {7})}};
   const Model model = rewritten(c, fold_affine, 4);
   const auto& linear = std::get<Linear>(model.nodes.at(0).operation);
-  EXPECT_EQ(linear.weights.entry_value(0), -6.F);
+  EXPECT_EQ(linear.weights->entry_value(0), -6.F);
   EXPECT_EQ(linear.bias, (std::vector<float>{-12.5F}));
 }
 

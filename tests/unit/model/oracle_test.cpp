@@ -53,11 +53,11 @@ Scattered scatter(const Convolution& convolution, const Tensor& x, const Shape& 
   const Extent group_c = x.shape[1] / convolution.groups;
   const Extent group_k = output[1] / convolution.groups;
   // Dense filters: [k][c][r][s].
-  std::vector<float> dense(std::size_t{convolution.weights.rows} * convolution.weights.cols, 0.F);
-  for (Index k = 0; k < convolution.weights.rows; ++k)
-    for (Offset e = convolution.weights.offsets[k]; e < convolution.weights.offsets[k + 1]; ++e)
-      dense[std::size_t{k} * convolution.weights.cols + convolution.weights.indices[e]] =
-          convolution.weights.entry_value(e);
+  std::vector<float> dense(std::size_t{convolution.weights.rows()} * convolution.weights.cols(), 0.F);
+  for (Index k = 0; k < convolution.weights.rows(); ++k)
+    for (Offset e = convolution.weights->offsets[k]; e < convolution.weights->offsets[k + 1]; ++e)
+      dense[std::size_t{k} * convolution.weights.cols() + convolution.weights->indices[e]] =
+          convolution.weights->entry_value(e);
   Scattered result;
   const std::size_t size = *elements(output);
   result.values.assign(size, 0);
@@ -104,8 +104,8 @@ TEST(ModelReference, ConvolutionsEqualScatteredOnes) {
     for (std::size_t i = 0; i < found.values.size(); ++i) {
       const auto magnitude = static_cast<double>(expected.magnitudes[i]);
       ASSERT_NEAR(found.values[i], static_cast<double>(expected.values[i]), 1e-13 * (magnitude + 1)) << i;
-      const auto row = static_cast<Index>(i / plane % convolution.weights.rows);
-      const double n = static_cast<double>(convolution.weights.degree(row)) + 3;
+      const auto row = static_cast<Index>(i / plane % convolution.weights.rows());
+      const double n = static_cast<double>(convolution.weights->degree(row)) + 3;
       const double bound = n * 0x1p-24 / (1 - n * 0x1p-24) * magnitude;
       ASSERT_NEAR(found.bounds[i], bound, bound * 1e-9 + 1e-34) << i;
     }
@@ -121,8 +121,8 @@ TEST(ModelReference, SumsOfFp32InAnyOrderAreWithinTheBound) {
     std::vector<float> found;
     for (Index k = 0; k < 4; ++k) {
       std::vector<float> terms{linear.bias[k]};
-      for (Offset e = linear.weights.offsets[k]; e < linear.weights.offsets[k + 1]; ++e)
-        terms.push_back(linear.weights.entry_value(e) * x.values[linear.weights.indices[e]]);
+      for (Offset e = linear.weights->offsets[k]; e < linear.weights->offsets[k + 1]; ++e)
+        terms.push_back(linear.weights->entry_value(e) * x.values[linear.weights->indices[e]]);
       for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[dice.below(static_cast<Index>(i))]);
       float sum = 0;
       for (const float term : terms) sum += term;
@@ -370,11 +370,11 @@ TEST(ModelReference, PermutedFiltersPermuteChannels) {
   std::vector<float> bias;
   for (const Index k : order) {
     rows.emplace_back();
-    for (Offset e = convolution.weights.offsets[k]; e < convolution.weights.offsets[k + 1]; ++e)
-      rows.back().emplace_back(convolution.weights.indices[e], convolution.weights.entry_value(e));
+    for (Offset e = convolution.weights->offsets[k]; e < convolution.weights->offsets[k + 1]; ++e)
+      rows.back().emplace_back(convolution.weights->indices[e], convolution.weights->entry_value(e));
     bias.push_back(convolution.bias[k]);
   }
-  convolution.weights = testing::make_matrix(convolution.weights.cols, rows);
+  convolution.weights = testing::make_matrix(convolution.weights.cols(), rows);
   convolution.bias = bias;
   const Bounded after = apply_to(convolution, {x});
   for (std::size_t i = 0; i < after.values.size(); ++i) {

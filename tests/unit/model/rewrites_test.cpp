@@ -100,13 +100,13 @@ struct Chain {
   void change_first(const Change& change) {
     auto rows = rows_of(first.weights);
     change(rows);
-    first.weights = testing::make_matrix(first.weights.cols, rows);
+    first.weights = testing::make_matrix(first.weights.cols(), rows);
   }
   /// Removes the second convolution's weights for an input channel.
   void unread(Index channel) {
     auto rows = rows_of(second.weights);
     for (auto& row : rows) std::erase_if(row, [&](const testing::Term& term) { return term.first / 4 == channel; });
-    second.weights = testing::make_matrix(second.weights.cols, rows);
+    second.weights = testing::make_matrix(second.weights.cols(), rows);
   }
   ModelCase model() {
     ModelBuilder builder;
@@ -166,7 +166,7 @@ TEST(DropDeadChannels, AFlattenedChannelGoesWithAllItsPixels) {
   chain.between = {kHalving};
   auto rows = rows_of(chain.second.weights);
   rows[2].clear();
-  chain.second.weights = testing::make_matrix(chain.second.weights.cols, rows);
+  chain.second.weights = testing::make_matrix(chain.second.weights.cols(), rows);
   chain.second.bias[2] = 0.75F;
   const Model model = rewritten(chain.model(), drop_dead_channels, 1);
   EXPECT_EQ(weights_at(model, 2).rows, 4U);
@@ -178,7 +178,7 @@ TEST(DropDeadChannels, OneGoneMakesOthersGo) {
   chain.between = {kHalving};
   auto rows = rows_of(chain.second.weights);
   rows[0] = {{3 * 4 + 1, 2.F}};  // reads channel 3 alone, which is constant, and so becomes constant itself
-  chain.second.weights = testing::make_matrix(chain.second.weights.cols, rows);
+  chain.second.weights = testing::make_matrix(chain.second.weights.cols(), rows);
   chain.change_first([](auto& first) { first[3].clear(); });
   rewritten(chain.model(), drop_dead_channels, 2);
 }

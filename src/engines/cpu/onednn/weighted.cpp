@@ -140,7 +140,7 @@ std::vector<Offer> convolution(const Request& request) {
   const Dims destination = dims_of(request.output_shape());
   const Window& window = convolution->window;
   const Extent groups = convolution->groups;
-  Dims weights{Extent{convolution->weights.rows} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
+  Dims weights{Extent{convolution->weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
   const dnnl::convolution_forward::desc desc(
@@ -159,7 +159,7 @@ std::vector<Offer> linear(const Request& request) {
   if (linear == nullptr) return {};
   const dnnl::memory::data_type type = type_of(request.type);
   const Dims source = dims_of_rows(request.inputs[0].shape);
-  const Dims weights{linear->weights.rows, linear->weights.cols};
+  const Dims weights{linear->weights.rows(), linear->weights.cols()};
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type),
                                                any_desc(weights, type), bias_desc(linear->bias),
                                                plain_desc({source[0], weights[0]}, type));

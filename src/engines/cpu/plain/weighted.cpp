@@ -68,7 +68,7 @@ std::vector<Offer> linear(const Request& request) {
   if (linear == nullptr) return {};
   const Shape& input = request.inputs[0].shape;
   const Extent rows = static_cast<Extent>(elements(input).value()) / std::max<Extent>(input.back(), 1);
-  const ConvolutionShape shape{{1, linear->weights.cols, 1, rows}, {1, linear->weights.rows, 1, rows}};
+  const ConvolutionShape shape{{1, linear->weights.cols(), 1, rows}, {1, linear->weights.rows(), 1, rows}};
   std::vector<Offer> all;
   all.push_back(offer_of(request, shape, linear->weights, linear->bias, Order::rows));
   return all;

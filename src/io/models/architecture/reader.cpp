@@ -220,8 +220,8 @@ class ArchitectureReader {
     const Array<float> values = weights_.numbers(node, node.name() + suffix, shape);
     return {values.begin(), values.end()};
   }
-  CsrMatrix weights(const ArchitectureNode& node, const Shape& shape) const {
-    return weights_.matrix(node, node.name() + ".weight", shape);
+  Weights weights(const ArchitectureNode& node, const Shape& shape) const {
+    return weights_.weights(node, node.name() + ".weight", shape);
   }
   std::vector<float> bias(ArchitectureNode& node, Index outputs) const {
     return node.truth("bias", true) ? numbers(node, ".bias", {outputs}) : std::vector<float>{};

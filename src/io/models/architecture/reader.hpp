@@ -24,8 +24,8 @@ class StoredWeights {
   /// The tensor, which must have this shape. A DataError that names the node reports a missing tensor, another shape,
   /// or a number that is not finite.
   virtual Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;
-  /// The same as a matrix without zeros: the first axis makes the rows, the others make the columns.
-  virtual CsrMatrix matrix(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;
+  /// The same as weights: the first axis makes the rows, the others make the columns.
+  virtual Weights weights(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const = 0;
 };
 
 /// Builds the model whose graph is the text of an `architecture.json` (docs/files.md); all shapes are inferred. `place`

@@ -28,22 +28,22 @@ class NodeWriter {
 
   void operator()(const Convolution& convolution) {
     const std::array<Index, 2>& kernel = convolution.window.kernel;
-    const auto channels = static_cast<Extent>(convolution.weights.cols / (kernel[0] * kernel[1]));
+    const auto channels = static_cast<Extent>(convolution.weights.cols() / (kernel[0] * kernel[1]));
     json_["op"] = "conv";
     json_["cin"] = channels * convolution.groups;
-    Shape shape{convolution.weights.rows, channels};
+    Shape shape{convolution.weights.rows(), channels};
     if (dims() == 2) shape.push_back(kernel[0]);
     shape.push_back(kernel[1]);
-    json_["cout"] = convolution.weights.rows;
+    json_["cout"] = convolution.weights.rows();
     set_window(convolution.window);
     json_["groups"] = convolution.groups;
     add_weights(convolution.weights, shape, convolution.bias);
   }
   void operator()(const Linear& linear) {
     json_["op"] = "linear";
-    json_["cin"] = linear.weights.cols;
-    json_["cout"] = linear.weights.rows;
-    add_weights(linear.weights, {linear.weights.rows, linear.weights.cols}, linear.bias);
+    json_["cin"] = linear.weights.cols();
+    json_["cout"] = linear.weights.rows();
+    add_weights(linear.weights, {linear.weights.rows(), linear.weights.cols()}, linear.bias);
   }
   void operator()(const BatchNorm& norm) {
     json_["op"] = "bn";
@@ -131,7 +131,7 @@ class NodeWriter {
   void add(const char* suffix, const std::vector<float>& values) {
     tensors_.push_back({name_ + suffix, {static_cast<Extent>(values.size())}, nullptr, values});
   }
-  void add_weights(const CsrMatrix& weights, Shape shape, const std::vector<float>& bias) {
+  void add_weights(const Weights& weights, Shape shape, const std::vector<float>& bias) {
     tensors_.push_back({name_ + ".weight", std::move(shape), &weights, {}});
     json_["bias"] = !bias.empty();
     if (!bias.empty()) add(".bias", bias);

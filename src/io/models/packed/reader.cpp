@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,7 @@ namespace spdnn {
 using packed::GraphRecord;
 using packed::kNone;
 using packed::TensorRecord;
+using packed::TypedRecord;
 
 namespace {
 
@@ -33,18 +36,24 @@ class PackedWeights final : public StoredWeights {
  public:
   explicit PackedWeights(const PackedFile& file) : file_(file) {
     ModelReader reader(file, ModelReader::Repeats::refused);
-    const std::vector<TensorRecord> records = read_records(reader.loader());
+    const Records records = read_records(reader.loader());
     const std::string names = section_text(reader.loader(), file, graph_.names);
     architecture_ = section_text(reader.loader(), file, graph_.architecture);
     std::size_t at = 0;
-    for (const TensorRecord& record : records) {
+    auto typed = records.typed.begin();
+    for (std::uint32_t i = 0; i < records.tensors.size(); ++i) {
+      const TensorRecord& record = records.tensors[i];
       if (record.name_bytes > names.size() - at) file.fail("is corrupted: names of tensors are missing");
-      add(reader, record, names.substr(at, record.name_bytes));
+      const bool has_type = typed != records.typed.end() && typed->tensor == i;
+      add(reader, record, has_type ? &*typed++ : nullptr, names.substr(at, record.name_bytes));
       at += record.name_bytes;
     }
+    if (typed != records.typed.end()) file.fail("is corrupted: records of typed tensors do not ascend");
     if (at != names.size()) file.fail("is corrupted: more names than tensors");
     reader.loader().require_all_used();
     reader.run({});
+    for (auto& [name, stored] : tensors_)
+      if (stored.typed) check(name, stored);
   }
 
   const std::string& name() const override { return file_.name(); }
@@ -57,47 +66,59 @@ class PackedWeights final : public StoredWeights {
     return stored.numbers;
   }
 
-  CsrMatrix matrix(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
+  Weights weights(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
     const Stored& stored = find(node, tensor);
     const auto rows = static_cast<Index>(shape[0]);
     const auto columns = elements({shape.begin() + 1, shape.end()});
     if (!columns || *columns > kMaxIndex)
       node.fail(fmt::format("more than {} weights per output in {}", kMaxIndex, shape_text(shape)));
     if (stored.dense) return csr_of_dense(numbers(node, tensor, shape).span(), rows, static_cast<Index>(*columns));
-    if (stored.matrix.rows != rows || stored.matrix.cols != *columns)
+    Weights made = stored.typed ? Weights(*stored.typed) : Weights(stored.matrix);
+    if (made.rows() != rows || made.cols() != *columns)
       node.fail(fmt::format("tensor '{}' is {}, expected {}", tensor, size_text(stored), shape_text(shape)));
-    return stored.matrix;
+    return made;
   }
 
  private:
-  /// A tensor, either dense or sparse.
+  /// A tensor: dense, sparse, or of values with a type.
   struct Stored {
     bool dense = false;
     CsrMatrix matrix;
     Array<float> numbers;
+    std::optional<TypedMatrix> typed;
+    std::uint64_t first_byte = 0;  ///< of the values of `typed`, in the file
+  };
+  struct Records {
+    std::vector<TensorRecord> tensors;
+    std::vector<TypedRecord> typed;
   };
 
   static std::string size_text(const Stored& stored) {
-    return stored.dense ? fmt::format("{} numbers", stored.numbers.size())
-                        : fmt::format("a matrix of {} x {}", stored.matrix.rows, stored.matrix.cols);
+    if (stored.dense) return fmt::format("{} numbers", stored.numbers.size());
+    return fmt::format("a matrix of {} x {}", stored.typed ? stored.typed->rows : stored.matrix.rows,
+                       stored.typed ? stored.typed->cols : stored.matrix.cols);
   }
 
-  std::vector<TensorRecord> read_records(SectionLoader& loader) {
+  Records read_records(SectionLoader& loader) {
     const std::uint32_t section = file_.require(packed::Kind::model, "model");
     const std::size_t size = file_.entry(section).bytes;
     const std::vector<std::byte> bytes = loader.now<std::byte>(section, size);
     if (size < sizeof graph_) file_.fail("is corrupted: the model's description is cut short");
     std::memcpy(&graph_, bytes.data(), sizeof graph_);
     const std::size_t tensor_bytes = std::size_t{graph_.tensors} * sizeof(TensorRecord);
-    if (size != sizeof graph_ + tensor_bytes)
+    const std::size_t typed_bytes = std::size_t{graph_.typed} * sizeof(TypedRecord);
+    if (size != sizeof graph_ + tensor_bytes + typed_bytes)
       file_.fail("is corrupted: the model's description is not as long as its tensors need");
-    std::vector<TensorRecord> records(graph_.tensors);
-    if (tensor_bytes > 0) std::memcpy(records.data(), bytes.data() + sizeof graph_, tensor_bytes);
+    if (graph_.typed != 0 && file_.header().version == packed::kOldestVersionOfModels)
+      file_.fail("is corrupted: a file of version 2 has no typed tensors");
+    Records records{std::vector<TensorRecord>(graph_.tensors), std::vector<TypedRecord>(graph_.typed)};
+    if (tensor_bytes > 0) std::memcpy(records.tensors.data(), bytes.data() + sizeof graph_, tensor_bytes);
+    if (typed_bytes > 0) std::memcpy(records.typed.data(), bytes.data() + sizeof graph_ + tensor_bytes, typed_bytes);
     return records;
   }
 
-  /// Requests a tensor; its arrays are valid once the reader has run.
-  void add(ModelReader& reader, const TensorRecord& record, const std::string& name) {
+  /// Requests a tensor; its arrays are valid once the reader has run. `typed` may be null.
+  void add(ModelReader& reader, const TensorRecord& record, const TypedRecord* typed, const std::string& name) {
     const std::string where = fmt::format("tensor '{}'", name);
     Stored stored;
     stored.dense = record.numbers != kNone;
@@ -105,10 +126,55 @@ class PackedWeights final : public StoredWeights {
       stored.numbers = reader.loader().plain<float>(
           record.numbers, file_.entry(record.numbers).bytes / sizeof(float),
           {where + ": a value is not finite", [](auto, std::span<const float> values) { return all_finite(values); }});
-    else
+    else if (typed == nullptr || typed->pattern == static_cast<std::uint8_t>(Pattern::csr))
       stored.matrix = reader.matrix(record.matrix, where);
+    if (typed != nullptr) {
+      if (stored.dense || stored.matrix.values.size() != 0)
+        file_.fail(fmt::format("is corrupted: {}: values with and without a type", where));
+      if (typed->cols == 0 || typed->reserved != 0)  // rows without columns would cost memory, but no bytes
+        file_.fail(fmt::format("is corrupted: {}: no columns, or an unknown number", where));
+      stored.typed = typed_matrix_of(reader.loader(), *typed, stored.matrix);
+      stored.first_byte = typed->numbers == kNone ? 0 : file_.entry(typed->numbers).offset;
+    }
     if (!tensors_.emplace(name, std::move(stored)).second)
       file_.fail(fmt::format("is corrupted: {} occurs twice", where));
+  }
+
+  TypedMatrix typed_matrix_of(SectionLoader& loader, const TypedRecord& record, const CsrMatrix& ones) {
+    const auto bytes_in = [&](std::uint32_t section, std::size_t size) {
+      return section == kNone ? std::size_t{0} : file_.entry(section).bytes / size;
+    };
+    const auto array = [&]<class T>(std::uint32_t section, T) {
+      return section == kNone ? Array<T>() : loader.plain<T>(section, bytes_in(section, sizeof(T)), {});
+    };
+    const auto list = [&]<class T>(std::uint32_t section, T) {
+      return section == kNone ? std::vector<T>() : loader.now<T>(section, bytes_in(section, sizeof(T)));
+    };
+    TypedMatrix made;
+    made.rows = record.rows;
+    made.cols = record.cols;
+    made.taps = record.taps;
+    made.pattern = static_cast<Pattern>(record.pattern);
+    made.offsets = ones.offsets;
+    made.indices = ones.indices;
+    made.places = array(record.places, std::uint8_t{});
+    made.values.type = static_cast<DataType>(record.type);
+    made.values.count = record.values;
+    made.values.bytes = array(record.numbers, std::byte{});
+    made.values.code_bits = record.code_bits;
+    made.values.codes = array(record.codes, std::byte{});
+    made.values.scales = list(record.scales, float{});
+    made.values.zero_points = list(record.zero_points, std::int32_t{});
+    return made;
+  }
+
+  void check(const std::string& name, const Stored& stored) const {
+    try {
+      stored.typed->validate();
+    } catch (const std::invalid_argument& error) {
+      file_.fail(fmt::format("is corrupted: tensor '{}', whose values begin at byte {}: {}", name, stored.first_byte,
+                             error.what()));
+    }
   }
 
   const Stored& find(const ArchitectureNode& node, const std::string& tensor) const {

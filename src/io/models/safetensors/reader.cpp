@@ -8,6 +8,7 @@
 #include "io/files/file_digest.hpp"
 #include "io/models/architecture/reader.hpp"
 #include "io/models/safetensors/file.hpp"
+#include "io/models/weights_of_type.hpp"
 #include "model/operations/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
 
@@ -15,9 +16,9 @@ namespace spdnn {
 
 namespace {
 
-class Weights final : public StoredWeights {
+class SafetensorsWeights final : public StoredWeights {
  public:
-  explicit Weights(const InputFile& file) : file_(file) {}
+  explicit SafetensorsWeights(const InputFile& file) : file_(file) {}
 
   const std::string& name() const override { return file_.file().name(); }
   std::string digest() const override { return digest_text(file_.file()); }
@@ -30,11 +31,12 @@ class Weights final : public StoredWeights {
                             shape_text(found->second.shape), shape_text(shape)));
     return file_.read(tensor).values;
   }
-  CsrMatrix matrix(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
+  Weights weights(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
     const Array<float> values = numbers(node, tensor, shape);
     const std::size_t columns = values.size() / static_cast<std::size_t>(shape[0]);
     if (columns > kMaxIndex) node.fail(fmt::format("{} weights per output, expected at most {}", columns, kMaxIndex));
-    return csr_of_dense(values.span(), static_cast<Index>(shape[0]), static_cast<Index>(columns));
+    CsrMatrix matrix = csr_of_dense(values.span(), static_cast<Index>(shape[0]), static_cast<Index>(columns));
+    return weights_of_type(std::move(matrix), file_.tensors().at(tensor).numbers.type);
   }
 
  private:
@@ -48,7 +50,7 @@ std::filesystem::path architecture_beside(const std::filesystem::path& path) {
 }
 
 Model read_safetensors(const InputFile& file, const std::filesystem::path& place, std::string_view architecture) {
-  Model model = read_architecture(Weights(file), place.string(), architecture);
+  Model model = read_architecture(SafetensorsWeights(file), place.string(), architecture);
   file.check_unchanged();
   return model;
 }

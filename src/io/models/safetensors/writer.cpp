@@ -31,7 +31,8 @@ constexpr std::size_t kAlignment = 8;                  ///< of the first number,
 constexpr std::size_t kPiece = std::size_t{1} << 20U;  ///< numbers converted to dense form at a time
 
 std::size_t count_of(const StoredTensor& tensor) {
-  return tensor.matrix == nullptr ? tensor.values.size() : std::size_t{tensor.matrix->rows} * tensor.matrix->cols;
+  return tensor.weights == nullptr ? tensor.values.size()
+                                   : std::size_t{tensor.weights->rows()} * tensor.weights->cols();
 }
 
 /// A file and the digest of its contents.
@@ -79,8 +80,8 @@ void write_dense(WeightsFile& file, const CsrMatrix& matrix) {
 
 void write_numbers(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
   for (const StoredTensor& tensor : tensors)
-    if (tensor.matrix != nullptr)
-      write_dense(file, *tensor.matrix);
+    if (tensor.weights != nullptr)
+      write_dense(file, *tensor.weights);
     else
       file.write(std::as_bytes(tensor.values));
 }

@@ -107,6 +107,7 @@ Constant read_constant(const tflite::Model& model, const tflite::Tensor& tensor,
   to_floats(type, false, bytes, values);
   require_finite(where, values);
   constant.values = std::move(values);
+  constant.type = type;
   return constant;
 }
 
@@ -135,7 +136,7 @@ Constant densified(const Constant& constant, Budget& budget) {
   budget.take(constant.size() * sizeof(float));
   std::vector<float> dense(constant.size());
   for_each_value(constant, [&](Offset place, float value) { dense[place] = value; });
-  return {constant.shape, std::move(dense), std::nullopt};
+  return {constant.shape, std::move(dense), std::nullopt, constant.type};
 }
 
 Constant transposed(const Constant& constant, const std::vector<Index>& order, Budget& budget) {
@@ -151,7 +152,7 @@ Constant transposed(const Constant& constant, const std::vector<Index>& order, B
       moved += place / from[order[axis]] % static_cast<Offset>(shape[axis]) * to[axis];
     values[moved] = value;
   });
-  return {std::move(shape), std::move(values), std::nullopt};
+  return {std::move(shape), std::move(values), std::nullopt, constant.type};
 }
 
 CsrMatrix matrix_of(const Constant& constant, Index rows, Index cols, const Placement& placement, Budget& budget) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/arrays/numbers.hpp"
 #include "io/models/budget.hpp"
 #include "io/models/tflite/schema.hpp"
 #include "spdnn/csr_matrix.hpp"
@@ -22,6 +23,7 @@ struct Constant {
   Array<float> values;
   /// For a sparse tensor, the row-major index of each value in the dense one; all other elements are zero.
   std::optional<Array<Offset>> places;
+  NumberType type = NumberType::f32;  ///< in the file
 
   Offset size() const { return *elements(shape); }
 };

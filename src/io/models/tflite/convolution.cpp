@@ -6,6 +6,7 @@
 
 #include "io/models/same_padding.hpp"
 #include "io/models/tflite/operators.hpp"
+#include "io/models/weights_of_type.hpp"
 
 namespace spdnn::tflite_reader {
 
@@ -41,11 +42,13 @@ const Constant& filters(OperatorReader& op) {
   return filters;
 }
 
-/// The weights as a matrix of rows x columns, whose size is checked.
-CsrMatrix weights(OperatorReader& op, const Constant& constant, Extent rows, Extent cols, const Placement& placement) {
+/// The weights as a matrix of rows x columns, whose size is checked, in the type that the file has.
+Weights weights(OperatorReader& op, const Constant& constant, Extent rows, Extent cols, const Placement& placement) {
   if (rows > Extent{kMaxIndex} || cols > Extent{kMaxIndex})
     op.fail_input(1, fmt::format("{} x {} weights are too many", rows, cols));
-  return matrix_of(constant, static_cast<Index>(rows), static_cast<Index>(cols), placement, op.graph().budget());
+  CsrMatrix matrix =
+      matrix_of(constant, static_cast<Index>(rows), static_cast<Index>(cols), placement, op.graph().budget());
+  return weights_of_type(std::move(matrix), constant.type);
 }
 
 template <class Options>
@@ -54,7 +57,7 @@ void add_convolution(OperatorReader& op, const Options& options, Convolution con
   window.dilation = {checked(op, "dilation_h_factor", options.dilation_h_factor()),
                      checked(op, "dilation_w_factor", options.dilation_w_factor())};
   set_window(op, options, op.shape(x), window);
-  convolution.bias = op.bias(2, convolution.weights.rows);
+  convolution.bias = op.bias(2, convolution.weights.rows());
   op.set_output(op.add(std::move(convolution), {x}), options.fused_activation_function());
 }
 
@@ -128,8 +131,8 @@ void read_fully_connected(OperatorReader& op) {
   const Constant& w = op.constant(1);
   if (w.shape.size() != 2)
     op.fail_input(1, fmt::format("its shape is {}; expected outputs x inputs", shape_text(w.shape)));
-  const CsrMatrix matrix = weights(op, w, w.shape[0], w.shape[1], Placement{{1, 0, 0, 0}, {0, 1, 0, 0}});
-  const std::vector<float> bias = op.bias(2, matrix.rows);
+  const Weights matrix = weights(op, w, w.shape[0], w.shape[1], Placement{{1, 0, 0, 0}, {0, 1, 0, 0}});
+  const std::vector<float> bias = op.bias(2, matrix.rows());
   ValueId x = op.value(0);
   const bool keeps_axes = options.keep_num_dims() && op.rank(0) > 2;
   if (keeps_axes && op.rank(0) == 4) {  // applies to channels, which are not the last axis here
@@ -143,10 +146,10 @@ void read_fully_connected(OperatorReader& op) {
     if (shape.empty()) op.fail_input(0, "it is a scalar");
     const bool open = shape[0] == kBatchExtent;
     const Offset all = *elements(with_batch(shape, 1));
-    const Extent rows = open ? kBatchExtent : static_cast<Extent>(all / matrix.cols);
-    if (all % matrix.cols != 0 || (open && all != matrix.cols))
-      op.fail_input(1, fmt::format("weights of {} inputs do not fit {}", matrix.cols, shape_text(shape)));
-    x = op.in_file_order(x, {rows, Extent{matrix.cols}});
+    const Extent rows = open ? kBatchExtent : static_cast<Extent>(all / matrix.cols());
+    if (all % matrix.cols() != 0 || (open && all != matrix.cols()))
+      op.fail_input(1, fmt::format("weights of {} inputs do not fit {}", matrix.cols(), shape_text(shape)));
+    x = op.in_file_order(x, {rows, Extent{matrix.cols()}});
   }
   op.set_output(op.add(Linear{matrix, bias}, {x}), options.fused_activation_function());
 }

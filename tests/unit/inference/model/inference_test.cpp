@@ -449,10 +449,11 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
     ValueId x = builder.input({kBatchExtent, 24});
     for (int layer = 0; layer < 14; ++layer) {
       Linear linear;
-      linear.weights = testing::random_weights(dice, 24, 24, 1);
-      std::vector<float> values(linear.weights.values.begin(), linear.weights.values.end());
+      CsrMatrix weights = testing::random_weights(dice, 24, 24, 1);
+      std::vector<float> values(weights.values.begin(), weights.values.end());
       if (layer == 4) values[100] *= factor;
-      linear.weights.values = std::move(values);
+      weights.values = std::move(values);
+      linear.weights = std::move(weights);
       x = builder.add(Activation{}, {builder.add(linear, {x})});
     }
     return builder.finish({x});

@@ -180,12 +180,12 @@ TEST(ModelOnRanks, EveryOperationArrivesAsItWasSent) {
   Model model;
   model.name = "sent";
   Convolution convolution;
-  convolution.weights = {1,
-                         2,
-                         Array<Offset>(std::vector<Offset>{0, 2}),
-                         Array<Index>(std::vector<Index>{0, 1}),
-                         Array<float>(std::vector<float>{1, 2}),
-                         0};
+  convolution.weights = CsrMatrix{1,
+                                  2,
+                                  Array<Offset>(std::vector<Offset>{0, 2}),
+                                  Array<Index>(std::vector<Index>{0, 1}),
+                                  Array<float>(std::vector<float>{1, 2}),
+                                  0};
   convolution.bias = {3};
   convolution.groups = 2;
   convolution.window = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};

@@ -36,10 +36,10 @@ File conv_file() {
 TEST(Onnx, ZerosOfAFilterAreNoEntries) {
   const Model model = conv_file().read();
   const auto& conv = only<Convolution>(model);
-  EXPECT_EQ(std::vector<Offset>(conv.weights.offsets.begin(), conv.weights.offsets.end()),
+  EXPECT_EQ(std::vector<Offset>(conv.weights->offsets.begin(), conv.weights->offsets.end()),
             (std::vector<Offset>{0, 1, 2}));
-  EXPECT_EQ(std::vector<Index>(conv.weights.indices.begin(), conv.weights.indices.end()), (std::vector<Index>{1, 1}));
-  EXPECT_EQ(std::vector<float>(conv.weights.values.begin(), conv.weights.values.end()), (std::vector<float>{2, 3}));
+  EXPECT_EQ(std::vector<Index>(conv.weights->indices.begin(), conv.weights->indices.end()), (std::vector<Index>{1, 1}));
+  EXPECT_EQ(std::vector<float>(conv.weights->values.begin(), conv.weights->values.end()), (std::vector<float>{2, 3}));
   EXPECT_EQ(conv.bias, (std::vector<float>{5, 7}));
   EXPECT_EQ(conv.window.stride, (std::array<Index, 2>{1, 2}));
   EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2, 3, 2}));
@@ -112,6 +112,28 @@ TEST(Onnx, HalvesBelowTheNormalOnesAreExact) {
   EXPECT_EQ(constant.values[1], -1023 * 0x1p-24F);
 }
 
+TEST(Onnx, WeightsKeepTheirType) {
+  const auto form = [](int type, std::vector<std::uint16_t> bits, bool transposed) {
+    File file;
+    file.input("x", {-1, 2}).output("y");
+    onnx::TensorProto& weights = file.tensor("w", {2, 2}, type);
+    for (const std::uint16_t number : bits) weights.add_int32_data(number);
+    set(file.node("Gemm", {"x", "w"}, "y"), "transB", std::int64_t{transposed ? 1 : 0});
+    const Linear linear = only<Linear>(file.read());
+    EXPECT_EQ(dense_rows(linear.weights, 0, 2),
+              (transposed ? std::vector<float>{1.5F, 0, -2, 0.25F} : std::vector<float>{1.5F, -2, 0, 0.25F}));
+    return linear.weights.form();
+  };
+  for (const bool transposed : {false, true}) {
+    EXPECT_EQ(form(onnx::TensorProto::FLOAT16, {0x3E00, 0, 0xC000, 0x3400}, transposed), "dense f16");
+    EXPECT_EQ(form(onnx::TensorProto::BFLOAT16, {0x3FC0, 0, 0xC000, 0x3E80}, transposed), "dense bf16");
+  }
+  File file;
+  file.input("x", {-1, 3}).output("y").floats("w", {3, 1}, {1, 2, 3});
+  file.node("MatMul", {"x", "w"}, "y");
+  EXPECT_EQ(only<Linear>(file.read()).weights.form(), "csr f32");
+}
+
 TEST(Onnx, AShapeThatIsComputedFromShapesIsFolded) {
   File file;
   file.input("x", {-1, 4, 2, 3}).output("y").integers("zero", {0}).integers("one", {1}).integers("rest", {-1});
@@ -163,8 +185,8 @@ TEST(Onnx, WeightsAreTransposedCutAndJoinedWhenRead) {
   set(file.node("Gemm", {"x", "joined"}, "y"), "transB", std::int64_t{1});
   const Model model = file.read();
   const auto& linear = only<Linear>(model);
-  EXPECT_EQ(linear.weights.rows, 3U);
-  EXPECT_EQ(std::vector<float>(linear.weights.values.begin(), linear.weights.values.end()),
+  EXPECT_EQ(linear.weights.rows(), 3U);
+  EXPECT_EQ(std::vector<float>(linear.weights->values.begin(), linear.weights->values.end()),
             (std::vector<float>{1, 3, 2, 4, 1, 2}));
 }
 
@@ -189,7 +211,7 @@ TEST(Onnx, ASquareMatrixOfAGemmIsTransposedAsTheNodeSays) {
     file.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 2, 3, 4});
     set(file.node("Gemm", {"x", "w"}, "y"), "transB", transposed);
     const Model model = file.read();
-    const auto& values = only<Linear>(model).weights.values;
+    const auto& values = only<Linear>(model).weights->values;
     EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
               transposed == 1 ? (std::vector<float>{1, 2, 3, 4}) : (std::vector<float>{1, 3, 2, 4}));
   }
@@ -330,7 +352,7 @@ TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
     file.write(directory / "net/net.onnx");
     try {
       const Model model = read_onnx(directory / "net/net.onnx");
-      return std::to_string(std::get<Linear>(model.nodes.at(0).operation).weights.values[0]);
+      return std::to_string(std::get<Linear>(model.nodes.at(0).operation).weights->values[0]);
     } catch (const DataError& error) {
       return error.what();
     }

@@ -99,7 +99,7 @@ void expect_equal_outputs(const Transposed& one, Dice& dice, bool sequence = fal
   ASSERT_EQ(shape_text(found.shape), shape_text(lengths));
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found.values[i], expected[i], 1e-9) << i;
   const auto& weights = std::get<Convolution>(model.nodes.at(0).operation).weights;
-  EXPECT_EQ(weights.entries(), static_cast<Offset>(w.size() - (w.size() + 2) / 3)) << "each weight is there once";
+  EXPECT_EQ(weights->entries(), static_cast<Offset>(w.size() - (w.size() + 2) / 3)) << "each weight is there once";
 }
 
 TEST(OnnxTransposed, ConvolutionsEqualScatteredOnes) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 #include "io/models/model_form.hpp"
 #include "io/models/packed/reader.hpp"
@@ -26,6 +28,7 @@ using packed::Header;
 using packed::Kind;
 using packed::SectionEntry;
 using packed::TensorRecord;
+using packed::TypedRecord;
 using testing::ModelText;
 
 /// Sparse and dense weights, biases, a batch norm.
@@ -145,7 +148,7 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: has version 1 of the packed format; expected version 2");
+            "f.spdnn: has version 1 of the packed format; expected version 3");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
             "f.spdnn: is corrupted: its header does not match its sections");
 }
@@ -206,6 +209,125 @@ TEST_F(PackedModel, NetworksAndModelsAreToldApart) {
   EXPECT_FALSE(holds_model(network));
   EXPECT_FALSE(holds_model(directory_ / "absent.spdnn"));
   EXPECT_TRUE(holds_model(directory_ / "absent.onnx"));
+}
+
+/// Weights in other forms than fp32 matrices.
+Model typed_model() {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 3, 6, 5});
+  testing::Rows rows(8);
+  for (Index row = 0; row < rows.size(); ++row)
+    for (const Index tap : {row, (row + 4) % 9}) rows[row].emplace_back(9 + tap, static_cast<float>(row) + 1.5F);
+  for (auto& row : rows) std::sort(row.begin(), row.end());
+  Convolution convolution;
+  convolution.window = testing::same_window(3, 3);
+  convolution.weights = Weights(typed_matrix(testing::make_matrix(27, rows), Pattern::two_of_four, DataType::f16, 9));
+  const ValueId y = builder.add(convolution, {x});
+  const ValueId flat = builder.add(Reshape{{kBatchExtent, 240}}, {y});
+  testing::Rows few(3);
+  for (Index column = 0; column < 240; column += 7) few[column % 3].emplace_back(column, column % 2 == 0 ? 2.F : -3.F);
+  Linear first;
+  first.weights = Weights(with_palette(typed_matrix(testing::make_matrix(240, few), Pattern::csr, DataType::f32)));
+  const ValueId z = builder.add(first, {flat});
+  TypedMatrix quantised =
+      typed_matrix(testing::make_matrix(3, {{{0, 5.F}, {1, -7.F}}, {{2, 1.F}}}), Pattern::dense, DataType::i8);
+  quantised.values.scales = {0.1F, 0.3F};
+  quantised.values.zero_points = {-3};
+  Linear last;
+  last.weights = Weights(quantised);
+  return builder.finish({builder.add(last, {z})});
+}
+
+/// The same of weights in other forms.
+class PackedTypedModel : public PackedModel {
+ protected:
+  PackedTypedModel() {
+    write_packed_model(directory_ / "t.spdnn", typed_model());
+    std::ifstream file(directory_ / "t.spdnn", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto view = std::as_bytes(std::span(text));
+    bytes_.assign(view.begin(), view.end());
+  }
+  /// Where a record of a typed tensor lies.
+  std::size_t typed(std::size_t number) const {
+    const std::size_t graph = place_of(Kind::model);
+    return graph + sizeof(GraphRecord) + at<GraphRecord>(bytes_, graph).tensors * sizeof(TensorRecord) +
+           number * sizeof(TypedRecord);
+  }
+  std::size_t first_byte(std::size_t number) const {
+    return table()[at<TypedRecord>(bytes_, typed(number)).numbers].offset;
+  }
+};
+
+TEST_F(PackedTypedModel, KeepsTheFormOfWeights) {
+  const Model given = typed_model();
+  const Model read = read_packed_model(directory_ / "t.spdnn");
+  EXPECT_EQ(ModelText::of(read, false), ModelText::of(given, false));
+  for (std::size_t node = 0; node < given.nodes.size(); ++node) {
+    const Weights* const found = weights_or_null(read.nodes[node].operation);
+    const Weights* const expected = weights_or_null(given.nodes[node].operation);
+    ASSERT_EQ(found == nullptr, expected == nullptr);
+    if (found == nullptr) continue;
+    EXPECT_EQ(found->form(), expected->form());
+    EXPECT_EQ(found->bytes(), expected->bytes());
+    ASSERT_NE(found->typed(), nullptr);
+    EXPECT_EQ(found->typed()->values.scales, expected->typed()->values.scales);
+    EXPECT_EQ(found->typed()->values.zero_points, expected->typed()->values.zero_points);
+  }
+}
+
+TEST_F(PackedTypedModel, NoChangedBitGoesUnnoticed) {
+  for (std::size_t place = 0; place < bytes_.size(); ++place) {
+    std::vector<std::byte> changed = bytes_;
+    changed[place] ^= std::byte{1} << place % 8;
+    EXPECT_TRUE(error_of(changed).starts_with("f.spdnn: ")) << place;
+  }
+}
+
+TEST_F(PackedTypedModel, CutShortAnywhereIsRefused) {
+  for (std::size_t length = 0; length < bytes_.size(); length += 7) {
+    std::vector<std::byte> cut(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length));
+    EXPECT_TRUE(error_of(cut).starts_with("f.spdnn: is ")) << length;
+  }
+}
+
+TEST_F(PackedTypedModel, OddNumbersAreReadAsASoundModelOrRefused) {
+  for (std::size_t place = place_of(Kind::model); place < bytes_.size(); place += sizeof(std::uint32_t))
+    for (const std::uint32_t number : {0U, 1U, 3U, 0x100U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
+      const std::string error = with(place, number);
+      EXPECT_TRUE(error == "no error" || error.starts_with("f.spdnn: ")) << error;
+    }
+}
+
+TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
+  const auto damaged = [&](std::size_t number, const std::string& name, const std::string& problem) {
+    return "f.spdnn: is corrupted: tensor '" + name + ".weight', whose values begin at byte " +
+           std::to_string(first_byte(number)) + ": " + problem;
+  };
+  const auto section = [&](std::uint32_t TypedRecord::*which, std::size_t number) {
+    const TypedRecord record = at<TypedRecord>(bytes_, typed(number));
+    return table()[record.*which].offset;
+  };
+  EXPECT_EQ(with(section(&TypedRecord::places, 0), std::uint8_t{0}),
+            damaged(0, "node0", "row 1, inputs 1 to 4 at tap 1: places 0 and 0 do not ascend"));
+  EXPECT_EQ(with(section(&TypedRecord::numbers, 0), std::uint16_t{0x7e00}),
+            damaged(0, "node0", "number 1 is not finite"));
+  EXPECT_EQ(with(section(&TypedRecord::scales, 2), std::numeric_limits<float>::quiet_NaN()),
+            damaged(2, "node3", "scale nan, expected a positive number"));
+  EXPECT_EQ(with(section(&TypedRecord::zero_points, 2), 200),
+            damaged(2, "node3", "zero point 200, expected -128 to 127"));
+  EXPECT_EQ(with(typed(1) + offsetof(TypedRecord, values), std::uint64_t{36}),
+            damaged(1, "node2", "36 values, expected 35"));
+  EXPECT_EQ(with(typed(1) + offsetof(TypedRecord, code_bits), std::uint8_t{5}),
+            damaged(1, "node2", "codes of 5 bits, expected 1, 2, 4, 8 or 16"));
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, type), std::uint8_t{9}),
+            damaged(2, "node3", "an unknown type of values"));
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, pattern), std::uint8_t{3}),
+            damaged(2, "node3", "an unknown pattern"));
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, tensor), std::uint32_t{0}),
+            "f.spdnn: is corrupted: records of typed tensors do not ascend");
+  EXPECT_EQ(with(offsetof(Header, version), packed::kOldestVersionOfModels),
+            "f.spdnn: is corrupted: a file of version 2 has no typed tensors");
 }
 
 /// The seeds of the fuzzer were written by the first program with models; every later program must read them.

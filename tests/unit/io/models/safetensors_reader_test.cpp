@@ -98,6 +98,25 @@ TEST_F(Safetensors, TensorsOfAllTypes) {
   expect_refused(path, "has no tensor 'c'", [&] { tensors.read("c"); });
 }
 
+TEST_F(Safetensors, WeightsKeepTheirType) {
+  const auto form = [&](const std::string& type, const std::string& bytes) {
+    written(
+        directory_ / "architecture.json",
+        R"({"input_shape":["N",2],"nodes":[{"op":"linear","name":"l","inputs":["input"],"cin":2,"cout":1,"bias":false}]})");
+    const std::string header = "{" + entry("l.weight", type, "[1,2]", 0, bytes.size()) + "}";
+    const Model model = read_safetensors(written(directory_ / "model.safetensors", container(header, bytes)));
+    const Weights& weights = std::get<Linear>(model.nodes.at(0).operation).weights;
+    EXPECT_EQ(dense_rows(weights, 0, 1), (std::vector<float>{1, 2}));
+    return weights.form();
+  };
+  EXPECT_EQ(form("F32", raw({1, 2})), "csr f32");
+  EXPECT_EQ(form("F16", std::string("\x00\x3c\x00\x40", 4)), "dense f16");
+  EXPECT_EQ(form("BF16", std::string("\x80\x3f\x00\x40", 4)), "dense bf16");
+  EXPECT_EQ(form("I8", "\1\2"), "dense i8");
+  EXPECT_EQ(form("U8", "\1\2"), "dense u8");
+  EXPECT_EQ(form("I16", std::string("\1\0\2\0", 4)), "csr f32");
+}
+
 TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   const std::string eight(8, '\1');
   refuses("", "ends within the safetensors header");
@@ -161,9 +180,9 @@ TEST_F(Safetensors, ConvolutionKeepsItsNonzeros) {
   const Model read = model(around(kConvolution), kFilters);
   read.validate();
   const auto& convolution = std::get<Convolution>(read.nodes.at(0).operation);
-  EXPECT_EQ(convolution.weights.entries(), 2U) << "zeros of either sign are no entries";
-  EXPECT_EQ(convolution.weights.indices[1], 1U);
-  EXPECT_EQ(convolution.weights.values[1], 2);
+  EXPECT_EQ(convolution.weights->entries(), 2U) << "zeros of either sign are no entries";
+  EXPECT_EQ(convolution.weights->indices[1], 1U);
+  EXPECT_EQ(convolution.weights->values[1], 2);
   EXPECT_EQ(convolution.bias, (std::vector<float>{3, 4}));
   EXPECT_EQ(read.values[read.inputs.at(0)].shape, (Shape{kBatchExtent, 2, 4, 4}));
   EXPECT_EQ(read.values[read.outputs.at(0)].shape, (Shape{kBatchExtent, 2, 4, 4}));
@@ -232,7 +251,7 @@ TEST_F(Safetensors, AllOtherOperations) {
   EXPECT_TRUE(pool.round_up && pool.count_padding);
   EXPECT_EQ(std::get<GlobalPool>(read.nodes[9].operation).kind, Pool::Kind::max);
   EXPECT_EQ(std::get<GlobalPool>(read.nodes[10].operation).kind, Pool::Kind::average);
-  EXPECT_EQ(std::get<Linear>(read.nodes[13].operation).weights.entries(), 3U);
+  EXPECT_EQ(std::get<Linear>(read.nodes[13].operation).weights->entries(), 3U);
   EXPECT_EQ(read.values[read.outputs[0]].shape, (Shape{3, 2}));
 }
 

@@ -393,7 +393,7 @@ TEST(Tflite, SparseFiltersAreReadAsSuch) {
   file.output(file.add(Code::CONV_2D, {x, widened}, {1, 1, 1, 2}, conv_options(1, 1)));
   EXPECT_EQ(outputs(file, {1, 1, 3, {1, 10, 100}}), (std::vector<double>{15, -98}));
   const Model model = file.read();
-  EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights.entries(), 3U);
+  EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights->entries(), 3U);
 }
 
 TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {

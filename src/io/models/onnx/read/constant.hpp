@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "io/arrays/numbers.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/tensor.hpp"
 
@@ -24,6 +25,8 @@ struct Constant {
   Shape shape;  ///< without kBatchExtent
   std::variant<Array<float>, Array<std::int64_t>> values;
   std::string name{};  ///< its first name in the file
+  /// Of fp32 numbers: the type that the file stores them in; f32 where they were computed.
+  NumberType type = NumberType::f32;
 
   bool integers() const { return values.index() == 1; }
   std::span<const float> floats() const { return std::get<0>(values); }

@@ -83,7 +83,7 @@ void read_conv(NodeReader& node) {
   const Offset rows = static_cast<Offset>(shape[0]);
   const Offset cols = weights.size() / rows;
   if (cols > kMaxIndex) node.fail_input(1, fmt::format("filters of {} weights are too large", cols));
-  convolution.weights = node.graph().sparse(node.where() + ": input 2", weights, rows, cols, false);
+  convolution.weights = node.graph().sparse(node.where() + ": input 2", node.constant(1), rows, cols, false);
   convolution.bias = read_bias(node, rows);
   node.set_output(std::move(convolution), {node.value(0)});
 }

@@ -6,6 +6,7 @@
 
 #include "io/arrays/numbers.hpp"
 #include "io/models/add_node.hpp"
+#include "io/models/weights_of_type.hpp"
 #include "model/operations/csr_of_dense.hpp"
 
 namespace spdnn::onnx_reader {
@@ -53,14 +54,15 @@ void Graph::add_output(const std::string& name) {
   model_.outputs.push_back(value);
 }
 
-CsrMatrix Graph::sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols,
-                        bool transposed) {
+Weights Graph::sparse(const std::string& where, const Constant& constant, Offset rows, Offset cols, bool transposed) {
+  const std::span<const float> weights = constant.floats();
   const std::tuple key{weights.data(), rows, transposed};
   if (const auto known = matrices_.find(key); known != matrices_.end()) return known->second;
   require_finite(where, weights);
   const auto zeros = static_cast<Offset>(std::count(weights.begin(), weights.end(), 0.0F));
   budget_.take((rows + 1) * sizeof(Offset) + (weights.size() - zeros) * (sizeof(Index) + sizeof(float)));
-  return matrices_[key] = csr_of_dense(weights, narrow<Index>(rows), narrow<Index>(cols), transposed);
+  CsrMatrix matrix = csr_of_dense(weights, narrow<Index>(rows), narrow<Index>(cols), transposed);
+  return matrices_[key] = weights_of_type(std::move(matrix), constant.type);
 }
 
 }  // namespace spdnn::onnx_reader

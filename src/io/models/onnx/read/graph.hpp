@@ -49,8 +49,8 @@ class Graph {
   /// Makes the value of that name an output of the model. Each output must be computed by a node, and be used once.
   void add_output(const std::string& name);
 
-  /// The non-zeros of a row-major (or column-major) matrix in `weights`, built once and shared.
-  CsrMatrix sparse(const std::string& where, std::span<const float> weights, Offset rows, Offset cols, bool transposed);
+  /// The non-zeros of a row-major (or column-major) matrix of finite fp32 numbers, built once and shared.
+  Weights sparse(const std::string& where, const Constant& constant, Offset rows, Offset cols, bool transposed);
 
   Model& model() { return model_; }
 
@@ -63,7 +63,7 @@ class Graph {
   std::map<std::string, Symbol> symbols_;
   /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
   std::map<std::pair<const float*, Shape>, ValueId> constants_;
-  std::map<std::tuple<const float*, Offset, bool>, CsrMatrix> matrices_;
+  std::map<std::tuple<const float*, Offset, bool>, Weights> matrices_;
 };
 
 }  // namespace spdnn::onnx_reader

@@ -9,15 +9,15 @@ namespace spdnn::onnx_reader {
 namespace {
 
 /// Input 1 as Linear's matrix, outputs x inputs; `transposed` if the file has it in that form.
-CsrMatrix read_weights(NodeReader& node, bool transposed) {
-  const std::span<const float> weights = node.floats(1);
+Weights read_weights(NodeReader& node, bool transposed) {
+  node.floats(1);  // refuses integers
   const Shape& shape = node.constant(1).shape;
   if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; expected a matrix", shape_text(shape)));
   const auto outputs = static_cast<Offset>(shape[transposed ? 0 : 1]);
   const auto inputs = static_cast<Offset>(shape[transposed ? 1 : 0]);
   if (outputs > kMaxIndex || inputs > kMaxIndex)
     node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
-  return node.graph().sparse(node.where() + ": input 2", weights, outputs, inputs, !transposed);
+  return node.graph().sparse(node.where() + ": input 2", node.constant(1), outputs, inputs, !transposed);
 }
 
 bool read_flag(NodeReader& node, const std::string& name) { return node.integer(name, 0) != 0; }
@@ -49,7 +49,7 @@ void read_gemm(NodeReader& node) {
   if (node.opset() < 11 && !node.has_input(2)) node.fail("input 3 is missing");
 
   Linear linear{read_weights(node, transposed), {}};
-  const Extent outputs = linear.weights.rows;
+  const Extent outputs = linear.weights.rows();
   ValueId result = node.value(0);
   if (flipped) {
     if (node.shape(0)[0] == kBatchExtent)

@@ -113,7 +113,8 @@ Shape flattened(NodeReader& node, const Shape& shape, std::size_t axis) {
 
 void set_reshaped(NodeReader& node, const Shape& shape) {
   if (shape.size() > kMostAxes) node.fail(fmt::format("{} axes are more than {}", shape.size(), kMostAxes));
-  if (const Constant* constant = node.constant_or_null(0)) return node.set_output(Constant{shape, constant->values});
+  if (const Constant* constant = node.constant_or_null(0))
+    return node.set_output(Constant{shape, constant->values, {}, constant->type});
   if (std::count(shape.begin(), shape.end(), kBatchExtent) > 0 && shape[0] != kBatchExtent)
     node.fail("the batch axis must stay axis 0; give the batch a fixed size");
   node.set_output(reshaped(node, node.value(0), shape));

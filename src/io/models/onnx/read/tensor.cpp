@@ -147,6 +147,7 @@ Constant TensorReader::read(const TensorProto& tensor, const std::string& what) 
   budget_.take(*count * (is_whole(*type) ? sizeof(std::int64_t) : sizeof(float)));
   constant.values = raw ? values_of(*type, std::as_bytes(std::span(outside ? external : tensor.raw_data())))
                         : values_of(*type, tensor);
+  constant.type = *type;
   return constant;
 }
 
