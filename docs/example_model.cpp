@@ -4,6 +4,7 @@
 #include <iostream>
 #include <random>
 #include <spdnn/error.hpp>
+#include <spdnn/files.hpp>
 #include <spdnn/model_inference.hpp>
 
 /// Images of random pixels from 0 to 1, of the shape that the model takes.

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <random>
 #include <spdnn/error.hpp>
+#include <spdnn/files.hpp>
 #include <spdnn/model_inference.hpp>
 #include <spdnn/session.hpp>
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <spdnn/error.hpp>
+#include <spdnn/files.hpp>
 #include <spdnn/model_inference.hpp>
 #include <spdnn/session.hpp>
 #include <string>

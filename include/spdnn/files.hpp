@@ -8,8 +8,10 @@
 
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
+#include "spdnn/model.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/progress.hpp"
+#include "spdnn/tensor.hpp"
 
 namespace spdnn {
 
@@ -52,6 +54,10 @@ NetworkFile read_network(const Path& path, const NetworkRequest& request);
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
                      FileNotes* notes = nullptr);
 Categories read_categories(const Path& path, FileNotes* notes = nullptr);
+/// Reads a model: .onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it. `shape` is the shape of its
+/// input, where the file leaves it open or has another. DataError, naming node and attribute, if the file is invalid or
+/// needs what is not supported; UsageError if the shape does not fit.
+Model read_model(const Path& path, const std::optional<Shape>& shape = std::nullopt);
 
 /// Every output appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text
 /// form.

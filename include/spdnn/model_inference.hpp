@@ -57,11 +57,6 @@ struct ModelSpec : RunSettings {
   bool profile = false;              ///< time each node
 };
 
-/// The model of a file: .onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it. `shape` is that of
-/// its input, where the file leaves it open or says another. DataError where the file is not sound or holds what is not
-/// supported, naming node and attribute; UsageError where the shape does not fit.
-Model read_model(const std::string& path, const std::optional<Shape>& shape = std::nullopt);
-
 /// One inference of a model, step by step, as Inference is for networks:
 ///
 ///   ModelInference inference(spec);

@@ -25,6 +25,7 @@
 #include "model/graph/work.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 
 namespace spdnn {

@@ -8,29 +8,11 @@
 #include "inference/run/load.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/npz.hpp"
-#include "io/models/model_form.hpp"
-#include "io/models/onnx/reader.hpp"
-#include "io/models/packed/reader.hpp"
-#include "io/models/safetensors/reader.hpp"
-#include "io/models/tflite/reader.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
 
 namespace {
-
-/// The same model for inputs of another shape.
-Model reshaped(Model model, const Shape& shape) {
-  if (model.inputs.size() != 1)
-    throw UsageError("shape", fmt::format("the model has {} inputs, expected one", model.inputs.size()));
-  model.values[model.inputs.front()].shape = shape;
-  try {
-    infer_shapes(model);
-  } catch (const UsageError& unfit) {
-    throw UsageError("shape", unfit.what());
-  }
-  return model;
-}
 
 Preprocessing preprocessing_of(const ModelInputs& inputs) {
   const bool of_bytes = !inputs.mean.empty() || !inputs.deviation.empty();
@@ -41,15 +23,6 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
 }
 
 }  // namespace
-
-Model read_model(const std::string& path, const std::optional<Shape>& shape) {
-  const auto form = model_form_of(path);
-  if (!form) throw DataError(fmt::format("{}: expected a model, {}{}", path, kReadModelForms, conversion_hint(path)));
-  if (*form == ModelForm::onnx) return read_onnx(path, shape);
-  if (*form == ModelForm::tflite) return read_tflite(path, shape);
-  Model model = *form == ModelForm::packed ? read_packed_model(path) : read_safetensors(path);
-  return shape ? reshaped(std::move(model), *shape) : model;
-}
 
 LoadedImages load_model_images(const ModelInputs& inputs, const Model& model) {
   const Value& input = model.values[model.inputs.front()];

@@ -9,6 +9,7 @@
 #include "io/models/onnx/writer.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/oracle/evaluate.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/hostile_files.hpp"
 #include "support/model_text.hpp"

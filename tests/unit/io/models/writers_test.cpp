@@ -7,6 +7,7 @@
 #include "data/model_families.hpp"
 #include "io/models/model_file.hpp"
 #include "model/oracle/evaluate.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/model_text.hpp"
 #include "support/models.hpp"
