@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "spdnn/engine.hpp"
 #include "spdnn/images.hpp"
 
 namespace spdnn {
@@ -25,7 +24,5 @@ struct ImageFacts {
 ImageFacts facts_of(const ImageSet& images);
 /// Those of two sets of images together, either of which may be empty.
 ImageFacts join_facts(const ImageFacts& one, const ImageFacts& other);
-
-inline BatchInfo batch_info(const ImageFacts& facts) { return {facts.images, facts.binary, facts.bits}; }
 
 }  // namespace spdnn

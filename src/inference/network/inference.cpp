@@ -282,7 +282,9 @@ EngineChoice Inference::Steps::choose(const Plan& plan) const {
   const RunPlan run = plan_for(plan, images_.facts(), Precision::fp32);
   EngineOptions engine = options(Precision::fp32, plan, images_.mine().bytes()).engine;
   engine.may_overflow = run.may_overflow;
-  return choose_engine(engine_request(spec_, engine.device), *run.plan, batch_info(images_.facts()), engine);
+  const ImageFacts& facts = images_.facts();
+  return choose_engine(engine_request(spec_, engine.device), *run.plan, {facts.images, facts.binary, facts.bits},
+                       engine);
 }
 
 void Inference::Steps::prepare() {

@@ -324,7 +324,7 @@ void check_run(const Variant& variant, const Plan& plan, const ImageFacts& image
   const RunPlan chosen = plan_for(plan, images, options.engine.precision);
   EngineOptions engine = options.engine;
   engine.may_overflow = chosen.may_overflow;
-  BatchInfo batch = batch_info(images);
+  BatchInfo batch{images.images, images.binary, images.bits};
   if (options.batch == 0) {
     automatic_batch(variant, *chosen.plan, batch, engine);
   } else {
