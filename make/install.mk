@@ -3,8 +3,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 INSTALL ?= install
 
-# Public headers need neither engines nor plans, and the library that is installed holds no command.
-PUBLIC_HEADERS    := $(filter-out %/engine.hpp %/model_engine.hpp %/support.hpp %/plan.hpp %/layer_stream.hpp,$(wildcard include/spdnn/*.hpp)) include/spdnn/operations.def
+# The library that is installed holds no command.
+PUBLIC_HEADERS    := $(wildcard include/spdnn/*)
 INSTALLED_LIBRARY := $(OUT)/install/libspdnn.a
 INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdnnConfigVersion.cmake)
 INSTALLED_LIBS    := -fopenmp $(patsubst -l:lib%.a,-l%,$(filter-out -lboost_program_options,$(LDLIBS)))

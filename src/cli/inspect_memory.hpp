@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "core/types/plan.hpp"
 #include "inference/device/engine_choice.hpp"
 #include "inference/network/memory_estimate.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::cli {
 

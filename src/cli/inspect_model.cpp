@@ -16,6 +16,7 @@
 #include "core/types/shape_json.hpp"
 #include "core/types/share_of_zeros.hpp"
 #include "engines/devices.hpp"
+#include "engines/model_engine.hpp"
 #include "inference/model/choice.hpp"
 #include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"
@@ -27,7 +28,6 @@
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 
 namespace spdnn::cli {

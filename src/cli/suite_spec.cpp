@@ -10,7 +10,7 @@
 #include "cli/specification.hpp"
 #include "core/text/comma_list.hpp"
 #include "data/official/problems.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/passes.hpp"
 

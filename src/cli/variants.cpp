@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "cli/options.hpp"
-#include "spdnn/engine.hpp"
-#include "spdnn/model_engine.hpp"
+#include "engines/engine.hpp"
+#include "engines/model_engine.hpp"
 
 namespace spdnn::cli {
 

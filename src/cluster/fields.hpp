@@ -3,9 +3,9 @@
 // Which parts the types have that ranks send one another; see parcel.hpp. The two-way ones take a value that is const
 // where it is taken apart.
 
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/outcome.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cluster/communicator.hpp"
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn {
 

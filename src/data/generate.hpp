@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "core/types/layer_stream.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/progress.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string>
 
+#include "engines/engine.hpp"
 #include "plan/passes/twins.hpp"
-#include "spdnn/engine.hpp"
 
 namespace spdnn {
 

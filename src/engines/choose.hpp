@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "engines/backend.hpp"
+#include "engines/engine.hpp"
 #include "plan/passes/twins.hpp"
-#include "spdnn/engine.hpp"
 
 namespace spdnn {
 

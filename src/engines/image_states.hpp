@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spdnn/model_engine.hpp"
+#include "engines/model_engine.hpp"
 
 // What a line of src/engines/model_variants.def becomes; see engines/variant_lines.hpp.
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "plan/image_facts.hpp"
-#include "spdnn/engine.hpp"
 
 namespace spdnn {
 

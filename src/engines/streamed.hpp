@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 // What a line of a list of variants becomes, for src/engines/variants.def and for lists of tests. Whoever includes such
 // a list defines SPDNN_VARIANT(name, device, description, precisions...) as one of these.

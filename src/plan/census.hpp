@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn {
 

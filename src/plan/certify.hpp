@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn::planning {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 #include "spdnn/planned_network.hpp"
 
 namespace spdnn {

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "plan/image_facts.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::planning {
 

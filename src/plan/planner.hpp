@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/types/plan.hpp"
 #include "plan/passes/twins.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -6,8 +6,8 @@
 
 #include "core/system/out_of_memory.hpp"
 #include "core/text/bytes_text.hpp"
-#include "core/threads/read_ahead.hpp"
 #include "core/types/progress.hpp"
+#include "core/types/read_ahead.hpp"
 #include "plan/certify.hpp"
 #include "plan/magnitudes.hpp"
 #include "plan/passes/saturation.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "spdnn/layer_stream.hpp"
-#include "spdnn/plan.hpp"
+#include "core/types/layer_stream.hpp"
+#include "core/types/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "core/threads/parallel_rows.hpp"
-#include "core/threads/read_ahead.hpp"
 #include "core/types/progress.hpp"
+#include "core/types/read_ahead.hpp"
 #include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "engines/model_engine.hpp"
 #include "program/program.hpp"
-#include "spdnn/model_engine.hpp"
 
 namespace spdnn::program {
 

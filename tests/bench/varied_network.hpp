@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/threads/parallel.hpp"
+#include "core/types/plan.hpp"
 #include "data/counter_random.hpp"
 #include "data/generate.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 // Networks for benchmarks in which activations go on distinguishing neurons and images at any depth, and what is
 // compared with them. In ordinary networks all activations end at 0 or at the cap, and a check of them would see no

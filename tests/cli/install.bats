@@ -70,7 +70,7 @@ expects_the_session_example() {
   run grep -rnE '"(core|cluster|inference|io|engines|plan|cli|report)/|Communicator|cuda_runtime|boost' "$tree/include"
   echo "$output"
   [ "$status" -eq 1 ]
-  [ ! -e "$tree/include/spdnn/engine.hpp" ]
+  [ ! -e "$tree/src/engines/engine.hpp" ]
 }
 
 @test "install: the examples of a model and of a session are built by pkg-config" {

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/types/plan.hpp"
 #include "spdnn/csr_matrix.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::fuzz {
 

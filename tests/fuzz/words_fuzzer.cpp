@@ -8,11 +8,11 @@
 #include "cli/network_form.hpp"
 #include "cli/options.hpp"
 #include "core/text/message.hpp"
+#include "core/types/plan.hpp"
 #include "data/generate.hpp"
 #include "fuzz/harness.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/directory/manifest.hpp"
-#include "spdnn/plan.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 #include "support/matrix_builder.hpp"
 
 /// Plans for the tests of compile_cascade(): layers of one weight, from lists of inputs.

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/types/counted_csr.hpp"
+#include "engines/engine.hpp"
 #include "engines/reference/engine.hpp"
-#include "spdnn/engine.hpp"
 
 namespace spdnn::testing {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 #include "support/engines.hpp"
 
 namespace spdnn::testing {

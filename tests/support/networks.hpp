@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 #include "support/matrix_builder.hpp"
 
 namespace spdnn::testing {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::testing {
 

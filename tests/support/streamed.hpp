@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/types/layer_stream.hpp"
 #include "plan/stream.hpp"
 #include "spdnn/error.hpp"
-#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 
 namespace spdnn::testing {

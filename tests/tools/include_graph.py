@@ -74,8 +74,9 @@ ROOMS = {
 PARTS = {
     "data/official: sizes": ["data/official/sizes"],
     "io/models: any form": ["io/models/model_file"],
-    "engines: common": ["engines/backend", "engines/image_states", "engines/overflow", "engines/streamed",
-                        "engines/variant_lines", "engines/model_variant_lines"],
+    "engines: common": ["engines/backend", "engines/engine", "engines/image_states", "engines/model_engine",
+                        "engines/model_variant_lines", "engines/overflow", "engines/streamed", "engines/support",
+                        "engines/variant_lines"],
     "main": ["main.cpp"],
 }
 # Headers of others that one room alone may include: beginnings of their names.

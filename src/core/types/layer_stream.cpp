@@ -1,4 +1,4 @@
-#include "spdnn/layer_stream.hpp"
+#include "core/types/layer_stream.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -11,7 +11,7 @@
 
 #include "core/threads/cancellation.hpp"
 #include "core/threads/parallel.hpp"
-#include "core/threads/read_ahead.hpp"
+#include "core/types/read_ahead.hpp"
 #include "engines/image_states.hpp"
 #include "engines/overflow.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "cluster/fields.hpp"
 #include "cluster/parcel.hpp"
-#include "core/threads/read_ahead.hpp"
+#include "core/types/read_ahead.hpp"
 #include "inference/run/outcomes.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"

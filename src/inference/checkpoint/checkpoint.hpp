@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "inference/run/work.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/outcome.hpp"
-#include "spdnn/plan.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {

@@ -7,7 +7,7 @@
 
 #include "engines/choose.hpp"
 #include "engines/devices.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "engines/model_engine.hpp"
 #include "inference/device/engine_choice.hpp"
-#include "spdnn/model_engine.hpp"
 #include "spdnn/run_settings.hpp"
 
 namespace spdnn {

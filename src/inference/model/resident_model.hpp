@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "spdnn/model_engine.hpp"
+#include "engines/model_engine.hpp"
 #include "spdnn/tensor.hpp"
 
 namespace spdnn {

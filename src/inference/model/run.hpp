@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "spdnn/model_engine.hpp"
+#include "engines/model_engine.hpp"
 #include "spdnn/progress.hpp"
 #include "spdnn/tensor.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "spdnn/model_engine.hpp"
+#include "engines/model_engine.hpp"
 #include "spdnn/model_report.hpp"
 #include "spdnn/progress.hpp"
 #include "spdnn/tensor.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 #include "spdnn/report.hpp"
 
 namespace spdnn {

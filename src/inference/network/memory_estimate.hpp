@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <string>
 
-#include "spdnn/engine.hpp"
+#include "core/types/plan.hpp"
+#include "engines/engine.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 #include "spdnn/planned_network.hpp"
 
 namespace spdnn {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "cluster/communicator.hpp"
+#include "core/types/layer_stream.hpp"
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
-#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

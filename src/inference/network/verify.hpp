@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "core/types/plan.hpp"
 #include "inference/network/input_images.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 #include "spdnn/verdict.hpp"
 
 namespace spdnn {

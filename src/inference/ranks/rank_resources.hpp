@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cluster/communicator.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn {
 

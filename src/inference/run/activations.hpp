@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "spdnn/csr_matrix.hpp"
-#include "spdnn/engine.hpp"
 
 namespace spdnn {
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
 #include "spdnn/load.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "inference/run/batch_source.hpp"
 #include "plan/image_facts.hpp"
-#include "spdnn/engine.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

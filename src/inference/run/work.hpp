@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "inference/run/batch_source.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "io/files/input_file.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 /// The packed format, `.spdnn`, version 1 for networks and images, version 3 for models; models of version 2, which
 /// have no TypedRecords, are read as well. Everything is little-endian, without gaps other than those listed here:

@@ -4,10 +4,10 @@
 #include <memory>
 #include <mutex>
 
+#include "core/types/layer_stream.hpp"
 #include "io/packed/file.hpp"
 #include "io/packed/model_reader.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/layer_stream.hpp"
 
 namespace spdnn {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/types/plan.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "core/types/plan.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "core/types/layer_stream.hpp"
+#include "core/types/plan.hpp"
 #include "core/types/progress.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/packed/format.hpp"
 #include "io/packed/stored_tensor.hpp"
 #include "io/packed/value_coding.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/layer_stream.hpp"
-#include "spdnn/plan.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

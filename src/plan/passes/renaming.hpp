@@ -2,8 +2,8 @@
 
 #include <span>
 
+#include "core/types/plan.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::planning {
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "plan/describe.hpp"
 #include "report/document.hpp"
 #include "report/run_line.hpp"
 #include "spdnn/network.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

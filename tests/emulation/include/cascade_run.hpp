@@ -10,9 +10,9 @@
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
 #include "engines/cuda/retire/outcome.hpp"
+#include "engines/engine.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
-#include "spdnn/engine.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn::cuda::cascade {

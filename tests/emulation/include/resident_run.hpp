@@ -7,9 +7,9 @@
 #include "engines/cuda/resident/kernel.cuh"
 #include "engines/cuda/resident/view.hpp"
 #include "engines/cuda/retire/outcome.hpp"
+#include "engines/engine.hpp"
 #include "plan/planner.hpp"
 #include "search_memory.hpp"
-#include "spdnn/engine.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn::cuda::resident {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "engines/cuda/retire/duplicate_search.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {
 

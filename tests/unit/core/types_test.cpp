@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "core/types/plan.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 namespace {

@@ -1,4 +1,4 @@
-// What include/spdnn/engine.hpp promises: run() asks an engine in that order, and every engine keeps its side.
+// What src/engines/engine.hpp promises: run() asks an engine in that order, and every engine keeps its side.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What include/spdnn/model_engine.hpp promises, of every variant for models: the outputs are within the oracle's bound,
+// What src/engines/model_engine.hpp promises, of every variant for models: the outputs are within the oracle's bound,
 // whatever the batch, and every engine keeps its side of the contract.
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engines/model_engine.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
-#include "spdnn/model_engine.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
 

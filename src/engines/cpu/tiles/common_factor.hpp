@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::tiles {
 

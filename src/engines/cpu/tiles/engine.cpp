@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "core/threads/parallel.hpp"
-#include "core/threads/read_ahead.hpp"
 #include "core/types/counted_csr.hpp"
+#include "core/types/read_ahead.hpp"
 #include "engines/cpu/tiles/common_factor.hpp"
 #include "engines/cpu/tiles/dispatch.hpp"
 #include "engines/cpu/tiles/pinning.hpp"

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
-#include "spdnn/engine.hpp"
-#include "spdnn/plan.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::tiles {
 

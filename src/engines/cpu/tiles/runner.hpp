@@ -5,10 +5,10 @@
 
 #include "core/system/host_memory.hpp"
 #include "core/threads/cancellation.hpp"
+#include "core/types/plan.hpp"
 #include "engines/cpu/tiles/inputs.hpp"
 #include "engines/cpu/tiles/kernels.hpp"
 #include "engines/cpu/tiles/retirer.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::tiles {
 

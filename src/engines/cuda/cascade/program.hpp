@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn {
 

@@ -5,7 +5,7 @@
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/retire/active_rows.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 #ifdef __CUDACC__
 #define SPDNN_HOST_DEVICE __host__ __device__

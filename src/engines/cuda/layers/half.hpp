@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "core/types/plan.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/types/plan.hpp"
 #include "engines/cuda/layers/layer.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "spdnn/images.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {
 

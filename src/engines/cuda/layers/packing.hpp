@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <span>
 
+#include "core/types/layer_stream.hpp"
 #include "engines/cuda/layers/layer.hpp"
 #include "engines/cuda/runtime/staging.hpp"
-#include "spdnn/layer_stream.hpp"
 #include "spdnn/network.hpp"
 
 namespace spdnn::cuda {

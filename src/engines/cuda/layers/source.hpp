@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/threads/read_ahead.hpp"
+#include "core/types/read_ahead.hpp"
 #include "engines/cuda/layers/packing.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/handle.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 #include "spdnn/network.hpp"
 
 namespace spdnn::cuda {

@@ -9,7 +9,7 @@
 #include "engines/cuda/resident/shapes.hpp"
 #include "engines/cuda/resident/view.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda::resident {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engines/cuda/resident/shapes.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn {
 

@@ -6,7 +6,7 @@
 #include "engines/cuda/layers/equal_rows.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

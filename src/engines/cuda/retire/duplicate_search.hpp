@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn::cuda {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <map>
 
+#include "core/types/plan.hpp"
 #include "engines/cuda/retire/duplicate_search.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn::cuda {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 /// What the rest of the program may ask about CUDA devices, in terms that need no CUDA header. Only in builds with
 /// CUDA.

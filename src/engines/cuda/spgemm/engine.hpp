@@ -8,7 +8,7 @@
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/retire/active_rows.hpp"
 #include "engines/cuda/spgemm/product.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engines/cuda/spmm/work_items.hpp"
-#include "spdnn/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace spdnn::cuda {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "core/types/plan.hpp"
 #include "spdnn/csr_matrix.hpp"
-#include "spdnn/plan.hpp"
 
 namespace spdnn {
 

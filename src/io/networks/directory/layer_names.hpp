@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/types/layer_stream.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/layer_stream.hpp"
 #include "spdnn/progress.hpp"
 
 namespace spdnn {

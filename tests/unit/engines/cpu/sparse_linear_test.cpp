@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "engines/cpu/sparse_linear/multiply.hpp"
+#include "engines/model_engine.hpp"
 #include "model/oracle/evaluate.hpp"
-#include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
 

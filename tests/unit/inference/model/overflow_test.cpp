@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engines/model_engine.hpp"
 #include "inference/model/inference_on_ranks.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "model/oracle/evaluate.hpp"
-#include "spdnn/model_engine.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
 #include "support/thread_ranks.hpp"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/threads/read_ahead.hpp"
+#include "core/types/read_ahead.hpp"
 #include "data/generate.hpp"
 #include "engines/overflow.hpp"
 #include "inference/run/run.hpp"

@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "spdnn/plan.hpp"
+#include "core/types/plan.hpp"
 
 namespace spdnn {
 

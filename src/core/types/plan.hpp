@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "spdnn/layer_stream.hpp"
+#include "core/types/layer_stream.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/passes.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/threads/read_ahead.hpp"
+#include "core/types/read_ahead.hpp"
 
 #include <algorithm>
 #include <system_error>

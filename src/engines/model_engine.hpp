@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engines/support.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/outcome.hpp"
-#include "spdnn/support.hpp"
 
 namespace spdnn {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/types/plan.hpp"
+#include "engines/support.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/outcome.hpp"
-#include "spdnn/plan.hpp"
-#include "spdnn/support.hpp"
 
 namespace spdnn {
 
