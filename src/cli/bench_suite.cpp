@@ -16,7 +16,7 @@
 #include "cli/result_files.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/suite_lines.hpp"
-#include "cli/suite_spec.hpp"
+#include "cli/suite_options.hpp"
 #include "cli/suite_table.hpp"
 #include "core/system/stopwatch.hpp"
 #include "data/generate.hpp"

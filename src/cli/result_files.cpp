@@ -11,8 +11,6 @@
 
 namespace spdnn::cli {
 
-Path output_path(const std::string& text) { return is_stdout(text) ? "/dev/stdout" : text; }
-
 std::unique_ptr<AtomicFile> open_file(const std::optional<std::string>& path) {
   return path && !is_stdout(*path) ? std::make_unique<AtomicFile>(*path) : nullptr;
 }

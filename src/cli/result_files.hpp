@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/output_form.hpp"
+#include "io/files/output_target.hpp"
 #include "io/networks/outputs.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/outcome.hpp"
@@ -19,9 +20,6 @@
 
 namespace spdnn::cli {
 
-/// The path of an output; `-` is stdout, and text for people then goes to stderr.
-Path output_path(const std::string& text);
-inline bool is_stdout(const std::string& text) { return text == "-"; }
 /// The files given for these options. UsageError if two of them are stdout.
 std::vector<NamedOutput> outputs_of(const po::variables_map& values, std::initializer_list<const char*> options);
 

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "cli/child_run.hpp"
-#include "cli/result_files.hpp"
 #include "core/system/build_info.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::cli {
@@ -48,8 +47,5 @@ struct SuiteSpec {
   std::vector<std::string> command(const SuiteConfiguration& configuration, const std::filesystem::path& inputs,
                                    const std::filesystem::path& line) const;
 };
-
-/// UsageError if options contradict each other.
-SuiteSpec suite_spec(const po::variables_map& values);
 
 }  // namespace spdnn::cli

@@ -32,19 +32,20 @@ std::string_view ending_of(OutputForm form) {
   return {};
 }
 
-bool is_stdout(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+bool goes_to_stdout(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
 
 /// Whether the path is a device or a pipe. A path that cannot be examined is refused later by the writer.
 bool has_no_ending(const std::string& path) {
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
-  return is_stdout(path) || (exists(status) && !is_regular_file(status) && !is_directory(status));
+  return goes_to_stdout(path) || (exists(status) && !is_regular_file(status) && !is_directory(status));
 }
 
 }  // namespace
 
 OutputForm output_form(const std::string& option, const std::string& path, std::initializer_list<OutputForm> forms) {
-  if (has_no_ending(path)) return is_stdout(path) && ::isatty(STDOUT_FILENO) != 0 ? *(forms.end() - 1) : *forms.begin();
+  if (has_no_ending(path))
+    return goes_to_stdout(path) && ::isatty(STDOUT_FILENO) != 0 ? *(forms.end() - 1) : *forms.begin();
   const std::string_view name = std::string_view(path).ends_with(".tsv.gz")
                                     ? std::string_view(path).substr(0, path.size() - 3)
                                     : std::string_view(path);

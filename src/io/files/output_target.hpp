@@ -4,8 +4,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace spdnn {
+
+/// Whether an output is stdout, by the name that options give it.
+inline bool is_stdout(const std::string& name) { return name == "-"; }
+/// The path of an output, which is /dev/stdout for `-`.
+inline std::filesystem::path output_path(const std::string& name) { return is_stdout(name) ? "/dev/stdout" : name; }
 
 /// The resolved location of an output, after `..` and symbolic links, and the file there now.
 struct OutputTarget {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "cli/options.hpp"
+#include "cli/suite_spec.hpp"
+
+namespace spdnn::cli {
+
+/// The suite that the options describe. UsageError if they contradict each other.
+SuiteSpec suite_spec(const po::variables_map& values);
+
+}  // namespace spdnn::cli
