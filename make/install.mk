@@ -3,14 +3,14 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 INSTALL ?= install
 
-# The library that is installed holds no command.
+# The installed library has neither commands nor benchmarks.
 PUBLIC_HEADERS    := $(wildcard include/spdnn/*)
 INSTALLED_LIBRARY := $(OUT)/install/libspdnn.a
 INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdnnConfigVersion.cmake)
 INSTALLED_LIBS    := -fopenmp $(patsubst -l:lib%.a,-l%,$(filter-out -lboost_program_options,$(LDLIBS)))
 
 space := $(subst ,, )
-$(INSTALLED_LIBRARY): $(call objects,$(filter-out src/cli/%,$(SOURCES))) $(ONNX_OBJECT)
+$(INSTALLED_LIBRARY): $(call objects,$(filter-out src/bench/% src/cli/%,$(SOURCES))) $(ONNX_OBJECT)
 	@mkdir -p $(@D)
 	@rm -f $@
 	@ar rcs $@ $^

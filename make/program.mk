@@ -31,7 +31,7 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
 # Rooms whose code takes no time worth optimising for, but much time to compile.
-COLD := $(addprefix src/,cli cluster io/networks/directory io/models io/models/architecture io/models/onnx io/models/onnx/read \
+COLD := $(addprefix src/,bench cli cluster io/networks/directory io/models io/models/architecture io/models/onnx io/models/onnx/read \
 	io/models/onnx/write io/models/packed io/models/tflite report report/model report/network \
 	report/render report/render/html report/sections)
 COLD_CXXFLAGS_release := -O1

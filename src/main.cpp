@@ -4,12 +4,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/ending.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
 #include "cluster/join.hpp"
 #include "cluster/launch.hpp"
 #include "cluster/rank_guard.hpp"
 #include "core/system/build_info.hpp"
+#include "core/system/exit_code.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

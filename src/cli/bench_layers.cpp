@@ -4,6 +4,7 @@
 #include <map>
 #include <new>
 
+#include "bench/layer_bench.hpp"
 #include "cli/bench.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
@@ -13,7 +14,6 @@
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/device/machine.hpp"
-#include "inference/network/layer_bench.hpp"
 #include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/machine_json.hpp"

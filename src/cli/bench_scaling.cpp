@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "bench/child_run.hpp"
+#include "bench/run_folder.hpp"
 #include "cli/bench.hpp"
-#include "cli/child_run.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
-#include "cli/run_folder.hpp"
 #include "data/generate.hpp"
 #include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"

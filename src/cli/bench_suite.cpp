@@ -10,14 +10,14 @@
 #include <set>
 #include <utility>
 
+#include "bench/child_run.hpp"
+#include "bench/run_folder.hpp"
+#include "bench/suite_lines.hpp"
+#include "bench/suite_table.hpp"
 #include "cli/bench.hpp"
-#include "cli/child_run.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/result_files.hpp"
-#include "cli/run_folder.hpp"
-#include "cli/suite_lines.hpp"
 #include "cli/suite_options.hpp"
-#include "cli/suite_table.hpp"
+#include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "data/generate.hpp"
 #include "inference/run/load.hpp"

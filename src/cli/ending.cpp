@@ -21,9 +21,9 @@
 #include <system_error>
 #include <thread>
 
-#include "cli/exit_code.hpp"
 #include "cluster/join.hpp"
 #include "cluster/rank_name.hpp"
+#include "core/system/exit_code.hpp"
 #include "core/system/system_failure.hpp"
 #include "core/text/message.hpp"
 #include "io/files/atomic_file.hpp"

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "cli/exit_code.hpp"
 #include "cli/infer_model.hpp"
 #include "cli/on_ranks.hpp"
 #include "cli/result_files.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
+#include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "core/text/message.hpp"
 #include "core/text/nearest_name.hpp"

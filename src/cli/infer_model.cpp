@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.hpp"
 #include "cli/model_files.hpp"
 #include "cli/on_ranks.hpp"
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
+#include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "core/text/comma_list.hpp"
 #include "core/text/lower_case.hpp"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cli/command_form.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
 #include "core/system/build_info.hpp"
+#include "core/system/exit_code.hpp"
 
 namespace spdnn::cli {
 

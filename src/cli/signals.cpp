@@ -8,7 +8,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "cli/child_run.hpp"
+#include "bench/child_run.hpp"
 #include "io/files/temporaries.hpp"
 
 namespace spdnn::cli {

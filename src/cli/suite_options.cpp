@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "bench/child_run.hpp"
 #include "cli/bench.hpp"
-#include "cli/child_run.hpp"
 #include "cli/specification.hpp"
 #include "core/text/comma_list.hpp"
 #include "data/official/problems.hpp"

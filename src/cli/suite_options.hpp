@@ -1,7 +1,7 @@
 #pragma once
 
+#include "bench/suite_spec.hpp"
 #include "cli/options.hpp"
-#include "cli/suite_spec.hpp"
 
 namespace spdnn::cli {
 

@@ -67,7 +67,8 @@ ROOMS = {
     "inference/network": ["inference/ranks"],
     "inference/model": ["inference/ranks", "model/rewrites", "io/models: any form"],
     "inference": ["inference/network", "inference/model"],
-    "cli": ["inference", "report/model"],
+    "bench": ["inference"],
+    "cli": ["bench", "report/model"],
     "main": ["cli"],
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.

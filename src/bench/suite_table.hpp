@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/suite_lines.hpp"
-#include "cli/suite_spec.hpp"
+#include "bench/suite_lines.hpp"
+#include "bench/suite_spec.hpp"
 
 namespace spdnn::cli {
 

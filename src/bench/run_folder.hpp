@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/child_run.hpp"
+#include "bench/child_run.hpp"
 #include "io/files/temporaries.hpp"
 
 namespace spdnn::cli {

@@ -1,6 +1,6 @@
 // What `bench suite` guesses of the time that is left. tests/cli/suite.bats has the rest of it.
 
-#include "cli/suite_table.hpp"
+#include "bench/suite_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/child_run.hpp"
+#include "bench/child_run.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/run_folder.hpp"
+#include "bench/run_folder.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

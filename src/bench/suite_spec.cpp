@@ -1,9 +1,9 @@
-#include "cli/suite_spec.hpp"
+#include "bench/suite_spec.hpp"
 
 #include <fmt/format.h>
 
-#include "cli/child_run.hpp"
-#include "cli/run_folder.hpp"
+#include "bench/child_run.hpp"
+#include "bench/run_folder.hpp"
 #include "data/official/problems.hpp"
 
 namespace spdnn::cli {

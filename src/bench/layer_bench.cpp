@@ -1,4 +1,4 @@
-#include "inference/network/layer_bench.hpp"
+#include "bench/layer_bench.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/suite_table.hpp"
+#include "bench/suite_table.hpp"
 
 #include <fmt/format.h>
 

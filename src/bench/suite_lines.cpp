@@ -1,4 +1,4 @@
-#include "cli/suite_lines.hpp"
+#include "bench/suite_lines.hpp"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/child_run.hpp"
+#include "bench/child_run.hpp"
 #include "core/system/build_info.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
