@@ -40,7 +40,7 @@ int dispatch(const Arguments& arguments) {
 /// The only place that ends the program for an exception; cli/ending.hpp says how the program ends.
 int main(int argc, char** argv) {
   spdnn::cli::guard_every_end();
-  spdnn::guard_rank(static_cast<int>(spdnn::cli::ExitCode::device));
+  spdnn::guard_rank(static_cast<int>(spdnn::ExitCode::device));
   spdnn::cli::clean_up_on_signals();
   try {
     return spdnn::cli::end(spdnn::cli::dispatch({argv + 1, argv + argc}));

@@ -21,7 +21,7 @@
 #include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 namespace fs = std::filesystem;
 
@@ -197,4 +197,4 @@ void check_ranks(const nlohmann::ordered_json& run, Index ranks) {
   if (ran != ranks) throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", ran.dump(), ranks));
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

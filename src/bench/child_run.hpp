@@ -9,7 +9,7 @@
 #include "report/json_fields.hpp"
 #include "spdnn/types.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 // Runs of `spdnn infer` in separate processes, used by benchmarks.
 
@@ -44,4 +44,4 @@ nlohmann::ordered_json line_of_run(const std::filesystem::path& path);
 /// DeviceError about --launcher if a different number of ranks ran.
 void check_ranks(const nlohmann::ordered_json& run, Index ranks);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

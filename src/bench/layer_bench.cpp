@@ -11,7 +11,7 @@
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 
-namespace spdnn {
+namespace spdnn::bench {
 
 namespace {
 
@@ -75,4 +75,4 @@ LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const L
   return timing;
 }
 
-}  // namespace spdnn
+}  // namespace spdnn::bench

@@ -5,7 +5,7 @@
 #include "engines/engine.hpp"
 #include "spdnn/report.hpp"
 
-namespace spdnn {
+namespace spdnn::bench {
 
 /// A synthetic problem for one measurement: layers without any structure to exploit.
 struct LayerBench {
@@ -40,4 +40,4 @@ LayerProblem make_problem(const LayerBench& bench);
 LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const LayerProblem& problem,
                         const EngineOptions& options);
 
-}  // namespace spdnn
+}  // namespace spdnn::bench

@@ -12,7 +12,7 @@
 #include "core/text/message.hpp"
 #include "io/files/output_target.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 namespace fs = std::filesystem;
 
@@ -78,4 +78,4 @@ std::string reason_in(const fs::path& messages) {
   return escaped(all);
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

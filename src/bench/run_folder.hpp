@@ -9,7 +9,7 @@
 #include "bench/child_run.hpp"
 #include "io/files/temporaries.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 /// A temporary directory for the runs of a benchmark: their images, lines and messages. It is removed at the end.
 class RunFolder {
@@ -38,4 +38,4 @@ std::string shell_text(const std::vector<std::string>& command);
 /// a launcher, all of its text without rules and empty lines, up to a limit.
 std::string reason_in(const std::filesystem::path& messages);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

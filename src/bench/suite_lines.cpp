@@ -17,7 +17,7 @@
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 namespace {
 
@@ -144,4 +144,4 @@ bool same_machine(const Json& line, const Json& machine) {
   return true;
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

@@ -9,7 +9,7 @@
 #include "spdnn/report.hpp"
 #include "spdnn/types.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 /// The parts of a run's line used by a suite.
 struct SuiteResult {
@@ -57,4 +57,4 @@ class SuiteLines {
 /// Whether two lines are from the same machine. A line of the CPU has no data about a device.
 bool same_machine(const nlohmann::ordered_json& line, const nlohmann::ordered_json& machine);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

@@ -6,7 +6,7 @@
 #include "bench/run_folder.hpp"
 #include "data/official/problems.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 namespace fs = std::filesystem;
 
@@ -65,4 +65,4 @@ std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configurat
   return words;
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

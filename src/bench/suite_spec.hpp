@@ -8,7 +8,7 @@
 
 #include "spdnn/types.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 /// One of the problems of a suite, and the variant that runs it.
 struct SuiteConfiguration {
@@ -48,4 +48,4 @@ struct SuiteSpec {
                                    const std::filesystem::path& line) const;
 };
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

@@ -6,7 +6,7 @@
 
 #include "report/taken_together.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

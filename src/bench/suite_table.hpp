@@ -7,7 +7,7 @@
 #include "bench/suite_lines.hpp"
 #include "bench/suite_spec.hpp"
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 
 /// The results of a configuration.
 struct ConfigurationResults {
@@ -42,4 +42,4 @@ class RunTimes {
 /// A readable duration: 45 s, 12 min, 3.5 h.
 std::string duration_text(double seconds);
 
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench

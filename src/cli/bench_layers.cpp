@@ -51,9 +51,9 @@ std::vector<Candidate> chosen_candidates(const std::string& text) {
   return candidates;
 }
 
-std::vector<LayerBench> benches(const po::variables_map& values) {
+std::vector<bench::LayerBench> benches(const po::variables_map& values) {
   const auto text = [&](const char* name) { return values[name].as<std::string>(); };
-  LayerBench one;
+  bench::LayerBench one;
   one.layers = parse_count("layers", text("layers"));
   one.images = parse_count("images", text("images"));
   one.trials = static_cast<int>(parse_count("trials", text("trials")));
@@ -62,7 +62,7 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   if (text("weights") != "constant" && text("weights") != "distinct")
     throw UsageError(fmt::format("--weights: '{}' is neither constant nor distinct", text("weights")));
   one.distinct = text("weights") == "distinct";
-  std::vector<LayerBench> all;
+  std::vector<bench::LayerBench> all;
   for (const Index neurons : parse_counts("neurons", text("neurons")))
     for (const Index degree : parse_counts("degrees", text("degrees")))
       for (const std::string_view share : split_at_commas(values["alive"].as<std::string>())) {
@@ -76,7 +76,7 @@ std::vector<LayerBench> benches(const po::variables_map& values) {
   return all;
 }
 
-std::string timing_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing,
+std::string timing_line(const Candidate& candidate, const bench::LayerBench& bench, const bench::LayerTiming& timing,
                         double ceiling) {
   const double median = timing.seconds.median;
   nlohmann::ordered_json machine = machine_json(this_machine(candidate.variant->device));
@@ -111,14 +111,14 @@ class LayersRun {
                            "images", "ms/layer", "Tedges/s", "MB", "ceiling", "trials"));
   }
 
-  void measure(const LayerBench& bench, const std::vector<Candidate>& candidates) {
-    std::optional<LayerProblem> problem;
+  void measure(const bench::LayerBench& bench, const std::vector<Candidate>& candidates) {
+    std::optional<bench::LayerProblem> problem;
     Fastest full;
     Fastest reduced;
     for (const Candidate& candidate : candidates) {
       const double ceiling = ceiling_of(candidate.variant->device);
       table_.put(fmt::format("{:<28} {:>7} {:>6} ", candidate.name(), bench.neurons, bench.degree));
-      const std::optional<LayerTiming> timing = attempt(candidate, bench, problem);
+      const std::optional<bench::LayerTiming> timing = attempt(candidate, bench, problem);
       if (!timing) continue;
       print(*timing, ceiling);
       keep(timing_line(candidate, bench, *timing, ceiling));
@@ -141,7 +141,7 @@ class LayersRun {
     double seconds = 0;
     Index images = 1;
 
-    void offer(const Candidate& other, const LayerTiming& timing) {
+    void offer(const Candidate& other, const bench::LayerTiming& timing) {
       if (candidate && timing.seconds.median * images >= seconds * timing.images) return;
       candidate = other;
       seconds = timing.seconds.median;
@@ -151,7 +151,7 @@ class LayersRun {
 
   /// Prints which candidate wins, whether `--variant auto` chooses it, and whether anything below fp32 is faster.
   void print_fastest(const Fastest& full, const Fastest& reduced, const std::vector<Candidate>& candidates,
-                     const LayerProblem& problem) const {
+                     const bench::LayerProblem& problem) const {
     std::vector<const Variant*> usable;
     for (const Candidate& candidate : candidates)
       if (usable.empty() || usable.back() != candidate.variant) usable.push_back(candidate.variant);
@@ -166,13 +166,13 @@ class LayersRun {
   }
 
   /// Empty if the candidate cannot be timed; the table then shows the reason. Creates the problem on first use.
-  std::optional<LayerTiming> attempt(const Candidate& candidate, const LayerBench& bench,
-                                     std::optional<LayerProblem>& problem) {
+  std::optional<bench::LayerTiming> attempt(const Candidate& candidate, const bench::LayerBench& bench,
+                                            std::optional<bench::LayerProblem>& problem) {
     EngineOptions options;
     options.precision = candidate.precision;
     try {
-      if (!problem) problem = make_problem(bench);
-      return time_layers(*candidate.variant, bench, *problem, options);
+      if (!problem) problem = bench::make_problem(bench);
+      return bench::time_layers(*candidate.variant, bench, *problem, options);
     } catch (const UsageError& error) {
       table_.put(fmt::format("skipped: {}\n", error.what()));
       return std::nullopt;
@@ -190,7 +190,7 @@ class LayersRun {
     return ceilings_[device];
   }
 
-  void print(const LayerTiming& timing, double ceiling) const {
+  void print(const bench::LayerTiming& timing, double ceiling) const {
     const double median = timing.seconds.median;
     table_.put(fmt::format("{:>7} {:>12.4f} {:>10.4f} {:>9.1f} {:>7.1f}% {:>6}\n", timing.images, median * 1e3,
                            timing.edges / median / 1e12, static_cast<double>(timing.bytes) / 1e6,
@@ -241,7 +241,7 @@ int bench_layers(const Arguments& arguments) {
   const auto all = benches(values);
   const auto chosen = chosen_candidates(values["variants"].as<std::string>());
   LayersRun run(text_of(values, "json"));
-  for (const LayerBench& bench : all) run.measure(bench, chosen);
+  for (const bench::LayerBench& bench : all) run.measure(bench, chosen);
   run.finish();
   return 0;
 }

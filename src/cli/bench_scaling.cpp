@@ -37,7 +37,7 @@ class ScalingRun {
   explicit ScalingRun(const po::variables_map& values)
       : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")), table_(json_path_) {
     if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    infer_command(text("launcher"), 1);  // refuses an empty launcher
+    bench::infer_command(text("launcher"), 1);  // refuses an empty launcher
     images_ = parse_count("images", text("images"));
     neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
   }
@@ -59,13 +59,13 @@ class ScalingRun {
 
   void measure(Index ranks) {
     const Offset images = weak_ ? Offset{images_} * ranks : images_;
-    const RunFolder folder(text("scratch"), "scaling");
+    const bench::RunFolder folder(text("scratch"), "scaling");
     const fs::path inputs = folder.file("images.spdnn");
     write_images(inputs, generate_digit_images(width(), narrow<Index>(images), 1));
     const std::vector<std::string> command = command_for(ranks, inputs, folder.line());
-    const int code = run_command(command).code;
-    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", shell_text(command), code));
-    report(ranks, images, line_of_run(folder.line()));
+    const int code = bench::run_command(command).code;
+    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", bench::shell_text(command), code));
+    report(ranks, images, bench::line_of_run(folder.line()));
   }
 
   /// The number of neurons of the images.
@@ -75,8 +75,8 @@ class ScalingRun {
   }
 
   std::vector<std::string> command_for(Index ranks, const fs::path& inputs, const fs::path& line) const {
-    std::vector<std::string> words = infer_command(text("launcher"), ranks);
-    const auto add = [&](const char* option, const std::string& value) { add_option(words, option, value); };
+    std::vector<std::string> words = bench::infer_command(text("launcher"), ranks);
+    const auto add = [&](const char* option, const std::string& value) { bench::add_option(words, option, value); };
     if (const auto network = text_of(values_, "network")) {
       add("network", *network);
     } else {
@@ -96,7 +96,7 @@ class ScalingRun {
   /// Efficiency: the work per rank and second, as a share of the first point's.
   void report(Index ranks, Offset images, Json run) {
     const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
-    check_ranks(run, ranks);
+    bench::check_ranks(run, ranks);
     if (first_.ranks == 0) first_ = point;
     const double more = static_cast<double>(ranks) / first_.ranks;
     const auto efficiency = [&](double first, double now) {

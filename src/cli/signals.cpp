@@ -45,7 +45,7 @@ void* wait_for_signal(void* /*unused*/) {
   }
   constexpr std::chrono::seconds kLongest{2};
   static_cast<void>(held.try_lock_for(kLongest));
-  end_running_command();
+  bench::end_running_command();
   end_temporaries();
   std::signal(signal, SIG_DFL);  // MPICH may have installed its own handler for SIGUSR1
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

@@ -44,7 +44,7 @@ void refuse_twice(const char* option, const std::vector<T>& all) {
       throw UsageError(fmt::format("--{}: {} is given twice", option, *one));
 }
 
-std::vector<SuiteConfiguration> configurations(const po::variables_map& values) {
+std::vector<bench::SuiteConfiguration> configurations(const po::variables_map& values) {
   const auto text = [&](const char* option) { return values[option].as<std::string>(); };
   const std::vector<Index> layers = parse_counts("layers", text("layers"));
   const std::vector<Index> sizes = official_sizes(text("neurons"));
@@ -55,7 +55,7 @@ std::vector<SuiteConfiguration> configurations(const po::variables_map& values) 
   refuse_twice("layers", layers);
   refuse_twice("variant", variants);
   refuse_twice("reduce", reductions);
-  std::vector<SuiteConfiguration> all;
+  std::vector<bench::SuiteConfiguration> all;
   for (const Index neurons : sizes)
     for (const std::string& reduce : reductions)
       for (const std::string& variant : variants)
@@ -111,9 +111,9 @@ CommandForm bench_suite_form() {
               "    --reduce all --reduce dead --limit 60 --budget 600\n"};
 }
 
-SuiteSpec suite_spec(const po::variables_map& values) {
+bench::SuiteSpec suite_spec(const po::variables_map& values) {
   const auto text = [&](const char* option) { return values[option].as<std::string>(); };
-  SuiteSpec spec;
+  bench::SuiteSpec spec;
   spec.configurations = configurations(values);
   spec.repetitions = parse_count("repetitions", text("repetitions"));
   spec.mnist = text_of(values, "mnist").value_or("");
@@ -132,7 +132,7 @@ SuiteSpec suite_spec(const po::variables_map& values) {
   } else if (values.count("launcher") != 0) {
     throw UsageError("--launcher needs --ranks");
   }
-  infer_command(spec.launcher, spec.ranks);  // refuses an empty launcher
+  bench::infer_command(spec.launcher, spec.ranks);  // refuses an empty launcher
   spec.verify = parse_count("verify", text("verify"));
   spec.limit_seconds = seconds_of(values, "limit");
   spec.budget_seconds = seconds_of(values, "budget");

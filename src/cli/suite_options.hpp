@@ -6,6 +6,6 @@
 namespace spdnn::cli {
 
 /// The suite that the options describe. UsageError if they contradict each other.
-SuiteSpec suite_spec(const po::variables_map& values);
+bench::SuiteSpec suite_spec(const po::variables_map& values);
 
 }  // namespace spdnn::cli

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace spdnn::cli {
+namespace spdnn::bench {
 namespace {
 
 /// Of 100, 200 and 1000 units of edges.
@@ -47,4 +47,4 @@ TEST(RunTimes, ADurationHasAUnitThatFits) {
 }
 
 }  // namespace
-}  // namespace spdnn::cli
+}  // namespace spdnn::bench
