@@ -3,7 +3,7 @@
 // take the processors from those that they wait for, and a run takes tens of times as long as on an idle one. libgomp
 // reads the number of turns, GOMP_SPINCOUNT, in its constructor, before any code of a program linked with it runs. It
 // uses getenv, so the program defines that function: the dynamic linker finds it before the C library's, which answers
-// all other queries. docs/tried.md has times and alternatives. The user's settings of GOMP_SPINCOUNT and
+// all other queries. results/tried.md has times and alternatives. The user's settings of GOMP_SPINCOUNT and
 // OMP_WAIT_POLICY prevail. The installed library contains nothing of src/cli, because a library must not replace
 // functions of its host program.
 
