@@ -33,7 +33,7 @@ suite-report: build/spdnn
 	@$< report build/suite/lines.jsonl --baseline $(SUITE_BASELINE) --baseline results/baselines.csv --title 'A small suite' --out build/suite/report.html
 	@echo 'open build/suite/report.html'
 
-##   results                      tables.md and report.html of the JSON lines of each directory in results/
+##   results                      tables.md of the JSON lines of each directory in results/, and build/results/*.html with charts
 results: build/spdnn
 	@./tests/report/make_results.sh $<
 
