@@ -9,6 +9,11 @@
 
 namespace spdnn {
 
+/// An allocation failed on a device. Less work at a time may fit.
+struct OutOfMemory : DeviceError {
+  using DeviceError::DeviceError;
+};
+
 /// Returns work(). If it runs out of memory, or requests a container beyond the address space, throws a DeviceError
 /// that names the purpose: `WHO: WHAT: out of host memory`, where WHO is for instance a file and WHAT `cannot read`.
 template <class Work>

@@ -139,6 +139,7 @@ class ModelInference::Steps {
               choice.precision,
               report_.images,
               options.batch,
+              may_shrink(),
               spec_.trials,
               spec_.warm_up,
               spec_.profile};
@@ -150,8 +151,13 @@ class ModelInference::Steps {
     return std::min(batch, most_images(report_.images, fixed_batch(*run_).value_or(1), ranks_.place().ranks));
   }
 
+  bool may_shrink() const { return spec_.batch == 0 && !fixed_batch(*run_); }
+
   RankedModelResult run_on_ranks(const ModelOrder& order) {
-    return run_model_on_ranks(ranks_, order, run_, mine_, engine_options(), spec_.progress);
+    ModelRunOptions options;
+    options.engine = engine_options();
+    options.progress = spec_.progress;
+    return run_model_on_ranks(ranks_, order, run_, mine_, options);
   }
 
   void judge() {
@@ -258,7 +264,7 @@ class ModelInference::Steps {
     options.profile = false;
     const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
     const Index batch = batch_of_rank(second, *choice.variant, options);
-    return {std::string(choice.variant->name), choice.precision, report_.images, batch};
+    return {std::string(choice.variant->name), choice.precision, report_.images, batch, may_shrink()};
   }
 
   const std::unique_ptr<Communicator> own_;  ///< of a process by itself

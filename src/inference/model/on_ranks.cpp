@@ -6,8 +6,6 @@
 #include "cluster/model_fields.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
-#include "core/system/stopwatch.hpp"
-#include "core/threads/parallel.hpp"
 #include "inference/ranks/rank_resources.hpp"
 #include "inference/run/load.hpp"
 #include "spdnn/error.hpp"
@@ -15,7 +13,8 @@
 namespace spdnn {
 
 void fields(auto& archive, MaybeConst<ModelOrder> auto& order) {
-  archive(order.variant, order.precision, order.images, order.batch, order.trials, order.warm_up, order.profile);
+  archive(order.variant, order.precision, order.images, order.batch, order.may_shrink, order.trials, order.warm_up,
+          order.profile);
 }
 
 namespace {
@@ -108,36 +107,44 @@ Index most_images(Index images, Index at_once, int ranks) {
 
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
                                      const std::shared_ptr<const Model>& model, const Tensor& mine,
-                                     const ModelEngineOptions& options, const ProgressCallback& progress) {
+                                     const ModelRunOptions& options, bool share_devices) {
   const ModelVariant& variant = find_model_variant(order.variant);
-  ModelRunOptions own{options, order.trials, order.warm_up, progress};
+  ModelRunOptions own = options;
+  own.trials = order.trials;
+  own.warm_up = order.warm_up;
+  own.batch = order.may_shrink ? 0 : order.batch;
   own.engine.precision = order.precision;
   own.engine.batch = order.batch;
   own.engine.profile = order.profile;
-  if (ranks.is_alone()) return {run_model(variant, model, mine, own), {}, host_threads(options.threads)};
-
-  const Shape shape = output_of(*model, order.images);
-  if (ranks.is_root())
-    check_memory_for("images", order.images, elements(shape).value_or(0) / order.images * sizeof(float));
-  RankedModelResult all;
-  all.threads = own.engine.threads = threads_of(ranks, own.engine.threads);
-  const ThreadLimit limit(all.threads);
-  ranks.barrier();
   const auto images = static_cast<Index>(mine.shape[0]);
-  together(ranks, [&] {
-    if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
-    all.result.output.shape = output_of(*model, 0);
-    all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
+  const RankWish wish{own.engine.threads, variant.device == Device::cuda, own.engine.device, share_devices};
+  const auto ready = [&] {
+    if (ranks.is_root())
+      check_memory_for("images", order.images,
+                       elements(output_of(*model, order.images)).value_or(0) / order.images * sizeof(float));
+  };
+  const auto run = [&](const RankShare& share) {
+    RankedModelResult all;
+    own.engine.threads = share.threads;
+    if (ranks.is_alone()) {
+      all.result = run_model(variant, model, mine, own);
+      return all;
+    }
+    together(ranks, [&] {
+      if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
+      all.result.output.shape = output_of(*model, 0);
+      all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
+      all.result.threads = share.threads;
+    });
+    return all;
+  };
+  return run_and_gather(ranks, wish, ready, run, [&](RankedModelResult& all) {
+    for (const ModelRankReport& report : gather(ranks, report_of(all.result, images))) {
+      if (!all.ranks.empty()) add(all.result, report);
+      all.ranks.push_back(report.common.times);
+    }
+    all.result.output = gather_output(ranks, output_of(*model, order.images), all.result.output);
   });
-  const Stopwatch watch;
-  const std::vector<ModelRankReport> reports = gather(ranks, report_of(all.result, images));
-  for (const ModelRankReport& report : reports) {
-    if (!all.ranks.empty()) add(all.result, report);
-    all.ranks.push_back(report.common.times);
-  }
-  all.result.output = gather_output(ranks, shape, all.result.output);
-  all.result.gather_seconds += watch.seconds();
-  return all;
 }
 
 }  // namespace spdnn

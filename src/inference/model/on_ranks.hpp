@@ -6,7 +6,7 @@
 
 #include "cluster/communicator.hpp"
 #include "inference/model/run.hpp"
-#include "inference/ranks/run_on_ranks.hpp"
+#include "inference/ranks/share_and_run.hpp"
 
 namespace spdnn {
 
@@ -17,8 +17,9 @@ namespace spdnn {
 struct ModelOrder {
   std::string variant;
   Precision precision = Precision::fp32;
-  Index images = 0;  ///< of all ranks
-  Index batch = 0;   ///< images at a time
+  Index images = 0;         ///< of all ranks
+  Index batch = 0;          ///< images at a time
+  bool may_shrink = false;  ///< smaller batches may run where memory runs out
   int trials = 1;
   int warm_up = 0;
   bool profile = false;
@@ -35,16 +36,12 @@ Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once);
 /// The most images that one of so many ranks has then.
 Index most_images(Index images, Index at_once, int ranks);
 
-struct RankedModelResult {
-  ModelRunResult result;         ///< on the root that of all ranks, each time the longest; elsewhere the rank's own
-  std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
-  int threads = 1;               ///< host threads of this rank
-};
+using RankedModelResult = Ranked<ModelRunResult>;
 /// Runs this rank's images, perhaps none, which are those after the images of the ranks before it. The ranks begin
-/// together. What `options` says beside the order is this rank's own. RanksFailed (cluster/together.hpp), on all ranks,
+/// together. What `options` have beside the order is this rank's own. RanksFailed (cluster/together.hpp), on all ranks,
 /// where the run of one fails; DeviceError on the root where it has no memory for the output of all.
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
                                      const std::shared_ptr<const Model>& model, const Tensor& mine,
-                                     const ModelEngineOptions& options, const ProgressCallback& progress);
+                                     const ModelRunOptions& options, bool share_devices = false);
 
 }  // namespace spdnn

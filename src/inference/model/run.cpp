@@ -5,87 +5,88 @@
 #include <functional>
 #include <utility>
 
-#include "core/system/stopwatch.hpp"
-#include "core/types/progress.hpp"
-#include "inference/model/resident_model.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/run/load.hpp"
 
 namespace spdnn {
 
 namespace {
 
-class ModelRunner {
+/// A model with the engine that runs it.
+class RunnableModel final : public Runnable {
  public:
-  ModelRunner(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
-              const ModelRunOptions& options)
-      : model_(*model), images_(images), options_(options) {
-    const Shape& shape = model_.values[model_.outputs.front()].shape;
-    result_.output.shape = shape;
+  RunnableModel(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
+                const ModelRunOptions& options)
+      : variant_(variant), model_(model), images_(images), options_(options) {
+    result_.output.shape = model_->values[model_->outputs.front()].shape;
     result_.output.shape[0] = images.shape[0];
     const std::size_t size = elements(result_.output.shape).value_or(0);
     each_ = size / static_cast<std::size_t>(images.shape[0]);
     check_memory_for("images", images.shape[0], each_ * sizeof(float));
     output_ = allocate<float>(size);
-    result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
-    const Stopwatch upload;
-    resident_.emplace(variant, model, options.engine);
-    result_.upload_seconds = upload.seconds();
+    result_.threads = host_threads(options.engine.threads);
+    result_.batch = options.engine.batch;
   }
 
   ModelRunResult run() {
     const auto images = static_cast<Index>(images_.shape[0]);
-    const Index batch = options_.engine.batch;
-    const Offset rounds = (images - 1) / batch + 1;
-    Progress progress(options_.progress, "infer",
-                      rounds * static_cast<Offset>(options_.warm_up + options_.trials) * model_.nodes.size());
-    for (Index first = 0; first < images; first += std::min(batch, images - first))
-      run_batch(first, std::min(batch, images - first), progress);
+    const LoopWork work{.images = images,
+                        .steps = static_cast<Index>(model_->nodes.size()),
+                        .device = variant_.device,
+                        .ordinal = options_.engine.device,
+                        .cancelled = options_.engine.cancelled};
+    run_in_batches(*this, work, options_, result_);
     for (double& seconds : result_.node_seconds) seconds /= options_.trials;
     result_.output.values = Array<float>(output_, each_ * images);
     return std::move(result_);
   }
 
  private:
-  void run_batch(Index first, Index count, Progress& progress) {
-    Stopwatch watch;
-    resident_->load(images_from(images_, first, count));
-    result_.upload_seconds += watch.lap();
-    for (int trial = 0; trial < options_.warm_up; ++trial) run_trial(progress);
-    if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
-    float* const to = output_.get() + first * each_;
-    const std::size_t bytes = count * each_ * sizeof(float);
-    for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
-      watch.lap();
-      const Tensor output = run_trial(progress);
-      result_.infer_seconds[trial] += watch.lap();
-      if (trial == 0)
-        std::memcpy(to, output.values.data(), bytes);
-      else if (std::memcmp(to, output.values.data(), bytes) != 0)
-        ++result_.differing_trials;
-      result_.gather_seconds += watch.lap();
-      add_node_seconds();
-    }
-    result_.overflow = first_node(result_.overflow, resident_->overflow());
+  void make(Index batch) override {
+    engine_.reset();
+    ModelEngineOptions options = options_.engine;
+    options.batch = batch;
+    engine_ = make_engine(variant_, model_, options);
+  }
+  void load(const ImageRange& images) override {
+    batch_ = images;
+    engine_->load(images_from(images_, images.first, images.count));
+    node_seconds_.clear();
+    differing_ = 0;
+  }
+  void reset() override { engine_->reset(); }
+  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  void finish() override { found_ = engine_->output(); }
+  void keep(int trial) override {
+    float* const to = output_.get() + batch_.first * each_;
+    if (trial == 0)
+      std::memcpy(to, found_.values.data(), found_.values.bytes());
+    else if (std::memcmp(to, found_.values.data(), found_.values.bytes()) != 0)
+      ++differing_;
+    add(engine_->node_seconds(), node_seconds_);
+  }
+  void gather(const ImageRange& /*images*/) override {
+    result_.differing_trials += differing_;
+    add(node_seconds_, result_.node_seconds);
+    result_.overflow = first_node(result_.overflow, engine_->overflow());
   }
 
-  Tensor run_trial(Progress& progress) {
-    return resident_->run([&](Index nodes) { progress.update(done_ += nodes); }).front();
+  static void add(const std::vector<double>& seconds, std::vector<double>& all) {
+    all.resize(seconds.size());
+    std::transform(seconds.begin(), seconds.end(), all.begin(), all.begin(), std::plus<>());
   }
 
-  void add_node_seconds() {
-    const std::vector<double> seconds = resident_->node_seconds();
-    result_.node_seconds.resize(seconds.size());
-    std::transform(seconds.begin(), seconds.end(), result_.node_seconds.begin(), result_.node_seconds.begin(),
-                   std::plus<>());
-  }
-
-  const Model& model_;
+  const ModelVariant& variant_;
+  const std::shared_ptr<const Model>& model_;
   const Tensor& images_;
   const ModelRunOptions& options_;
-  std::optional<ResidentModel> resident_;
+  std::unique_ptr<ModelEngine> engine_;
   std::shared_ptr<float[]> output_;
   std::size_t each_ = 0;  ///< elements of an image's output
-  Offset done_ = 0;       ///< nodes, over batches and trials
+  ImageRange batch_;
+  Tensor found_;                      ///< of the last trial
+  std::vector<double> node_seconds_;  ///< of the batch's trials
+  int differing_ = 0;                 ///< likewise
   ModelRunResult result_;
 };
 
@@ -113,7 +114,7 @@ std::optional<Index> fixed_batch(const Model& model) {
 
 ModelRunResult run_model(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                          const ModelRunOptions& options) {
-  return ModelRunner(variant, model, images, options).run();
+  return RunnableModel(variant, model, images, options).run();
 }
 
 }  // namespace spdnn

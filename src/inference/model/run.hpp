@@ -5,26 +5,19 @@
 #include <vector>
 
 #include "engines/model_engine.hpp"
-#include "spdnn/progress.hpp"
+#include "inference/run/batch_loop.hpp"
 #include "spdnn/tensor.hpp"
 
 namespace spdnn {
 
-struct ModelRunOptions {
-  ModelEngineOptions engine;  ///< its batch: images at a time
-  int trials = 1;
-  int warm_up = 0;  ///< trials of each batch before these
-  ProgressCallback progress;
+struct ModelRunOptions : LoopOptions {
+  ModelEngineOptions engine;  ///< its batch is the one to begin with
 };
 
-struct ModelRunResult {
-  Tensor output;                      ///< the model's first, of all images, of the first trial
-  int differing_trials = 0;           ///< that gave other bits than the first
-  std::optional<Index> overflow;      ///< the first node of any batch; see ModelEngine::overflow()
-  std::vector<double> infer_seconds;  ///< one per trial, summed over batches
-  double upload_seconds = 0;          ///< engine construction and load()
-  double warm_up_seconds = 0;
-  double gather_seconds = 0;         ///< putting batches together
+struct ModelRunResult : LoopResult {
+  Tensor output;                     ///< the model's first, of all images, of the first trial
+  int differing_trials = 0;          ///< that gave other bits than the first
+  std::optional<Index> overflow;     ///< the first node of any batch; see ModelEngine::overflow()
   std::vector<double> node_seconds;  ///< by node, the mean of the trials, summed over batches; empty where not timed
 };
 
@@ -37,8 +30,7 @@ Tensor images_from(const Tensor& images, Index first, Index count);
 /// The images of a batch that the model's input asks for; nothing where it takes any number.
 std::optional<Index> fixed_batch(const Model& model);
 
-/// The one loop that every variant for models runs in: batches, trials, timers, progress. `infer` runs from "model and
-/// images resident" to "outputs known to the host". DeviceError where there is no memory for the output.
+/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError where there is no memory for the output.
 ModelRunResult run_model(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                          const ModelRunOptions& options);
 

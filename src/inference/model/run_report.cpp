@@ -50,7 +50,6 @@ void describe_engine(const ModelEngineChoice& choice, const Model& model, const 
 
 void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {
   record_times(all, report);
-  report.threads = all.threads;
   ModelRunResult& result = all.result;
   if (result.differing_trials > 0)
     report.notes.push_back(fmt::format(

@@ -9,10 +9,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/threads/cancellation.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/shape.hpp"
 #include "inference/model/choice.hpp"
-#include "inference/model/resident_model.hpp"
 #include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"
 #include "io/arrays/image_tensor.hpp"
@@ -59,7 +59,7 @@ class ModelSession::Contents {
   Contents(Model model, const EngineSettings& settings, const Rewrites& rewrites)
       : model_(prepared(std::move(model), rewrites)) {
     require_threads(settings.threads);
-    ModelEngineOptions options;
+    ModelEngineOptions& options = options_;
     options.threads = host_threads(settings.threads);
     options.host_memory = settings.host_memory;
     options.epilogues = rewrites.epilogues;
@@ -70,7 +70,7 @@ class ModelSession::Contents {
     options.precision = choice.precision;
     options.batch = model_batch(settings, *choice.variant, *model_, most, options);
     variant_ = choice.variant->name;
-    resident_.emplace(*choice.variant, model_, options);
+    engine_ = make_engine(*choice.variant, model_, options);
   }
 
   Answer run(const Tensor& given, const std::function<bool()>& cancelled) {
@@ -85,14 +85,24 @@ class ModelSession::Contents {
 
   const Model& model() const { return *model_; }
   const std::string& variant() const { return variant_; }
-  const ModelEngineOptions& options() const { return resident_->options(); }
+  const ModelEngineOptions& options() const { return options_; }
   Index batch() const { return options().batch; }
 
  private:
+  std::vector<Tensor> outputs_of(const Tensor& images) {
+    const auto nodes = static_cast<Index>(model_->nodes.size());
+    Cancellation cancellation(cancelled_);
+    engine_->load(images);
+    for (Index node = 0; node < nodes;) {
+      cancellation.check();
+      node = engine_->advance(node, nodes);
+    }
+    return engine_->outputs();
+  }
+
   Answer answer(const Tensor& images) {
-    resident_->load(images);
-    Answer answer{resident_->run(), {}};
-    if (const auto node = resident_->overflow()) answer.overflow = node_text(*model_, *node);
+    Answer answer{outputs_of(images), {}};
+    if (const auto node = engine_->overflow()) answer.overflow = node_text(*model_, *node);
     return answer;
   }
 
@@ -101,9 +111,8 @@ class ModelSession::Contents {
     std::vector<JoinedOutput> joined;
     std::optional<Index> overflow;
     for (Index first = 0; first < count; first += std::min(batch(), count - first)) {
-      resident_->load(images_from(images, first, std::min(batch(), count - first)));
-      const std::vector<Tensor> outputs = resident_->run();
-      overflow = first_node(overflow, resident_->overflow());
+      const std::vector<Tensor> outputs = outputs_of(images_from(images, first, std::min(batch(), count - first)));
+      overflow = first_node(overflow, engine_->overflow());
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (first == 0) joined.emplace_back(outputs[i].shape, count);
         joined[i].append(outputs[i]);
@@ -133,7 +142,8 @@ class ModelSession::Contents {
   std::string variant_;
   std::mutex running_;
   std::function<bool()> cancelled_;  ///< of the run under way
-  std::optional<ResidentModel> resident_;
+  ModelEngineOptions options_;
+  std::unique_ptr<ModelEngine> engine_;
 };
 
 ModelSession::ModelSession(Model model, const EngineSettings& settings, const Rewrites& rewrites)

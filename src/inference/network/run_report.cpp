@@ -50,12 +50,7 @@ void record_run(RankedResult all, Report& report) {
   RunResult& result = all.result;
   report.stored_edges = result.plan->edges();
   report.passes = result.plan->passes;
-  report.threads = result.threads;
-  report.batch = result.batch;
-  report.seconds.upload_images = result.load_seconds;
-  report.seconds.checkpoint = result.interrupted_seconds;
   report.outcome = std::move(result.outcome);
-  report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
 }
 
 }  // namespace spdnn

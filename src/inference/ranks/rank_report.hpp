@@ -1,13 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/fields.hpp"
-#include "core/system/host_name.hpp"
+#include "inference/run/batch_loop.hpp"
 #include "spdnn/run_record.hpp"
 
 namespace spdnn {
@@ -29,39 +28,27 @@ RankSpreads spreads_of(const std::vector<RankTimes>& times);
 /// chance makes such a difference.
 std::optional<std::string> note_on_slowest(const RankSpreads& ranks);
 
-/// What a rank tells the root of its run, of a network as of a model.
+/// What a rank reports to the root of its run, of a network as of a model.
 struct RankReport {
   RankTimes times;
-  std::vector<double> infer_seconds;  ///< by trial
-  double warm_up_seconds = 0;
-  double gather_seconds = 0;
+  LoopTimes loop;
+  Index batch = 0;
+  std::vector<std::string> notes;
 };
 void fields(auto& archive, MaybeConst<RankReport> auto& report) {
-  archive(report.times, report.infer_seconds, report.warm_up_seconds, report.gather_seconds);
+  archive(report.times, report.loop.infer_seconds, report.loop.upload_seconds, report.loop.load_seconds,
+          report.loop.warm_up_seconds, report.loop.gather_seconds, report.loop.interrupted_seconds, report.batch,
+          report.notes);
 }
 
-/// What this rank tells of `result`, a RunResult or a ModelRunResult, of so many images.
-template <class Result>
-RankReport rank_report_of(const Result& result, Index images) {
-  return {{host_name(), images, result.upload_seconds, spread(result.infer_seconds).median},
-          result.infer_seconds,
-          result.warm_up_seconds,
-          result.gather_seconds};
-}
-
+/// Of this rank, which ran `images`.
+RankReport rank_report_of(const LoopResult& result, Index images);
+/// Adds another rank's: of each time the longest, and notes that are new.
+void take_longest(LoopResult& all, const RankReport& one);
 /// Of each trial, or each node, the longest.
-inline void take_longest(std::vector<double>& all, const std::vector<double>& one) {
-  if (all.size() < one.size()) all.resize(one.size());
-  for (std::size_t i = 0; i < one.size(); ++i) all[i] = std::max(all[i], one[i]);
-}
+void take_longest(std::vector<double>& all, const std::vector<double>& one);
 
-/// Of each time, the longest.
-template <class Result>
-void take_longest(Result& all, const RankReport& one) {
-  take_longest(all.infer_seconds, one.infer_seconds);
-  all.upload_seconds = std::max(all.upload_seconds, one.times.upload_seconds);
-  all.warm_up_seconds = std::max(all.warm_up_seconds, one.warm_up_seconds);
-  all.gather_seconds = std::max(all.gather_seconds, one.gather_seconds);
-}
+/// Adds the times of another piece of the same rank's work, and its notes.
+void add_times(LoopResult& all, const LoopResult& piece);
 
 }  // namespace spdnn

@@ -8,7 +8,6 @@
 #include "cluster/exchange.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
-#include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/checkpoint/rounds.hpp"
 #include "inference/ranks/move_images.hpp"
@@ -35,15 +34,12 @@ void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer,
 /// What a rank tells the root of its run of a network.
 struct NetworkRankReport {
   RankReport common;
-  double load_seconds = 0;
-  double interrupted_seconds = 0;
-  Index batch = 0;
   Outcome outcome;
   std::vector<Index> rows;  ///< with activations: the ids of their rows
 };
 
 void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
-  archive(report.common, report.load_seconds, report.interrupted_seconds, report.batch, report.outcome, report.rows);
+  archive(report.common, report.outcome, report.rows);
 }
 
 /// What a piece that was stopped, or never begun, leaves.
@@ -65,12 +61,6 @@ void add_left(const Work& work, const std::optional<Unfinished>& unfinished, std
   left.push_back({work.layer, ids(next, images), {}});
   if (work.layer > 0) left.back().images = work.images.slice(next, images - next);
 }
-
-/// Processes that share the memory of a device, this one included.
-struct Sharers {
-  int cpu = 1;
-  int cuda = 1;
-};
 
 /// What a rank knows of its pieces.
 struct KnownWork {
@@ -98,10 +88,11 @@ class Pieces final : private Interruption {
   using Interrupt = std::function<bool(RankedResult)>;
 
   Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
-         const RunOptions& options, const Sharers& sharers)
-      : orders_(orders), plan_(plan), mine_(mine), options_(options), sharers_(sharers) {
+         const RunOptions& options, const RankShare& share)
+      : orders_(orders), plan_(plan), mine_(mine), options_(options), share_(share) {
+    options_.engine.threads = share.threads;
     known_.all.result.plan = &plan;
-    known_.all.result.threads = host_threads(options.engine.threads);
+    known_.all.result.threads = host_threads(share.threads);
     known_.all.result.outcome.alive.assign(plan.depth(), 0);
     known_.all.result.outcome.active.assign(plan.depth(), 0);
   }
@@ -131,7 +122,7 @@ class Pieces final : private Interruption {
     const Plan rest = plan_from(plan_, order.layer);
     const Variant& variant = find_variant(order.variant);
     options_.engine.precision = order.precision;
-    options_.engine.sharers = variant.device == Device::cpu ? sharers_.cpu : sharers_.cuda;
+    options_.engine.sharers = variant.device == Device::cpu ? share_.cpu_sharers : share_.cuda_sharers;
     options_.batches = mine_[piece_].batches.get();
     return spdnn::run(variant, {&rest, order.may_overflow, order.why_in_order}, mine_[piece_].images, options_);
   }
@@ -153,7 +144,7 @@ class Pieces final : private Interruption {
   const Plan& plan_;
   const std::vector<Work>& mine_;
   RunOptions options_;
-  Sharers sharers_;
+  RankShare share_;
   CheckpointClock* clock_ = nullptr;
   Interrupt interrupt_;
   KnownWork known_;
@@ -163,12 +154,7 @@ class Pieces final : private Interruption {
 NetworkRankReport report_of(const RankedResult& own, const std::vector<Work>& mine) {
   Index images = 0;
   for (const ImageRange& batch : own.result.batches) images += batch.count;
-  NetworkRankReport report{rank_report_of(own.result, images),
-                           own.result.load_seconds,
-                           own.result.interrupted_seconds,
-                           own.result.batch,
-                           own.result.outcome,
-                           {}};
+  NetworkRankReport report{rank_report_of(own.result, images), own.result.outcome, {}};
   if (!mine.empty() && mine[0].batches) report.common.times.taken = static_cast<Index>(own.result.batches.size());
   if (!own.result.outcome.activations) return report;
   for (const ImageRange& batch : own.result.batches)
@@ -190,22 +176,10 @@ void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
     }
     if (all.ranks.size() == 1) continue;
     take_longest(all.result, report.common);
-    all.result.load_seconds = std::max(all.result.load_seconds, report.load_seconds);
-    all.result.interrupted_seconds = std::max(all.result.interrupted_seconds, report.interrupted_seconds);
-    all.result.batch = std::max(all.result.batch, report.batch);
     outcomes.push_back(std::move(report.outcome));
   }
   merge_outcomes(all.result.outcome, outcomes);
   if (!activations.empty()) all.result.outcome.activations = join_rows(activations, rows);
-}
-
-/// Ranks that run on the devices of this one.
-Sharers sharers_of_devices(Communicator& ranks, const std::vector<RunOrder>& orders, const RunOptions& options) {
-  Sharers sharers{.cpu = ranks.place().node_ranks};
-  const auto is_cuda = [](const RunOrder& order) { return find_variant(order.variant).device == Device::cuda; };
-  if (std::any_of(orders.begin(), orders.end(), is_cuda))
-    sharers.cuda = sharers_of_device(ranks, Device::cuda, options.engine, options.share_devices);
-  return sharers;
 }
 
 /// What all ranks know, on the root; elsewhere the rank's own.
@@ -273,42 +247,21 @@ RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orde
                           const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping) {
   const bool in_order = !orders.empty() && orders[0].in_order;
   const Plan& form = in_order ? *plan.fallback->in_order : plan;
-  RunOptions own = options;
-  Sharers sharers;
-  std::optional<ThreadLimit> limit;
-  if (!ranks.is_alone()) {
-    sharers = sharers_of_devices(ranks, orders, own);
-    own.engine.threads = threads_of(ranks, own.engine.threads);
-    limit.emplace(own.engine.threads);
+  const RankWish wish{options.engine.threads, any_on_cuda(orders, find_variant), options.engine.device,
+                      options.share_devices};
+  const auto ready = [&] {
     for (const Work& work : mine)
       if (work.batches) work.batches->restart();
-    ranks.barrier();
-  }
-  Pieces pieces(orders, form, mine, own, sharers);
-  RankedResult all;
-  if (keeping != nullptr)
-    all = run_in_rounds(ranks, pieces, mine, *keeping);
-  else
+  };
+  const auto run = [&](const RankShare& share) {
+    Pieces pieces(orders, form, mine, options, share);
+    if (keeping != nullptr) return run_in_rounds(ranks, pieces, mine, *keeping);
+    RankedResult all;
     together(ranks, [&] { all = pieces.run(); });
-  const Stopwatch watch;
-  all = gathered(ranks, std::move(all), mine);
-  if (!ranks.is_alone()) all.result.gather_seconds += watch.seconds();
-  return all;
-}
-
-void add_times(RunResult& all, const RunResult& piece) {
-  all.infer_seconds.resize(piece.infer_seconds.size());
-  for (std::size_t trial = 0; trial < piece.infer_seconds.size(); ++trial)
-    all.infer_seconds[trial] += piece.infer_seconds[trial];
-  all.upload_seconds += piece.upload_seconds;
-  all.load_seconds += piece.load_seconds;
-  all.warm_up_seconds += piece.warm_up_seconds;
-  all.gather_seconds += piece.gather_seconds;
-  all.interrupted_seconds += piece.interrupted_seconds;
-  all.batch = std::max(all.batch, piece.batch);
-  all.batches.insert(all.batches.end(), piece.batches.begin(), piece.batches.end());
-  for (const std::string& note : piece.notes)
-    if (std::find(all.notes.begin(), all.notes.end(), note) == all.notes.end()) all.notes.push_back(note);
+    return all;
+  };
+  return run_and_gather(ranks, wish, ready, run,
+                        [&](RankedResult& all) { all = gathered(ranks, std::move(all), mine); });
 }
 
 }  // namespace spdnn

@@ -8,7 +8,7 @@
 #include "cluster/fields.hpp"
 #include "inference/checkpoint/clock.hpp"
 #include "inference/ranks/left_work.hpp"
-#include "inference/ranks/rank_report.hpp"
+#include "inference/ranks/share_and_run.hpp"
 #include "inference/run/run.hpp"
 #include "inference/run/work.hpp"
 #include "spdnn/images.hpp"
@@ -37,11 +37,9 @@ RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan
 /// not looked at. A process by itself gets all of them, as they are.
 std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all);
 
-struct RankedResult {
-  /// On the root that of all ranks, each time the longest; elsewhere the rank's own. The outcome is that of the whole
-  /// run's layers, with ids of the whole run; the plan is the one that ran, from its first layer on.
-  RunResult result;
-  std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
+/// The outcome is that of the whole run's layers, with ids of the whole run; the plan is the one that ran, from its
+/// first layer on.
+struct RankedResult : Ranked<RunResult> {
   /// Of a run that was stopped: what this rank has not done. Work at layer 0 comes without images.
   std::vector<Work> left;
 };
@@ -59,8 +57,5 @@ struct Keeping {
 /// that of any rank says so, and then has something left.
 RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
                           const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping = nullptr);
-
-/// Adds the times of another piece of the same rank's work, and what is noted of it; outcome and plan stay as they are.
-void add_times(RunResult& all, const RunResult& piece);
 
 }  // namespace spdnn

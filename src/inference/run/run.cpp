@@ -8,18 +8,13 @@
 #include <utility>
 
 #include "core/system/out_of_memory.hpp"
-#include "core/system/stopwatch.hpp"
 #include "core/text/bytes_text.hpp"
-#include "core/threads/cancellation.hpp"
 #include "core/threads/parallel.hpp"
-#include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"
-#include "inference/device/device_monitor.hpp"
 #include "inference/run/activations.hpp"
 #include "inference/run/largest_batch.hpp"
 #include "inference/run/outcomes.hpp"
-#include "inference/run/pace.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -50,183 +45,71 @@ void settle_borderline(Outcome& outcome, const Outcome& rerun) {
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 
-/// Tells a monitor, if there is one, of its own beginning and end, and of the trials in between.
-class Watched {
- public:
-  explicit Watched(DeviceMonitor* monitor) : monitor_(monitor) {
-    if (monitor_ != nullptr) monitor_->begin();
-  }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-  ~Watched() {
-    if (monitor_ != nullptr) monitor_->end(trials_);
-  }
-  void trial_is_over() { ++trials_; }
-  bool wants_more_trials() const { return monitor_ != nullptr && monitor_->wants_more(); }
-
- private:
-  DeviceMonitor* monitor_;
-  int trials_ = 0;
-};
-
-/// One plan, run over batch after batch.
-class Runner {
-  static constexpr Index kLooks = 32;  ///< whether to interrupt a batch, at least
+/// A plan with the engines that run it.
+class RunnablePlan final : public Runnable {
   /// Images below which a device would idle; on a CPU, each thread has a block.
   static constexpr Index kLeastOnDevice = 2048;
 
  public:
-  Runner(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options)
-      : plan_(*chosen.plan),
-        images_(images),
-        options_(options),
-        cancellation_(options.engine.cancelled),
-        device_(variant.device),
-        stride_(plan_.depth() / kLooks, options.look_seconds) {
+  RunnablePlan(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options)
+      : variant_(variant), plan_(*chosen.plan), images_(images), options_(options) {
     BatchInfo batch = batch_info(images);
     result_.plan = &plan_;
     result_.threads = host_threads(options.engine.threads);
     if (!chosen.why.empty()) result_.notes.push_back("merge stands aside in this run: " + chosen.why);
-    least_ = device_ == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
+    least_ = variant.device == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
     if (options.batches != nullptr) batch.images = options.batches->largest(least_);
     result_.batch = options.batch != 0 ? std::min(options.batch, batch.images)
                                        : automatic_batch(variant, plan_, batch, options.engine);
-    batch.images = result_.batch;
-    result_.infer_seconds.assign(static_cast<std::size_t>(options.trials), 0.0);
     result_.outcome.alive.assign(plan_.depth(), 0);
     result_.outcome.active.assign(plan_.depth(), 0);
-    const Stopwatch upload;
-    engine_ = make_engine(variant, std::make_shared<const Plan>(plan_), batch, options.engine);
-    if (plan_.fallback) in_order_ = make_engine(variant, plan_.fallback->in_order, batch, options.engine);
-    result_.upload_seconds = upload.seconds();
   }
 
   RunResult run() {
-    const Index images = images_.images();
-    const Offset rounds = result_.batch == 0 ? 0 : (images - 1) / result_.batch + 1;
-    layers_ = rounds * static_cast<Offset>(options_.warm_up + options_.trials) * plan_.depth();
-    Progress progress(options_.progress, "infer", layers_);
-    while (!result_.unfinished) {
-      const ImageRange batch = next_batch();
-      if (batch.count == 0) break;
-      run_batch(batch.first, batch.count, progress);
-    }
-    if (options_.batches != nullptr) progress.update(layers_);
+    const LoopWork work{.images = images_.images(),
+                        .steps = plan_.depth(),
+                        .device = variant_.device,
+                        .ordinal = options_.engine.device,
+                        .cancelled = options_.engine.cancelled,
+                        .least = least_,
+                        .may_be_interrupted = options_.interruption != nullptr};
+    run_in_batches(*this, work, options_, result_);
     if (options_.keep_activations) result_.outcome.activations = join_rows(activations_);
     return std::move(result_);
   }
 
  private:
-  /// Without images at the end. What other processes have taken meanwhile counts as done.
-  ImageRange next_batch() {
-    const Index images = images_.images();
-    if (options_.batches == nullptr) {
-      const Index first = std::exchange(next_, next_ + std::min(result_.batch, images - next_));
-      return {first, next_ - first};
-    }
-    const ImageRange batch = options_.batches->take({least_, result_.batch});
-    if (batch.count > 0) done_ = layers_ * batch.first / images;
-    return batch;
+  void make(Index images) override {
+    engine_.reset();
+    in_order_.reset();
+    BatchInfo batch = batch_info(images_);
+    batch.images = images;
+    engine_ = make_engine(variant_, std::make_shared<const Plan>(plan_), batch, options_.engine);
+    if (plan_.fallback) in_order_ = make_engine(variant_, plan_.fallback->in_order, batch, options_.engine);
   }
-
-  void run_batch(Index first, Index count, Progress& progress) {
-    Stopwatch watch;
-    const ImageSet batch = count == images_.images() ? images_ : images_.slice(first, count);
-    engine_->load(batch);
-    const double load_seconds = watch.lap();
-    result_.upload_seconds += load_seconds;
-    result_.load_seconds += load_seconds;
-    for (int trial = 0; trial < options_.warm_up; ++trial) {
-      engine_->reset();
-      advance(progress);
-      outcome_of(batch);
-    }
-    place_ = {first, batch.images()};
-    if (options_.warm_up > 0) result_.warm_up_seconds += watch.lap();
-    Outcome outcome;
-    if (!run_trials(batch, progress, outcome)) return;
-    watch.lap();
-    append_outcome(result_.outcome, outcome, first);
-    result_.batches.push_back({first, count});
-    if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch, options_.engine));
-    result_.gather_seconds += watch.seconds();
+  void load(const ImageRange& images) override {
+    batch_ = images.count == images_.images() ? images_ : images_.slice(images.first, images.count);
+    engine_->load(batch_);
   }
-
-  /// Those that count; false where the run was ended.
-  bool run_trials(const ImageSet& batch, Progress& progress, Outcome& outcome) {
-    Watched watched(options_.monitor);
-    for (std::size_t trial = 0; trial < result_.infer_seconds.size(); ++trial) {
-      infer_.lap();
-      engine_->reset();
-      if (!advance(progress, options_.interruption)) return false;
-      Outcome this_time = outcome_of(batch);
-      result_.infer_seconds[trial] += infer_.seconds();
-      if (trial == 0)
-        outcome = std::move(this_time);
-      else if (this_time.categories != outcome.categories)
-        throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
-      watched.trial_is_over();
-    }
-    Stopwatch watch;
-    while (watched.wants_more_trials() && !due()) {
-      repeat_unseen(batch);
-      result_.warm_up_seconds += watch.lap();
-      watched.trial_is_over();
-    }
-    return true;
+  void reset() override { engine_->reset(); }
+  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  void finish() override { found_ = outcome_of(batch_); }
+  void keep(int trial) override {
+    if (trial == 0)
+      outcome_ = std::move(found_);
+    else if (found_.categories != outcome_.categories)
+      throw std::logic_error(fmt::format("trial {} gave other categories than the first", trial + 1));
   }
-
-  /// A trial that counts in no time and that progress does not show.
-  void repeat_unseen(const ImageSet& batch) {
-    const Offset done = done_;
-    Progress unseen({}, "infer", 0);
-    engine_->reset();
-    advance(unseen);
-    outcome_of(batch);
-    done_ = done;
+  void gather(const ImageRange& images) override {
+    append_outcome(result_.outcome, outcome_, images.first);
+    if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch_, options_.engine));
   }
-
-  bool due() const { return options_.interruption != nullptr && options_.interruption->due_in() <= 0; }
-
-  /// From the first layer to the last, or to one at which the run is ended: then false.
-  bool advance(Progress& progress, Interruption* interruption = nullptr) {
-    Pace pace;
-    Stopwatch since_wait;
-    for (Index layer = 0; layer < plan_.depth();) {
-      cancellation_.check();
-      Index at_once = plan_.depth();
-      if (interruption != nullptr) {
-        double due_in = interruption->due_in();
-        if (due_in <= 0) {
-          if (!interrupt(*interruption, layer)) return false;
-          due_in = interruption->due_in();
-          since_wait.lap();
-        }
-        at_once = device_ == Device::cpu ? stride_.layers_within(due_in) : std::max<Index>(1, plan_.depth() / kLooks);
-      }
-      const Index next = engine_->advance(layer, std::min(plan_.depth() - layer, at_once) + layer);
-      done_ += next - layer;
-      progress.update(std::min(done_, layers_));
-      const Index layers = next - std::exchange(layer, next);
-      if (interruption == nullptr) continue;
-      if (device_ == Device::cpu) {
-        stride_.took(layers, since_wait.lap());
-      } else if (layer < plan_.depth() && pace.due()) {
-        wait_for(device_, options_.engine.device);
-        pace.waited(since_wait.lap());
-      }
-    }
-    return true;
-  }
-
-  /// Before `layer` of the batch. Whether the run goes on; where it does not, the result has what is unfinished.
-  bool interrupt(Interruption& interruption, Index layer) {
-    if (device_ != Device::cpu) wait_for(device_, options_.engine.device);
-    result_.infer_seconds.front() += infer_.lap();
-    result_.unfinished = Unfinished{place_.first, layer, begun(place_.images, layer)};
-    const bool goes_on = interruption.interrupt(result_);
+  double due_in() override { return options_.interruption->due_in(); }
+  /// Where the run does not go on, the result has what is unfinished.
+  bool interrupt(const ImageRange& images, Index layer) override {
+    result_.unfinished = Unfinished{images.first, layer, begun(images.count, layer)};
+    const bool goes_on = options_.interruption->interrupt(result_);
     if (goes_on) result_.unfinished.reset();
-    result_.interrupted_seconds += infer_.lap();
     return goes_on;
   }
 
@@ -257,27 +140,17 @@ class Runner {
     }
   }
 
-  /// The batch under way.
-  struct Place {
-    Index first = 0;
-    Index images = 0;
-  };
-
+  const Variant& variant_;
   const Plan& plan_;
   const ImageSet& images_;
   const RunOptions& options_;
-  Cancellation cancellation_;  ///< between batches and trials, for engines that do not ask
-  Device device_;
-  Stride stride_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Engine> in_order_;    ///< with `merge`: for borderline images
+  std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
+  ImageSet batch_;
+  Outcome found_;                       ///< of the last trial
+  Outcome outcome_;                     ///< of the batch's first trial that counts
   std::vector<CsrMatrix> activations_;  ///< by batch, where they are kept
   Index least_ = 1;                     ///< images to take at a time beside other processes
-  Index next_ = 0;                      ///< the first image of the next batch
-  Offset layers_ = 0;                   ///< to do, over batches and trials
-  Offset done_ = 0;                     ///< of these
-  Place place_;
-  Stopwatch infer_;  ///< since the trial began, or went on after an interruption
   RunResult result_;
 };
 
@@ -339,7 +212,7 @@ RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& ima
     RunOptions informed = options;
     informed.engine.may_overflow = chosen.may_overflow;
     informed.engine.in_steps = options.interruption != nullptr;
-    return Runner(variant, chosen, images, informed).run();
+    return RunnablePlan(variant, chosen, images, informed).run();
   });
 }
 

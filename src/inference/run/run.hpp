@@ -2,16 +2,13 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engines/engine.hpp"
-#include "inference/run/batch_source.hpp"
+#include "inference/run/batch_loop.hpp"
 #include "plan/image_facts.hpp"
-#include "spdnn/progress.hpp"
 
 namespace spdnn {
 
-class DeviceMonitor;
 struct RunResult;
 
 /// Interrupts a run between two of its layers, to keep what is known so far, to end the run, or both.
@@ -19,7 +16,7 @@ class Interruption {
  public:
   virtual ~Interruption() = default;
   /// Seconds until the run is to be interrupted; 0 or less: now. Asked between layers: at least a few dozen times a
-  /// batch, and on a CPU about every `RunOptions::look_seconds`, and at the end of these seconds, where a layer takes
+  /// batch, and on a CPU about every `LoopOptions::look_seconds`, and at the end of these seconds, where a layer takes
   /// less. A device is waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts
   /// layers off is asked at the end of the batch all the same.
   virtual double due_in() = 0;
@@ -28,21 +25,13 @@ class Interruption {
   virtual bool interrupt(const RunResult& so_far) = 0;
 };
 
-struct RunOptions {
+struct RunOptions : LoopOptions {
   EngineOptions engine;
-  int trials = 1;
-  int warm_up = 0;  ///< trials of each batch before these
-  Index batch = 0;  ///< images at a time; 0: as many as the memory takes
-  /// From which the run takes its batches, beside other processes; null: it has all images, one batch after another.
-  BatchSource* batches = nullptr;
   bool share_devices = false;  ///< ranks may share CUDA devices
   /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
   /// neurons of the given network these stand. Not of a merged plan.
   bool keep_activations = false;
-  ProgressCallback progress;
-  DeviceMonitor* monitor = nullptr;      ///< told when trials begin and end; null: none
   Interruption* interruption = nullptr;  ///< of a run with one trial and no warm-up; null: none
-  double look_seconds = 5;
 };
 
 /// What a run that was interrupted has not done. Images from `first` on that are not in `begun` have not been begun.
@@ -52,19 +41,9 @@ struct Unfinished {
   ImageSet begun;   ///< images first, first+1, ...: their activations
 };
 
-struct RunResult {
-  const Plan* plan = nullptr;         ///< the one that ran, see plan_for(); lives as long as the one that was given
-  Outcome outcome;                    ///< of all images; every trial gave the same (std::logic_error otherwise)
-  std::vector<double> infer_seconds;  ///< one per trial, summed over batches
-  double upload_seconds = 0;          ///< engine construction and load()
-  double load_seconds = 0;            ///< of these, load(): the images
-  double warm_up_seconds = 0;         ///< all trials that are not counted
-  double gather_seconds = 0;          ///< putting batches together
-  double interrupted_seconds = 0;     ///< by RunOptions::interruption; in none of the others
-  int threads = 0;                    ///< host threads
-  Index batch = 0;
-  std::vector<ImageRange> batches{};  ///< that were run to their end, in this order
-  std::vector<std::string> notes;     ///< on this run, besides the plan's
+struct RunResult : LoopResult {
+  const Plan* plan = nullptr;  ///< the one that ran, see plan_for(); lives as long as the one that was given
+  Outcome outcome;             ///< of all images; every trial gave the same (std::logic_error otherwise)
   std::optional<Unfinished> unfinished;
 };
 
@@ -91,9 +70,8 @@ RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision
 /// DeviceError where, with an automatic batch, not even one image fits.
 void check_run(const Variant& variant, const Plan& plan, const ImageFacts& images, const RunOptions& options);
 
-/// The one loop that every variant runs in: batches, trials, timers, progress, borderline re-runs.
+/// Runs a plan on images, batch after batch (batch_loop.hpp), borderline images of merged plans once more.
 /// Notices whether sums may overflow and has the engine look for those that do (EngineOptions::may_overflow).
-/// `infer` runs from "plan and images resident" to "categories known to the host" (docs/timing.md has all phases).
 RunResult run(const Variant& variant, const RunPlan& chosen, const ImageSet& images, const RunOptions& options);
 /// The same of the plan that plan_for() chooses for these images.
 RunResult run(const Variant& variant, const Plan& plan, const ImageSet& images, const RunOptions& options);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/system/out_of_memory.hpp"
 #include "engines/cuda/runtime/device_info.hpp"
 #include "spdnn/error.hpp"
 
@@ -12,18 +13,20 @@ namespace spdnn::cuda {
 
 namespace {
 
+template <class Failure = DeviceError>
 [[noreturn]] void fail(const std::string& what, SourceLocation where) {
-  throw DeviceError(fmt::format("{} ({}:{})", what, std::filesystem::path(where.file).filename().string(), where.line));
+  throw Failure(fmt::format("{} ({}:{})", what, std::filesystem::path(where.file).filename().string(), where.line));
 }
 
 [[noreturn]] void fail_out_of_memory(SourceLocation where) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   cudaGetLastError();  // an allocation that failed is no reason for the next call to fail
-  if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) fail("out of device memory", where);
-  fail(fmt::format("out of device memory: {:.1f} of {:.1f} GiB are free; a smaller batch takes less",
-                   static_cast<double>(free_bytes) / (1U << 30U), static_cast<double>(total_bytes) / (1U << 30U)),
-       where);
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) fail<OutOfMemory>("out of device memory", where);
+  fail<OutOfMemory>(
+      fmt::format("out of device memory: {:.1f} of {:.1f} GiB are free; a smaller batch takes less",
+                  static_cast<double>(free_bytes) / (1U << 30U), static_cast<double>(total_bytes) / (1U << 30U)),
+      where);
 }
 
 }  // namespace

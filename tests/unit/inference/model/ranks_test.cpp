@@ -114,8 +114,12 @@ int differing_trials(const std::vector<int>& changing) {
       const bool changes = std::find(changing.begin(), changing.end(), rank.place().rank) != changing.end();
       if (changes && update.done == model->nodes.size()) values[0] += 100;
     };
-    const ModelOrder order{"conv_reference", Precision::fp64, 4, 2, 2};
-    const RankedModelResult all = run_model_on_ranks(rank, order, model, mine, {.threads = 1}, progress);
+    const ModelOrder order{
+        .variant = "conv_reference", .precision = Precision::fp64, .images = 4, .batch = 2, .trials = 2};
+    ModelRunOptions options;
+    options.engine.threads = 1;
+    options.progress = progress;
+    const RankedModelResult all = run_model_on_ranks(rank, order, model, mine, options);
     if (rank.is_root()) differing = all.result.differing_trials;
   };
   for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);

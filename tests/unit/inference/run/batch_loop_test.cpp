@@ -1,0 +1,161 @@
+// The loop of batches and trials, by itself: what runs where memory runs out, and what the times are then.
+
+#include "inference/run/batch_loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "core/system/out_of_memory.hpp"
+#include "inference/model/run.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+/// Has room for a number of images, each for its own purpose; notes which images were gathered, and in which trials.
+class LittleRoom final : public Runnable {
+ public:
+  Index to_make = kMaxIndex;
+  Index to_load = kMaxIndex;
+  Index to_repeat = kMaxIndex;  ///< for the trials after the first
+  std::vector<Index> made;
+  std::vector<ImageRange> gathered;
+  int kept = 0;
+
+  void make(Index batch) override {
+    made.push_back(batch);
+    if (batch > to_make) throw std::bad_alloc();
+  }
+  void load(const ImageRange& images) override {
+    loaded_ = images.count;
+    if (loaded_ > to_load) throw OutOfMemory("out of device memory");
+  }
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override { return until; }
+  void finish() override {}
+  void keep(int trial) override {
+    ++kept;
+    if (trial == 1 && loaded_ > to_repeat) throw std::bad_alloc();
+  }
+  void gather(const ImageRange& images) override { gathered.push_back(images); }
+
+ private:
+  Index loaded_ = 0;
+};
+
+LoopResult run_all(LittleRoom& room, Index images, const LoopOptions& options) {
+  LoopResult result;
+  result.batch = images;
+  run_in_batches(room, {.images = images, .steps = 4}, options, result);
+  return result;
+}
+
+std::vector<Index> counts(const std::vector<ImageRange>& ranges) {
+  std::vector<Index> counts;
+  Index next = 0;
+  for (const ImageRange& range : ranges) {
+    EXPECT_EQ(range.first, next);
+    next += range.count;
+    counts.push_back(range.count);
+  }
+  return counts;
+}
+
+TEST(BatchLoop, ABatchThatMemoryDoesNotTakeIsBegunAgainInHalves) {
+  LittleRoom room;
+  room.to_make = 6;
+  room.to_load = 3;
+  const LoopResult result = run_all(room, 10, {});
+  EXPECT_EQ(room.made, (std::vector<Index>{10, 5, 3}));
+  EXPECT_EQ(counts(room.gathered), (std::vector<Index>{3, 2, 3, 2}));
+  EXPECT_EQ(counts(result.batches), (std::vector<Index>{3, 2, 3, 2}));
+  EXPECT_EQ(result.batch, 3U);
+  ASSERT_EQ(result.notes.size(), 2U);
+  EXPECT_EQ(result.notes[0], "memory ran out with 10 images at a time; at most 5 at a time ran from there on");
+}
+
+TEST(BatchLoop, ATrialThatFailedCountsNoTimeOfInfer) {
+  LittleRoom room;
+  room.to_repeat = 5;
+  LoopOptions options;
+  options.trials = 2;
+  const LoopResult result = run_all(room, 10, options);
+  EXPECT_EQ(counts(room.gathered), (std::vector<Index>{5, 5}));
+  EXPECT_EQ(room.kept, 6) << "two of the batch that failed";
+  EXPECT_GT(result.upload_seconds, 0);
+  ASSERT_EQ(result.infer_seconds.size(), 2U);
+}
+
+TEST(BatchLoop, ABatchThatWasAskedForAndASingleImageAreNotMadeSmaller) {
+  LittleRoom room;
+  room.to_load = 3;
+  LoopOptions options;
+  options.batch = 10;
+  EXPECT_THROW(run_all(room, 10, options), OutOfMemory);
+  LittleRoom none;
+  none.to_make = 0;
+  EXPECT_THROW(run_all(none, 10, {}), std::bad_alloc);
+  EXPECT_EQ(none.made, (std::vector<Index>{10, 5, 3, 2, 1}));
+}
+
+TEST(BatchLoop, ProgressEndsWhereItShouldThoughABatchWasBegunAgain) {
+  LittleRoom room;
+  room.to_repeat = 5;
+  std::uint64_t done = 0;
+  LoopOptions options;
+  options.trials = 2;
+  options.progress = [&](const ProgressUpdate& update) {
+    EXPECT_LE(update.done, update.total);
+    done = update.done;
+  };
+  run_all(room, 10, options);
+  EXPECT_EQ(done, 8U) << "two trials of four steps";
+}
+
+/// A model's engine with room for two images: it gives back their first number, and counts.
+class TwoImages final : public ModelEngine {
+ public:
+  static inline int made = 0;
+  explicit TwoImages(Index /*batch*/) { ++made; }
+  void load(const Tensor& images) override {
+    if (images.shape[0] > 2) throw std::bad_alloc();
+    images_ = images;
+  }
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override { return until; }
+  std::vector<Tensor> outputs() override { return {images_}; }
+  std::optional<Index> overflow() const override { return {}; }
+
+ private:
+  Tensor images_;
+};
+
+TEST(BatchLoop, ModelsRunInSmallerBatchesToo) {
+  const ModelVariant variant{
+      "two",
+      Device::cpu,
+      "for tests",
+      {Precision::fp32},
+      [](const Model&, const ModelEngineOptions&) { return Support{}; },
+      [](std::shared_ptr<const Model>, const ModelEngineOptions& options) -> std::unique_ptr<ModelEngine> {
+        return std::make_unique<TwoImages>(options.batch);
+      }};
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1});
+  const auto model = std::make_shared<const Model>(builder.finish({builder.add(Activation{}, {x})}));
+  const Tensor images = testing::make_tensor({7, 1}, {1, 2, 3, 4, 5, 6, 7});
+  ModelRunOptions options;
+  options.engine.batch = 7;
+  options.trials = 3;
+  const ModelRunResult result = run_model(variant, model, images, options);
+  EXPECT_EQ(counts(result.batches), (std::vector<Index>{2, 2, 2, 1}));
+  EXPECT_EQ(TwoImages::made, 3) << "for 7, 4 and 2 at a time";
+  EXPECT_TRUE(std::equal(images.values.begin(), images.values.end(), result.output.values.begin()));
+  EXPECT_EQ(result.differing_trials, 0);
+  options.batch = 7;
+  EXPECT_THROW(run_model(variant, model, images, options), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace spdnn
