@@ -10,7 +10,6 @@
 #include "inference/run/load.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/models/model_file.hpp"
-#include "io/models/model_form.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/digests.hpp"
@@ -136,9 +135,9 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
          {"kind", "neurons", "layers", "bias", "bias-rule", "cap", "allow-missing-newline", "images", "form", "plan",
           "plan-device"},
          "a model");
-  if (!is_model_form(out))
+  if (!is_written_form(out))
     throw UsageError(
-        fmt::format("OUT: '{}' does not end in {}, the formats for models", out.string(), kWrittenModelForms));
+        fmt::format("OUT: '{}' does not end in {}, the formats for models", out.string(), written_endings()));
   std::vector<NamedInput> inputs{{"IN", in}};
   for (const Path& beside : files_beside(in)) inputs.push_back({"the graph beside IN", beside});
   std::vector<NamedOutput> outputs{{"OUT", out}};

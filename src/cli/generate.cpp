@@ -19,7 +19,6 @@
 #include "inference/network/streaming.hpp"
 #include "io/arrays/npy.hpp"
 #include "io/models/model_file.hpp"
-#include "io/models/model_form.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/read_write.hpp"
 #include "model/graph/work.hpp"
@@ -237,8 +236,8 @@ int generate_model(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, generate_model_form(), values)) return 0;
   const Path out = required(values, "out", kModelUsage);
-  if (!is_model_form(out))
-    throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), kWrittenModelForms));
+  if (!is_written_form(out))
+    throw UsageError(fmt::format("--out: '{}' does not end in {}", out.string(), written_endings()));
   std::vector<NamedOutput> outputs{{"--out", out}};
   for (const Path& beside : files_beside(out)) outputs.push_back({"the graph beside --out", beside});
   check_outputs(outputs, {});

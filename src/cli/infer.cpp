@@ -17,7 +17,7 @@
 #include "core/text/message.hpp"
 #include "core/text/nearest_name.hpp"
 #include "inference/network/inference_on_ranks.hpp"
-#include "io/models/model_form.hpp"
+#include "io/models/model_file.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 

@@ -16,7 +16,7 @@
 #include "inference/network/streaming.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/input_file.hpp"
-#include "io/models/model_form.hpp"
+#include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"
 #include "plan/describe.hpp"
 #include "plan/planner.hpp"

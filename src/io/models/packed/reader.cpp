@@ -14,6 +14,7 @@
 #include "core/types/all_finite.hpp"
 #include "io/models/architecture/reader.hpp"
 #include "io/packed/model_reader.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "model/operations/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
 
@@ -198,6 +199,14 @@ Model read_packed_model(const PackedFile& file) {
 
 Model read_packed_model(const std::filesystem::path& path) {
   return with_memory_for(path.string(), "cannot read", [&] { return read_packed_model(PackedFile(path)); });
+}
+
+bool holds_packed_model(const std::filesystem::path& path) {
+  try {
+    return packed_contents(path).model;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace spdnn

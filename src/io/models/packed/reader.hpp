@@ -11,5 +11,7 @@ namespace spdnn {
 Model read_packed_model(const std::filesystem::path& path);
 /// The same for an open file.
 Model read_packed_model(const PackedFile& file);
+/// Whether the file holds a model. False if it cannot be read.
+bool holds_packed_model(const std::filesystem::path& path);
 
 }  // namespace spdnn

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "io/models/model_form.hpp"
+#include "io/models/model_file.hpp"
 #include "io/models/packed/reader.hpp"
 #include "io/models/packed/writer.hpp"
 #include "io/packed/read_write.hpp"

@@ -1,0 +1,85 @@
+// A format is a folder and a line: the toy of docs/add_a_file_format.md.
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "io/models/model_file.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+#include "support/model_text.hpp"
+#include "support/models.hpp"
+#include "temporary_directory.hpp"
+#include "unit/toy/linear_text.hpp"
+
+namespace spdnn {
+namespace {
+
+constexpr std::array<ModelFormat, 2> kToys{{
+    {".linear", read_then_reshape<toy::read_linear_text>, toy::write_linear_text},
+    {".readable", read_then_reshape<toy::read_linear_text>, nullptr},
+}};
+
+class ToyFormat : public ::testing::Test {
+ protected:
+  std::string error_of_reading(const std::string& text) const {
+    write_text(path_, text);
+    try {
+      read_model(path_, {}, kToys);
+    } catch (const DataError& error) {
+      const std::string message = error.what();
+      return message.substr(message.find("model.linear"));
+    }
+    return "no error";
+  }
+
+  TemporaryDirectory directory_;
+  std::string path_ = directory_ / "model.linear";
+};
+
+TEST_F(ToyFormat, AModelIsWrittenAndReadAgain) {
+  testing::Dice dice(3);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 7});
+  const Model model = builder.finish({builder.add(Linear{testing::random_weights(dice, 5, 7, 0.4), {}}, {x})});
+  write_model(path_, model, kToys);
+  const Model read = read_model(path_, {}, kToys);
+  EXPECT_EQ(testing::ModelText::of(read, false), testing::ModelText::of(model, false));
+  const Tensor images = testing::random_tensor(dice, {3, 7});
+  EXPECT_EQ(evaluate(read, {images})[0].values, evaluate(model, {images})[0].values);
+}
+
+TEST_F(ToyFormat, AShapeIsTakenOrRefused) {
+  write_text(path_, "1 2\n1 -2\n");
+  const Model four = read_model(path_, Shape{4, 2}, kToys);
+  EXPECT_EQ(four.values[four.outputs[0]].shape, (Shape{4, 1}));
+  EXPECT_THROW(read_model(path_, Shape{4, 3}, kToys), UsageError);
+}
+
+TEST_F(ToyFormat, InvalidFilesAreRefusedWithTheirPlace) {
+  EXPECT_EQ(error_of_reading("1 2\n1 -2\n"), "no error");
+  EXPECT_EQ(error_of_reading("two\n"), "model.linear:1: expected the numbers of outputs and inputs");
+  EXPECT_EQ(error_of_reading("2 2\n1 2\n3 x\n"), "model.linear:3: expected 2 weights");
+  EXPECT_EQ(error_of_reading("1 2\n1 2\n3 4\n"), "model.linear:3: more than 1 lines of weights");
+  EXPECT_EQ(error_of_reading("65536 65536\n1\n"), "model.linear: 65536 x 65536 weights are more than the file holds");
+}
+
+TEST_F(ToyFormat, WhatItCannotExpressIsNotWritten) {
+  testing::ModelBuilder builder;
+  const Model relu = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 2})})});
+  EXPECT_THROW(write_model(path_, relu, kToys), DataError);
+  EXPECT_THROW(write_model(directory_ / "model.readable", relu, kToys), DataError);
+}
+
+TEST(ModelFormats, EndingsAreListedInMessages) {
+  EXPECT_EQ(read_endings(), ".onnx, .tflite, .safetensors or .spdnn");
+  EXPECT_EQ(written_endings(), ".onnx, .safetensors or .spdnn");
+  EXPECT_EQ(read_endings(kToys), ".linear or .readable");
+  EXPECT_EQ(written_endings(kToys), ".linear");
+  EXPECT_EQ(find_format("model.linear", kToys), kToys.data());
+  EXPECT_EQ(find_format("model.linear", model_formats()), nullptr);
+}
+
+}  // namespace
+}  // namespace spdnn
