@@ -24,7 +24,7 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
     const Network network = make_network(inputs, width, 7, 3, ordered, dice);
     const CascadeProgram program = compile_cascade(make_plan(network, {}));
     EXPECT_EQ(program.first.words.empty(), !ordered);
-    EXPECT_EQ(program.has_pair_table, ordered);
+    EXPECT_EQ(program.pair_table.empty(), !ordered);
     for (const Index count : {1U, 6U, 90U, 400U}) {
       const ImageSet images = make_images(count, inputs);
       for (const char* passes : {"none", "dead", "all", "identical"}) {

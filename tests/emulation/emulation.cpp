@@ -40,9 +40,10 @@ struct State {
   std::vector<std::byte> shared;
   std::function<void()> kernel;
   std::jmp_buf scheduler{};
-  unsigned running = 0;   ///< threads that have not ended
-  unsigned arrived = 0;   ///< of these, those at the barrier
-  unsigned barriers = 0;  ///< that have opened
+  unsigned running = 0;                ///< threads that have not ended
+  unsigned arrived = 0;                ///< of these, those at the barrier
+  unsigned barriers = 0;               ///< that have opened
+  std::array<unsigned, 16> parties{};  ///< arrivals at the barriers of some threads, by number
   int collected = 0;
   int result = 0;
   unsigned long long steps = 0;  ///< beginnings, ends and arrivals
@@ -90,6 +91,7 @@ void run_block(unsigned number) {
   state.running = state.threads.x;
   state.arrived = 0;
   state.collected = 0;
+  state.parties.fill(0);
   state.warps.assign(state.threads.x / 32, {});
   for (Fiber& fiber : state.fibers) prepare(fiber);
   for (unsigned idle = 0; state.running > 0; ++idle) {
@@ -139,6 +141,12 @@ int barrier(int value) {
   state.fibers[state.thread.x].waits_behind = before;
   while (state.barriers == before && !open_barrier()) switch_away();
   return state.result;
+}
+
+void barrier_of(unsigned number, unsigned threads) {
+  const unsigned round = state.parties[number]++ / threads;
+  ++state.steps;
+  while (state.parties[number] / threads == round) switch_away();
 }
 
 std::array<unsigned long long, 32> exchange_bits(unsigned long long bits) {

@@ -5,10 +5,11 @@
 #include <ostream>
 #include <random>
 
-#include "engines/cuda/cascade/program.hpp"
+#include "engines/cuda/cascade/front_program.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/engines.hpp"
+#include "support/shifted_network.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -107,7 +108,7 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   const Network network = make_network(shape, random);
   const ImageSet images = make_images(shape, random);
   if (shape.name == "full_tables") {
-    ASSERT_TRUE(compile_cascade(make_plan(network, {})).has_pair_table);
+    ASSERT_FALSE(compile_cascade(make_plan(network, {})).pair_table.empty());
   }
   for (const char* passes : {"none", "dead", "all", "saturated", "twins,dead,saturated"}) {
     SCOPED_TRACE(passes);
@@ -140,6 +141,53 @@ TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
 
 INSTANTIATE_TEST_SUITE_P(, CascadeShapes, ::testing::ValuesIn(shapes()),
                          [](const auto& test) { return test.param.name; });
+
+/// activations() after a layer of the front, too, which is then computed without front_kernel.
+TEST_F(CascadeTest, FrontsAgreeWithTheReferenceAfterEveryLayer) {
+  const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
+  const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("dead,saturated"));
+  const ImageSet images = testing::images_of_strips(500, shifts.neurons * shifts.words);
+  const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+  const auto reference = testing::oracle_engine(plan);
+  engine->load(images);
+  reference->load(images);
+  reference->reset();
+  for (Index k = 0; k < plan.depth(); ++k) {
+    reference->advance(k, k + 1);
+    engine->advance(k, k + 1);
+    ASSERT_EQ(engine->activations(), reference->activations()) << "after layer " << k + 1;
+  }
+}
+
+/// Front and second launch, of every width that front_kernel has a shape for.
+TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
+  for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
+    const Network network = testing::shifted_network(shifts);
+    const ImageSet images =
+        testing::images_of_strips(shifts.neurons > 256 ? 600 : 20000, shifts.neurons * shifts.words);
+    for (const char* passes : {"none", "dead", "saturated", "dead,saturated", "all"}) {
+      SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes);
+      const Plan plan = make_plan(network, parse_passes(passes));
+      ASSERT_TRUE(find_front(compile_cascade(plan), plan) || plan.passes.twins);
+      const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+      const auto reference = testing::oracle_engine(plan);
+      engine->load(images);
+      reference->load(images);
+      testing::run_through(*reference, plan.depth());
+      const Outcome expected = reference->outcome();
+      for (int trial = 0; trial < 3; ++trial) {
+        testing::run_through(*engine, plan.depth());
+        const Outcome found = engine->outcome();
+        EXPECT_EQ(found.categories, expected.categories);
+        EXPECT_EQ(found.alive, expected.alive);
+        if (!plan.passes.identical) {
+          EXPECT_EQ(found.saturated, expected.saturated);
+        }
+      }
+      EXPECT_EQ(engine->activations(), reference->activations());
+    }
+  }
+}
 
 TEST_F(CascadeTest, ImagesRetireOneAfterAnother) {
   const std::vector<Shape> all = shapes();

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engines/cuda/cascade/count.cuh"
+#include "engines/cuda/cascade/front.cuh"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
 #include "engines/cuda/retire/outcome.hpp"
@@ -29,6 +30,7 @@ inline constexpr Device kSmall{std::size_t{48} << 10U, 3};   ///< waves of one g
 struct Departure {
   std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
   bool layer_1_by_sums = false;
+  bool without_front = false;
 };
 
 /// A compiled plan, and images that it is run on as the engine runs them.
@@ -44,29 +46,37 @@ class CascadeRun {
         shared_(divide_shared_memory(plan.max_outputs(), device.block_bytes)),
         view_(view_of(compiled_, plan, shared_)),
         counting_(counting_of(compiled_.first, plan)),
-        layout_(images_, plan.depth(), 0),
+        layout_(images_, plan.depth(), 0, 0),
         state_(layout_.bytes),
         handed_over_(layout_.search_at, std::byte{0xab}) {
     EXPECT_LE(shared_.bytes(), device.block_bytes);
-    if (departure.layer_1_by_sums) view_.has_pair_table = false;
+    if (departure.layer_1_by_sums) view_.pair_table = nullptr;
+    if (!departure.without_front) front_ = find_front(compiled_, plan);
+    if (front_) {
+      second_ = front_->layers;
+      front_view_ = view_of(*front_, plan, view_);
+      front_view_.bits = reinterpret_cast<const std::uint32_t*>(images.bits().words.data());
+    }
     counts_.resize(images_ * count_stride());
     counting_.tile = counting_tile(counting_, device.block_bytes);
     EXPECT_LE(counting_.shared_bytes(), device.block_bytes);
     counting_.image_words = images.bits().words.data();
     counting_.images = images_;
     counting_.counts = counts_.data();
-    counting_.state = reinterpret_cast<std::uint32_t*>(state_.data());
-    counting_.state_words = static_cast<Index>(layout_.bytes / sizeof(std::uint32_t));
     for (auto& rows : rows_) rows.resize(std::size_t{images_} * stride_);
     for (auto& ids : ids_) ids.resize(images_);
     Counters& counters = layout_.counters(state_.data());
     search_ = memory_.begin(plan, images_, &counters.listed, &counters.duplicates);
   }
 
+  bool has_front() const { return front_.has_value(); }
+
   /// From the inputs on.
   void run(Index until) {
-    emulation::launch((images_ + counting_.tile - 1) / counting_.tile, kCountThreads, counting_.shared_bytes(),
-                      [&] { count_kernel(counting_); });
+    const bool fronted = front_ && until > second_;
+    if (!fronted)
+      emulation::launch((images_ + counting_.tile - 1) / counting_.tile, kCountThreads, counting_.shared_bytes(),
+                        [&] { count_kernel(counting_); });
     const RunMemory memory{.state = state_.data(),
                            .layout = layout_,
                            .results = reinterpret_cast<uint4*>(handed_over_.data()),
@@ -74,11 +84,15 @@ class CascadeRun {
                            .count_stride = count_stride(),
                            .between = survivors(0),
                            .search = search_};
+    const Index runs = layout_.counters(state_.data()).runs;
     for (const LaunchArgs& args : launches_of(memory, images_, second_, until, survivors(1))) {
-      emulation::launch(blocks_, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
-      const unsigned long long done = layout_.counters(state_.data()).listed >> 32U;
-      EXPECT_EQ(done, args.results.to != nullptr ? blocks_ : 0);
+      if (fronted && args.first == 0)
+        launch_front(args);
+      else
+        emulation::launch(blocks_, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
     }
+    EXPECT_EQ(counters().listed >> 32U, blocks_);
+    EXPECT_EQ(layout_.counters(state_.data()).runs, runs + 1);
   }
 
   std::vector<double> activations(Index layers) {
@@ -94,20 +108,44 @@ class CascadeRun {
 
   Categories categories() { return images_of(layout_.categories(handed_over_.data()), images_); }
 
-  std::vector<std::int64_t> alive() {
-    Outcome outcome;
-    add_layer_counts(layout_.tallies(handed_over_.data()), counters().counted, plan_.depth(), outcome);
-    return outcome.alive;
-  }
+  std::vector<std::int64_t> alive() { return outcome().alive; }
+  std::int64_t saturated() { return outcome().saturated; }
 
   Index duplicates() { return counters().duplicates; }
 
  private:
+  /// Alive, active and saturated images alone.
+  Outcome outcome() {
+    Outcome outcome;
+    add_layer_counts(layout_.tallies(handed_over_.data()), counters().counted, plan_.depth(), outcome);
+    return outcome;
+  }
   /// As the host sees them.
   const Counters& counters() { return layout_.counters(handed_over_.data()); }
   std::size_t count_stride() const { return std::size_t{32} * counting_.neuron_slices; }
   Survivors survivors(std::size_t side) {
     return {.rows = rows_[side].data(), .stride = stride_, .images = ids_[side].data(), .count = nullptr};
+  }
+
+  template <Index kLog>
+  void launch_front_of(const LaunchArgs& args) {
+    using Shape = FrontShape<kLog>;
+    emulation::launch(blocks_, Shape::kThreads, sizeof(FrontBlock<Shape>),
+                      [&] { front_kernel<kLog>(front_view_, args); });
+  }
+  void launch_front(const LaunchArgs& args) {
+    switch (front_->neurons) {
+      case 256:
+        return launch_front_of<8>(args);
+      case 512:
+        return launch_front_of<9>(args);
+      case 1024:
+        return launch_front_of<10>(args);
+      case 2048:
+        return launch_front_of<11>(args);
+      default:
+        return launch_front_of<12>(args);
+    }
   }
 
   const Plan& plan_;
@@ -119,6 +157,8 @@ class CascadeRun {
   SharedLayout shared_;
   ProgramView view_;
   CountingArgs counting_;
+  std::optional<Front> front_;
+  FrontView front_view_{};
   StateLayout layout_;
   std::vector<std::byte> state_;
   std::vector<std::byte> handed_over_;  ///< the state's first part, as the last launch copied it

@@ -53,6 +53,7 @@ using cudaStream_t = struct CUstream_st*;  ///< named in declarations only
 inline void __syncthreads() { emulation::barrier(0); }
 inline int __syncthreads_or(int value) { return emulation::barrier(value); }
 inline void __threadfence() {}
+inline void __syncwarp() { emulation::exchange(0U); }
 
 template <class T>
 T __shfl_sync(unsigned, T value, unsigned lane) {
@@ -74,6 +75,7 @@ inline unsigned __reduce_or_sync(unsigned, unsigned value) {
   return bits;
 }
 
+inline bool __any_sync(unsigned mask, bool value) { return __ballot_sync(mask, value) != 0; }
 inline unsigned __reduce_add_sync(unsigned, unsigned value) {
   unsigned sum = 0;
   for (const unsigned other : emulation::exchange(value)) sum += other;
@@ -127,6 +129,9 @@ inline unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) {
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return shift % 32 == 0 ? low : low >> shift % 32 | high << (32 - shift % 32);
 }
 /// Byte i of the result is the byte of high:low that bits 4 i .. 4 i + 2 of `selector` name.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {

@@ -29,6 +29,9 @@ void pause();
 /// Waits for all threads of the block that have not ended; returns the OR of their values.
 int barrier(int value);
 
+/// Waits at the barrier of that number for `threads` threads.
+void barrier_of(unsigned number, unsigned threads);
+
 /// Waits for all threads of the warp; returns the bits of all their values, by lane.
 std::array<unsigned long long, 32> exchange_bits(unsigned long long bits);
 

@@ -5,7 +5,7 @@
 // Mapping. A block stages the bits of a tile of images in shared memory, counts its classes of inputs (CountedLayer),
 // one byte per class, and adds up each neuron's classes. Where classes fill words, a thread counts the 32 classes of a
 // slice at once, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so
-// that some read while others count. All threads together also clear the state of the run.
+// that some read while others count.
 // Bound: device memory by its traffic, one read of the bits and one write of the counts; in fact instructions.
 // results/h200/roofline.md has measurements.
 
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "engines/cuda/cascade/planes.cuh"
 #include "engines/cuda/cascade/types.hpp"
 #include "engines/cuda/runtime/block.cuh"
 
@@ -30,34 +31,6 @@ __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint3
       to[i * pitch + k] = image < c.images ? __ldcs(c.image_words + image * c.image_pairs + k) : 0;
   }
   for (Index i = threadIdx.x; i < c.tile; i += kCountThreads) to[i * pitch + c.image_pairs] = 0;
-}
-
-/// Stores 32 counts of five bits as bytes: one multiplication spreads four bits of a plane over four bytes.
-__device__ inline void store_planes(const std::uint32_t (&planes)[5], std::uint8_t* to) {
-#pragma unroll
-  for (Index q = 0; q < 8; ++q) {
-    std::uint32_t four = 0;
-#pragma unroll
-    for (Index b = 0; b < 5; ++b) four |= (planes[b] >> (4 * q) & 15U) * (0x00204081U << b) & (0x01010101U << b);
-    reinterpret_cast<std::uint32_t*>(to)[q] = four;
-  }
-}
-
-/// Adds four words to the bit planes of 32 counts: carry-save addition.
-__device__ inline void add_words(const std::uint32_t (&words)[4], std::uint32_t (&planes)[5]) {
-  const auto majority = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) { return (a & b) | (c & (a | b)); };
-  const std::uint32_t first = majority(planes[0], words[0], words[1]);
-  planes[0] ^= words[0] ^ words[1];
-  const std::uint32_t second = majority(planes[0], words[2], words[3]);
-  planes[0] ^= words[2] ^ words[3];
-  std::uint32_t carry = majority(planes[1], first, second);
-  planes[1] ^= first ^ second;
-#pragma unroll
-  for (Index b = 2; b < 5; ++b) {
-    const std::uint32_t plane = planes[b];
-    planes[b] = plane ^ carry;
-    carry &= plane;
-  }
 }
 
 /// Counts the classes of a slice at once: each class's k-th input is its bit of one word.
@@ -134,9 +107,6 @@ __global__ void __launch_bounds__(kCountThreads) count_kernel(const __grid_const
   cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
 #endif
   auto* classes = reinterpret_cast<std::uint8_t*>(bits + std::size_t{c.tile} * c.bits_pitch());
-  for (std::size_t i = std::size_t{blockIdx.x} * kCountThreads + threadIdx.x; i < c.state_words;
-       i += std::size_t{gridDim.x} * kCountThreads)
-    c.state[i] = 0;
   const Index first = blockIdx.x * c.tile;
   stage_bits(c, first, bits);
   for (Index i = threadIdx.x; i < 4 * c.tile; i += kCountThreads)

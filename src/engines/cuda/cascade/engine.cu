@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engines/cuda/cascade/count.cuh"
+#include "engines/cuda/cascade/front.hpp"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
 #include "engines/cuda/cascade/uploaded_program.hpp"
@@ -78,6 +79,7 @@ class CascadeEngine final : public InspectableEngine {
     row_stride_ = cascade::padded_width(compiled.width);
     second_ = cascade::second_launch_layer(compiled);
     program_.emplace(compiled, plan_, layout, stream_);
+    if (program_->front) use_front(cascade::front_launch(program_->front->neurons), device);
     CountingArgs& counting = program_->counting;
     counting.tile = cascade::counting_tile(counting, device.sharedMemPerBlockOptin);
     if (counting.tile == 0)
@@ -90,19 +92,21 @@ class CascadeEngine final : public InspectableEngine {
 
   void load(const ImageSet& images) override {
     images_.load(images.is_bits() ? images : ImageSet{images.to_bits()}, stream_);
-    counts_.reserve(images_.images() * count_stride(), stream_);
+    if (front_.kernel == nullptr) counts_.reserve(images_.images() * count_stride(), stream_);
     if (second_ < plan_.depth()) {
       between_.reserve(images_.images(), row_stride_, stream_);
       duplicates_.reserve(plan_, images_.images(), 1, stream_);
     }
-    layout_ = cascade::StateLayout(images_.images(), plan_.depth(), duplicates_.cleared_bytes());
+    layout_ =
+        cascade::StateLayout(images_.images(), plan_.depth(), duplicates_.zero_bytes(), duplicates_.table_bytes());
     state_.reserve(layout_.bytes, stream_);
+    check(cudaMemsetAsync(state_.data(), 0, layout_.bytes, stream_));
     host_state_ = PinnedBuffer<std::byte>(layout_.search_at);
     std::fill_n(host_state_.data(), layout_.search_at, std::byte{0});  // for batches without images
     record();
   }
 
-  /// count_kernel clears the state at the beginning of each run.
+  /// A run clears the state when it ends.
   void reset() override {}
 
   Index advance(Index, Index until) override {
@@ -147,16 +151,31 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t count_stride() const { return std::size_t{32} * program_->counting.neuron_slices; }
   std::vector<Index> categories() const { return images_of(layout_.categories(host_state_.data()), images_.images()); }
 
-  /// Counts layer 0's terms that are 1, and clears the state.
+  /// The front takes the place of the first launch where blocks have the shared memory for it.
+  void use_front(const cascade::FrontLaunch& front, const cudaDeviceProp& device) {
+    if (front.shared_bytes > device.sharedMemPerBlockOptin) return;
+    allow_shared_memory(front.kernel, front.shared_bytes, device);
+    front_ = front;
+    second_ = program_->front->layers;
+  }
+
+  /// Counts layer 0's terms that are 1.
   void count() {
+    counts_.reserve(images_.images() * count_stride(), stream_);
     CountingArgs counting = program_->counting;
     counting.image_words = images_.words();
     counting.images = images_.images();
     counting.counts = counts_.data();
-    counting.state = reinterpret_cast<std::uint32_t*>(state_.data());
-    counting.state_words = narrow<Index>(layout_.bytes / sizeof(std::uint32_t));
     const unsigned blocks = blocks_for(counting.images, counting.tile);
     cascade::count_kernel<<<blocks, cascade::kCountThreads, counting.shared_bytes(), stream_>>>(counting);
+    check_launch();
+  }
+
+  void launch_front(const LaunchArgs& args) {
+    cascade::FrontView view = program_->front_view;
+    view.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
+    const unsigned blocks = std::min(blocks_, blocks_for(args.images, front_.images));
+    front_.kernel<<<blocks, front_.threads, front_.shared_bytes, stream_>>>(view, args);
     check_launch();
   }
 
@@ -178,6 +197,8 @@ class CascadeEngine final : public InspectableEngine {
   /// Enqueues layers 0 .. until-1; `left` receives the images that are active after them.
   void enqueue(Index until, const Survivors& left) {
     if (images_.images() == 0) return;
+    const bool fronted = front_.kernel != nullptr && until > second_;
+    if (!fronted) count();
     Counters& counters = layout_.counters(state_.data());
     const cascade::RunMemory memory{
         .state = state_.data(),
@@ -186,9 +207,10 @@ class CascadeEngine final : public InspectableEngine {
         .counts = counts_.data(),
         .count_stride = count_stride(),
         .between = between_.view(),
-        .search = duplicates_.view(state_.data() + layout_.search_at, &counters.listed, &counters.duplicates)};
-    count();
-    for (const LaunchArgs& args : cascade::launches_of(memory, images_.images(), second_, until, left)) launch(args);
+        .search = duplicates_.view(state_.data() + layout_.tables_at, state_.data() + layout_.search_at,
+                                   &counters.listed, &counters.duplicates)};
+    for (const LaunchArgs& args : cascade::launches_of(memory, images_.images(), second_, until, left))
+      fronted&& args.first == 0 ? launch_front(args) : launch(args);
   }
 
   /// A whole run as one graph.
@@ -209,8 +231,9 @@ class CascadeEngine final : public InspectableEngine {
   unsigned blocks_ = 0;
   bool early_starts_ = false;
   Index row_stride_ = 0;
-  Index second_ = 0;   ///< the second launch's first layer
-  Index reached_ = 0;  ///< layers advanced
+  cascade::FrontLaunch front_;  ///< without a kernel where the plan has no front
+  Index second_ = 0;            ///< the second launch's first layer
+  Index reached_ = 0;           ///< layers advanced
   GraphExec whole_run_;
   DeviceImages images_;
   DeviceBuffer<std::uint8_t> counts_;

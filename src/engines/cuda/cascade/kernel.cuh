@@ -79,7 +79,7 @@ __device__ inline void await_previous_kernel() {
 #endif
 }
 
-/// The last block of a run to finish retires the duplicates and writes the results to the host.
+/// The last block of a run to finish retires the duplicates, writes the results to the host and clears the state.
 __device__ inline void finish_run(BlockContext& block) {
   const LaunchArgs& args = block.args;
   const Results& results = args.results;
@@ -98,9 +98,16 @@ __device__ inline void finish_run(BlockContext& block) {
     retire_duplicates(args.search, listed, block.program.depth, args.tallies, args.categories, nullptr);
     __syncthreads();
   }
+  const Index runs = __ldcg(args.runs);
+  __syncthreads();
   const Index units = (results.bytes + counted * sizeof(LayerTally) + sizeof(uint4) - 1) / sizeof(uint4);
 #pragma unroll 4
-  for (Index i = threadIdx.x; i < units; i += kThreads) results.to[i] = __ldcg(results.from + i);
+  for (Index i = threadIdx.x; i < results.cleared / sizeof(uint4); i += kThreads) {
+    if (i < units) results.to[i] = __ldcg(results.state + i);
+    results.state[i] = make_uint4(0, 0, 0, 0);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) *args.runs = runs + 1;
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
@@ -112,10 +119,9 @@ __global__ void __launch_bounds__(kThreads, 1)
   const bool counted = args.first == 0;
   for (Index i = threadIdx.x; i < kSlots; i += kThreads) block.shared.marks[i] = {};
   const Index width = block.layer(args.first).inputs;
-  const bool tabled = counted && program.has_pair_table && args.until > 1;
+  const bool tabled = counted && program.pair_table != nullptr && args.until > 1;
   if (counted) tabulate(block, block.layer(0));
-  __syncthreads();
-  if (tabled) tabulate_pairs(block, block.layer(1));
+  if (tabled) copy_table(program.pair_table, block.shared.pair_table, kThreads);
   await_previous_kernel();
   __syncthreads();
 

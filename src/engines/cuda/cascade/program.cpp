@@ -173,6 +173,23 @@ Index append(std::vector<T>& all, const std::vector<T>& part) {
   return begin;
 }
 
+/// CascadeProgram::pair_table: term by term, in the layer's own order.
+std::vector<float> tabulate_pairs(const CascadeProgram& program, const Plan& plan) {
+  const cuda::Activation activation = cuda::activation_of(plan);
+  const CascadeLayer& second = program.layers[1];
+  std::vector<float> table(kTableFloats, 0.0F);
+  const Index counts = narrow<Index>(program.first.sums.size());
+  for (Index first = 0; first < counts; ++first)
+    for (Index other = 0; other < counts; ++other) {
+      const float a = activation(program.first.sums[first], program.layers[0].bias);
+      const float b = activation(program.first.sums[other], program.layers[0].bias);
+      float z = 0.0F;
+      for (Index pair = 0; pair < second.pairs; ++pair) z = std::fma(b, second.weight, std::fma(a, second.weight, z));
+      table[first * kTablePitch + other] = activation(z, second.bias);
+    }
+  return table;
+}
+
 bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
   if (program.layers.size() < 2 || program.first.sums.size() > kTabled || plan.cap.value_or(1.0) <= 0) return false;
   const CascadeLayer& first = program.layers[0];
@@ -237,7 +254,7 @@ CascadeProgram compile_cascade(const Plan& plan) {
     program.layers.push_back(part.layer);
     part = {};
   }
-  program.has_pair_table = can_tabulate(program, plan);
+  if (can_tabulate(program, plan)) program.pair_table = tabulate_pairs(program, plan);
   return program;
 }
 

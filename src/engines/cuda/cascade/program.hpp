@@ -10,7 +10,9 @@
 
 namespace spdnn {
 
-inline constexpr Index kTabled = 33;          ///< counts that have a place in the table of layer 1: up to 32 terms
+inline constexpr Index kTabled = 33;      ///< counts that have a place in the table of layer 1: up to 32 terms
+inline constexpr Index kTablePitch = 37;  ///< of CascadeProgram::pair_table: entry a, b is in bank (5 a + b) % 32
+inline constexpr Index kTableFloats = (kTabled * kTablePitch + 3) / 4 * 4;
 inline constexpr Index kCascadeWidth = 8192;  ///< neurons of the widest layer that the engine takes, inputs not counted
 inline constexpr Index kMostCounted = 255;    ///< terms of a neuron of layer 0: their number is kept in a byte
 
@@ -70,10 +72,10 @@ struct CascadeProgram {
   std::vector<Index> degrees;
   std::vector<float> biases;
   Index width = 0;  ///< of the widest layer, inputs not counted
-  /// What layer 1 makes of an image can be looked up by two counts of layer 0: its sums alternate, each of the two
-  /// layers has one bias for all neurons, that of layer 0 may be added to every sum, counts are below kTabled and come
-  /// in whole words, and the cap is above 0.
-  bool has_pair_table = false;
+  /// What layer 1 makes of two counts of layer 0, first a, then b: at a kTablePitch + b. Empty unless its sums
+  /// alternate, each of the two layers has one bias for all neurons, that of layer 0 may be added to every sum, counts
+  /// are below kTabled and come in whole words, and the cap is above 0.
+  std::vector<float> pair_table;
 };
 
 /// Compiles a plan. UsageError where the engine does not take it: no layers, a merged plan, edges of different weight

@@ -56,7 +56,7 @@ ProgramView view_of(const CascadeProgram& program, const Plan& plan, const Share
           .columns = layout.columns,
           .regions = layout.regions,
           .region_floats = layout.region_floats,
-          .has_pair_table = program.has_pair_table};
+          .pair_table = program.pair_table.empty() ? nullptr : program.pair_table.data()};
 }
 
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan) {
@@ -78,6 +78,23 @@ CountingArgs counting_of(const CountedLayer& first, const Plan& plan) {
   return counting;
 }
 
+FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program) {
+  FrontView view{};
+  view.until = front.layers;
+  view.outputs = front.outputs;
+  view.words_per_class = front.words_per_class;
+  view.class_shift = front.class_shift;
+  view.threshold = front.threshold;
+  view.saturated_from = program.saturated_from;
+  view.keeps_zero = front.layers < program.dead_from;
+  view.cap = program.activation.cap;
+  view.pair_table = program.pair_table;
+  view.activations = front.activations.data();
+  view.bits_pitch = (plan.inputs() + 63) / 64 * 2;
+  std::copy(front.steps.begin(), front.steps.end(), view.steps);
+  return view;
+}
+
 Index second_launch_layer(const CascadeProgram& program) {
   const auto depth = narrow<Index>(program.layers.size());
   Index layer = 1;
@@ -85,12 +102,14 @@ Index second_launch_layer(const CascadeProgram& program) {
   return layer;
 }
 
-StateLayout::StateLayout(Index images, Index depth, std::size_t search_bytes) {
+StateLayout::StateLayout(Index images, Index depth, std::size_t zero_bytes, std::size_t table_bytes) {
   const std::size_t words = (std::size_t{images} + 31) / 32;
   tallies_at = categories_at + words * sizeof(std::uint32_t);
   constexpr std::size_t kUnit = 16;  // of the copy to the host
-  search_at = (tallies_at + depth * sizeof(LayerTally) + kUnit - 1) / kUnit * kUnit;
-  bytes = search_at + search_bytes;
+  const auto padded = [](std::size_t size) { return (size + kUnit - 1) / kUnit * kUnit; };
+  search_at = padded(tallies_at + depth * sizeof(LayerTally));
+  tables_at = padded(search_at + zero_bytes);
+  bytes = tables_at + table_bytes;
 }
 
 std::vector<LaunchArgs> launches_of(const RunMemory& memory, Index images, Index second, Index until, Survivors left) {
@@ -111,6 +130,7 @@ std::vector<LaunchArgs> launches_of(const RunMemory& memory, Index images, Index
   first.tallies = memory.layout.tallies(memory.state);
   first.counted = &counters.counted;
   first.categories = memory.layout.categories(memory.state);
+  first.runs = &counters.runs;
   first.search = memory.search;
   first.search.endings = nullptr;  // an image that retires in the first launch has no duplicates
 
@@ -124,8 +144,9 @@ std::vector<LaunchArgs> launches_of(const RunMemory& memory, Index images, Index
     last.search = memory.search;
   }
   last.results = {.to = memory.results,
-                  .from = reinterpret_cast<const uint4*>(memory.state),
+                  .state = reinterpret_cast<uint4*>(memory.state),
                   .bytes = narrow<Index>(memory.layout.tallies_at),
+                  .cleared = narrow<Index>(memory.layout.tables_at),
                   .counted = &counters.counted,
                   .done = &counters.listed};
   if (!continued) return {last};

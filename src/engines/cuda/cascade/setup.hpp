@@ -32,6 +32,7 @@ Index counting_tile(CountingArgs counting, std::size_t block_bytes);
 /// which an engine puts copies in device memory. The caller fills in the images, the counts and the tile.
 ProgramView view_of(const CascadeProgram& program, const Plan& plan, const SharedLayout& layout);
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
+FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program);
 
 /// The layer with which the second launch begins; the depth where one launch runs them all.
 Index second_launch_layer(const CascadeProgram& program);
@@ -44,14 +45,16 @@ struct Counters {
   Index counted;              ///< LaunchArgs::counted
   unsigned long long listed;  ///< DuplicateSearch::listed; in the higher half, finished blocks of the last launch
   Index duplicates;           ///< DuplicateSearch::duplicates
+  Index runs;                 ///< LaunchArgs::runs
 };
 
-/// Where the parts of a run's state lie, in bytes from its beginning, which is on a 16-byte bound. The state is cleared
-/// when a run begins. When it ends, what precedes `search_at` is copied to the host, of the tallies only those of
-/// counted layers.
+/// Where the parts of a run's state lie, in bytes from its beginning, which is on a 16-byte bound. It is zero when the
+/// first run begins. When a run ends, what precedes `search_at` is copied to the host, of the tallies only those of
+/// counted layers; then all but the tables and the number of runs is cleared.
 struct StateLayout {
   StateLayout() = default;
-  StateLayout(Index images, Index depth, std::size_t search_bytes);
+  /// `zero_bytes` and `table_bytes`: of DuplicateSearch::zero_at and of its tables.
+  StateLayout(Index images, Index depth, std::size_t zero_bytes, std::size_t table_bytes);
 
   Counters& counters(std::byte* state) const { return *reinterpret_cast<Counters*>(state); }
   std::uint32_t* categories(std::byte* state) const { return reinterpret_cast<std::uint32_t*>(state + categories_at); }
@@ -59,7 +62,8 @@ struct StateLayout {
 
   std::size_t categories_at = sizeof(Counters);
   std::size_t tallies_at = 0;
-  std::size_t search_at = 0;
+  std::size_t search_at = 0;  ///< DuplicateSearch::zero_at
+  std::size_t tables_at = 0;  ///< DuplicateSearch::tables
   std::size_t bytes = 0;
 };
 

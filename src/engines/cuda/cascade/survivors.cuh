@@ -11,7 +11,8 @@ namespace spdnn::cuda::cascade {
 
 /// A run has one search for duplicates.
 inline constexpr Index kSide = 0;
-inline constexpr Index kEpoch = 1;
+/// Keys of earlier runs stay in its table, and are smaller.
+__device__ inline Index epoch_of(const LaunchArgs& args) { return __ldcg(args.runs) + 1; }
 
 /// Whether this thread's image, of row `row` if it `exists`, equals its candidate; lists it if so. By whole warps whose
 /// threads' rows follow one another.
@@ -19,7 +20,7 @@ __device__ inline bool is_duplicate(const BlockContext& block, Index width, Inde
                                     Index image) {
   const Survivors& in = block.args.in;
   const Index lane = threadIdx.x % 32;
-  const Index other = exists ? candidate_for(block.args.search, kSide, kEpoch, row, hash) : row;
+  const Index other = exists ? candidate_for(block.args.search, kSide, epoch_of(block.args), row, hash) : row;
   const std::uint32_t candidates = __ballot_sync(0xffffffffU, other != row);
   if (candidates == 0) return false;
   const unsigned long long entries = take_entries(block.args.search, candidates);
@@ -97,7 +98,8 @@ __device__ inline void save_survivors(BlockContext& block, Index width, const Wa
     if (!offered) continue;
 #pragma unroll
     for (Index step = 1; step < kTogether; step *= 2) sum += __shfl_xor_sync(0xffffffffU, sum, static_cast<int>(step));
-    if (exists && threadIdx.x % kTogether == 0) offer_row(block.args.search, kSide, kEpoch, place + i, row_hash(sum));
+    if (exists && threadIdx.x % kTogether == 0)
+      offer_row(block.args.search, kSide, epoch_of(block.args), place + i, row_hash(sum));
   }
 }
 

@@ -22,20 +22,10 @@ __device__ inline void tabulate(BlockContext& block, const CascadeLayer& layer) 
   }
 }
 
-/// Tabulates what layer 1 makes of each pair of counts. After tabulate() and a barrier.
-__device__ inline void tabulate_pairs(BlockContext& block, const CascadeLayer& layer) {
-  const auto activation = [&](Index count) {
-    return fminf(fmaxf(block.shared.sums[count], 0.0F), block.program.activation.cap);
-  };
-  for (Index i = threadIdx.x; i < block.program.sum_count * block.program.sum_count; i += kThreads) {
-    const Index first = i / block.program.sum_count;
-    const Index second = i % block.program.sum_count;
-    const float a = activation(first);
-    const float b = activation(second);
-    float z = 0.0F;
-    for (Index pair = 0; pair < layer.pairs; ++pair) z = fmaf(b, layer.weight, fmaf(a, layer.weight, z));
-    block.shared.pair_table[first * kTablePitch + second] = block.program.activation(z, layer.bias);
-  }
+/// Copies the table of layer 1 to shared memory, by `threads` threads.
+__device__ inline void copy_table(const float* from, float* to, Index threads) {
+  for (Index i = threadIdx.x; i < kTableFloats / 4; i += threads)
+    reinterpret_cast<float4*>(to)[i] = __ldg(reinterpret_cast<const float4*>(from) + i);
 }
 
 /// Where a wave's counts are.

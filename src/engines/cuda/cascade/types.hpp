@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "engines/cuda/cascade/front_program.hpp"
 #include "engines/cuda/cascade/program.hpp"
 #include "engines/cuda/layers/activation.hpp"
 #include "engines/cuda/retire/duplicate_search.hpp"
@@ -21,7 +22,6 @@ inline constexpr Index kSlots = kThreads;    ///< the most columns of a wave: on
 inline constexpr Index kNoLayer = 0xffffffff;
 /// Sectors of 32 bytes. The terms of a layer are prefetched if they take at most so many, otherwise none of them is.
 inline constexpr Index kMostPrefetched = 1024;
-inline constexpr Index kTablePitch = 37;  ///< of Shared::pair_table: the entry of counts a, b is in bank (5 a + b) % 32
 
 /// The arguments of count_kernel: CountedLayer on the device, and the images that it counts.
 struct CountingArgs {
@@ -40,8 +40,6 @@ struct CountingArgs {
   Index image_pairs;  ///< 64-bit words per image
   Index images;
   std::uint8_t* counts;  ///< images x 32 neuron_slices
-  std::uint32_t* state;  ///< what the run adds to, set to 0
-  Index state_words;
 
   /// The pitch of an image's bits in shared memory, in 32-bit words: a pair of zeros follows them.
   SPDNN_HOST_DEVICE Index bits_pitch() const { return 2 * image_pairs + 2; }
@@ -65,7 +63,24 @@ struct ProgramView {
   Index columns;  ///< of a region at most, a power of two
   Index regions;
   Index region_floats;
-  bool has_pair_table;  ///< CascadeProgram::has_pair_table
+  const float* pair_table;  ///< CascadeProgram::pair_table, padded to quads; null where there is none
+};
+
+/// The front of a plan as front_kernel takes it, and the images' bits.
+struct FrontView {
+  FrontLayer steps[kMostFrontLayers];
+  Index until;    ///< layers
+  Index outputs;  ///< of the last one
+  Index words_per_class;
+  Index class_shift;
+  Index threshold;
+  Index saturated_from;      ///< as in ProgramView
+  bool keeps_zero;           ///< images that are all zero do not retire within the front
+  float cap;                 ///< of activations
+  const float* pair_table;   ///< as in ProgramView
+  const float* activations;  ///< of layer 0, by count
+  const std::uint32_t* bits;
+  Index bits_pitch;  ///< 32-bit words per image
 };
 
 /// What the kernels count in one layer.
@@ -84,11 +99,12 @@ struct Survivors {
 };
 
 /// Where a run's results go: the last block of the last launch writes them to page-locked memory of the host, which
-/// saves a copy after that launch.
+/// saves a copy after that launch, and clears the state for the next run.
 struct Results {
   uint4* to;  ///< null: another launch follows
-  const uint4* from;
+  uint4* state;
   Index bytes;               ///< of what precedes the tallies; of these, only those of counted layers are written
+  Index cleared;             ///< bytes that are cleared
   const Index* counted;      ///< LaunchArgs::counted
   unsigned long long* done;  ///< finished blocks in its higher half; DuplicateSearch::listed in its lower half
 };
@@ -107,6 +123,7 @@ struct LaunchArgs {
   LayerTally* tallies;
   Index* counted;             ///< layers from here on have tallies of 0
   std::uint32_t* categories;  ///< one bit per image
+  Index* runs;                ///< before this one
   Results results;
   DuplicateSearch search;  ///< among the images that go from the first launch to the second
 };
@@ -121,11 +138,11 @@ struct alignas(2) Marks {
 struct alignas(16) Shared {
   Index image[kSlots];  ///< by column; kNoImage: none
   Marks marks[kSlots];
-  std::uint16_t order[kSlots];                            ///< columns with active images
-  std::uint32_t active[kSlots / 32];                      ///< one bit per column
-  float sums[kMostCounted + 1];                           ///< what layer 0 makes of each count
-  float pair_table[(kTabled * kTablePitch + 3) / 4 * 4];  ///< what layer 1 makes of two counts
-  std::uint32_t prefetched[kMostPrefetched + 4];          ///< written for the sake of L1 alone, never read
+  std::uint16_t order[kSlots];                    ///< columns with active images
+  std::uint32_t active[kSlots / 32];              ///< one bit per column
+  float sums[kMostCounted + 1];                   ///< what layer 0 makes of each count
+  float pair_table[kTableFloats];                 ///< CascadeProgram::pair_table
+  std::uint32_t prefetched[kMostPrefetched + 4];  ///< written for the sake of L1 alone, never read
   /// The first image of the block's next wave, and the place in `out` of the first survivor of its wave; finish_run()
   /// reuses both. The other two only fill 16 bytes.
   Index next[4];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
 #include "engines/cuda/cascade/setup.hpp"
@@ -29,14 +30,21 @@ class UploadedProgram {
     put(terms_, from.terms, view.terms);
     put(degrees_, from.degrees, view.degrees);
     put(biases_, from.biases, view.biases);
+    if (!from.pair_table.empty()) put(pair_table_, from.pair_table, view.pair_table);
+    front = find_front(from, plan);
+    if (!front) return;
+    front_view = view_of(*front, plan, view);
+    put(activations_, front->activations, front_view.activations);
   }
 
   ProgramView view;
   CountingArgs counting;
+  std::optional<Front> front;
+  FrontView front_view{};  ///< the engine fills in the bits
 
  private:
   DeviceBuffer<Index> input_starts_, input_values_, class_starts_, class_values_, words_, runs_, degrees_;
-  DeviceBuffer<float> sums_, biases_;
+  DeviceBuffer<float> sums_, biases_, pair_table_, activations_;
   DeviceBuffer<CascadeLayer> layers_;
   DeviceBuffer<std::uint32_t> terms_;
 };

@@ -74,15 +74,14 @@ class ResidentEngine final : public InspectableEngine {
     for (DeviceBuffer<Index>& buffer : ids_) buffer.reserve(images_.images(), stream_);
     state_.reserve(images_.images(), tiles, plan_.depth(), stream_);
     duplicates_.reserve(plan_, images_.images(), 2, stream_);
-    search_.reserve(duplicates_.cleared_bytes(), stream_);
+    search_.reserve(search_bytes(), stream_);
     choose_least_phase();
     record();
     reset();
   }
 
   void reset() override {
-    if (duplicates_.cleared_bytes() > 0)
-      check(cudaMemsetAsync(search_.data(), 0, duplicates_.cleared_bytes(), stream_));
+    if (search_bytes() > 0) check(cudaMemsetAsync(search_.data(), 0, search_bytes(), stream_));
     state_.begin(stream_);
   }
 
@@ -156,6 +155,9 @@ class ResidentEngine final : public InspectableEngine {
     return rows;
   }
 
+  /// Of the pass `identical`; cleared before each run.
+  std::size_t search_bytes() const { return duplicates_.table_bytes() + duplicates_.zero_bytes(); }
+
   const Instance* pick(bool from_bits) const {
     const cudaDeviceProp& device = device_properties(device_);
     if (forced_ == nullptr) return choose_large_tiles(plan_, resident::shapes_for(precision_), device, from_bits);
@@ -225,7 +227,8 @@ class ResidentEngine final : public InspectableEngine {
     batch.indices = images_.indices();
     batch.values = images_.values();
     batch.value = images_.value();
-    batch.search = duplicates_.view(search_.data(), &batch.control->listed, &batch.control->duplicates);
+    batch.search = duplicates_.view(search_.data(), search_.data() + duplicates_.table_bytes(), &batch.control->listed,
+                                    &batch.control->duplicates);
     return batch;
   }
 

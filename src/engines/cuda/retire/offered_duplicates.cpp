@@ -15,10 +15,11 @@ void DuplicateBuffers::reserve(const Plan& plan, Index images, Index sides, cuda
   endings_.reserve(images, stream);
 }
 
-DuplicateSearch DuplicateBuffers::view(std::byte* cleared, unsigned long long* listed, Index* duplicates) const {
+DuplicateSearch DuplicateBuffers::view(std::byte* tables, std::byte* zero_at, unsigned long long* listed,
+                                       Index* duplicates) const {
   if (!on_) return {};
   const auto table = [&](Index side) {
-    return reinterpret_cast<unsigned long long*>(cleared + side * sizes_.table_bytes());
+    return reinterpret_cast<unsigned long long*>(tables + side * sizes_.table_bytes());
   };
   return {.tables = {table(0), table(sides_ - 1)},
           .hashes = {hashes_[0].data(), hashes_[sides_ - 1].data()},
@@ -27,7 +28,7 @@ DuplicateSearch DuplicateBuffers::view(std::byte* cleared, unsigned long long* l
           .listed = listed,
           .duplicates = duplicates,
           .endings = endings_.data(),
-          .zero_at = reinterpret_cast<std::uint32_t*>(table(sides_)),
+          .zero_at = reinterpret_cast<std::uint32_t*>(zero_at),
           .zero_layers = sizes_.zero_layers,
           .zero_words = sizes_.zero_words};
 }

@@ -14,10 +14,12 @@ class DuplicateBuffers {
  public:
   /// `sides`: 1 or 2.
   void reserve(const Plan& plan, Index images, Index sides, cudaStream_t stream);
-  /// What the engine has for the pass and clears before each run, in bytes.
-  std::size_t cleared_bytes() const { return on_ ? sides_ * sizes_.table_bytes() + sizes_.zero_bytes() : 0; }
-  /// `cleared`: on an 8-byte bound. `listed` and `duplicates` are to be cleared, too.
-  DuplicateSearch view(std::byte* cleared, unsigned long long* listed, Index* duplicates) const;
+  /// Bytes of DuplicateSearch::tables, which the engine clears before the first search, and of zero_at, which it clears
+  /// before each run. 0 without the pass.
+  std::size_t table_bytes() const { return on_ ? sides_ * sizes_.table_bytes() : 0; }
+  std::size_t zero_bytes() const { return on_ ? sizes_.zero_bytes() : 0; }
+  /// `tables`: on an 8-byte bound. The engine clears `listed` and `duplicates` before each run, too.
+  DuplicateSearch view(std::byte* tables, std::byte* zero_at, unsigned long long* listed, Index* duplicates) const;
   /// Waits: the images in the first `entries` of the list, each with the one that it is a duplicate of, which is none.
   std::map<Index, Index> owners(Index entries, cudaStream_t stream) const;
 

@@ -18,6 +18,11 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(block_dynamic_memory);
 }
 
+/// A barrier of the first `count` threads that come to it, whole warps; `id`: 1 .. 15, 0 is __syncthreads().
+__device__ inline void sync_threads(Index id, Index count) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory");
+}
+
 /// What other blocks wrote before they stored a value by store_release() is seen after it has been loaded.
 __device__ inline Index load_acquire(const Index* from) {
   Index value = 0;

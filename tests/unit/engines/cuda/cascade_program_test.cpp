@@ -130,7 +130,7 @@ TEST(CascadeProgram, TabulatesLayerOneWhereTwoCountsSayIt) {
     plan.cap = 32;
     return plan;
   };
-  const auto tabled = [](const Plan& plan) { return compile_cascade(plan).has_pair_table; };
+  const auto tabled = [](const Plan& plan) { return !compile_cascade(plan).pair_table.empty(); };
   const Plan plan = plan_with(20, 32);
   EXPECT_TRUE(tabled(plan));
   EXPECT_FALSE(tabled(plan_with(20, 33)));  // more counts than the table has

@@ -14,6 +14,7 @@ template <class T>
 T* dynamic_shared() {
   return reinterpret_cast<T*>(emulation::dynamic_shared());
 }
+inline void sync_threads(Index id, Index count) { emulation::barrier_of(id, count); }
 inline Index load_acquire(const Index* from) {
   emulation::pause();
   return *from;

@@ -1,0 +1,181 @@
+#pragma once
+
+// front_kernel: the front of a plan (front_program.hpp) in place of count_kernel and the first launch of
+// cascade_kernel. Most pixels are off, and most activations of the first layers are zero: only sums that have an input
+// above 0 are added up.
+//
+// Work. A team of warps takes a batch of images at a time: one image of 1024 neurons or more, several of fewer. Layer 0
+// counts bits in planes, layer 1 is looked up by two counts, the others add their terms in the plan's order. Images
+// that retire list nothing. Survivors go to device memory, as those of cascade_kernel do.
+//
+// Mapping. front_team.cuh has the shapes: 1024 slots in shared memory for each warp, one lane per word of 32 slots in
+// layer 0 and in masks, eight lanes per octet in the other layers. The bits of a team's next batch are read while it
+// computes. Teams never wait for one another.
+//
+// Bound. Instruction issue; where neurons are few, the latency of a layer. results/h200/roofline.md has measurements.
+
+#include "engines/cuda/cascade/front_layers.cuh"
+#include "engines/cuda/cascade/survivors.cuh"
+#include "engines/cuda/cascade/tables.cuh"
+
+namespace spdnn::cuda::cascade {
+
+/// A batch of images on its way through the front, as one thread sees it. Sets of images have one bit for each, at the
+/// first of its lanes.
+template <class Shape>
+struct FrontBatch {
+  const FrontView& front;
+  const LaunchArgs& args;
+  const FrontLayers<Shape>& layers;
+  Index first;        ///< image
+  std::uint32_t all;  ///< the images that exist
+  std::uint32_t live = 0;
+  std::uint32_t saturated = 0;
+
+  static constexpr Index kLanes = Shape::kWarps == 1 ? Shape::kWords : 1;  ///< of an image
+
+  /// The images of which one of this warp's lanes has a bit.
+  static __device__ std::uint32_t images_of(std::uint32_t lanes) {
+    if constexpr (Shape::kWarps > 1) {
+      return lanes != 0 ? 1 : 0;
+    } else {
+#pragma unroll
+      for (Index step = 1; step < kLanes; step *= 2) lanes |= lanes >> step;
+      return lanes & first_lanes(Shape::kImages);
+    }
+  }
+  static __device__ std::uint32_t first_lanes(Index images) {
+    std::uint32_t lanes = 0;
+#pragma unroll
+    for (Index image = 0; image < Shape::kImages; ++image) lanes |= image < images ? 1U << (image * kLanes) : 0;
+    return lanes;
+  }
+
+  /// Notes what layer `number` leaves of the images, `mask` being that of this lane's word, and retires those at the
+  /// cap. Ends with a barrier of the team.
+  __device__ void note(Index number, std::uint32_t mask) {
+    const FrontTeam<Shape>& team = layers.team;
+    const bool has_word = layers.has_word(number);
+    const bool may_saturate = number + 1 >= front.saturated_from;
+    live = images_of(__ballot_sync(0xffffffffU, mask != 0));
+    std::uint32_t below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
+    if (may_saturate && (live & ~below) != 0) {
+      const bool below_cap = has_word && (live & ~below & own_image()) != 0 && layers.below_cap(number);
+      below |= images_of(__ballot_sync(0xffffffffU, below_cap));
+    }
+    if constexpr (Shape::kWarps > 1) {
+      Marks* const marks = layers.memory.marks;
+      if (team.lane == 0 && live != 0) marks[number % 4].live = 1;
+      if (team.lane == 0 && below != 0) marks[number % 4].below_cap = 1;
+      if (team.thread == 0) marks[(number + 2) % 4] = {};
+      team.sync();
+      live = marks[number % 4].live;
+      below = marks[number % 4].below_cap;
+    }
+    const std::uint32_t at_cap = may_saturate ? live & ~below : 0;
+    if (at_cap != 0) retire_at_cap(number, at_cap);
+  }
+
+  /// Images whose activations are all at the cap after layer `number` become categories and list nothing from then on.
+  __device__ void retire_at_cap(Index number, std::uint32_t at_cap) {
+    const FrontTeam<Shape>& team = layers.team;
+    saturated |= at_cap;
+    if (team.warp == 0 && (at_cap >> team.lane & 1U) != 0) {
+      const Index image = first + team.lane / kLanes;
+      atomicOr(args.categories + image / 32, 1U << image % 32);
+    }
+    if (team.thread == 0) atomicAdd(&args.tallies[number].saturated, static_cast<Index>(__popc(at_cap)));
+    if ((at_cap & own_image()) != 0) layers.memory.masks[number % 2][team.own_word(team.lane)] = 0;
+    __syncwarp();
+  }
+
+  /// The image of this lane's word.
+  __device__ std::uint32_t own_image() const {
+    return 1U << (layers.team.own_word(layers.team.lane) / Shape::kWords * kLanes);
+  }
+
+  /// Images that have not retired: those that are all zero have, if that is certain.
+  __device__ std::uint32_t active() const { return front.keeps_zero ? all & ~saturated : live & ~saturated; }
+
+  /// Writes the active images to `out` after the last layer.
+  __device__ void save() const {
+    FrontMemory<Shape>& memory = layers.memory;
+    const FrontTeam<Shape>& team = layers.team;
+    const bool offered = args.search.list != nullptr;
+    if (team.thread == 0) {
+      memory.place = atomicAdd(args.out.count, static_cast<Index>(__popc(active())));
+      memory.hash = 0;
+    }
+    team.sync();
+    Index place = memory.place;
+    for (std::uint32_t left = active(); left != 0; left &= left - 1, ++place) {
+      const Index image = (__ffs(static_cast<int>(left)) - 1) / kLanes;
+      const auto* from =
+          reinterpret_cast<const float4*>(memory.values[(front.until - 1) % 2] + image * Shape::kNeurons);
+      auto* to = reinterpret_cast<float4*>(args.out.rows + std::size_t{place} * args.out.stride);
+      std::uint32_t sum = 0;
+      for (Index i = team.thread; i < front.outputs / 4; i += 32 * Shape::kWarps) {
+        const float4 four = from[i];
+        __stcg(to + i, four);
+        sum += row_hash_share(4 * i, four.x) + row_hash_share(4 * i + 1, four.y) + row_hash_share(4 * i + 2, four.z) +
+               row_hash_share(4 * i + 3, four.w);
+      }
+      if (team.thread == 0) args.out.images[place] = first + image;
+      if (!offered) continue;
+      sum = __reduce_add_sync(0xffffffffU, sum);
+      if (team.lane == 0) atomicAdd(&memory.hash, sum);
+      team.sync();
+      if (team.thread == 0) {
+        offer_row(args.search, kSide, epoch_of(args), place, row_hash(memory.hash));
+        memory.hash = 0;
+      }
+      team.sync();
+    }
+  }
+};
+
+template <Index kLog>
+__global__ void __launch_bounds__(FrontShape<kLog>::kThreads, 1)
+    front_kernel(const __grid_constant__ FrontView front, const __grid_constant__ LaunchArgs args) {
+  using Shape = FrontShape<kLog>;
+  auto& block = *dynamic_shared<FrontBlock<Shape>>();
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
+#endif
+  copy_table(front.pair_table, block.pair_table, Shape::kThreads);
+  __syncthreads();
+  const FrontTeam<Shape> team;
+  const FrontLayers<Shape> layers{front, block.teams[team.number], block.pair_table, team};
+  FrontMemory<Shape>& memory = layers.memory;
+
+  const Index dealt = gridDim.x * Shape::kTeams * Shape::kImages;
+  Index first = (blockIdx.x * Shape::kTeams + team.number) * Shape::kImages;
+  Index live_images = 0;  // after layer `team.thread`
+  std::uint32_t words[kMostFrontWords];
+  layers.read_bits(first, args.images, words);
+  Index next = 0;
+  if (team.thread == 0) next = dealt + atomicAdd(args.next, Shape::kImages);
+  while (first < args.images) {
+    if (team.thread == 0) memory.next = next;
+    layers.count(words);
+    const Index following = memory.next;
+    layers.read_bits(following, args.images, words);
+    if (team.thread == 0) next = dealt + atomicAdd(args.next, Shape::kImages);
+
+    FrontBatch<Shape> batch{front, args, layers, first,
+                            FrontBatch<Shape>::first_lanes(min(args.images - first, Shape::kImages))};
+    for (Index number = 0; number < front.until; ++number) {
+      const std::uint32_t mask = number == 0 ? layers.counted() : number == 1 ? layers.look_up() : layers.add(number);
+      batch.note(number, mask);
+      if (team.thread == number) live_images += __popc(batch.live);
+      if (batch.active() == 0) break;
+    }
+    if (batch.active() != 0) batch.save();
+    team.sync();
+    first = following;
+  }
+  if (team.thread < front.until && live_images > 0) atomicAdd(&args.tallies[team.thread].live, live_images);
+  if (blockIdx.x == 0 && threadIdx.x == 0) atomicMax(args.counted, front.until);
+}
+
+}  // namespace spdnn::cuda::cascade

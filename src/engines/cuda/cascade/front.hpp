@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "engines/cuda/cascade/types.hpp"
+
+namespace spdnn::cuda::cascade {
+
+/// How front_kernel is launched for a front of some number of neurons.
+struct FrontLaunch {
+  void (*kernel)(FrontView, LaunchArgs) = nullptr;
+  Index threads = 0;
+  Index images = 0;  ///< that a block takes at a time
+  std::size_t shared_bytes = 0;
+};
+
+FrontLaunch front_launch(Index neurons);
+
+}  // namespace spdnn::cuda::cascade
