@@ -169,6 +169,12 @@ struct Value {
   std::optional<Tensor> constant;  ///< where it is one
 };
 
+/// A program that a model was compiled into, for one number of images on one machine, stored with it in a packed file.
+struct StoredProgram {
+  std::string place;  ///< as messages name it
+  std::string text;   ///< JSON
+};
+
 /// A network as a graph of values and nodes: pruned CNNs. Graph Challenge networks are `Network`.
 struct Model {
   std::string name;
@@ -176,6 +182,9 @@ struct Model {
   std::vector<Node> nodes;  ///< each after those whose outputs it reads
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  /// Engines run it in the place of one compiled anew, where it is of the same model as they are to run, and made for
+  /// the same machine, build, threads and number of images. It changes no result.
+  std::optional<StoredProgram> program{};
 
   /// Throws std::invalid_argument, naming the node, where ids, orders of nodes, arrays or shapes do not fit together.
   void validate() const;

@@ -6,10 +6,12 @@
 #include "core/system/system_failure.hpp"
 #include "core/text/message.hpp"
 #include "inference/device/device_start.hpp"
+#include "inference/model/compiled_program.hpp"
 #include "inference/network/streaming.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/models/model_file.hpp"
+#include "io/models/packed/writer.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/digests.hpp"
@@ -41,6 +43,10 @@ CommandForm convert_form() {
       ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")                    //
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
+      ("program", takes("VARIANT|auto"),
+       "store with a packed model the program that infer would run on this machine, for --batch and --threads")  //
+      ("batch", takes("N"), "images at a time that --program is for; default 1")                                 //
+      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")          //
       ("host-memory", takes("SIZE", "auto"),
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
@@ -145,7 +151,19 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   check_outputs(outputs, inputs);
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
-  write_model(out, read_model(in, shape));
+  Model model = read_model(in, shape);
+  model.program.reset();  // the options say whether there is one
+  if (const auto variant = text_of(values, "program")) {
+    if (out.extension() != ".spdnn") throw UsageError("--program: only packed models, .spdnn, hold a program");
+    EngineSettings settings;
+    if (*variant != "auto") settings.variant = *variant;
+    settings.batch = parse_count("batch", text_of(values, "batch").value_or("1"));
+    if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
+    model.program = compiled_program(as_packed(model), settings);
+  } else {
+    refuse(values, {"batch", "threads"}, "a model that is stored without --program");
+  }
+  write_model(out, model);
 }
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
@@ -220,7 +238,7 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape"}, "networks and images");
+  refuse(values, {"shape", "program", "batch", "threads"}, "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -52,8 +52,9 @@ void fields(auto& archive, MaybeConst<Node> auto& node) {
   archive(node.name, node.operation, node.inputs, node.output);
 }
 void fields(auto& archive, MaybeConst<Value> auto& value) { archive(value.name, value.shape, value.constant); }
+void fields(auto& archive, MaybeConst<StoredProgram> auto& program) { archive(program.place, program.text); }
 void fields(auto& archive, MaybeConst<Model> auto& model) {
-  archive(model.name, model.values, model.nodes, model.inputs, model.outputs);
+  archive(model.name, model.values, model.nodes, model.inputs, model.outputs, model.program);
 }
 
 }  // namespace spdnn

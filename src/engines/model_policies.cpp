@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 
 #include "core/threads/parallel.hpp"
@@ -45,9 +46,14 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   const Offered offered = offered_by(skip_zeros, options.precision);
   if (options.precision == Precision::bf16 && !offered.absent.empty())
     return {.why_not = fmt::format("{}: {}", name, offered.absent)};
-  const program::Program program = program::program_for(model, with_threads(options), offered.kernels);
+  const auto made =
+      std::make_shared<const program::Program>(program::program_for(model, with_threads(options), offered.kernels));
+  const program::Program& program = *made;
   Support support = program::support_of(program, options);
   support.program = program::lines_of(program, model);
+  support.stored_program = [made, &model, options = with_threads(options), kernels = offered.kernels] {
+    return program::text_to_store(*made, model, options, kernels);
+  };
   if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (skip_zeros && program.zeros_skipped.empty()) support.preference = Preference::last_resort;
   if (!offered.absent.empty())

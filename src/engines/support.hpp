@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Support {
   std::vector<std::string> remarks = {};  ///< of nodes for which there was a choice: what would run, and why
   std::vector<std::string> program =
       {};  ///< of models, for people: a line for each kernel that would run, after a head
+
+  /// Of models: makes the text under which that program can be stored with the model, which must still be there; null
+  /// where the variant runs no program.
+  std::function<std::string()> stored_program = {};
 
   bool takes() const { return why_not.empty(); }
 };

@@ -158,7 +158,7 @@ class Compiler {
       return false;
     }
     const Request request = request_for(step);
-    auto [kernel, offer, remarks] = choose(options_.kernels, request);
+    auto [kernel, offer, remarks] = options_.chooser ? options_.chooser(request) : choose(options_.kernels, request);
     for (const std::string& remark : remarks)
       program_.remarks.push_back(fmt::format("{} runs {}", node_text(model_, step.node), remark));
     if (offer.skips_zeros) program_.zeros_skipped.push_back(step.node);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+
+#include "program/choose.hpp"
 #include "program/program.hpp"
 #include "spdnn/model.hpp"
 
@@ -15,6 +18,8 @@ struct CompileOptions {
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
   Kernels kernels{};  ///< that may be offered
+  /// Takes the place of choose(), where there is one.
+  std::function<Choice(const Request&)> chooser{};
 };
 
 /// Chooses kernels and layouts for every step of the model, and lays out the buffers; for as many threads as OpenMP has

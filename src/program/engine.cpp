@@ -16,6 +16,7 @@
 #include "model/graph/magnitudes.hpp"
 #include "program/bound_program.hpp"
 #include "program/compile.hpp"
+#include "program/stored.hpp"
 #include "program/within.hpp"
 #include "spdnn/error.hpp"
 
@@ -40,6 +41,10 @@ bool takes_any_batch(const Model& model) {
   return !input.empty() && input.front() == kBatchExtent;
 }
 
+Index images_at_once(const Model& model, const ModelEngineOptions& options) {
+  return takes_any_batch(model) ? options.batch : 1;
+}
+
 CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
   // Where the model's number of images is fixed, each node's rows are of all of them.
   const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
@@ -59,7 +64,7 @@ class Engine final : public ModelEngine {
         magnitudes_(*model_),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
-    bind(takes_any_batch(*model_) ? options_.batch : 1);
+    bind(images_at_once(*model_, options_));
   }
 
   void load(const Tensor& images) override {
@@ -120,7 +125,7 @@ class Engine final : public ModelEngine {
   }
 
   BoundProgram& bind(Index images) {
-    const Program program = compile(*model_, magnitudes_, images, compile_options_);
+    const Program program = stored_or_compiled(*model_, magnitudes_, images, compile_options_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > arena_->size()) arena_ = std::make_shared<HostMemory<std::byte>>(program.arena.bytes);
     return programs_.try_emplace(images, program, constants_, arena_).first->second;
@@ -146,8 +151,14 @@ class Engine final : public ModelEngine {
 
 Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
   const Threads threads(options.threads);
-  return compile(model, Magnitudes(model), takes_any_batch(model) ? options.batch : 1,
-                 compile_options(model, options, kernels));
+  return stored_or_compiled(model, Magnitudes(model), images_at_once(model, options),
+                            compile_options(model, options, kernels));
+}
+
+std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
+                          const Kernels& kernels) {
+  return stored_text(program,
+                     origin_of(model, images_at_once(model, options), compile_options(model, options, kernels)));
 }
 
 Support support_of(const Program& program, const ModelEngineOptions& options) {

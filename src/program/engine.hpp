@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engines/model_engine.hpp"
 #include "program/program.hpp"
@@ -9,6 +10,10 @@ namespace spdnn::program {
 
 /// The program that an engine with these options and kernels would run for a whole batch; `options` have threads.
 Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels);
+
+/// The text under which a program that was made by program_for() with these is stored (program/stored.hpp).
+std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
+                          const Kernels& kernels);
 
 /// What a variant says that would run the program: without its name in why_not.
 Support support_of(const Program& program, const ModelEngineOptions& options);

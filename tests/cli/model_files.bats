@@ -171,3 +171,30 @@ refused() {
     [ "$(find killed -mindepth 1 | wc -l)" -eq 0 ]
   done
 }
+
+@test "convert: a packed model with its program runs that, with the same logits, or says why it does not" {
+  "$SPDNN" convert model.safetensors m.spdnn
+  "$SPDNN" convert model.safetensors p.spdnn --program conv_dense --batch 4 --threads 1
+  infer=("$SPDNN" infer --inputs images.npy --variant conv_dense --progress never)
+  "${infer[@]}" --model m.spdnn --batch 4 --threads 1 --logits m.npy >m.txt
+  "${infer[@]}" --model p.spdnn --batch 4 --threads 1 --logits p.npy >p.txt
+  cmp m.npy p.npy
+  ! grep -q 'program stored' m.txt
+  grep -q ' the program stored with the model is used$' p.txt
+  "${infer[@]}" --model p.spdnn --batch 2 --threads 1 --logits p.npy >p.txt
+  grep -q ' the program stored with the model is not used, and another compiled: its images: 4, now: 2$' p.txt
+  cmp m.npy p.npy
+  "$SPDNN" convert p.spdnn n.spdnn
+  cmp m.spdnn n.spdnn
+  refused 2 '*: --program: only packed models, .spdnn, hold a program' convert model.safetensors none/m.onnx --program auto
+  refused 2 '*conv_reference runs no program' convert m.spdnn none/m.spdnn --program conv_reference
+  refused 2 '*--batch cannot be used with a model that is stored without --program' \
+    convert m.spdnn none/m.spdnn --batch 2
+  # A byte of the program is another one.
+  /usr/bin/python3 -c '
+data = bytearray(open("p.spdnn", "rb").read())
+data[data.index(b"spdnn-program-1")] ^= 1
+open("damaged.spdnn", "wb").write(data)'
+  refused 3 'spdnn: damaged.spdnn: is corrupted: the checksum of section *' \
+    infer --model damaged.spdnn --inputs images.npy
+}

@@ -2,10 +2,10 @@
 
 #include <omp.h>
 
-#include <fstream>
 #include <utility>
 
 #include "core/system/host_name.hpp"
+#include "core/system/processor_name.hpp"
 #include "core/threads/thread_quota.hpp"
 #include "engines/devices.hpp"
 
@@ -18,12 +18,7 @@ Machine this_machine(Device device) {
   machine.driver = names.driver;
   machine.cuda = names.cuda;
   machine.host = host_name();
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (!line.starts_with("model name")) continue;
-    machine.cpu = line.substr(std::min(line.find(": ") + 2, line.size()));
-    break;
-  }
+  machine.cpu = processor_name();
   return machine;
 }
 

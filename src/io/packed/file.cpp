@@ -60,17 +60,21 @@ void PackedFile::check_table() {
     if (entry.offset != packed::aligned(end) || entry.offset > size() || entry.bytes > size() - entry.offset)
       fail(fmt::format("is corrupted: section {} is at an unexpected offset", i));
     const auto kind = static_cast<std::uint32_t>(entry.kind);
-    const bool known = kind <= static_cast<std::uint32_t>(Kind::model);
+    const bool known = kind <= static_cast<std::uint32_t>(Kind::program);
     if (!known || entry.reserved != 0 || (entry.kind != Kind::data && (kinds_seen >> kind & 1U) != 0))
       fail(fmt::format("is corrupted: section {} has an unexpected kind", i));
     kinds_seen |= 1U << kind;
     end = entry.offset + entry.bytes;
   }
   // Bit k of kinds_seen stands for Kind k. Network, images and plan are kinds 1 to 3, and bits 0 to 2 of contents.
-  const bool model = kinds_seen >> static_cast<std::uint32_t>(Kind::model) != 0;
-  if (((kinds_seen >> 1 & 7U) | (model ? packed::kModel : 0U)) != header_.contents)
+  const auto seen = [&](Kind kind, std::uint32_t contents) {
+    return (kinds_seen >> static_cast<std::uint32_t>(kind) & 1U) != 0 ? contents : 0U;
+  };
+  const std::uint32_t of_model = seen(Kind::model, packed::kModel) | seen(Kind::program, packed::kProgram);
+  if (((kinds_seen >> 1 & 7U) | of_model) != header_.contents)
     fail("is corrupted: its header does not match its sections");
-  if (model && header_.contents != packed::kModel) fail("is corrupted: it has other contents besides its model");
+  if (of_model != 0 && header_.contents != packed::kModel && header_.contents != (packed::kModel | packed::kProgram))
+    fail("is corrupted: it has other contents besides its model");
   if (end != size()) fail("is corrupted: it continues after its last section");
 }
 
@@ -90,7 +94,7 @@ void PackedFile::check_gap_before(std::uint32_t section) const {
 
 std::uint32_t PackedFile::require(Kind kind, const char* what) const {
   if (const auto section = find(kind)) return *section;
-  if (header_.contents == packed::kModel)
+  if ((header_.contents & packed::kModel) != 0)
     fail(fmt::format("holds no {}, but a model; use it with infer --model, inspect or convert", what));
   fail(fmt::format("holds no {}{}", what, kind == Kind::model ? ", but a network or images; omit --model" : ""));
 }

@@ -17,11 +17,12 @@
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
-/// ImagesRecord; one of kind model, which excludes all others, is a GraphRecord, its TensorRecords and its
-/// TypedRecords. All other sections are plain arrays of numbers (kind data), which the records refer to by their index
-/// in the table. A plan can therefore be read without touching the network beside it, and an array with the same form
-/// in memory is read directly into place. The header has checksums of itself and the table, the table has those of the
-/// sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
+/// ImagesRecord; one of kind model, beside which a file has no network, images or plan, is a GraphRecord, its
+/// TensorRecords and its TypedRecords; one of kind program is the text of a program that the model is compiled into
+/// (StoredProgram). All other sections are plain arrays of numbers (kind data), which the records refer to by their
+/// index in the table. A plan can therefore be read without touching the network beside it, and an array with the same
+/// form in memory is read directly into place. The header has checksums of itself and the table, the table has those of
+/// the sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
 /// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
 /// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
@@ -42,8 +43,16 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 /// In matrices of up to this many columns, each column number takes two bytes.
 inline constexpr std::uint64_t kNarrowColumns = 65536;
 
-enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4, kModel = 8 };
-enum class Kind : std::uint32_t { data = 0, network = 1, images = 2, plan = 3, plan_in_order = 4, model = 5 };
+enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4, kModel = 8, kProgram = 16 };
+enum class Kind : std::uint32_t {
+  data = 0,
+  network = 1,
+  images = 2,
+  plan = 3,
+  plan_in_order = 4,
+  model = 5,
+  program = 6
+};
 
 struct Header {
   std::array<unsigned char, 8> magic = kMagic;

@@ -158,7 +158,8 @@ packed::TensorRecord PackedWriter::add_tensor(const StoredTensor& tensor) {
   return record;
 }
 
-void PackedWriter::add_graph(const std::string& architecture, std::span<const StoredTensor> tensors) {
+void PackedWriter::add_graph(const std::string& architecture, std::span<const StoredTensor> tensors,
+                             const std::string& program) {
   const auto bytes_of = [](const std::string& text) {
     const auto bytes = std::as_bytes(std::span(text));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -185,8 +186,9 @@ void PackedWriter::add_graph(const std::string& architecture, std::span<const St
   records.insert(records.end(), tensor_records.begin(), tensor_records.end());
   records.insert(records.end(), typed_records.begin(), typed_records.end());
   add_records(Kind::model, std::move(records));
+  if (!program.empty()) add_records(Kind::program, bytes_of(program));
   header_.version = packed::kVersionOfModels;
-  header_.contents = packed::kModel;
+  header_.contents = packed::kModel | (program.empty() ? 0U : std::uint32_t{packed::kProgram});
 }
 
 LayerRecord PackedWriter::add_layer(const Layer& layer, const ValueCoding& coding) {

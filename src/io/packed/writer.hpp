@@ -28,8 +28,9 @@ class PackedWriter {
   void add_network(const NetworkStream& network, const ProgressCallback& callback);
   void add_images(const ImageSet& images);
   void add_plan(const Plan& plan);
-  /// A model, which excludes all other contents: the text of its architecture.json, and its tensors.
-  void add_graph(const std::string& architecture, std::span<const StoredTensor> tensors);
+  /// A model, which excludes all other contents: the text of its architecture.json, its tensors, and the program that
+  /// it is compiled into, which may be empty.
+  void add_graph(const std::string& architecture, std::span<const StoredTensor> tensors, const std::string& program);
   void write(const Path& path, const ProgressCallback& callback);
 
   const packed::Header& header() const { return header_; }

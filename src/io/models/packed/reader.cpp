@@ -40,6 +40,8 @@ class PackedWeights final : public StoredWeights {
     const Records records = read_records(reader.loader());
     const std::string names = section_text(reader.loader(), file, graph_.names);
     architecture_ = section_text(reader.loader(), file, graph_.architecture);
+    if (const auto section = file.find(packed::Kind::program))
+      program_ = StoredProgram{file.name() + ": program", section_text(reader.loader(), file, *section)};
     std::size_t at = 0;
     auto typed = records.typed.begin();
     for (std::uint32_t i = 0; i < records.tensors.size(); ++i) {
@@ -59,6 +61,7 @@ class PackedWeights final : public StoredWeights {
 
   const std::string& name() const override { return file_.name(); }
   const std::string& architecture() const { return architecture_; }
+  const std::optional<StoredProgram>& program() const { return program_; }
 
   Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
     const Stored& stored = find(node, tensor);
@@ -187,6 +190,7 @@ class PackedWeights final : public StoredWeights {
   const PackedFile& file_;
   GraphRecord graph_;
   std::string architecture_;
+  std::optional<StoredProgram> program_;
   std::map<std::string, Stored> tensors_;
 };
 
@@ -194,7 +198,9 @@ class PackedWeights final : public StoredWeights {
 
 Model read_packed_model(const PackedFile& file) {
   const PackedWeights weights(file);
-  return read_architecture(weights, file.name() + ": architecture", weights.architecture());
+  Model model = read_architecture(weights, file.name() + ": architecture", weights.architecture());
+  model.program = weights.program();
+  return model;
 }
 
 Model read_packed_model(const std::filesystem::path& path) {

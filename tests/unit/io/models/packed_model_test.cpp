@@ -235,7 +235,9 @@ Model typed_model() {
   quantised.values.zero_points = {-3};
   Linear last;
   last.weights = Weights(quantised);
-  return builder.finish({builder.add(last, {z})});
+  Model model = builder.finish({builder.add(last, {z})});
+  model.program = StoredProgram{"", "a program"};
+  return model;
 }
 
 /// The same of weights in other forms.
@@ -263,6 +265,9 @@ TEST_F(PackedTypedModel, KeepsTheFormOfWeights) {
   const Model given = typed_model();
   const Model read = read_packed_model(directory_ / "t.spdnn");
   EXPECT_EQ(ModelText::of(read, false), ModelText::of(given, false));
+  ASSERT_TRUE(read.program.has_value());
+  EXPECT_EQ(read.program->text, "a program");
+  EXPECT_EQ(read.program->place, (directory_ / "t.spdnn").string() + ": program");
   for (std::size_t node = 0; node < given.nodes.size(); ++node) {
     const Weights* const found = weights_or_null(read.nodes[node].operation);
     const Weights* const expected = weights_or_null(given.nodes[node].operation);
@@ -328,6 +333,27 @@ TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
             "f.spdnn: is corrupted: records of typed tensors do not ascend");
   EXPECT_EQ(with(offsetof(Header, version), packed::kOldestVersionOfModels),
             "f.spdnn: is corrupted: a file of version 2 has no typed tensors");
+}
+
+TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
+  const auto with_kind = [&](Kind kind, std::uint32_t contents) {
+    std::vector<std::byte> bytes = bytes_;
+    const std::vector<SectionEntry> entries = table();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].kind == kind) {
+        const auto data = Kind::data;
+        std::memcpy(bytes.data() + sizeof(Header) + i * sizeof(SectionEntry) + offsetof(SectionEntry, kind), &data,
+                    sizeof data);
+      }
+    std::memcpy(bytes.data() + offsetof(Header, contents), &contents, sizeof contents);
+    packed::seal(bytes);
+    return error_of(bytes);
+  };
+  EXPECT_EQ(with_kind(Kind::program, packed::kModel).find("f.spdnn: is corrupted: section "), 0U) << "none uses it";
+  EXPECT_EQ(with_kind(Kind::program, packed::kModel | packed::kProgram),
+            "f.spdnn: is corrupted: its header does not match its sections");
+  EXPECT_EQ(with_kind(Kind::model, packed::kProgram),
+            "f.spdnn: has version 3 of the packed format; expected version 1");
 }
 
 /// The seeds of the fuzzer were written by the first program with models; every later program must read them.

@@ -1,0 +1,205 @@
+#include "program/stored.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/system/build_info.hpp"
+#include "core/system/processor_name.hpp"
+#include "core/text/json_text.hpp"
+#include "model/graph/model_digest.hpp"
+#include "model/graph/node_text.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSchema = "spdnn-program-1";
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : fmt::format(" {}={}", name, value);
+}
+
+Json json_of(const Buffer& buffer);
+Json json_of(const Action& action);
+Json json_of(const Watched& watched);
+
+Json json_of(const Operand& operand) { return {operand.buffer, text(operand.layout)}; }
+
+template <class T>
+Json json_of(const std::vector<T>& all) {
+  Json list = Json::array();
+  for (const T& one : all) list.push_back(json_of(one));
+  return list;
+}
+
+Json json_of(const Lifetime& lifetime) { return {lifetime.bytes, lifetime.first, lifetime.last}; }
+
+Json json_of(const Buffer& buffer) {
+  static constexpr std::array<const char*, 3> kKinds{"input", "arena", "constant"};
+  Json json{{"kind", kKinds.at(static_cast<std::size_t>(buffer.kind))}, {"lifetime", json_of(buffer.lifetime)}};
+  if (buffer.kind != Buffer::Kind::constant) return json;
+  json["node"] = buffer.node;
+  json["part"] = buffer.constant.part;
+  json["form"] = buffer.constant.form;
+  json["bytes"] = buffer.constant.bytes;
+  return json;
+}
+
+Json json_of(const Action& action) {
+  static constexpr std::array<const char*, 3> kKinds{"step", "change", "watch"};
+  return {{"kind", kKinds.at(static_cast<std::size_t>(action.kind))},
+          {"node", action.node},
+          {"place", action.place},
+          {"step", action.step.node},
+          {"fused", action.step.fused},
+          {"kernel", action.kernel},
+          {"detail", action.detail},
+          {"seconds", action.seconds},
+          {"inputs", json_of(action.inputs)},
+          {"output", json_of(action.output)},
+          {"scratch", action.scratch ? Json(*action.scratch) : Json(nullptr)},
+          {"constants", action.constants}};
+}
+
+Json json_of(const Watched& watched) { return {watched.node, json_of(watched.beyond)}; }
+
+/// All but the remarks, which are also of kernels that were not chosen.
+Json json_of(const Program& program) {
+  return {{"images", program.images},
+          {"buffers", json_of(program.buffers)},
+          {"actions", json_of(program.actions)},
+          {"outputs", json_of(program.outputs)},
+          {"watched", json_of(program.watched)},
+          {"unproven", program.unproven ? Json(*program.unproven) : Json(nullptr)},
+          {"arena", {{"offsets", program.arena.offsets}, {"bytes", program.arena.bytes}}},
+          {"constant_bytes", program.constant_bytes},
+          {"zeros_skipped", program.zeros_skipped}};
+}
+
+bool is_list_of_texts(const Json& json) {
+  return json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& one) { return one.is_string(); });
+}
+
+/// Whether an offer is the one that was chosen for an action.
+bool is_chosen(const Request& request, const Offer& offer, const Json& action) {
+  if (!offer.takes() || !why_unsound(request, offer).empty()) return false;
+  if (offer.detail != action.at("detail") || offer.inputs.size() != action.at("inputs").size()) return false;
+  for (std::size_t i = 0; i < offer.inputs.size(); ++i)
+    if (text(offer.inputs[i]) != action.at("inputs")[i].at(1)) return false;
+  const bool fused = !action.at("fused").empty();
+  return text(offer.output) == action.at("output").at(1) && (request.step.fused.empty() || offer.fused == fused);
+}
+
+}  // namespace
+
+Origin origin_of(const Model& model, Extent images, const CompileOptions& options) {
+  const BuildInfo& build = build_info();
+  std::string kernels;
+  for (const Kernel* const kernel : options.kernels)
+    kernels += fmt::format("{}{}", kernels.empty() ? "" : " ", kernel->name());
+  return {
+      {"version", fmt::format("{} {}{} {}", build.version, build.commit, build.dirty ? " dirty" : "", build.headers)},
+      {"processor", processor_name() + variable("ONEDNN_MAX_CPU_ISA") + variable("DNNL_MAX_CPU_ISA")},
+      {"model", fmt::format("{:016x}", model_digest(model))},
+      {"threads", std::to_string(options.threads)},
+      {"images", std::to_string(images)},
+      {"kernels for images", std::to_string(options.kernels_for)},
+      {"type", options.type == ElementType::bf16 ? "bf16" : "fp32"},
+      {"epilogues", options.epilogues ? "yes" : "no"},
+      {"kernels", kernels}};
+}
+
+std::string stored_text(const Program& program, const Origin& origin) {
+  Json made_for = Json::array();
+  for (const auto& [name, text] : origin) made_for.push_back({name, text});
+  const Json json{
+      {"schema", kSchema}, {"made_for", made_for}, {"remarks", program.remarks}, {"program", json_of(program)}};
+  return json.dump() + "\n";
+}
+
+StoredReader::StoredReader(const StoredProgram& stored) : place_(stored.place) {
+  const auto fail = [&](const std::string& problem) {
+    throw DataError(fmt::format("{}: {}; convert the model again", place_, problem));
+  };
+  try {
+    json_ = parse_strict_json(stored.text);
+  } catch (const JsonProblem& problem) {
+    fail(fmt::format("byte {}: {}", problem.at + 1, problem.message));
+  }
+  if (!json_.is_object() || json_.value("schema", Json()) != kSchema)
+    fail(fmt::format("expected a program of schema {}", kSchema));
+  const Json& made_for = json_["made_for"];
+  const bool pairs = made_for.is_array() && std::all_of(made_for.begin(), made_for.end(), [](const Json& one) {
+                       return is_list_of_texts(one) && one.size() == 2;
+                     });
+  if (!pairs || !is_list_of_texts(json_["remarks"]) || !json_["program"].is_object() ||
+      !json_["program"]["actions"].is_array())
+    fail("expected made_for, remarks and a program with actions");
+}
+
+std::string StoredReader::why_not(const Origin& origin) const {
+  const Json& made_for = json_["made_for"];
+  if (made_for.size() != origin.size()) return "it is of another version of spdnn";
+  for (std::size_t i = 0; i < origin.size(); ++i)
+    if (made_for[i][0] != origin[i].first || made_for[i][1] != origin[i].second)
+      return fmt::format("its {}: {}, now: {}", made_for[i][0].get<std::string>(), made_for[i][1].get<std::string>(),
+                         origin[i].second);
+  return {};
+}
+
+Choice StoredReader::choice_for(const Kernels& kernels, const Request& request) const {
+  for (const Json& action : json_["program"]["actions"]) {
+    if (action.at("kind") != "step" || action.at("step") != request.step.node) continue;
+    for (const Kernel* const kernel : kernels) {
+      if (kernel->name() != action.at("kernel")) continue;
+      for (Offer& offer : kernel->offers(request))
+        if (is_chosen(request, offer, action)) return {kernel, std::move(offer), {}};
+    }
+    throw OfferGone(fmt::format("{} is no longer offered for {} as it was", shown(action.at("kernel")),
+                                node_text(request.model, request.step.node)));
+  }
+  throw DataError(fmt::format("{}: has no action for {}", place_, node_text(request.model, request.step.node)));
+}
+
+Program StoredReader::program(const Model& model, const Magnitudes& magnitudes, Extent images,
+                              const CompileOptions& options) const {
+  CompileOptions as_stored = options;
+  as_stored.chooser = [&](const Request& request) { return choice_for(options.kernels, request); };
+  const auto damaged = [&](const char* what) {
+    return DataError(fmt::format("{}: is corrupted: {}; convert the model again", place_, what));
+  };
+  try {
+    Program program = compile(model, magnitudes, images, as_stored);
+    if (json_of(program) != json_["program"]) throw damaged("its actions and buffers do not fit its model");
+    program.remarks = json_["remarks"].get<std::vector<std::string>>();
+    return program;
+  } catch (const Json::exception&) {
+    throw damaged("an action lacks a field");
+  }
+}
+
+Program stored_or_compiled(const Model& model, const Magnitudes& magnitudes, Extent images,
+                           const CompileOptions& options) {
+  if (!model.program) return compile(model, magnitudes, images, options);
+  const StoredReader stored(*model.program);
+  std::string why_not = stored.why_not(origin_of(model, images, options));
+  if (why_not.empty()) try {
+      Program program = stored.program(model, magnitudes, images, options);
+      program.remarks.emplace_back("the program stored with the model is used");
+      return program;
+    } catch (const OfferGone& gone) {
+      why_not = gone.what();
+    }
+  Program program = compile(model, magnitudes, images, options);
+  program.remarks.push_back("the program stored with the model is not used, and another compiled: " + why_not);
+  return program;
+}
+
+}  // namespace spdnn::program

@@ -1,0 +1,175 @@
+// Programs that are stored with their model and read back: the same bits, used only where all is as it was, and refused
+// where they are damaged.
+
+#include "program/stored.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "engines/model_engine.hpp"
+#include "spdnn/error.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelBuilder;
+
+constexpr const char* kUsed = "the program stored with the model is used";
+
+/// Convolutions with fused nodes, a pool, and a linear node; constants and changes of layout.
+Model some_model(float first_bias = 0.5F) {
+  testing::Dice dice(71);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 3, 8, 8});
+  Convolution first = testing::random_convolution(dice, 3, 20, testing::same_window(3, 3), 0.5);
+  first.bias[0] = first_bias;
+  const ValueId y = builder.add(Activation{}, {builder.add(first, {x})});
+  const ValueId z = builder.add(testing::random_convolution(dice, 20, 20, testing::same_window(3, 3), 0.5), {y});
+  const ValueId sum = builder.add(Elementwise{}, {y, z});
+  const ValueId shift = builder.constant(testing::random_tensor(dice, {1, 20, 1, 1}));
+  const ValueId mean = builder.add(GlobalPool{}, {builder.add(Elementwise{}, {sum, shift})});
+  const ValueId flat = builder.add(Reshape{{kBatchExtent, 20}}, {mean});
+  return builder.finish({builder.add(testing::random_linear(dice, 20, 5, 0.8), {flat})});
+}
+
+ModelEngineOptions options_for(Index batch, int threads) { return {.batch = batch, .threads = threads}; }
+
+class StoredPrograms : public ::testing::TestWithParam<const char*> {
+ protected:
+  const ModelVariant& variant() const { return find_model_variant(GetParam()); }
+  std::string stored() const {
+    const Model model = some_model();
+    return support_of(variant(), model, options_for(3, 2)).stored_program();
+  }
+  static Model with(std::string text, Model model = some_model()) {
+    model.program = StoredProgram{"m.spdnn: program", std::move(text)};
+    return model;
+  }
+  /// Where a field of the first step is; those of an action ascend by name, and all here come before its kind.
+  static std::size_t place_in_step(const std::string& text, const std::string& field) {
+    return text.rfind(field, text.find("\"kind\":\"step\""));
+  }
+  /// What the variant says of the stored program.
+  std::string remark(const Model& model, const ModelEngineOptions& options) const {
+    for (const std::string& one : support_of(variant(), model, options).remarks)
+      if (one.starts_with("the program stored")) return one;
+    return "none";
+  }
+  std::vector<float> outputs(const Model& model, const ModelEngineOptions& options) const {
+    testing::Dice dice(72);
+    const auto engine = make_engine(variant(), std::make_shared<const Model>(model), options);
+    engine->load(testing::random_tensor(dice, {3, 3, 8, 8}));
+    const auto depth = static_cast<Index>(model.nodes.size());
+    for (Index next = 0; next < depth;) next = engine->advance(next, depth);
+    const Tensor found = engine->output();
+    return {found.values.begin(), found.values.end()};
+  }
+};
+
+TEST_P(StoredPrograms, GiveTheSameBits) {
+  const Model read = with(stored());
+  EXPECT_EQ(remark(read, options_for(3, 2)), kUsed);
+  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  const std::vector<float> found = outputs(read, options_for(3, 2));
+  ASSERT_EQ(found.size(), expected.size());
+  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
+  EXPECT_EQ(support_of(variant(), read, options_for(3, 2)).program,
+            support_of(variant(), some_model(), options_for(3, 2)).program);
+  EXPECT_EQ(remark(some_model(), options_for(3, 2)), "none");
+}
+
+TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {
+  const std::string text = stored();
+  const std::string unused = "the program stored with the model is not used, and another compiled: its ";
+  EXPECT_EQ(remark(with(text), options_for(3, 1)), unused + "threads: 2, now: 1");
+  EXPECT_EQ(remark(with(text), options_for(4, 2)), unused + "images: 3, now: 4");
+  ModelEngineOptions alone = options_for(3, 2);
+  alone.epilogues = false;
+  EXPECT_EQ(remark(with(text), alone), unused + "epilogues: yes, now: no");
+  EXPECT_EQ(remark(with(text, some_model(0.25F)), options_for(3, 2)).find(unused + "model: "), 0U);
+  for (const std::string field : {"version", "processor", "kernels"}) {
+    std::string other = text;
+    other.insert(other.find("\"" + field + "\",\"") + field.size() + 4, "other ");
+    EXPECT_EQ(remark(with(other), options_for(3, 2)).find(unused + field + ": other "), 0U) << field;
+    EXPECT_EQ(outputs(with(other), options_for(3, 2)), outputs(some_model(), options_for(3, 2)));
+  }
+}
+
+TEST_P(StoredPrograms, AnOfferThatIsGoneIsSaid) {
+  std::string text = stored();
+  text.insert(place_in_step(text, "\"kernel\":\"") + 10, "former_");
+  EXPECT_NE(remark(with(text), options_for(3, 2)).find("is no longer offered for node "), std::string::npos);
+}
+
+TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
+  const std::string text = stored();
+  const auto error = [&](const std::string& damaged) -> std::string {
+    try {
+      outputs(with(damaged), options_for(3, 2));
+      return "no error";
+    } catch (const DataError& problem) {
+      return problem.what();
+    }
+  };
+  EXPECT_EQ(error(text), "no error");
+  for (std::size_t length = 0; length + 2 < text.size(); length += 61)
+    EXPECT_EQ(error(text.substr(0, length)).find("m.spdnn: program: "), 0U) << length;
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string damaged = text;
+    const std::size_t place = damaged.find(from, damaged.find("\"program\""));
+    EXPECT_NE(place, std::string::npos) << from;
+    return error(damaged.replace(place, from.size(), to));
+  };
+  const std::string unfit =
+      "m.spdnn: program: is corrupted: its actions and buffers do not fit its model; convert the model again";
+  EXPECT_EQ(replaced("\"offsets\":[", "\"offsets\":[64,"), unfit);
+  EXPECT_EQ(replaced("\"images\":3", "\"images\":4"), unfit);
+  EXPECT_EQ(replaced("\"lifetime\":[", "\"lifetime\":[1,"), unfit);
+  std::string lacking = text;
+  lacking[place_in_step(lacking, "\"detail\"") + 1] = 'r';
+  EXPECT_EQ(error(lacking), "m.spdnn: program: is corrupted: an action lacks a field; convert the model again");
+  EXPECT_EQ(replaced("\"actions\":[", "\"actions\":[{},"),
+            "m.spdnn: program: is corrupted: an action lacks a field; convert the model again");
+  EXPECT_EQ(error("{}").find("m.spdnn: program: expected a program of schema spdnn-program-1"), 0U);
+}
+
+/// Any byte made another: the run is refused, or has the same bits.
+TEST_P(StoredPrograms, NoChangedByteChangesAResult) {
+  const std::string text = stored();
+  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  std::size_t refused = 0;
+  for (std::size_t place = 0; place < text.size(); place += 5) {
+    std::string damaged = text;
+    damaged[place] = static_cast<char>(damaged[place] ^ (1 << place % 7));
+    try {
+      EXPECT_EQ(outputs(with(damaged), options_for(3, 2)), expected) << place;
+    } catch (const DataError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, text.size() / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, StoredPrograms, ::testing::Values("conv_dense", "sparse_linear"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(ModelDigests, AreOfWhatIsComputed) {
+  const Model model = some_model();
+  Model named = model;
+  named.nodes[0].name = "another";
+  named.values[0].name = "another";
+  EXPECT_EQ(program::origin_of(model, 1, {}), program::origin_of(named, 1, {}));
+  Model typed = model;
+  auto& weights = std::get<Convolution>(typed.nodes[0].operation).weights;
+  weights = Weights(with_palette(typed_matrix(weights, Pattern::csr, DataType::f32)));
+  EXPECT_EQ(program::origin_of(model, 1, {}), program::origin_of(typed, 1, {}));
+  EXPECT_NE(program::origin_of(model, 1, {}), program::origin_of(some_model(0.25F), 1, {}));
+}
+
+}  // namespace
+}  // namespace spdnn
