@@ -10,13 +10,13 @@
 namespace spdnn::cuda::cascade {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 
 /// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
 TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   for (const bool ordered : {false, true}) {
-    Dice dice(ordered ? 1 : 2);
-    Network network = make_network(96, 96, 4, 3, ordered, dice);
+    Rng rng(ordered ? 1 : 2);
+    Network network = make_network(96, 96, 4, 3, ordered, rng);
     network.bias_rule = BiasRule::everywhere;
     network.layers[0].bias.uniform = -1.5;
     network.layers[1].bias.uniform = 0.5;

@@ -6,7 +6,7 @@
 namespace spdnn::cuda::cascade {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 
 /// A device, and where the second launch begins on it.
 struct Setting {
@@ -18,10 +18,10 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
   Index duplicates = 0;
   std::size_t live = 0;
   for (const Index width : {37U, 96U}) {
-    Dice dice(width);
+    Rng rng(width);
     const bool ordered = width == 96;
     const Index inputs = ordered ? width : 150;
-    const Network network = make_network(inputs, width, 7, 3, ordered, dice);
+    const Network network = make_network(inputs, width, 7, 3, ordered, rng);
     const CascadeProgram program = compile_cascade(make_plan(network, {}));
     EXPECT_EQ(program.first.words.empty(), !ordered);
     EXPECT_EQ(program.pair_table.empty(), !ordered);
@@ -57,8 +57,8 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
 }
 
 TEST(EmulatedCascade, TheTableRoundsAsTheLayerDoes) {
-  Dice dice(5);
-  Network network = make_network(96, 96, 4, 3, true, dice);
+  Rng rng(5);
+  Network network = make_network(96, 96, 4, 3, true, rng);
   for (Layer& layer : network.layers) {
     layer.weights.value = 0.07F;
     layer.bias.uniform = -0.13;

@@ -10,7 +10,7 @@
 namespace spdnn::cuda::resident {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 
 TEST(EmulatedResident, EqualHashesAreNotTrusted) {
   Seen seen;
@@ -28,14 +28,14 @@ TEST(EmulatedResident, EqualHashesAreNotTrusted) {
 /// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
 TEST(EmulatedResident, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   Seen seen;
-  Dice dice(8);
-  Network network = testing::skewed_network(dice, 60, 60, true, false);
+  Rng rng(8);
+  Network network = testing::skewed_network(rng, 60, 60, true, false);
   network.bias_rule = BiasRule::everywhere;
   network.layers[0].bias.uniform = -2;
   network.layers[1].bias.uniform = 0.25;
   const Plan plan = make_plan(network, parse_passes("dead"));
   ASSERT_EQ(plan.certificates.dead_from, 2U);
-  const ImageSet images = testing::bit_images(dice, 40, 60, 0.1);
+  const ImageSet images = testing::bit_images(rng, 40, 60, 0.1);
   for (const bool by_layer : {true, false}) {
     check_shape<kFp32Shapes.all[0]>(plan, images, 3, by_layer, seen);
     check_shape<kFp32Shapes.all[6]>(plan, images, 3, by_layer, seen);
@@ -121,12 +121,12 @@ std::array<std::size_t, 3> check_ends(const Plan& plan, const ImageSet& images) 
 }
 
 /// Neurons that read eight of a few others, some more than once; a row of ones becomes one of ones.
-Plan merged_plan(Dice& dice, Index width, Index depth, double bound) {
+Plan merged_plan(Rng& rng, Index width, Index depth, double bound) {
   Network network;
   for (Index k = 0; k < depth; ++k) {
     testing::Rows rows(width);
     for (auto& row : rows)
-      for (int term = 0; term < 8; ++term) row.emplace_back(dice.below(width), 0.25F);
+      for (int term = 0; term < 8; ++term) row.emplace_back(rng.below(width), 0.25F);
     network.layers.push_back(testing::make_layer(width, rows, -0.25, true));
   }
   network.cap = 1.0;
@@ -138,13 +138,13 @@ Plan merged_plan(Dice& dice, Index width, Index depth, double bound) {
 
 TEST(EmulatedResident, MergedPlansSettleImagesOnlyBeyondTheirBounds) {
   constexpr Index kWidth = 40;
-  Dice dice(21);
+  Rng rng(21);
   std::array<std::size_t, 3> seen{};
   for (const Index depth : {1U, 2U, 4U}) {
     for (const double bound : {0.12, 0.37}) {  // between the sums, as kernels round bounds up
       SCOPED_TRACE(::testing::Message() << depth << " layers, bound " << bound);
-      const Plan plan = merged_plan(dice, kWidth, depth, bound);
-      const ImageSet images = testing::bit_images(dice, 90, kWidth, 0.4);
+      const Plan plan = merged_plan(rng, kWidth, depth, bound);
+      const ImageSet images = testing::bit_images(rng, 90, kWidth, 0.4);
       const auto ends = check_ends<Config<kFp32Shapes.all[0], LayoutKind{.values = true}>>(plan, images);
       for (std::size_t i = 0; i < 3; ++i) seen[i] += ends[i];
     }

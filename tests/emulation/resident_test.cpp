@@ -7,7 +7,7 @@
 namespace spdnn::cuda::resident {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 
 /// Small enough that there are more tiles than blocks for few images.
 constexpr ResidentShape kSmallTiles{.tile = {.images = 8, .lane_images = 8, .threads = 64, .rounds = 2},
@@ -17,10 +17,10 @@ TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
   Seen seen;
   for (const Index width : {60U, 300U}) {
     for (const bool uniform : {true, false}) {
-      Dice dice(width + (uniform ? 1U : 0U));
+      Rng rng(width + (uniform ? 1U : 0U));
       const bool own_biases = uniform == (width < 100);
-      const Network network = testing::skewed_network(dice, width, width, uniform, own_biases);
-      const ImageSet images = testing::bit_images(dice, 35, width, 0.1);
+      const Network network = testing::skewed_network(rng, width, width, uniform, own_biases);
+      const ImageSet images = testing::bit_images(rng, 35, width, 0.1);
       const Plan plan = make_plan(network, parse_passes("dead"));
       check_shapes<kFp32Shapes, 0, 2, 3, 4, 5, 6, 7, 8>(plan, images, 1, true, seen);
       if (width < 100) check_shapes<kFp32Shapes, 0, 2, 3, 4, 5, 6, 7, 8>(plan, images, 3, false, seen);
@@ -33,13 +33,13 @@ TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
 /// Ten weights of at most 1 and a cap of 2: halves hold the activations of five layers.
 TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
   Seen seen;
-  Dice dice(3);
+  Rng rng(3);
   Network network;
   for (const double bias : {-0.25, -0.5, -0.5})
-    network.layers.push_back(testing::skewed_layer(dice, 150, 150, 20, true, bias));
+    network.layers.push_back(testing::skewed_layer(rng, 150, 150, 20, true, bias));
   network.cap = 2.0;
   check_shapes<kFp16Shapes, 0, 3, 5>(make_plan(network, parse_passes("dead,saturated")),
-                                     testing::bit_images(dice, 35, 150, 0.1), 1, true, seen);
+                                     testing::bit_images(rng, 35, 150, 0.1), 1, true, seen);
   EXPECT_EQ(seen.runs, 3);
 }
 
@@ -49,16 +49,16 @@ TEST(EmulatedResident, DuplicatesAreFoundAndEndAsTheirOwnersDo) {
   constexpr Index kImages = 100;
   Seen seen;
   for (const Index depth : {5U, 14U}) {
-    Dice dice(depth);
+    Rng rng(depth);
     Network network;
     for (Index k = 0; k < depth; ++k)
-      network.layers.push_back(testing::skewed_layer(dice, kWidth, kWidth / 3, 12, true, k % 3 == 2 ? -0.75 : -0.25));
+      network.layers.push_back(testing::skewed_layer(rng, kWidth, kWidth / 3, 12, true, k % 3 == 2 ? -0.75 : -0.25));
     network.cap = 2.0;
     std::vector<Offset> offsets{0};
     std::vector<Index> indices;
     for (Index image = 0; image < kImages; ++image) {
-      Dice kind(1000 + image % 13);
-      Dice own(image);
+      Rng kind(1000 + image % 13);
+      Rng own(image);
       for (Index input = 0; input < kWidth; ++input)
         if (input < kWidth / 3 ? kind.below(100) < 6 * (image % 13) : own.below(2) == 0) indices.push_back(input);
       offsets.push_back(indices.size());

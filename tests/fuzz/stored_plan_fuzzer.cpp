@@ -78,8 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (plan.fallback && (plan.fallback->in_order->max_width() > kMostNeurons || plan.fallback->in_order->depth() > 100))
     return 0;
 
-  testing::Dice dice(plan.inputs());
-  run_everywhere(plan, size % 2 == 0 ? testing::bit_images(dice, kImages, plan.inputs(), 0.4)
-                                     : testing::valued_images(dice, kImages, plan.inputs(), 0.4));
+  testing::Rng rng(plan.inputs());
+  run_everywhere(plan, size % 2 == 0 ? testing::bit_images(rng, kImages, plan.inputs(), 0.4)
+                                     : testing::valued_images(rng, kImages, plan.inputs(), 0.4));
   return 0;
 }

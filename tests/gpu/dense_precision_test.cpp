@@ -42,10 +42,10 @@ TEST_F(DensePrecisionTest, AgreesWithFp64WhereEverythingIsHeld) {
 TEST_F(DensePrecisionTest, RoundsFactorsAndNoMore) {
   constexpr Index kWidth = 300;
   constexpr Index kDegree = 20;
-  testing::Dice dice(7);
+  testing::Rng rng(7);
   testing::Case c;
-  c.network.layers.push_back(testing::random_layer(dice, kWidth, kWidth, kDegree, -1.0, 1.0, -0.1));
-  c.images = testing::valued_images(dice, 64, kWidth, 0.5);
+  c.network.layers.push_back(testing::random_layer(rng, kWidth, kWidth, kDegree, -1.0, 1.0, -0.1));
+  c.images = testing::valued_images(rng, 64, kWidth, 0.5);
   const Plan plan = testing::unreduced_plan(c.network);
   const Truth truth = trace_of(*testing::oracle_engine(plan), 1, c.images);
   for (const auto& [precision, unit] : {std::pair{Precision::tf32, 0x1p-11}, std::pair{Precision::fp16, 0x1p-11}}) {

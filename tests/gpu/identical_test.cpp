@@ -11,7 +11,7 @@
 namespace spdnn::cuda {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 using testing::Rows;
 using testing::Term;
 
@@ -76,18 +76,18 @@ ImageSet images_of(const Rows& rows) { return {ImageSet{testing::make_matrix(kIn
 /// Images of all kinds, each several times, which differ in what is not read and in what leaves the queue: so there are
 /// duplicates after any layer, and duplicates of duplicates.
 ImageSet mixed_images(Index images) {
-  Dice dice(images);
+  Rng rng(images);
   Rows rows;
   for (Index image = 0; image < images; ++image) {
     Kind kind;
-    if (dice.below(8) != 0)
+    if (rng.below(8) != 0)
       for (Index j = 0; j < kRing; ++j)
-        if (dice.below(3) == 0 && j % 6 == 0) kind.first_ring.push_back(j);
-    if (dice.below(2) == 0) kind.second_ring.push_back(dice.below(2) * 5);
-    for (Index k = dice.below(3); k > 0; --k) kind.queue.push_back(kQueue / 7 * (k + 2 * dice.below(2)));
+        if (rng.below(3) == 0 && j % 6 == 0) kind.first_ring.push_back(j);
+    if (rng.below(2) == 0) kind.second_ring.push_back(rng.below(2) * 5);
+    for (Index k = rng.below(3); k > 0; --k) kind.queue.push_back(kQueue / 7 * (k + 2 * rng.below(2)));
     append_kind(kind, rows);
     for (Index j = 0; j < kUnread; ++j)
-      if (dice.below(2) == 0) rows.back().emplace_back(kNeurons + j, 1.0F);
+      if (rng.below(2) == 0) rows.back().emplace_back(kNeurons + j, 1.0F);
   }
   return images_of(rows);
 }

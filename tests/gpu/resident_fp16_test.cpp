@@ -15,7 +15,7 @@
 namespace spdnn::cuda {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 using testing::Truth;
 
 const EngineOptions fp16_options{.precision = Precision::fp16};

@@ -9,11 +9,11 @@
 namespace spdnn::cuda {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 
 /// Sums are at most 2^16.
-Network skewed_network(Index width, bool uniform, bool own_biases, Dice& dice) {
-  return testing::skewed_network(dice, width, std::min(width, 2000U), uniform, own_biases);
+Network skewed_network(Index width, bool uniform, bool own_biases, Rng& rng) {
+  return testing::skewed_network(rng, width, std::min(width, 2000U), uniform, own_biases);
 }
 
 class ResidentShapesTest : public OnDevice, public ::testing::WithParamInterface<Index> {};
@@ -23,10 +23,10 @@ TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
   const std::vector<ResidentShape> shapes = resident_shapes();
   const Index width = GetParam();
   for (const bool uniform : {true, false}) {
-    Dice dice(width + (uniform ? 1U : 0U));
+    Rng rng(width + (uniform ? 1U : 0U));
     const bool own_biases = uniform == (width % 1000 == 0);
-    const Plan plan = make_plan(skewed_network(width, uniform, own_biases, dice), parse_passes("dead"));
-    const ImageSet images = testing::bit_images(dice, kImages, width, 0.1);
+    const Plan plan = make_plan(skewed_network(width, uniform, own_biases, rng), parse_passes("dead"));
+    const ImageSet images = testing::bit_images(rng, kImages, width, 0.1);
     const auto reference = testing::oracle_engine(plan);
     reference->load(images);
     std::vector<std::vector<double>> expected;
@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Width, ResidentShapesTest, ::testing::Values(60, 250, 1
 
 /// Otherwise the test above says nothing of split rounds.
 TEST(ResidentShapes, TheTestsNetworksAreUneven) {
-  Dice dice(7);
-  const Plan plan = make_plan(skewed_network(4096, true, false, dice), parse_passes("dead"));
+  Rng rng(7);
+  const Plan plan = make_plan(skewed_network(4096, true, false, rng), parse_passes("dead"));
   const TileShape shape{8, 8, 512, 8};
   const ResidentLayout layout = lay_out(plan, shape, 2 * needed_slots(plan, shape, false), false, true);
   EXPECT_TRUE(std::any_of(layout.rounds.begin(), layout.rounds.end(),

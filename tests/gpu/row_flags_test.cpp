@@ -25,9 +25,9 @@ constexpr std::uint32_t kFull = kLives | kMayLive;
 
 /// Layers of four neurons.
 Plan plan_of(Index depth) {
-  testing::Dice dice(depth);
+  testing::Rng rng(depth);
   Network network;
-  for (Index k = 0; k < depth; ++k) network.layers.push_back(testing::random_layer(dice, 4, 4, 2, 0, 1, -0.25));
+  for (Index k = 0; k < depth; ++k) network.layers.push_back(testing::random_layer(rng, 4, 4, 2, 0, 1, -0.25));
   network.cap = 32.0;
   return testing::unreduced_plan(network);
 }

@@ -9,18 +9,18 @@
 namespace spdnn::cuda {
 namespace {
 
-using testing::Dice;
+using testing::Rng;
 using testing::Rows;
 
 class SharedReadsTest : public OnDevice {};
 
 /// Neurons in blocks that read the same inputs, scattered over the layer; with weights of their own or of one value.
-Layer block_layer(Dice& dice, Index neurons, bool different) {
+Layer block_layer(Rng& rng, Index neurons, bool different) {
   Rows rows(neurons);
   Index row = 0;
   for (Index size = 1; row < neurons; size = size % 40 + 1) {
     const Index terms = (size * 7) % 70;
-    const Rows pattern = testing::random_rows(dice, neurons, 1, terms, 0.05, 0.4);
+    const Rows pattern = testing::random_rows(rng, neurons, 1, terms, 0.05, 0.4);
     for (Index i = 0; i < size && row < neurons; ++i, ++row) {
       auto& mine = rows[row * 61 % neurons];
       mine = pattern.front();
@@ -32,13 +32,13 @@ Layer block_layer(Dice& dice, Index neurons, bool different) {
 
 TEST_F(SharedReadsTest, EveryActivationIsThatOfSpmmRows) {
   constexpr Index kNeurons = 977;  // a prime above 820, the neurons of blocks of 1 to 40
-  Dice dice(23);
+  Rng rng(23);
   for (const bool different : {false, true}) {
     Network network;
-    for (int k = 0; k < 3; ++k) network.layers.push_back(block_layer(dice, kNeurons, different));
+    for (int k = 0; k < 3; ++k) network.layers.push_back(block_layer(rng, kNeurons, different));
     for (const Index images : {1U, 130U}) {
       SCOPED_TRACE(std::to_string(images) + " images");
-      const ImageSet inputs = testing::bit_images(dice, images, kNeurons, 0.3);
+      const ImageSet inputs = testing::bit_images(rng, images, kNeurons, 0.3);
       const Plan plan = make_plan(network, parse_passes("dead"));
       testing::expect_same_bits(*testing::engine_for(find_variant("spmm_shared"), plan, inputs),
                                 *testing::engine_for(find_variant("spmm_rows"), plan, inputs), inputs, plan.depth());

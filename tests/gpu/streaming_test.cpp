@@ -60,15 +60,15 @@ TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
 
 /// A layer of one long row beside short ones, so that spmm_merge cuts it, among layers of other sizes.
 TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
-  testing::Dice dice(17);
+  testing::Rng rng(17);
   Network network;
   for (const Index heavy : {0U, 1500U, 0U, 3000U, 7U, 2999U}) {
-    testing::Rows rows = testing::random_rows(dice, 3000, 200, 6, 0.05, 0.4);
-    if (heavy > 0) rows[heavy % 200] = testing::random_rows(dice, 3000, 1, heavy, 0.0, 0.002).front();
+    testing::Rows rows = testing::random_rows(rng, 3000, 200, 6, 0.05, 0.4);
+    if (heavy > 0) rows[heavy % 200] = testing::random_rows(rng, 3000, 1, heavy, 0.0, 0.002).front();
     network.layers.push_back(testing::make_layer(3000, rows, -0.1));
-    network.layers.push_back(testing::random_layer(dice, 200, 3000, 4, 0.1, 0.6, -0.1));
+    network.layers.push_back(testing::random_layer(rng, 200, 3000, 4, 0.1, 0.6, -0.1));
   }
-  const Case c{"heavy_rows", network, testing::bit_images(dice, 300, 3000, 0.3)};
+  const Case c{"heavy_rows", network, testing::bit_images(rng, 300, 3000, 0.3)};
   const Plan plan = make_plan(network, parse_passes("dead"));
   const Plan streamed = testing::streamed_plan(testing::stream_of(network), parse_passes("dead"), 3);
   for (const char* name : {"spmm_rows", "spmm_merge", "spmm_shared"})
@@ -81,8 +81,8 @@ TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
 
 TEST_F(StreamingTest, LayersThatAreResidentAreReadOnce) {
   const Network network = testing::deep_network(20);
-  testing::Dice dice(5);
-  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  testing::Rng rng(5);
+  const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
   for (const std::size_t device_memory : {std::size_t{0}, std::size_t{1} << 14U}) {
     const NetworkStream stream = testing::stream_of(network);
     const auto& layers = dynamic_cast<const CopiedLayers&>(*stream.layers);
@@ -102,8 +102,8 @@ TEST_F(StreamingTest, LayersThatAreResidentAreReadOnce) {
 
 TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
   const Network network = testing::deep_network(6);
-  testing::Dice dice(5);
-  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  testing::Rng rng(5);
+  const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
   for (const std::size_t device_memory : {std::size_t{0}, std::size_t{1} << 12U})
     for (const Index broken : {0U, 1U, 4U}) {
       const Plan whole = testing::streamed_plan(testing::stream_of(network), {}, 2);

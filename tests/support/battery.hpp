@@ -27,21 +27,21 @@ inline Network network_of(std::vector<Layer> layers) {
 }
 
 /// Square layers of weights that keep some images alive.
-inline Network random_network(Dice& dice, Index neurons, Index layers, Index degree, double bias) {
+inline Network random_network(Rng& rng, Index neurons, Index layers, Index degree, double bias) {
   Network network;
   for (Index k = 0; k < layers; ++k)
-    network.layers.push_back(random_layer(dice, neurons, neurons, degree, 0.5 / degree, 3.5 / degree, bias));
+    network.layers.push_back(random_layer(rng, neurons, neurons, degree, 0.5 / degree, 3.5 / degree, bias));
   return network;
 }
 
 inline Case square_case(const std::string& name, Index neurons, Index images) {
-  Dice dice(neurons * 1000 + images);
-  return {name, random_network(dice, neurons, 4, std::min<Index>(neurons, 6), -0.3),
-          bit_images(dice, images, neurons, 0.15)};
+  Rng rng(neurons * 1000 + images);
+  return {name, random_network(rng, neurons, 4, std::min<Index>(neurons, 6), -0.3),
+          bit_images(rng, images, neurons, 0.15)};
 }
 
 inline Case skewed_case(const std::string& name, const std::function<Index(Index)>& degree_of) {
-  Dice dice(11);
+  Rng rng(11);
   constexpr Index kNeurons = 48;
   Network network;
   for (int k = 0; k < 3; ++k) {
@@ -49,11 +49,11 @@ inline Case skewed_case(const std::string& name, const std::function<Index(Index
     for (Index j = 0; j < kNeurons; ++j) {
       const Index degree = degree_of(j);
       rows.push_back(degree == 0 ? std::vector<Term>{}
-                                 : random_rows(dice, kNeurons, 1, degree, 0.5 / degree, 3.0 / degree).front());
+                                 : random_rows(rng, kNeurons, 1, degree, 0.5 / degree, 3.0 / degree).front());
     }
     network.layers.push_back(make_layer(kNeurons, rows, -0.2));
   }
-  return {name, std::move(network), bit_images(dice, 40, kNeurons, 0.15)};
+  return {name, std::move(network), bit_images(rng, 40, kNeurons, 0.15)};
 }
 
 inline void append_shape_cases(std::vector<Case>& cases) {
@@ -67,82 +67,82 @@ inline void append_shape_cases(std::vector<Case>& cases) {
   cases.push_back({"one_by_one",
                    network_of({make_layer(1, {{{0, 0.5F}}}, -0.25)}),
                    {make_matrix(1, {{{0, 1.0F}}, {}, {{0, 1.0F}}}, true)}});
-  Dice dice(5);
+  Rng rng(5);
   cases.push_back(
       {"not_square",
-       network_of({random_layer(dice, 70, 20, 9, 0.1, 0.4, -0.1), random_layer(dice, 20, 130, 5, 0.1, 0.6, -0.1),
-                   random_layer(dice, 130, 3, 40, 0.01, 0.05, -0.02)}),
-       bit_images(dice, 65, 70, 0.3)});
-  cases.push_back({"empty_layer", network_of({make_layer(12, Rows(12), -0.1), random_layer(dice, 12, 12, 3, 0, 1, 0)}),
-                   bit_images(dice, 20, 12, 0.5)});
-  cases.push_back({"no_outputs", network_of({random_layer(dice, 12, 12, 3, 0, 1, 0), make_layer(12, {}, -0.1)}),
-                   bit_images(dice, 20, 12, 0.5)});
+       network_of({random_layer(rng, 70, 20, 9, 0.1, 0.4, -0.1), random_layer(rng, 20, 130, 5, 0.1, 0.6, -0.1),
+                   random_layer(rng, 130, 3, 40, 0.01, 0.05, -0.02)}),
+       bit_images(rng, 65, 70, 0.3)});
+  cases.push_back({"empty_layer", network_of({make_layer(12, Rows(12), -0.1), random_layer(rng, 12, 12, 3, 0, 1, 0)}),
+                   bit_images(rng, 20, 12, 0.5)});
+  cases.push_back({"no_outputs", network_of({random_layer(rng, 12, 12, 3, 0, 1, 0), make_layer(12, {}, -0.1)}),
+                   bit_images(rng, 20, 12, 0.5)});
   cases.push_back(skewed_case("empty_rows", [](Index j) { return j % 3 == 0 ? 0U : 5U; }));
   cases.push_back(skewed_case("one_heavy_row", [](Index j) { return j == 7 ? 48U : 2U; }));
   cases.push_back(skewed_case("degrees_0_to_N", [](Index j) { return j; }));
 }
 
 inline void append_value_cases(std::vector<Case>& cases) {
-  Dice dice(21);
-  Case dead{"all_dead", random_network(dice, 30, 5, 4, -9), bit_images(dice, 50, 30, 0.4)};
+  Rng rng(21);
+  Case dead{"all_dead", random_network(rng, 30, 5, 4, -9), bit_images(rng, 50, 30, 0.4)};
   cases.push_back(std::move(dead));
 
   Rows doubling;
   for (Index j = 0; j < 16; ++j) doubling.push_back({{j, 32.0F}, {(j + 1) % 16, 1.0F}});
   Network exact = network_of({make_layer(16, doubling, -1.0), make_layer(16, doubling, -1.0)});
-  cases.push_back({"exactly_cap", exact, bit_images(dice, 40, 16, 0.5)});  // a lit pair: 33 - 1
+  cases.push_back({"exactly_cap", exact, bit_images(rng, 40, 16, 0.5)});  // a lit pair: 33 - 1
 
   Network back_and_forth;  // every lit image comes to the cap, leaves it, comes to it for good
   for (const double scale : {100.0, 0.02, 100.0, 2.0})
-    back_and_forth.layers.push_back(random_layer(dice, 20, 20, 10, scale, 1.5 * scale, -0.5));
-  cases.push_back({"cap_and_back", std::move(back_and_forth), bit_images(dice, 60, 20, 0.6)});
+    back_and_forth.layers.push_back(random_layer(rng, 20, 20, 10, scale, 1.5 * scale, -0.5));
+  cases.push_back({"cap_and_back", std::move(back_and_forth), bit_images(rng, 60, 20, 0.6)});
 
   Network negative;
-  for (int k = 0; k < 4; ++k) negative.layers.push_back(random_layer(dice, 40, 40, 8, -0.6, 1.0, 0.05));
-  cases.push_back({"negative_weights", negative, bit_images(dice, 70, 40, 0.4)});
+  for (int k = 0; k < 4; ++k) negative.layers.push_back(random_layer(rng, 40, 40, 8, -0.6, 1.0, 0.05));
+  cases.push_back({"negative_weights", negative, bit_images(rng, 70, 40, 0.4)});
   negative.bias_rule = BiasRule::everywhere;
-  cases.push_back({"bias_everywhere", negative, bit_images(dice, 70, 40, 0.4)});
+  cases.push_back({"bias_everywhere", negative, bit_images(rng, 70, 40, 0.4)});
   negative.cap.reset();
-  cases.push_back({"no_cap", std::move(negative), bit_images(dice, 70, 40, 0.4)});
+  cases.push_back({"no_cap", std::move(negative), bit_images(rng, 70, 40, 0.4)});
 
-  Network per_neuron = random_network(dice, 36, 4, 6, 0);
+  Network per_neuron = random_network(rng, 36, 4, 6, 0);
   for (Layer& layer : per_neuron.layers) {
     std::vector<double> biases(layer.outputs());
-    for (double& bias : biases) bias = dice.real(-0.5, 0.2);
+    for (double& bias : biases) bias = rng.real(-0.5, 0.2);
     layer.bias.values = std::move(biases);
   }
-  cases.push_back({"bias_per_neuron", per_neuron, bit_images(dice, 45, 36, 0.3)});
+  cases.push_back({"bias_per_neuron", per_neuron, bit_images(rng, 45, 36, 0.3)});
   per_neuron.bias_rule = BiasRule::everywhere;
-  cases.push_back({"bias_per_neuron_everywhere", std::move(per_neuron), bit_images(dice, 45, 36, 0.3)});
+  cases.push_back({"bias_per_neuron_everywhere", std::move(per_neuron), bit_images(rng, 45, 36, 0.3)});
 
-  cases.push_back({"positive_bias", random_network(dice, 32, 4, 4, 0.25), bit_images(dice, 45, 32, 0.1)});
-  cases.push_back({"valued_images", random_network(dice, 50, 5, 7, -0.1), valued_images(dice, 45, 50, 0.4)});
-  cases.push_back({"sparse_ones", random_network(dice, 50, 3, 7, -0.01), {bit_images(dice, 45, 50, 0.05).to_csr()}});
+  cases.push_back({"positive_bias", random_network(rng, 32, 4, 4, 0.25), bit_images(rng, 45, 32, 0.1)});
+  cases.push_back({"valued_images", random_network(rng, 50, 5, 7, -0.1), valued_images(rng, 45, 50, 0.4)});
+  cases.push_back({"sparse_ones", random_network(rng, 50, 3, 7, -0.01), {bit_images(rng, 45, 50, 0.05).to_csr()}});
 
   Network uniform;
   for (const float weight : {0.0625F, 0.3F, 0.25F}) {
-    Rows rows = random_rows(dice, 64, 64, 16, weight, weight);
+    Rows rows = random_rows(rng, 64, 64, 16, weight, weight);
     uniform.layers.push_back(make_layer(64, rows, -0.1, true));
   }
-  cases.push_back({"one_weight", uniform, bit_images(dice, 70, 64, 0.3)});
-  cases.push_back({"one_weight_valued_images", std::move(uniform), valued_images(dice, 70, 64, 0.4)});
+  cases.push_back({"one_weight", uniform, bit_images(rng, 70, 64, 0.3)});
+  cases.push_back({"one_weight_valued_images", std::move(uniform), valued_images(rng, 70, 64, 0.4)});
 
-  Rows repeated = random_rows(dice, 24, 24, 5, 0.05, 0.3);
+  Rows repeated = random_rows(rng, 24, 24, 5, 0.05, 0.3);
   for (auto& row : repeated) {
     row.push_back(row.front());
     row.push_back(row[1]);
     row.push_back(row.front());
   }
   cases.push_back({"repeated_terms", network_of({make_layer(24, repeated, -0.1), make_layer(24, repeated, -0.1)}),
-                   bit_images(dice, 45, 24, 0.4)});
+                   bit_images(rng, 45, 24, 0.4)});
 }
 
 /// Many layers: images die early and late, stay alive, reach the cap, become equal.
 inline Network deep_network(Index layers) {
-  Dice dice(3);
+  Rng rng(3);
   Network network;
   for (Index k = 0; k < layers; ++k) {
-    Rows rows = random_rows(dice, 64, 64, 8, 0.25, 0.25);
+    Rows rows = random_rows(rng, 64, 64, 8, 0.25, 0.25);
     network.layers.push_back(make_layer(64, rows, -0.5, true));
   }
   return network;
@@ -152,10 +152,10 @@ inline std::vector<Case> battery() {
   std::vector<Case> cases;
   append_shape_cases(cases);
   append_value_cases(cases);
-  Dice dice(8);
-  cases.push_back({"deep_40", deep_network(40), bit_images(dice, 300, 64, 0.35)});
-  cases.push_back({"deep_copies", deep_network(40), [&dice] {
-                     const ImageSet some = bit_images(dice, 20, 64, 0.45);
+  Rng rng(8);
+  cases.push_back({"deep_40", deep_network(40), bit_images(rng, 300, 64, 0.35)});
+  cases.push_back({"deep_copies", deep_network(40), [&rng] {
+                     const ImageSet some = bit_images(rng, 20, 64, 0.45);
                      std::vector<Index> many;
                      for (Index i = 0; i < 200; ++i) many.push_back(i * i % 20);
                      return some.select(many);

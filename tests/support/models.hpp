@@ -52,46 +52,46 @@ class ModelBuilder {
 inline Tensor make_tensor(Shape shape, std::vector<float> values) { return {std::move(shape), std::move(values)}; }
 
 /// Values in (-1, 1), of which `density` are not zero.
-inline Tensor random_tensor(Dice& dice, const Shape& shape, double density = 1) {
+inline Tensor random_tensor(Rng& rng, const Shape& shape, double density = 1) {
   std::vector<float> values(*elements(shape));
   for (float& value : values)
-    if (dice.real(0, 1) < density) value = static_cast<float>(dice.real(-1, 1));
+    if (rng.real(0, 1) < density) value = static_cast<float>(rng.real(-1, 1));
   return make_tensor(shape, std::move(values));
 }
 
-inline std::vector<float> random_values(Dice& dice, std::size_t count, double low, double high) {
+inline std::vector<float> random_values(Rng& rng, std::size_t count, double low, double high) {
   std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(dice.real(low, high));
+  for (float& value : values) value = static_cast<float>(rng.real(low, high));
   return values;
 }
 
 /// Rows of weights in (-1, 1), of which `density` are there.
-inline CsrMatrix random_weights(Dice& dice, Index rows, Index cols, double density) {
+inline CsrMatrix random_weights(Rng& rng, Index rows, Index cols, double density) {
   Rows terms(rows);
   for (auto& row : terms)
     for (Index column = 0; column < cols; ++column)
-      if (dice.real(0, 1) < density)
-        row.emplace_back(column, static_cast<float>(dice.real(0.01, 1)) * (dice.below(2) == 0 ? 1.F : -1.F));
+      if (rng.real(0, 1) < density)
+        row.emplace_back(column, static_cast<float>(rng.real(0.01, 1)) * (rng.below(2) == 0 ? 1.F : -1.F));
   return make_matrix(cols, terms);
 }
 
-inline Convolution random_convolution(Dice& dice, Index channels, Index filters, Window window, double density,
+inline Convolution random_convolution(Rng& rng, Index channels, Index filters, Window window, double density,
                                       Index groups = 1, bool with_bias = true) {
   Convolution convolution;
-  convolution.weights = random_weights(dice, filters, channels / groups * window.kernel[0] * window.kernel[1], density);
-  if (with_bias) convolution.bias = random_values(dice, filters, -1, 1);
+  convolution.weights = random_weights(rng, filters, channels / groups * window.kernel[0] * window.kernel[1], density);
+  if (with_bias) convolution.bias = random_values(rng, filters, -1, 1);
   convolution.groups = groups;
   convolution.window = window;
   return convolution;
 }
 
-inline Linear random_linear(Dice& dice, Index inputs, Index outputs, double density) {
-  return {random_weights(dice, outputs, inputs, density), random_values(dice, outputs, -1, 1)};
+inline Linear random_linear(Rng& rng, Index inputs, Index outputs, double density) {
+  return {random_weights(rng, outputs, inputs, density), random_values(rng, outputs, -1, 1)};
 }
 
-inline BatchNorm random_norm(Dice& dice, Index channels) {
-  return {random_values(dice, channels, -2, 2), random_values(dice, channels, -1, 1),
-          random_values(dice, channels, -1, 1), random_values(dice, channels, 0.001, 2), 1e-3F};
+inline BatchNorm random_norm(Rng& rng, Index channels) {
+  return {random_values(rng, channels, -2, 2), random_values(rng, channels, -1, 1), random_values(rng, channels, -1, 1),
+          random_values(rng, channels, 0.001, 2), 1e-3F};
 }
 
 /// A window of that kernel with stride 1 and, on each side, the padding that keeps H and W (odd kernels).
@@ -134,13 +134,13 @@ inline ModelCase convolution_case(std::string name, Convolution convolution, con
 
 /// One difficulty each, on which every engine is compared with the oracle: models of one convolution.
 inline std::vector<ModelCase> convolution_battery() {
-  Dice dice(17);
+  Rng rng(17);
   std::vector<ModelCase> cases;
   const auto add = [&](const std::string& name, Shape shape, Index filters, const Window& window, double density = 0.3,
                        Index groups = 1) {
     const auto channels = static_cast<Index>(shape[1]);
-    Convolution convolution = random_convolution(dice, channels, filters, window, density, groups);
-    Tensor images = random_tensor(dice, shape, 0.8);
+    Convolution convolution = random_convolution(rng, channels, filters, window, density, groups);
+    Tensor images = random_tensor(rng, shape, 0.8);
     cases.push_back(convolution_case(name, std::move(convolution), shape, std::move(images)));
   };
   for (const Index size : {1U, 3U, 5U, 7U})
@@ -176,26 +176,25 @@ inline std::vector<ModelCase> convolution_battery() {
   Convolution heavy;
   heavy.window = same_window(3, 3);
   heavy.weights = make_matrix(27, rows);
-  cases.push_back(convolution_case("one_heavy_filter", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5})));
-  cases.push_back(convolution_case("zero_input", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5}, 0)));
+  cases.push_back(convolution_case("one_heavy_filter", heavy, {2, 3, 5, 5}, random_tensor(rng, {2, 3, 5, 5})));
+  cases.push_back(convolution_case("zero_input", heavy, {2, 3, 5, 5}, random_tensor(rng, {2, 3, 5, 5}, 0)));
   heavy.weights = make_matrix(27, rows, true);
-  cases.push_back(convolution_case("one_weight", heavy, {2, 3, 5, 5}, random_tensor(dice, {2, 3, 5, 5})));
+  cases.push_back(convolution_case("one_weight", heavy, {2, 3, 5, 5}, random_tensor(rng, {2, 3, 5, 5})));
   return cases;
 }
 
 /// A small network with all that pruned CNNs are made of: batch norms, a shortcut, a depthwise layer, pools and a
 /// classifier. `density` is of the weights.
 inline ModelCase small_network(std::uint32_t seed, double density, Extent batch = 3) {
-  Dice dice(seed);
+  Rng rng(seed);
   ModelBuilder builder;
   const Shape shape{batch, 3, 12, 10};
   const ValueId x = builder.input(with_batch({kBatchExtent, 3, 12, 10}, kBatchExtent));
   const auto relu = [&](ValueId value) { return builder.add(Activation{}, {value}); };
   const auto convolved = [&](ValueId value, Index channels, Index filters, const Window& window, Index groups = 1) {
-    return builder.add(random_convolution(dice, channels, filters, window, density, groups, dice.below(2) == 0),
-                       {value});
+    return builder.add(random_convolution(rng, channels, filters, window, density, groups, rng.below(2) == 0), {value});
   };
-  const auto normed = [&](ValueId value, Index channels) { return builder.add(random_norm(dice, channels), {value}); };
+  const auto normed = [&](ValueId value, Index channels) { return builder.add(random_norm(rng, channels), {value}); };
   Window halving = same_window(3, 3);
   halving.stride = {2, 2};
   const ValueId stem = relu(normed(convolved(x, 3, 8, same_window(3, 3)), 8));
@@ -208,9 +207,9 @@ inline ModelCase small_network(std::uint32_t seed, double density, Extent batch 
   const ValueId clipped = builder.add(make_clip(0, 6), {pointwise});
   const ValueId mean = builder.add(GlobalPool{}, {clipped});
   const ValueId flat = builder.add(Reshape{{kBatchExtent, 12}}, {mean});
-  const ValueId logits = builder.add(random_linear(dice, 12, 5, density), {flat});
+  const ValueId logits = builder.add(random_linear(rng, 12, 5, density), {flat});
   const ValueId scores = builder.add(Softmax{}, {logits});
-  return {"small_network_" + std::to_string(seed), builder.finish({logits, scores}), {random_tensor(dice, shape)}};
+  return {"small_network_" + std::to_string(seed), builder.finish({logits, scores}), {random_tensor(rng, shape)}};
 }
 
 /// For forms that hold one output.
@@ -223,10 +222,10 @@ inline Model only_first_output(Model model) {
 /// that values live for long and short times, and several outputs.
 class RandomModel {
  public:
-  explicit RandomModel(std::uint32_t seed) : dice_(seed) {}
+  explicit RandomModel(std::uint32_t seed) : rng_(seed) {}
 
   ModelCase make(std::size_t nodes, Extent batch) {
-    const Shape input{kBatchExtent, Extent{dice_.below(5)} + 1, Extent{dice_.below(6)} + 6, Extent{dice_.below(6)} + 6};
+    const Shape input{kBatchExtent, Extent{rng_.below(5)} + 1, Extent{rng_.below(6)} + 6, Extent{rng_.below(6)} + 6};
     values_ = {{builder_.input(input), input}};
     for (std::size_t i = 0; i < nodes; ++i) add_one();
     std::vector<ValueId> outputs;
@@ -234,19 +233,19 @@ class RandomModel {
       outputs.push_back(values_[values_.size() - std::min(back, values_.size() - 1)].first);
     outputs.push_back(builder_.add(GlobalPool{}, {values_[values_.size() / 2].first}));
     outputs.erase(outputs.begin() + 1 + static_cast<long>(outputs[0] == outputs[1]));
-    return {"random_model", builder_.finish(outputs), {random_tensor(dice_, with_batch(input, batch), 0.8)}};
+    return {"random_model", builder_.finish(outputs), {random_tensor(rng_, with_batch(input, batch), 0.8)}};
   }
 
  private:
   using Typed = std::pair<ValueId, Shape>;
 
-  Typed any() { return values_[values_.size() - 1 - std::min<std::size_t>(dice_.below(6), values_.size() - 1)]; }
+  Typed any() { return values_[values_.size() - 1 - std::min<std::size_t>(rng_.below(6), values_.size() - 1)]; }
   void add(Operation operation, const std::vector<ValueId>& inputs, Shape shape) {
     values_.emplace_back(builder_.add(std::move(operation), inputs), std::move(shape));
   }
   Activation activation() {
     using Kind = Activation::Kind;
-    switch (dice_.below(8)) {
+    switch (rng_.below(8)) {
       case 0:
         return make_clip(-0.5F, 0.75F);
       case 1:
@@ -266,19 +265,19 @@ class RandomModel {
 
   void add_convolution(const Typed& x) {
     const auto channels = static_cast<Index>(x.second[1]);
-    const Index groups = dice_.below(3) == 0 ? channels : 1;
-    const Index filters = groups == 1 ? static_cast<Index>(dice_.below(20)) + 1 : channels;
-    const Index size = dice_.below(2) == 0 ? 1 : 3;
+    const Index groups = rng_.below(3) == 0 ? channels : 1;
+    const Index filters = groups == 1 ? static_cast<Index>(rng_.below(20)) + 1 : channels;
+    const Index size = rng_.below(2) == 0 ? 1 : 3;
     Shape shape = x.second;
     shape[1] = filters;
-    add(random_convolution(dice_, channels, filters, same_window(size, size), 0.3, groups, dice_.below(2) == 0),
+    add(random_convolution(rng_, channels, filters, same_window(size, size), 0.3, groups, rng_.below(2) == 0),
         {x.first}, shape);
   }
 
   void add_one() {
     const Typed x = any();
     Shape shape = x.second;
-    switch (dice_.below(10)) {
+    switch (rng_.below(10)) {
       case 0:
       case 1:
       case 2:
@@ -289,7 +288,7 @@ class RandomModel {
       case 5: {
         const Typed y = any();
         if (y.second != shape) return add(activation(), {x.first}, shape);
-        return add(Elementwise{dice_.below(2) == 0 ? Elementwise::Kind::add : Elementwise::Kind::subtract},
+        return add(Elementwise{rng_.below(2) == 0 ? Elementwise::Kind::add : Elementwise::Kind::subtract},
                    {x.first, y.first}, shape);
       }
       case 6: {  // squeeze and excite
@@ -303,14 +302,14 @@ class RandomModel {
         return add(Concat{}, {x.first, y.first}, shape);
       }
       case 8:
-        return add(random_norm(dice_, static_cast<Index>(shape[1])), {x.first}, shape);
+        return add(random_norm(rng_, static_cast<Index>(shape[1])), {x.first}, shape);
       default:
-        return add(Pool{dice_.below(2) == 0 ? Pool::Kind::max : Pool::Kind::average, same_window(3, 3)}, {x.first},
+        return add(Pool{rng_.below(2) == 0 ? Pool::Kind::max : Pool::Kind::average, same_window(3, 3)}, {x.first},
                    shape);
     }
   }
 
-  Dice dice_;
+  Rng rng_;
   ModelBuilder builder_;
   std::vector<Typed> values_;  ///< all of one H and W
 };

@@ -15,9 +15,9 @@
 namespace spdnn::testing {
 
 /// Random numbers that are the same on every platform, which the distributions of <random> are not.
-class Dice {
+class Rng {
  public:
-  explicit Dice(std::uint32_t seed) : generator_(seed) {}
+  explicit Rng(std::uint32_t seed) : generator_(seed) {}
   Index below(Index limit) { return static_cast<Index>(generator_() % limit); }
   double real(double low, double high) { return low + (high - low) * (static_cast<double>(generator_()) * 0x1p-32); }
 
@@ -47,44 +47,44 @@ inline Layer make_layer(Index inputs, const Rows& rows, double bias, bool unifor
 }
 
 /// A layer of `degree` distinct, ascending inputs per output, with weights drawn from [low, high].
-inline Rows random_rows(Dice& dice, Index inputs, Index outputs, Index degree, double low, double high) {
+inline Rows random_rows(Rng& rng, Index inputs, Index outputs, Index degree, double low, double high) {
   Rows rows(outputs);
   for (auto& row : rows) {
     std::vector<Index> columns;
     while (columns.size() < std::min(degree, inputs)) {
-      const Index column = dice.below(inputs);
+      const Index column = rng.below(inputs);
       if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
     }
     std::sort(columns.begin(), columns.end());
-    for (const Index column : columns) row.emplace_back(column, static_cast<float>(dice.real(low, high)));
+    for (const Index column : columns) row.emplace_back(column, static_cast<float>(rng.real(low, high)));
   }
   return rows;
 }
 
-inline Layer random_layer(Dice& dice, Index inputs, Index outputs, Index degree, double low, double high, double bias) {
-  return make_layer(inputs, random_rows(dice, inputs, outputs, degree, low, high), bias);
+inline Layer random_layer(Rng& rng, Index inputs, Index outputs, Index degree, double low, double high, double bias) {
+  return make_layer(inputs, random_rows(rng, inputs, outputs, degree, low, high), bias);
 }
 
 /// A layer with sums of very different lengths: every 40th neuron has `most` terms, the others up to ten, all of which
 /// read one of the first `inputs` neurons. Weights are multiples of 1/4 up to 1, or all 1/2.
-inline Layer skewed_layer(Dice& dice, Index width, Index inputs, Index most, bool uniform, double bias) {
+inline Layer skewed_layer(Rng& rng, Index width, Index inputs, Index most, bool uniform, double bias) {
   Rows rows(width);
   for (Index row = 0; row < width; ++row) {
-    const Index degree = row % 40 == 11 ? most : static_cast<Index>(dice.below(11));
-    for (Index k = 0; k < degree; ++k) rows[row].emplace_back(dice.below(inputs), 0.5F);
+    const Index degree = row % 40 == 11 ? most : static_cast<Index>(rng.below(11));
+    for (Index k = 0; k < degree; ++k) rows[row].emplace_back(rng.below(inputs), 0.5F);
   }
   for (auto& row : rows)
     for (auto& [input, weight] : row)
-      if (!uniform) weight = static_cast<float>(1 + dice.below(4)) / 4.0F;
+      if (!uniform) weight = static_cast<float>(1 + rng.below(4)) / 4.0F;
   return make_layer(width, rows, bias, uniform);
 }
 
 /// Three such layers, whose activations are multiples of 1/64 and exact in fp32. With `own_biases`, each neuron of the
 /// last layer has its own bias; some of these are positive.
-inline Network skewed_network(Dice& dice, Index width, Index most, bool uniform, bool own_biases) {
+inline Network skewed_network(Rng& rng, Index width, Index most, bool uniform, bool own_biases) {
   Network network;
   for (const double bias : {-0.125, -0.5, -1.0})
-    network.layers.push_back(skewed_layer(dice, width, width, most, uniform, bias));
+    network.layers.push_back(skewed_layer(rng, width, width, most, uniform, bias));
   if (own_biases) {
     std::vector<double> values(width);
     for (Index j = 0; j < width; ++j) values[j] = (static_cast<double>(j * 7 % 9) - 6) / 8;
@@ -96,18 +96,18 @@ inline Network skewed_network(Dice& dice, Index width, Index most, bool uniform,
 
 /// Images with values in (0, 1]. The probability that a neuron is not zero differs from image to image, from nearly 0
 /// to twice the density; every seventh image is empty.
-inline ImageSet valued_images(Dice& dice, Index images, Index neurons, double density) {
+inline ImageSet valued_images(Rng& rng, Index images, Index neurons, double density) {
   Rows rows(images);
   for (Index image = 0; image < images; ++image)
     for (Index neuron = 0; neuron < neurons; ++neuron)
-      if (image % 7 != 6 && dice.real(0, 1) < density * (image % 10 + 0.5) / 5)
-        rows[image].emplace_back(neuron, static_cast<float>(dice.real(0.01, 1)));
+      if (image % 7 != 6 && rng.real(0, 1) < density * (image % 10 + 0.5) / 5)
+        rows[image].emplace_back(neuron, static_cast<float>(rng.real(0.01, 1)));
   return {make_matrix(neurons, rows)};
 }
 
 /// The same with zeros and ones.
-inline ImageSet bit_images(Dice& dice, Index images, Index neurons, double density) {
-  CsrMatrix lit = valued_images(dice, images, neurons, density).sparse();
+inline ImageSet bit_images(Rng& rng, Index images, Index neurons, double density) {
+  CsrMatrix lit = valued_images(rng, images, neurons, density).sparse();
   lit.values = {};
   return {ImageSet{std::move(lit)}.to_bits()};
 }

@@ -84,22 +84,22 @@ inline OverflowingDuplicates duplicates_that_overflow() {
 inline std::vector<std::pair<Network, ImageSet>> networks_to_merge() {
   std::vector<std::pair<Network, ImageSet>> made;
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U}) {
-    Dice dice(seed);
+    Rng rng(seed);
     constexpr Index kGroups = 12;
     constexpr Index kCopies = 4;
     Network network;
     for (int k = 0; k < 30; ++k) {
       Rows distinct;
       for (Index j = 0; j < kGroups; ++j) {
-        const double weight = dice.real(0.11, 0.14);
-        distinct.push_back(random_rows(dice, kGroups * kCopies, 1, 16, weight, weight).front());
+        const double weight = rng.real(0.11, 0.14);
+        distinct.push_back(random_rows(rng, kGroups * kCopies, 1, 16, weight, weight).front());
       }
       Rows rows;
       for (Index j = 0; j < kGroups * kCopies; ++j) rows.push_back(distinct[j % kGroups]);
       network.layers.push_back(make_layer(kGroups * kCopies, rows, seed % 2 == 0 ? -0.3 : -0.05));
     }
     if (seed == 4) network.cap = 2.0;
-    made.emplace_back(std::move(network), bit_images(dice, 200, kGroups * kCopies, 0.35));
+    made.emplace_back(std::move(network), bit_images(rng, 200, kGroups * kCopies, 0.35));
   }
   return made;
 }

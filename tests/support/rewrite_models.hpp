@@ -13,7 +13,7 @@ namespace spdnn::testing {
 /// Parameters are drawn from few numbers, so that those of some channels are equal and those of others are not.
 class RewriteModel {
  public:
-  explicit RewriteModel(std::uint32_t seed) : dice_(seed) {}
+  explicit RewriteModel(std::uint32_t seed) : rng_(seed) {}
 
   ModelCase make() {
     const Extent batch = one_in(3) ? 2 : kBatchExtent;
@@ -28,12 +28,12 @@ class RewriteModel {
     add_maker();
     std::vector<ValueId> outputs{value_};
     if (!kept_.empty() && one_in(5) && kept_.front().first != value_) outputs.push_back(kept_.front().first);
-    return {"rewritten", builder_.finish(outputs), {random_tensor(dice_, with_batch(input, 2))}};
+    return {"rewritten", builder_.finish(outputs), {random_tensor(rng_, with_batch(input, 2))}};
   }
 
  private:
-  Extent below(Index limit) { return dice_.below(limit); }
-  bool one_in(Index times) { return dice_.below(times) == 0; }
+  Extent below(Index limit) { return rng_.below(limit); }
+  bool one_in(Index times) { return rng_.below(times) == 0; }
   Index channels() const { return static_cast<Index>(shape_[1]); }
 
   void set(ValueId value, Shape shape) {
@@ -63,10 +63,10 @@ class RewriteModel {
     for (auto& row : drawn)
       for (Index column = 0; column < cols; ++column)
         if (!unread[column / columns_of_channel] && one_in(2))
-          row.emplace_back(column, static_cast<float>(dice_.real(0.25, 1)) * (one_in(2) ? 1.F : -1.F));
+          row.emplace_back(column, static_cast<float>(rng_.real(0.25, 1)) * (one_in(2) ? 1.F : -1.F));
     for (Index row = 0; row < rows; ++row) {
       if (one_in(4)) drawn[row].clear();
-      if (row > 0 && one_in(3)) drawn[row] = drawn[dice_.below(row)];
+      if (row > 0 && one_in(3)) drawn[row] = drawn[rng_.below(row)];
     }
     return make_matrix(cols, drawn);
   }
@@ -83,13 +83,13 @@ class RewriteModel {
     if (shape_.size() == 4 && !one_in(4)) return add_convolution();
     if (shape_.size() == 4 && !one_in(4)) flatten();
     const auto inputs = static_cast<Index>(shape_.back());
-    const Index outputs = 2 + dice_.below(5);
+    const Index outputs = 2 + rng_.below(5);
     add(Linear{weights(outputs, inputs, 1), bias(outputs)});
   }
 
   void add_convolution() {
     const Index groups = channels() % 2 == 0 && one_in(5) ? 2 : 1;
-    const Index filters = groups * (2 + dice_.below(3));
+    const Index filters = groups * (2 + rng_.below(3));
     Convolution convolution;
     convolution.window = window();
     const Index taps = convolution.window.kernel[0] * convolution.window.kernel[1];
@@ -121,7 +121,7 @@ class RewriteModel {
   void add_activation() {
     using Kind = Activation::Kind;
     Activation activation;
-    switch (dice_.below(6)) {
+    switch (rng_.below(6)) {
       case 0:
         activation = make_clip(-0.5F, 0.75F);
         break;
@@ -149,14 +149,14 @@ class RewriteModel {
   /// A constant of one number, of one for each channel, or along another axis.
   void add_constant() {
     Shape shape(shape_.size(), 1);
-    const Index axis = dice_.below(static_cast<Index>(shape.size()));
+    const Index axis = rng_.below(static_cast<Index>(shape.size()));
     if (axis > 0) shape[axis] = shape_[axis];
     if (axis == 1 && one_in(2)) shape.erase(shape.begin());
     const auto count = static_cast<Index>(*elements(shape));
     const ValueId constant = builder_.constant(make_tensor(shape, few_numbers(count, 0.75F, -0.5F)));
     constexpr Elementwise::Kind kKinds[] = {Elementwise::Kind::add, Elementwise::Kind::subtract,
                                             Elementwise::Kind::multiply, Elementwise::Kind::divide};
-    const Elementwise::Kind kind = kKinds[dice_.below(4)];
+    const Elementwise::Kind kind = kKinds[rng_.below(4)];
     const bool swap = kind != Elementwise::Kind::divide && one_in(2);
     value_ = builder_.add(Elementwise{kind}, swap ? std::vector{constant, value_} : std::vector{value_, constant});
   }
@@ -187,7 +187,7 @@ class RewriteModel {
   void add_transpose() {
     if (shape_.size() != 4) return add_reshape();
     const std::vector<std::vector<Index>> orders{{0, 1, 3, 2}, {0, 2, 1, 3}, {0, 3, 2, 1}};
-    add(Transpose{orders[dice_.below(3)]});
+    add(Transpose{orders[rng_.below(3)]});
   }
 
   /// With itself, or with an earlier value of the same shape.
@@ -205,7 +205,7 @@ class RewriteModel {
 
   void add_between() {
     const bool images = shape_.size() == 4;
-    switch (dice_.below(9)) {
+    switch (rng_.below(9)) {
       case 0:
         return add_activation();
       case 1:
@@ -229,7 +229,7 @@ class RewriteModel {
     }
   }
 
-  Dice dice_;
+  Rng rng_;
   ModelBuilder builder_;
   ValueId value_ = 0;
   Shape shape_;

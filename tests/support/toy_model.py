@@ -20,15 +20,15 @@ def write_npy(path, shape, values, kind="<f4"):
 
 
 def main(directory, images):
-    dice = random.Random(17)
+    rng = random.Random(17)
 
     def weights(count, density=1.0):
-        return [dice.uniform(-1, 1) if dice.random() < density else 0.0 for _ in range(count)]
+        return [rng.uniform(-1, 1) if rng.random() < density else 0.0 for _ in range(count)]
 
     tensors = {
         "conv.weight": ([4, 1, 3, 3], weights(36, 0.5)), "conv.bias": ([4], weights(4)),
         "bn.weight": ([4], weights(4)), "bn.bias": ([4], weights(4)),
-        "bn.running_mean": ([4], weights(4)), "bn.running_var": ([4], [dice.uniform(0.5, 2) for _ in range(4)]),
+        "bn.running_mean": ([4], weights(4)), "bn.running_var": ([4], [rng.uniform(0.5, 2) for _ in range(4)]),
         "fc.weight": ([7, 36], weights(252, 0.2)), "fc.bias": ([7], weights(7)),
     }
     header, numbers = {}, b""
@@ -48,7 +48,7 @@ def main(directory, images):
     ]
     architecture = {"name": "toy", "input_shape": ["N", 1, 6, 6], "output": "fc", "nodes": nodes}
     (directory / "architecture.json").write_text(json.dumps(architecture), encoding="utf-8")
-    write_npy(directory / "images.npy", (images, 1, 6, 6), [dice.random() for _ in range(images * 36)])
+    write_npy(directory / "images.npy", (images, 1, 6, 6), [rng.random() for _ in range(images * 36)])
 
 
 if __name__ == "__main__":

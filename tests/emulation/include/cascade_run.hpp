@@ -172,17 +172,17 @@ class CascadeRun {
 /// Layers of one weight; from the second on sums of a, b, a, b, ... up to layer `alternating`. `ordered`: neighbours of
 /// the first layer read neighbouring inputs, which are counted by whole words then.
 inline Network make_network(Index inputs, Index width, Index depth, Index alternating, bool ordered,
-                            testing::Dice& dice) {
+                            testing::Rng& rng) {
   Network network;
   for (Index k = 0; k < depth; ++k) {
     const Index from = k == 0 ? inputs : width;
     MatrixBuilder weights(from);
     for (Index row = 0; row < width; ++row) {
       const bool pairs = k > 0 && k < alternating;
-      const Index degree = k == 0 && ordered ? 32 : pairs || k == 0 ? 8 : 3 + static_cast<Index>(dice.below(6));
-      const Index pair[2] = {static_cast<Index>(dice.below(from)), static_cast<Index>(dice.below(from))};
+      const Index degree = k == 0 && ordered ? 32 : pairs || k == 0 ? 8 : 3 + static_cast<Index>(rng.below(6));
+      const Index pair[2] = {static_cast<Index>(rng.below(from)), static_cast<Index>(rng.below(from))};
       for (Index t = 0; t < degree; ++t) {
-        const auto any = static_cast<Index>(dice.below(from));
+        const auto any = static_cast<Index>(rng.below(from));
         weights.add(pairs ? pair[t % 2] : k == 0 && ordered ? (row + t) % from : any);
       }
       weights.end_row();
@@ -198,10 +198,10 @@ inline Network make_network(Index inputs, Index width, Index depth, Index altern
 inline ImageSet make_images(Index images, Index inputs) {
   MatrixBuilder lit(inputs);
   for (Index image = 0; image < images; ++image) {
-    testing::Dice dice(1 + image / 2);
-    const auto density = dice.below(101);
+    testing::Rng rng(1 + image / 2);
+    const auto density = rng.below(101);
     for (Index input = 0; input < inputs; ++input)
-      if (dice.below(100) < density) lit.add(input);
+      if (rng.below(100) < density) lit.add(input);
     lit.end_row();
   }
   return ImageSet{ImageSet{lit.uniform()}.to_bits()};

@@ -42,13 +42,13 @@ class CountingNetwork {
 
   /// Two rows that differ and have the same hash, found among many.
   static std::array<Counts, 2> colliding() {
-    testing::Dice dice(7);
+    testing::Rng rng(7);
     std::unordered_map<std::uint32_t, Counts> seen;
     for (;;) {
       Counts counts;
       std::uint32_t sum = 0;
       for (Index j = 0; j < kWidth; ++j) {
-        counts[j] = 1 + dice.below(kOwn);
+        counts[j] = 1 + rng.below(kOwn);
         sum += row_hash_share(j, kStep * static_cast<float>(counts[j]));
       }
       const auto [other, fresh] = seen.try_emplace(row_hash(sum), counts);

@@ -135,10 +135,10 @@ TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
 }
 
 TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   Network network;  // neurons in pairs, of which each next layer has the sums twice
   for (int k = 0; k < 3; ++k) {
-    testing::Rows rows = testing::random_rows(dice, 8, 4, 6, 0.1, 0.5);
+    testing::Rows rows = testing::random_rows(rng, 8, 4, 6, 0.1, 0.5);
     rows.insert(rows.end(), rows.begin(), rows.end());
     if (k > 0)
       for (auto& row : rows) row = {{0, 0.25F}, {1, 0.5F}, {4, 0.25F}, {5, 0.5F}};

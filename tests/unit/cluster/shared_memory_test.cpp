@@ -66,8 +66,8 @@ TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
 }
 
 void share_with_secluded_rank() {
-  testing::Dice dice(5);
-  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  testing::Rng rng(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 32, 5, 4, -0.1));
   std::array<Plan, 3> found;
   const auto work = [&](Communicator& ranks) {
     SharedMemory memory(ranks, 4096);
@@ -127,8 +127,8 @@ TEST(Broadcast, AShortValueTakesOneMessageAndALongOneTwo) {
 }
 
 TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
-  testing::Dice dice(5);
-  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 2, 4, -0.1));
+  testing::Rng rng(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 32, 2, 4, -0.1));
   CallCounter::reset();
   const auto work = [&](Communicator& ranks) {
     testing::expect_equal(share_plan(ranks, ranks.is_root() ? plan : Plan{}).layers, plan.layers);
@@ -162,8 +162,8 @@ class LateLeader final : public testing::ThreadRank {
 };
 
 TEST(SharedMemory, RanksWaitForThePlanOfTheirLeader) {
-  testing::Dice dice(5);
-  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 32, 5, 4, -0.1));
+  testing::Rng rng(5);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 32, 5, 4, -0.1));
   LateLeader::steps = 0;
   LateLeader::ended = false;
   const auto work = [&](Communicator& ranks) {

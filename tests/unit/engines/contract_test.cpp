@@ -14,13 +14,13 @@ using testing::RecordingEngine;
 using Calls = std::vector<std::string>;
 
 Plan plan_of(Index depth) {
-  testing::Dice dice(4);
-  return testing::unreduced_plan(testing::random_network(dice, 8, depth, 3, 0));
+  testing::Rng rng(4);
+  return testing::unreduced_plan(testing::random_network(rng, 8, depth, 3, 0));
 }
 
 ImageSet some_images(Index count) {
-  testing::Dice dice(5);
-  return testing::bit_images(dice, count, 8, 0.5);
+  testing::Rng rng(5);
+  return testing::bit_images(rng, count, 8, 0.5);
 }
 
 TEST(Contract, RunAsksInThisOrder) {
@@ -98,9 +98,9 @@ class EnginesKeepTheContract : public ::testing::TestWithParam<std::size_t> {
     return engine_->outcome();
   }
 
-  testing::Dice dice_{31};
+  testing::Rng rng_{31};
   Plan plan_ = testing::unreduced_plan(testing::deep_network(20), parse_passes("dead,saturated,identical"));
-  ImageSet images_ = testing::bit_images(dice_, 200, 64, 0.4);
+  ImageSet images_ = testing::bit_images(rng_, 200, 64, 0.4);
   std::unique_ptr<InspectableEngine> engine_;  ///< the only owner of its plan
 };
 
@@ -151,7 +151,7 @@ TEST_P(EnginesKeepTheContract, LaterBatchesMayBeSmallerOrEmpty) {
 TEST_P(EnginesKeepTheContract, LaterBatchesMayBeLargerWhereRowsAreKept) {
   RunOptions exact;
   exact.engine.precision = Precision::fp64;
-  const ImageSet many = testing::bit_images(dice_, 6000, 64, 0.4);
+  const ImageSet many = testing::bit_images(rng_, 6000, 64, 0.4);
   engine_ = testing::engine_for(variant(), plan_, many, options());
   const Outcome expected = run(find_variant("cpu_reference"), plan_, many, exact).outcome;
   for (const Index count : {1U, 33U, 6000U}) {

@@ -104,22 +104,22 @@ TEST(Overflow, RepeatedEntriesOfAnImageAddUp) {
 
 /// Random signs and orders: no partial sum in fp32 exceeds the bound of its layer.
 TEST(Overflow, PartialSumsStayBelowTheBound) {
-  testing::Dice dice(7);
+  testing::Rng rng(7);
   double closest = 0;
   for (int round = 0; round < 200; ++round) {
-    const Index terms = 1 + dice.below(60);
-    const bool uniform = dice.below(2) == 0;
-    const auto pixel = static_cast<float>(dice.real(0, 3));
+    const Index terms = 1 + rng.below(60);
+    const bool uniform = rng.below(2) == 0;
+    const auto pixel = static_cast<float>(rng.real(0, 3));
     testing::Rows row(1);
     float partial = 0;
     float largest = 0;
-    const float weight = static_cast<float>(dice.real(0, 2));
+    const float weight = static_cast<float>(rng.real(0, 2));
     for (Index i = 0; i < terms; ++i) {
-      row[0].emplace_back(i, uniform ? weight : static_cast<float>(dice.real(-0.1, 2)));
+      row[0].emplace_back(i, uniform ? weight : static_cast<float>(rng.real(-0.1, 2)));
       partial += row[0].back().second * pixel;
       largest = std::max(largest, std::abs(partial));
     }
-    const double bias = dice.real(-1, 1);
+    const double bias = rng.real(-1, 1);
     const Plan plan = testing::unreduced_plan(testing::network_of({make_layer(terms, row, bias, uniform)}));
     for (const auto bounds : {planning::RowBounds::rough, planning::RowBounds::exact}) {
       const double bound = planning::magnitudes(plan, pixel, bounds).sums[0];

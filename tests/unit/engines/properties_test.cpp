@@ -59,9 +59,9 @@ class Properties : public ::testing::TestWithParam<std::size_t> {
 
  private:
   Setting configuration_ = configurations()[GetParam()];
-  testing::Dice dice_{77};
+  testing::Rng rng_{77};
   Network network_ = testing::deep_network(40);
-  ImageSet images_ = testing::bit_images(dice_, 1500, 64, 0.4);
+  ImageSet images_ = testing::bit_images(rng_, 1500, 64, 0.4);
 };
 
 std::vector<double> final_activations(InspectableEngine& engine, const ImageSet& images, Index depth) {

@@ -43,10 +43,10 @@ struct Shape {
 TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
   for (const auto& [neurons, layers] : {Shape{512, 40}, Shape{64, 2100}}) {
-    testing::Dice dice(17);
-    const Network network = testing::random_network(dice, neurons, layers, 2, -0.01);
+    testing::Rng rng(17);
+    const Network network = testing::random_network(rng, neurons, layers, 2, -0.01);
     const auto plan = std::make_shared<const Plan>(testing::unreduced_plan(network, parse_passes("dead,identical")));
-    const ImageSet images = testing::bit_images(dice, 3000, neurons, 0.8);
+    const ImageSet images = testing::bit_images(rng, 3000, neurons, 0.8);
     for (const Variant& variant : variants()) {
       if (variant.device != Device::cpu) continue;
       for (const Precision precision : variant.precisions) {

@@ -9,7 +9,6 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::kN;
 using testing::make_tensor;
 using testing::ModelBuilder;
@@ -17,6 +16,7 @@ using testing::ModelCase;
 using testing::Names;
 using testing::operations;
 using testing::rewritten;
+using testing::Rng;
 using Both = Elementwise::Kind;
 
 TEST(FoldAffine, BatchNormsAfterConvolutionsGo) {
@@ -45,7 +45,7 @@ TEST(FoldAffine, ByHand) {
 }
 
 TEST(FoldAffine, StandsAside) {
-  Dice dice(3);
+  Rng rng(3);
   const auto unchanged = [](ModelBuilder& builder, std::vector<ValueId> outputs) {
     Model model = builder.finish(std::move(outputs));
     const Names before = operations(model);
@@ -55,21 +55,21 @@ TEST(FoldAffine, StandsAside) {
   {  // the sums are read by something else, too
     ModelBuilder builder;
     const ValueId x = builder.input({kN, 3});
-    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
-    const ValueId normed = builder.add(testing::random_norm(dice, 4), {sum});
+    const ValueId sum = builder.add(testing::random_linear(rng, 3, 4, 1), {x});
+    const ValueId normed = builder.add(testing::random_norm(rng, 4), {sum});
     unchanged(builder, {builder.add(Elementwise{}, {sum, normed})});
   }
   {  // the sums are an output
     ModelBuilder builder;
     const ValueId x = builder.input({kN, 3});
-    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
-    unchanged(builder, {builder.add(testing::random_norm(dice, 4), {sum}), sum});
+    const ValueId sum = builder.add(testing::random_linear(rng, 3, 4, 1), {x});
+    unchanged(builder, {builder.add(testing::random_norm(rng, 4), {sum}), sum});
   }
   {  // the outputs of the linear node are no channels
     ModelBuilder builder;
     const ValueId x = builder.input({kN, 4, 3});
-    const ValueId sum = builder.add(testing::random_linear(dice, 3, 4, 1), {x});
-    unchanged(builder, {builder.add(testing::random_norm(dice, 4), {sum})});
+    const ValueId sum = builder.add(testing::random_linear(rng, 3, 4, 1), {x});
+    unchanged(builder, {builder.add(testing::random_norm(rng, 4), {sum})});
   }
   for (const float scale : {1e38F, 1e-38F}) {  // a weight would overflow, or lose digits
     ModelBuilder builder;
@@ -115,7 +115,7 @@ TEST(FoldAffine, Fp32SumsOfTheFoldedModelAreWithinTheGivenBound) {
 }
 
 TEST(FoldAffine, ConstantsOfOneNumberOrOnePerChannelGo) {
-  Dice dice(5);
+  Rng rng(5);
   for (const Index groups : {1U, 4U}) {
     for (const Both kind : {Both::add, Both::subtract, Both::multiply, Both::divide}) {
       for (const Shape& shape : {Shape{}, Shape{1}, Shape{4, 1, 1}, Shape{1, 4, 1, 1}, Shape{1, 1, 1}}) {
@@ -123,13 +123,13 @@ TEST(FoldAffine, ConstantsOfOneNumberOrOnePerChannelGo) {
           ModelBuilder builder;
           const ValueId x = builder.input({kN, 4, 5, 6});
           const ValueId sum =
-              builder.add(testing::random_convolution(dice, 4, 4, testing::same_window(3, 3), 0.5, groups), {x});
+              builder.add(testing::random_convolution(rng, 4, 4, testing::same_window(3, 3), 0.5, groups), {x});
           const auto count = static_cast<std::size_t>(*elements(shape));
-          const ValueId constant = builder.constant(make_tensor(shape, testing::random_values(dice, count, 0.25, 2)));
+          const ValueId constant = builder.constant(make_tensor(shape, testing::random_values(rng, count, 0.25, 2)));
           const ValueId y =
               builder.add(Elementwise{kind}, first ? std::vector{constant, sum} : std::vector{sum, constant});
-          const ValueId z = builder.add(testing::random_norm(dice, 4), {y});
-          const ModelCase c{"", builder.finish({z}), {testing::random_tensor(dice, {2, 4, 5, 6})}};
+          const ValueId z = builder.add(testing::random_norm(rng, 4), {y});
+          const ModelCase c{"", builder.finish({z}), {testing::random_tensor(rng, {2, 4, 5, 6})}};
           const bool folds = kind != Both::divide || !first;
           rewritten(c, fold_affine, folds ? 2 : 0);
         }
@@ -164,36 +164,35 @@ TEST(FoldAffine, AConstantThatIsFoldedGoes) {
 }
 
 TEST(FoldAffine, ConstantsThatVaryWithinAChannelStay) {
-  Dice dice(7);
+  Rng rng(7);
   for (const Shape& shape : {Shape{6}, Shape{5, 1}, Shape{4, 5, 1}, Shape{4}, Shape{2, 1, 1, 1}}) {
     ModelBuilder builder;
     const ValueId x = builder.input({2, 4, 5, shape == Shape{4} ? 4 : 6});
-    const ValueId sum = builder.add(testing::random_convolution(dice, 4, 4, {}, 0.5), {x});
+    const ValueId sum = builder.add(testing::random_convolution(rng, 4, 4, {}, 0.5), {x});
     Model model =
-        builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(dice, shape))})});
+        builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(rng, shape))})});
     EXPECT_EQ(fold_affine(model), 0U) << shape_text(shape);
   }
   ModelBuilder builder;  // the sums are broadcast
   const ValueId x = builder.input({kN, 1});
   const ValueId sum = builder.add(Linear{testing::make_matrix(1, {{{0, 3.F}}}), {}}, {x});
   Model model =
-      builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(dice, {1, 3}))})});
+      builder.finish({builder.add(Elementwise{}, {sum, builder.constant(testing::random_tensor(rng, {1, 3}))})});
   EXPECT_EQ(fold_affine(model), 0U);
 }
 
 /// The phases of a transposed convolution, as the ONNX reader makes them.
 TEST(FoldAffine, MapsAfterMovesOfChannelsGo) {
-  Dice dice(9);
+  Rng rng(9);
   const auto phases = [&](const std::vector<Index>& order, const Shape& joined) {
     ModelBuilder builder;
     const ValueId x = builder.input({kN, 3, 4, 5});
-    ValueId y = builder.add(testing::random_convolution(dice, 3, 12, {}, 0.7), {x});
+    ValueId y = builder.add(testing::random_convolution(rng, 3, 12, {}, 0.7), {x});
     y = builder.add(Reshape{{kN, 3, 2, 2, 4, 5}}, {y});
     y = builder.add(Reshape{joined}, {builder.add(Transpose{order}, {y})});
-    y = builder.add(Elementwise{}, {y, builder.constant(testing::random_tensor(dice, {joined[1], 1, 1}))});
-    y = builder.add(testing::random_norm(dice, static_cast<Index>(joined[1])), {y});
-    return ModelCase{
-        "", builder.finish({builder.add(Activation{}, {y})}), {testing::random_tensor(dice, {2, 3, 4, 5})}};
+    y = builder.add(Elementwise{}, {y, builder.constant(testing::random_tensor(rng, {joined[1], 1, 1}))});
+    y = builder.add(testing::random_norm(rng, static_cast<Index>(joined[1])), {y});
+    return ModelCase{"", builder.finish({builder.add(Activation{}, {y})}), {testing::random_tensor(rng, {2, 3, 4, 5})}};
   };
   const Model model = rewritten(phases({0, 1, 4, 2, 5, 3}, {kN, 3, 8, 10}), fold_affine, 2);
   EXPECT_EQ(operations(model), (Names{"convolution", "reshape", "transpose", "reshape", "relu"}));

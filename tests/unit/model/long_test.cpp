@@ -57,7 +57,7 @@ TEST(LongModels, OfSumsLoseTheirChannelsOneAfterAnother) {
 /// The filters of the last layer read nothing: layer by layer, backwards, nothing is read.
 TEST(LongModels, OfSumsThatNothingReadsAreLeftWithOneChannelEach) {
   constexpr int kLayers = 400;
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   ModelBuilder builder;
   ValueId x = builder.input({kBatchExtent, 3});
   for (int layer = 0; layer < kLayers; ++layer) {

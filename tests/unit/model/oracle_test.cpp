@@ -12,10 +12,10 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::make_activation;
 using testing::make_tensor;
 using testing::ModelCase;
+using testing::Rng;
 
 Bounded apply_to(const Operation& operation, const std::vector<Tensor>& tensors) {
   std::vector<Bounded> inputs;
@@ -113,9 +113,9 @@ TEST(ModelReference, ConvolutionsEqualScatteredOnes) {
 }
 
 TEST(ModelReference, SumsOfFp32InAnyOrderAreWithinTheBound) {
-  Dice dice(5);
-  const Linear linear = testing::random_linear(dice, 600, 4, 0.9);
-  const Tensor x = testing::random_tensor(dice, {1, 600});
+  Rng rng(5);
+  const Linear linear = testing::random_linear(rng, 600, 4, 0.9);
+  const Tensor x = testing::random_tensor(rng, {1, 600});
   const Bounded expected = apply_to(linear, {x});
   for (int order = 0; order < 20; ++order) {
     std::vector<float> found;
@@ -123,7 +123,7 @@ TEST(ModelReference, SumsOfFp32InAnyOrderAreWithinTheBound) {
       std::vector<float> terms{linear.bias[k]};
       for (Offset e = linear.weights->offsets[k]; e < linear.weights->offsets[k + 1]; ++e)
         terms.push_back(linear.weights->entry_value(e) * x.values[linear.weights->indices[e]]);
-      for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[dice.below(static_cast<Index>(i))]);
+      for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[rng.below(static_cast<Index>(i))]);
       float sum = 0;
       for (const float term : terms) sum += term;
       found.push_back(sum);
@@ -261,12 +261,12 @@ TEST(ModelReference, ResizeByHand) {
 /// For each kind of operation, inputs that are off by as much as their bounds allow stay within the result's bound.
 TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
   using Kind = Activation::Kind;
-  Dice dice(23);
+  Rng rng(23);
   const Shape shape{2, 4, 5, 4};
   std::vector<Operation> operations{
-      testing::random_convolution(dice, 4, 3, testing::same_window(3, 3), 0.5),
-      testing::random_linear(dice, 4, 6, 0.7),
-      testing::random_norm(dice, 4),
+      testing::random_convolution(rng, 4, 3, testing::same_window(3, 3), 0.5),
+      testing::random_linear(rng, 4, 6, 0.7),
+      testing::random_norm(rng, 4),
       Pool{.window = {.kernel = {2, 3}}},
       Pool{.kind = Pool::Kind::average, .window = testing::same_window(3, 3), .count_padding = true},
       GlobalPool{},
@@ -286,13 +286,13 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
   for (const Operation& operation : operations) {
     SCOPED_TRACE(operation_name(operation));
     const bool two = std::holds_alternative<Elementwise>(operation);
-    Bounded a = exactly(testing::random_tensor(dice, shape));
-    Bounded b = exactly(testing::random_tensor(dice, shape));
+    Bounded a = exactly(testing::random_tensor(rng, shape));
+    Bounded b = exactly(testing::random_tensor(rng, shape));
     for (Bounded* input : {&a, &b})
       for (std::size_t i = 0; i < input->values.size(); ++i) {
         input->values[i] *= 5;
         if (input == &b) input->values[i] += input->values[i] < 0 ? -1 : 1;  // a divisor
-        input->bounds[i] = dice.real(0, 0.05);
+        input->bounds[i] = rng.real(0, 0.05);
       }
     const auto bounded_of = [&](const Bounded& first, const Bounded& second) {
       return evaluate(operation, two ? std::vector<const Bounded*>{&first, &second} : std::vector{&first});
@@ -304,7 +304,7 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
       Bounded off_b = b;
       for (Bounded* off : {&off_a, &off_b})
         for (std::size_t i = 0; i < off->values.size(); ++i)
-          off->values[i] += (dice.below(2) == 0 ? 1 : -1) * off->bounds[i];
+          off->values[i] += (rng.below(2) == 0 ? 1 : -1) * off->bounds[i];
       const Bounded found = bounded_of(off_a, off_b);
       for (std::size_t i = 0; i < found.values.size(); ++i)
         largest = std::max(largest, std::abs(found.values[i] - expected.values[i]) / expected.bounds[i]);
@@ -316,13 +316,13 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
 
 /// An addition may become one more term of the sum before it; what only scales, names or moves elements adds none.
 TEST(ModelReference, ASumCountsWhatIsAddedToIt) {
-  Dice dice(31);
-  const Bounded x = exactly(testing::random_tensor(dice, {2, 6}));
-  const Bounded other = exactly(testing::random_tensor(dice, {2, 4}));
+  Rng rng(31);
+  const Bounded x = exactly(testing::random_tensor(rng, {2, 6}));
+  const Bounded other = exactly(testing::random_tensor(rng, {2, 4}));
   const auto joined = [&](Elementwise::Kind kind, const Bounded& a, const Bounded& b) {
     return evaluate(Elementwise{kind}, {&a, &b});
   };
-  const Bounded sum = evaluate(testing::random_linear(dice, 6, 4, 1), {&x});
+  const Bounded sum = evaluate(testing::random_linear(rng, 6, 4, 1), {&x});
   EXPECT_EQ(sum.terms, 6);
   const Bounded added = joined(Elementwise::Kind::add, other, sum);
   EXPECT_EQ(added.terms, 7);
@@ -361,9 +361,9 @@ TEST(ModelReference, InputsMustFit) {
 }
 
 TEST(ModelReference, PermutedFiltersPermuteChannels) {
-  Dice dice(7);
-  Convolution convolution = testing::random_convolution(dice, 4, 5, testing::same_window(3, 3), 0.4);
-  const Tensor x = testing::random_tensor(dice, {2, 4, 6, 5});
+  Rng rng(7);
+  Convolution convolution = testing::random_convolution(rng, 4, 5, testing::same_window(3, 3), 0.4);
+  const Tensor x = testing::random_tensor(rng, {2, 4, 6, 5});
   const Bounded before = apply_to(convolution, {x});
   const std::vector<Index> order{3, 0, 4, 1, 2};
   testing::Rows rows;

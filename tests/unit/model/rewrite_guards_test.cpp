@@ -19,11 +19,11 @@ using testing::rewritten;
 
 /// A chain of operations, each on the result of the one before it.
 ModelCase chain(const Shape& input, const std::vector<Operation>& operations) {
-  testing::Dice dice(7);
+  testing::Rng rng(7);
   ModelBuilder builder;
   ValueId value = builder.input(input);
   for (const Operation& operation : operations) value = builder.add(operation, {value});
-  return {"", builder.finish({value}), {testing::random_tensor(dice, with_batch(input, 2))}};
+  return {"", builder.finish({value}), {testing::random_tensor(rng, with_batch(input, 2))}};
 }
 
 /// Of 2 channels: `filters` of a 1 x 1 kernel, each a row of two weights, of which zeros are left out.
@@ -49,12 +49,12 @@ Convolution with_twins() { return pointwise({{1, 2}, {3, -1}, {3, -1}, {0.5F, 1}
 
 /// Sums of all channels, with no two alike.
 Linear summing(Index inputs, Index outputs = 3) {
-  testing::Dice dice(11);
-  return testing::random_linear(dice, inputs, outputs, 1);
+  testing::Rng rng(11);
+  return testing::random_linear(rng, inputs, outputs, 1);
 }
 Convolution summing_convolution(Index channels, Window window = {}) {
-  testing::Dice dice(13);
-  return testing::random_convolution(dice, channels, 3, window, 1);
+  testing::Rng rng(13);
+  return testing::random_convolution(rng, channels, 3, window, 1);
 }
 
 BatchNorm norm_of(const std::vector<float>& scale) {
@@ -105,9 +105,9 @@ TEST(DeadChannelGuards, SumsAlongAnotherAxisAreNoReadersOfChannels) {
 }
 
 TEST(DeadChannelGuards, ADepthwiseConvolutionWithPaddingKeepsNoConstantButZero) {
-  testing::Dice dice(17);
+  testing::Rng rng(17);
   const auto depthwise = [&](const Window& window) {
-    return testing::random_convolution(dice, 4, 4, window, 1, 4, false);
+    return testing::random_convolution(rng, 4, 4, window, 1, 4, false);
   };
   const auto with = [&](float constant, const Window& window) {
     return chain({kN, 2, 5, 5}, {with_constant(constant), depthwise(window), summing_convolution(4)});
@@ -148,8 +148,8 @@ TEST(DeadChannelGuards, WhatMixesChannelsOrImagesEndsThePath) {
             0);
   rewritten(chain({kN, 2, 4, 4}, {with_constant(1), Reshape{{kN, 2, 8, 4}}, summing_convolution(2)}),
             drop_dead_channels, 0);
-  testing::Dice dice(19);
-  rewritten(chain({kN, 2, 4, 4}, {with_constant(1), testing::random_convolution(dice, 4, 4, {}, 1, 2)}),
+  testing::Rng rng(19);
+  rewritten(chain({kN, 2, 4, 4}, {with_constant(1), testing::random_convolution(rng, 4, 4, {}, 1, 2)}),
             drop_dead_channels, 0);
   rewritten(chain({kN, 2, 4, 4}, {with_constant(1), Activation{}, reader}), drop_dead_channels, 1);
 }
@@ -170,10 +170,9 @@ TEST(DeadChannelGuards, AChannelOfAConcatenationStays) {
   const ValueId x = builder.input({kN, 2, 3, 3});
   const ValueId made = builder.add(with_constant(1), {x});
   const ValueId joined = builder.add(Concat{1}, {made, made});
-  testing::Dice dice(23);
-  const ModelCase c{"",
-                    builder.finish({builder.add(summing_convolution(8), {joined})}),
-                    {testing::random_tensor(dice, {2, 2, 3, 3})}};
+  testing::Rng rng(23);
+  const ModelCase c{
+      "", builder.finish({builder.add(summing_convolution(8), {joined})}), {testing::random_tensor(rng, {2, 2, 3, 3})}};
   rewritten(c, drop_dead_channels, 0);
   rewritten(c, share_twin_filters, 0);
 }

@@ -17,24 +17,24 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::kN;
 using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelCase;
+using testing::Rng;
 
 using testing::Names;
 using testing::operations;
 using testing::rewritten;
 
 TEST(RemoveUnread, NodesThatNoOutputDependsOnGo) {
-  Dice dice(1);
+  Rng rng(1);
   ModelBuilder builder;
   const ValueId x = builder.input({kN, 3});
   const ValueId unread_input = builder.input({kN, 2});
   const ValueId lost = builder.add(Activation{}, {x});
-  builder.add(testing::random_linear(dice, 3, 4, 1), {lost});
-  const ValueId y = builder.add(testing::random_linear(dice, 3, 2, 1), {x});
+  builder.add(testing::random_linear(rng, 3, 4, 1), {lost});
+  const ValueId y = builder.add(testing::random_linear(rng, 3, 2, 1), {x});
   builder.add(Activation{}, {unread_input});
   const ModelCase c{"", builder.finish({y}), {make_tensor({1, 3}, {1, 2, 3}), make_tensor({1, 2}, {1, 2})}};
   const Model model = rewritten(c, remove_unread, 3);
@@ -90,11 +90,11 @@ testing::Rows rows_of(const CsrMatrix& weights) {
 
 /// Two convolutions with what may stand between them, and a classifier on flattened pixels.
 struct Chain {
-  Dice dice{31};
-  Convolution first = testing::random_convolution(dice, 3, 6, testing::same_window(3, 3), 0.5);
+  Rng rng{31};
+  Convolution first = testing::random_convolution(rng, 3, 6, testing::same_window(3, 3), 0.5);
   std::vector<Operation> between;
-  Convolution second = testing::random_convolution(dice, 6, 5, {.kernel = {2, 2}}, 0.6);
-  Linear last = testing::random_linear(dice, 5 * 3 * 4, 4, 0.5);
+  Convolution second = testing::random_convolution(rng, 6, 5, {.kernel = {2, 2}}, 0.6);
+  Linear last = testing::random_linear(rng, 5 * 3 * 4, 4, 0.5);
 
   template <class Change>
   void change_first(const Change& change) {
@@ -117,7 +117,7 @@ struct Chain {
     value = builder.add(Activation{}, {value});
     value = builder.add(Reshape{{kN, 5 * 3 * 4}}, {value});
     value = builder.add(last, {value});
-    return {"", builder.finish({value}), {testing::random_tensor(dice, {2, 3, 8, 10})}};
+    return {"", builder.finish({value}), {testing::random_tensor(rng, {2, 3, 8, 10})}};
   }
 };
 
@@ -137,9 +137,9 @@ TEST(DropDeadChannels, NothingIsDroppedWithoutReason) {
 TEST(DropDeadChannels, ChannelsThatNothingReadsGo) {
   Chain chain;
   Activation slopes = testing::make_activation(Activation::Kind::prelu);
-  slopes.alphas = testing::random_values(chain.dice, 6, -1, 1);
-  chain.between = {testing::random_norm(chain.dice, 6), slopes,
-                   testing::random_convolution(chain.dice, 6, 6, testing::same_window(3, 3), 0.7, 6), kHalving};
+  slopes.alphas = testing::random_values(chain.rng, 6, -1, 1);
+  chain.between = {testing::random_norm(chain.rng, 6), slopes,
+                   testing::random_convolution(chain.rng, 6, 6, testing::same_window(3, 3), 0.7, 6), kHalving};
   chain.unread(1);
   chain.unread(4);
   const Model model = rewritten(chain.model(), drop_dead_channels, 2);
@@ -156,7 +156,7 @@ TEST(DropDeadChannels, ConstantChannelsBecomeABias) {
     rows[3].clear();
   });
   chain.first.bias = {2, 1, 1, -5, 1, 1};
-  chain.between = {testing::random_norm(chain.dice, 6), testing::make_activation(Activation::Kind::sigmoid), kHalving};
+  chain.between = {testing::random_norm(chain.rng, 6), testing::make_activation(Activation::Kind::sigmoid), kHalving};
   const Model model = rewritten(chain.model(), drop_dead_channels, 2);
   EXPECT_EQ(weights_at(model, 0).rows, 4U);
 }
@@ -190,13 +190,13 @@ TEST(DropDeadChannels, PaddingKeepsConstantsThatAreNotZero) {
     chain.first.bias[2] = bias;
     chain.between = {Activation{}, kHalving};
     chain.second.window.pad_end = {1, 0};
-    chain.last = testing::random_linear(chain.dice, 5 * 4 * 4, 4, 0.5);
+    chain.last = testing::random_linear(chain.rng, 5 * 4 * 4, 4, 0.5);
     ModelBuilder builder;
     ValueId value = builder.input({kN, 3, 8, 10});
     value = builder.add(chain.first, {value});
     for (const Operation& operation : chain.between) value = builder.add(operation, {value});
     value = builder.add(chain.second, {value});
-    const ModelCase c{"", builder.finish({value}), {testing::random_tensor(chain.dice, {2, 3, 8, 10})}};
+    const ModelCase c{"", builder.finish({value}), {testing::random_tensor(chain.rng, {2, 3, 8, 10})}};
     rewritten(c, drop_dead_channels, bias > 0 ? 0 : 1);  // a relu makes the negative one zero
   }
 }
@@ -216,7 +216,7 @@ TEST(DropDeadChannels, AMeanThatCountsPaddingIsNotConstant) {
 
 TEST(DropDeadChannels, ADepthwiseFilterWithoutWeightsIsConstant) {
   Chain chain;
-  Convolution depthwise = testing::random_convolution(chain.dice, 6, 6, testing::same_window(3, 3), 1, 6);
+  Convolution depthwise = testing::random_convolution(chain.rng, 6, 6, testing::same_window(3, 3), 1, 6);
   auto rows = rows_of(depthwise.weights);
   rows[5].clear();
   depthwise.weights = testing::make_matrix(9, rows);
@@ -247,7 +247,7 @@ TEST(ChannelRewrites, ChannelsThatMeetOthersStay) {
     const ValueId y = builder.add(chain.second, {sum});
     return ModelCase{"",
                      builder.finish(output ? std::vector{y, made} : std::vector{y}),
-                     {testing::random_tensor(chain.dice, {1, 3, 8, 10})}};
+                     {testing::random_tensor(chain.rng, {1, 3, 8, 10})}};
   };
   for (const bool output : {false, true}) {
     rewritten(with(output), drop_dead_channels, 0);
@@ -276,7 +276,7 @@ TEST(ShareTwinFilters, TwinsThatAreTreatedDifferentlyStay) {
     rows[5] = rows[4];
   });
   chain.first.bias.clear();
-  BatchNorm norm = testing::random_norm(chain.dice, 6);
+  BatchNorm norm = testing::random_norm(chain.rng, 6);
   for (std::vector<float>* values : {&norm.scale, &norm.shift, &norm.mean, &norm.variance}) {
     (*values)[5] = (*values)[4];
     (*values)[2] = (*values)[1];
@@ -338,7 +338,7 @@ ModelCase model_for_all() {
   };
   const ValueId first = builder.add(kHalving, {builder.add(chain.first, {x})});
   const ValueId second = builder.add(chain.second, {first});
-  const ValueId normed = builder.add(testing::random_norm(chain.dice, 5), {second});
+  const ValueId normed = builder.add(testing::random_norm(chain.rng, 5), {second});
   const ValueId clipped = builder.add(testing::make_clip(0, 6), {combined(Elementwise::Kind::add, normed, number(3))});
   const ValueId product = combined(Elementwise::Kind::multiply, normed, clipped);
   const ValueId swished = combined(Elementwise::Kind::divide, product, number(6));
@@ -346,7 +346,7 @@ ModelCase model_for_all() {
   const ValueId turned = builder.add(Transpose{{1, 0}}, {builder.constant(make_tensor({4, 1}, {1, 2, 3, 4}))});
   const ValueId y = builder.add(Softmax{}, {combined(Elementwise::Kind::multiply, logits, turned)});
   builder.add(Activation{}, {x});
-  return {"", builder.finish({y}), {testing::random_tensor(chain.dice, {2, 3, 8, 10})}};
+  return {"", builder.finish({y}), {testing::random_tensor(chain.rng, {2, 3, 8, 10})}};
 }
 
 TEST(Rewrites, AreMadeAsChosen) {

@@ -11,9 +11,9 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::kN;
 using testing::ModelBuilder;
+using testing::Rng;
 
 /// What output_shape() refuses with.
 std::string refusal_of_shapes(const Operation& operation, const std::vector<Shape>& inputs) {
@@ -137,11 +137,11 @@ TEST(ModelShapes, NodesWithoutWeightsAreNoWork) {
 }
 
 TEST(ModelShapes, AFaultNamesItsNode) {
-  Dice dice(1);
+  Rng rng(1);
   ModelBuilder builder;
   const ValueId x = builder.input({kN, 3, 8, 8});
   const ValueId y = builder.add(Activation{}, {x});
-  builder.add(testing::random_norm(dice, 4), {y});
+  builder.add(testing::random_norm(rng, 4), {y});
   try {
     builder.finish({y});
     FAIL() << "nothing was refused";

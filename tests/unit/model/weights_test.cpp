@@ -106,13 +106,13 @@ TEST(Weights, GroupsOfAConvolutionAreOfInputsAtOneTap) {
 }
 
 TEST(Weights, AFormThatHasAllValuesIsTheSameMatrix) {
-  testing::Dice dice(7);
+  testing::Rng rng(7);
   for (const Index cols : {1U, 3U, 4U, 7U, 12U}) {
     testing::Rows rows(9);
     for (auto& row : rows)
       for (Index column = 0; column < cols; ++column)
         if (column % 4 == row.size() % 3 || column % 4 == 3)
-          row.emplace_back(column, static_cast<float>(dice.below(120)) + 1.F);
+          row.emplace_back(column, static_cast<float>(rng.below(120)) + 1.F);
     const CsrMatrix given = testing::make_matrix(cols, rows);
     for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16, DataType::i8, DataType::u8})
       for (const Pattern pattern : {Pattern::dense, Pattern::csr, Pattern::two_of_four}) {
@@ -230,13 +230,13 @@ TEST(Weights, EveryPairOfBytesIsTheHalfPrecisionNumberOrNone) {
 /// The reference's sums over forms are those over the decoded numbers, by a plain loop.
 TEST(Weights, TheReferenceComputesWithTheDefinedNumbers) {
   for (const TypedMatrix& matrix : {quantised(), half_zero(), with_palette(quantised()), with_palette(half_zero())}) {
-    testing::Dice dice(9);
+    testing::Rng rng(9);
     testing::ModelBuilder builder;
     const ValueId x = builder.input({1, Extent{matrix.cols}});
     Linear linear;
     linear.weights = Weights(matrix);
     const Model model = builder.finish({builder.add(linear, {x})});
-    const Tensor images = testing::random_tensor(dice, {1, Extent{matrix.cols}});
+    const Tensor images = testing::random_tensor(rng, {1, Extent{matrix.cols}});
     const Bounded y = evaluate(model, {images}).front();
     const std::vector<float> weights = dense(matrix);
     for (Index row = 0; row < matrix.rows; ++row) {

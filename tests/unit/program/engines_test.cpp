@@ -56,20 +56,20 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 /// The largest ratio to the bound of batches that follow one without a number in it. Their values lie where that one's
 /// were, also where forms of oneDNN fill up a block of channels: of the 20 here.
 double ratio_after_no_numbers(const ModelVariant& variant) {
-  testing::Dice dice(37);
+  testing::Rng rng(37);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 16, 9, 9});
-  const ValueId narrow = builder.add(testing::random_convolution(dice, 16, 20, testing::same_window(3, 3), 0.6), {x});
-  const ValueId factors = builder.constant(testing::random_tensor(dice, {1, 20, 1, 1}));
+  const ValueId narrow = builder.add(testing::random_convolution(rng, 16, 20, testing::same_window(3, 3), 0.6), {x});
+  const ValueId factors = builder.constant(testing::random_tensor(rng, {1, 20, 1, 1}));
   const ValueId scaled = builder.add(Elementwise{Elementwise::Kind::multiply}, {narrow, factors});
   const Model model = builder.finish(
-      {builder.add(testing::random_convolution(dice, 20, 48, testing::same_window(3, 3), 0.6), {scaled})});
+      {builder.add(testing::random_convolution(rng, 20, 48, testing::same_window(3, 3), 0.6), {scaled})});
   const auto engine = engine_for(variant, model, {.batch = 8});
   const Shape all{8, 16, 9, 9};
   run(*engine, model, testing::make_tensor(all, std::vector<float>(elements(all).value(), NAN)));
   double largest = 0;
   for (const Extent batch : {1, 8, 3}) {
-    const ModelCase one{"later", model, {testing::random_tensor(dice, {batch, 16, 9, 9})}};
+    const ModelCase one{"later", model, {testing::random_tensor(rng, {batch, 16, 9, 9})}};
     largest = std::max(largest, ratio(one, run(*engine, model, one.inputs.front())));
   }
   return largest;
@@ -95,20 +95,20 @@ class ModelEngines : public ::testing::TestWithParam<std::string> {
 
 /// An operation between two convolutions, which leave and take oneDNN's own forms, or alone.
 std::vector<ModelCase> operations_battery() {
-  testing::Dice dice(23);
+  testing::Rng rng(23);
   std::vector<ModelCase> cases;
   const auto add = [&](const std::string& name, const Operation& operation, Shape shape = {kBatchExtent, 7, 9, 8}) {
     for (const bool between : {false, true}) {
       if (between && shape.size() != 4) continue;
       ModelBuilder builder;
       ValueId x = builder.input(shape);
-      if (between) x = builder.add(testing::random_convolution(dice, static_cast<Index>(shape[1]), 7, {}, 0.7), {x});
+      if (between) x = builder.add(testing::random_convolution(rng, static_cast<Index>(shape[1]), 7, {}, 0.7), {x});
       const ValueId y = builder.add(operation, {x});
       std::vector<ValueId> outputs{y};
       if (between) outputs.push_back(builder.add(testing::make_activation(Activation::Kind::identity), {y}));
       cases.push_back({name + (between ? "_between" : ""),
                        builder.finish(outputs),
-                       {testing::random_tensor(dice, with_batch(shape, 2))}});
+                       {testing::random_tensor(rng, with_batch(shape, 2))}});
     }
   };
   using Kind = Activation::Kind;
@@ -120,7 +120,7 @@ std::vector<ModelCase> operations_battery() {
   }
   add("clip", testing::make_clip(-0.25F, 0.5F));
   Activation prelu = testing::make_activation(Kind::prelu);
-  prelu.alphas = testing::random_values(dice, 7, -1, 1);
+  prelu.alphas = testing::random_values(rng, 7, -1, 1);
   add("prelu", prelu);
   for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
     for (const bool up : {false, true})
@@ -135,13 +135,13 @@ std::vector<ModelCase> operations_battery() {
   add("pool_dilated", Pool{Pool::Kind::max, {.kernel = {2, 3}, .dilation = {3, 2}, .pad_end = {1, 0}}});
   add("global_max", GlobalPool{Pool::Kind::max});
   add("global_mean", GlobalPool{});
-  add("norm", testing::random_norm(dice, 7));
-  add("norm_rows", testing::random_norm(dice, 7), {kBatchExtent, 7});
+  add("norm", testing::random_norm(rng, 7));
+  add("norm_rows", testing::random_norm(rng, 7), {kBatchExtent, 7});
   for (const Index axis : {1U, 2U})
     add("softmax_sequence_" + std::to_string(axis), Softmax{axis}, {kBatchExtent, 5, 6});
   add("softmax", Softmax{});
-  add("linear_sequence", testing::random_linear(dice, 6, 5, 0.4), {kBatchExtent, 5, 6});
-  add("linear_images", testing::random_linear(dice, 8, 5, 0.4));
+  add("linear_sequence", testing::random_linear(rng, 6, 5, 0.4), {kBatchExtent, 5, 6});
+  add("linear_images", testing::random_linear(rng, 8, 5, 0.4));
   add("reshape", Reshape{{kBatchExtent, 9 * 8 * 7}});
   add("transpose", Transpose{{0, 2, 3, 1}});
   add("transpose_sequence", Transpose{{0, 2, 1}}, {kBatchExtent, 5, 6});
@@ -160,17 +160,17 @@ std::vector<ModelCase> operations_battery() {
 
 /// Additions, products and joins of values in several forms, and what is fused with convolutions.
 std::vector<ModelCase> joins_battery() {
-  testing::Dice dice(29);
+  testing::Rng rng(29);
   std::vector<ModelCase> cases;
   const auto add = [&](const std::string& name, const auto& build) {
     ModelBuilder builder;
     const ValueId x = builder.input({kBatchExtent, 5, 6, 7});
-    const ValueId a = builder.add(testing::random_convolution(dice, 5, 24, testing::same_window(3, 3), 0.4), {x});
+    const ValueId a = builder.add(testing::random_convolution(rng, 5, 24, testing::same_window(3, 3), 0.4), {x});
     std::vector<ValueId> outputs = build(builder, x, a);
-    cases.push_back({name, builder.finish(outputs), {testing::random_tensor(dice, {2, 5, 6, 7})}});
+    cases.push_back({name, builder.finish(outputs), {testing::random_tensor(rng, {2, 5, 6, 7})}});
   };
   const auto convolve = [&](ModelBuilder& builder, ValueId x) {
-    return builder.add(testing::random_convolution(dice, 5, 24, testing::same_window(1, 3), 0.4), {x});
+    return builder.add(testing::random_convolution(rng, 5, 24, testing::same_window(1, 3), 0.4), {x});
   };
   using Both = Elementwise;
   for (const Both::Kind kind : {Both::Kind::add, Both::Kind::subtract, Both::Kind::multiply}) {
@@ -180,16 +180,16 @@ std::vector<ModelCase> joins_battery() {
       return {builder.add(Activation{}, {sum})};
     });
     add("constant_" + number, [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
-      return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(dice, {24, 1, 1}))}),
-              builder.add(Both{kind}, {builder.constant(testing::random_tensor(dice, {7})), a})};
+      return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, {24, 1, 1}))}),
+              builder.add(Both{kind}, {builder.constant(testing::random_tensor(rng, {7})), a})};
     });
     for (const Shape& factors : {Shape{}, Shape{1}, Shape{1, 24, 1, 1}, Shape{1, 1, 6, 7}, Shape{1, 24, 6, 7}})
       add("factors_" + number, [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
-        return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(dice, factors))})};
+        return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, factors))})};
       });
   }
   add("divide", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
-    Tensor divisors = testing::make_tensor({24, 1, 1}, testing::random_values(dice, 24, 1, 2));
+    Tensor divisors = testing::make_tensor({24, 1, 1}, testing::random_values(rng, 24, 1, 2));
     return {builder.add(Both{Both::Kind::divide}, {a, builder.constant(divisors)})};
   });
   add("shortcut_read_again", [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
@@ -215,8 +215,8 @@ std::vector<ModelCase> joins_battery() {
   for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
     add("lines_" + std::to_string(kernel) + "_" + std::to_string(groups), [&](auto& builder, ValueId, ValueId a) {
       const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
-      ValueId y = builder.add(
-          testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+      ValueId y =
+          builder.add(testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
       y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
       y = builder.add(Both{Both::Kind::multiply}, {number(0.75F), y});
       y = builder.add(Both{Both::Kind::add}, {y, number(-0.125F)});
@@ -229,10 +229,10 @@ std::vector<ModelCase> joins_battery() {
         [&](auto& builder, ValueId, ValueId a) {
           const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
           const ValueId y = builder.add(
-              testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+              testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
           std::vector<ValueId> outputs;
           for (const bool product : {false, true}) {
-            ValueId z = builder.add(testing::random_convolution(dice, 24, 5, {}, 0.6), {y});
+            ValueId z = builder.add(testing::random_convolution(rng, 24, 5, {}, 0.6), {y});
             if (product) z = builder.add(Both{Both::Kind::multiply}, {z, number(0.75F)});
             z = builder.add(Both{Both::Kind::add}, {z, number(2)});
             z = builder.add(Both{Both::Kind::add}, {number(0.5F), z});
@@ -248,14 +248,14 @@ std::vector<ModelCase> joins_battery() {
       add("activation_then_shortcut_" + std::to_string(kernel) + "_" + std::to_string(groups),
           [&](auto& builder, ValueId, ValueId a) {
             const ValueId b = builder.add(
-                testing::random_convolution(dice, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+                testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
             const ValueId clipped = builder.add(testing::make_clip(-0.5F, 0.5F), {b});
             return std::vector<ValueId>{builder.add(Activation{}, {sum_of(builder, clipped, a)}), a};
           });
     add("linear_activation_then_shortcut", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
       const ValueId flat = builder.add(Reshape{{kBatchExtent, 210}}, {x});
-      const ValueId one = builder.add(testing::random_linear(dice, 210, 33, 0.3), {flat});
-      const ValueId two = builder.add(testing::random_linear(dice, 210, 33, 1), {flat});
+      const ValueId one = builder.add(testing::random_linear(rng, 210, 33, 0.3), {flat});
+      const ValueId two = builder.add(testing::random_linear(rng, 210, 33, 1), {flat});
       return {sum_of(builder, builder.add(Activation{}, {two}), one), one};
     });
   }
@@ -266,8 +266,8 @@ std::vector<ModelCase> joins_battery() {
     });
   add("linear_and_shortcut", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
     const ValueId flat = builder.add(Reshape{{kBatchExtent, 210}}, {x});
-    const ValueId one = builder.add(testing::random_linear(dice, 210, 33, 0.3), {flat});
-    const ValueId two = builder.add(testing::random_linear(dice, 210, 33, 1), {flat});
+    const ValueId one = builder.add(testing::random_linear(rng, 210, 33, 0.3), {flat});
+    const ValueId two = builder.add(testing::random_linear(rng, 210, 33, 1), {flat});
     return {builder.add(Activation{}, {builder.add(Both{}, {one, two})}), flat};
   });
   return cases;
@@ -304,14 +304,14 @@ TEST_P(ModelEngines, TakeBatchesOfAnySizeOneAfterAnother) {
   std::vector<std::vector<Tensor>> first;
   for (int round = 0; round < 2; ++round)
     for (const Extent batch : {7, 33, 1, 8, 2, 3}) {
-      testing::Dice dice(static_cast<std::uint32_t>(batch));
-      const ModelCase one{"batch", model, {testing::random_tensor(dice, {batch, 3, 12, 10})}};
+      testing::Rng rng(static_cast<std::uint32_t>(batch));
+      const ModelCase one{"batch", model, {testing::random_tensor(rng, {batch, 3, 12, 10})}};
       const std::vector<Tensor> found = run(*engine, model, one.inputs.front());
       EXPECT_LE(ratio(one, found), 1) << batch;
       if (round == 0) first.push_back(found);
     }
-  testing::Dice dice(7);
-  EXPECT_TRUE(same_bits(run(*engine, model, testing::random_tensor(dice, {7, 3, 12, 10})), first.front()));
+  testing::Rng rng(7);
+  EXPECT_TRUE(same_bits(run(*engine, model, testing::random_tensor(rng, {7, 3, 12, 10})), first.front()));
 }
 
 TEST_P(ModelEngines, ForgetTheBatchBefore) { EXPECT_LE(ratio_after_no_numbers(variant()), 1); }

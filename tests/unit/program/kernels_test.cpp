@@ -39,19 +39,19 @@ const std::vector<program::Family>& toy_families() {
 
 /// Relus of images, of sequences and of rows, alone and between convolutions.
 std::vector<ModelCase> relus() {
-  testing::Dice dice(61);
+  testing::Rng rng(61);
   std::vector<ModelCase> cases;
   for (const Shape& shape : {Shape{kBatchExtent, 5, 4, 6}, Shape{kBatchExtent, 5, 6}, Shape{kBatchExtent, 7}})
     for (const bool between : {false, true}) {
       if (between && shape.size() != 4) continue;
       ModelBuilder builder;
       ValueId x = builder.input(shape);
-      if (between) x = builder.add(testing::random_convolution(dice, 5, 20, {}, 0.7), {x});
+      if (between) x = builder.add(testing::random_convolution(rng, 5, 20, {}, 0.7), {x});
       ValueId y = builder.add(Activation{}, {x});
-      if (between) y = builder.add(testing::random_convolution(dice, 20, 3, {}, 0.7), {y});
+      if (between) y = builder.add(testing::random_convolution(rng, 20, 3, {}, 0.7), {y});
       cases.push_back({"relu of " + shape_text(shape),
                        builder.finish({y, x}),
-                       {testing::random_tensor(dice, with_batch(shape, 2))}});
+                       {testing::random_tensor(rng, with_batch(shape, 2))}});
     }
   return cases;
 }
@@ -167,14 +167,14 @@ std::vector<std::byte> changed(const program::Kernel& kernel, const program::Cha
 
 TEST(Layouts, AreChangedAlikeByAllKernels) {
   using program::ElementType;
-  testing::Dice dice(62);
+  testing::Rng rng(62);
   std::vector<Layout> layouts;
   for (const Order order : {Order::rows, Order::nhwc, Order::nchw8c, Order::nchw16c})
     for (const ElementType type : {ElementType::fp32, ElementType::bf16}) layouts.push_back({order, type});
   const program::Kernel& plain = *testing::kernels_of("plain").back();
   const Kernels onednn = testing::kernels_of("onednn");
   for (const Shape& shape : {Shape{2, 20, 3, 5}, Shape{1, 3, 7}, Shape{3, 16, 1, 1}, Shape{2, 37, 4, 1}}) {
-    const Tensor tensor = testing::random_tensor(dice, shape);
+    const Tensor tensor = testing::random_tensor(rng, shape);
     std::vector<std::byte> rows(tensor.values.bytes());
     std::memcpy(rows.data(), tensor.values.data(), rows.size());
     for (const Layout& from : layouts)

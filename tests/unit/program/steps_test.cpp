@@ -18,13 +18,13 @@ bool share_a_byte(const ArenaLayout& layout, const std::vector<Lifetime>& lifeti
 }
 
 TEST(Arena, BuffersOfOneTimeDoNotOverlap) {
-  testing::Dice dice(41);
+  testing::Rng rng(41);
   for (int round = 0; round < 200; ++round) {
     std::vector<Lifetime> lifetimes;
     for (std::size_t i = 0; i < 25; ++i) {
-      const std::size_t first = dice.below(20);
-      const std::size_t steps = dice.below(4) == 0 ? dice.below(80) : dice.below(6);
-      lifetimes.push_back({dice.below(5) == 0 ? 0 : dice.below(1000) + 1, first, first + steps});
+      const std::size_t first = rng.below(20);
+      const std::size_t steps = rng.below(4) == 0 ? rng.below(80) : rng.below(6);
+      lifetimes.push_back({rng.below(5) == 0 ? 0 : rng.below(1000) + 1, first, first + steps});
     }
     const ArenaLayout layout = lay_out(lifetimes);
     for (std::size_t a = 0; a < lifetimes.size(); ++a) {
@@ -57,12 +57,12 @@ std::string text(const Model& model, bool epilogues = true) {
 class Steps : public ::testing::Test {
  protected:
   ValueId convolved(ValueId x) {
-    return builder_.add(testing::random_convolution(dice_, 4, 4, testing::same_window(3, 3), 0.5), {x});
+    return builder_.add(testing::random_convolution(rng_, 4, 4, testing::same_window(3, 3), 0.5), {x});
   }
   ValueId relu(ValueId x) { return builder_.add(Activation{}, {x}); }
   ValueId sum(ValueId a, ValueId b) { return builder_.add(Elementwise{}, {a, b}); }
 
-  testing::Dice dice_{43};
+  testing::Rng rng_{43};
   ModelBuilder builder_;
   ValueId x_ = builder_.input({kBatchExtent, 4, 5, 5});
 };
@@ -102,7 +102,7 @@ TEST_F(Steps, OutputsAreStored) {
 TEST_F(Steps, OneAdditionIsFusedAndNoneOfOtherShape) {
   const ValueId a = convolved(x_);
   const ValueId y = sum(sum(convolved(a), a), x_);
-  const ValueId by_channel = builder_.constant(testing::random_tensor(dice_, {4, 1, 1}));
+  const ValueId by_channel = builder_.constant(testing::random_tensor(rng_, {4, 1, 1}));
   const ValueId z = sum(convolved(y), by_channel);
   EXPECT_EQ(text(builder_.finish({z})), "0 1+2 3 4 5");
 }
@@ -134,7 +134,7 @@ TEST_F(Steps, ALineThatAddsAxesStandsAlone) {
   for (const Shape& number : {Shape{1, 1}, Shape{1, 1, 1}}) {
     ModelBuilder builder;
     const ValueId x = builder.input({2, 3});
-    const ValueId y = builder.add(testing::random_linear(dice_, 3, 4, 1), {x});
+    const ValueId y = builder.add(testing::random_linear(rng_, 3, 4, 1), {x});
     const ValueId constant = builder.constant(testing::make_tensor(number, {0.5F}));
     EXPECT_EQ(text(builder.finish({builder.add(Elementwise{}, {y, constant})})), number.size() == 2 ? "0+1" : "0 1");
   }

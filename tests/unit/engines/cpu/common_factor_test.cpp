@@ -17,26 +17,25 @@ using tiles::common_factors;
 
 /// Layers of eight neurons with three terms each, all with one weight.
 Network network_of_one_weight(float weight, int layers, double bias, bool uniform) {
-  testing::Dice dice(3);
+  testing::Rng rng(3);
   Network network;
   for (int k = 0; k < layers; ++k)
-    network.layers.push_back(
-        testing::make_layer(8, testing::random_rows(dice, 8, 8, 3, weight, weight), bias, uniform));
+    network.layers.push_back(testing::make_layer(8, testing::random_rows(rng, 8, 8, 3, weight, weight), bias, uniform));
   return network;
 }
 
 /// Images with values around `size` that have odd last places.
 ImageSet images_around(double size) {
-  testing::Dice dice(4);
+  testing::Rng rng(4);
   testing::Rows rows(20);
   for (auto& row : rows)
-    for (Index i = 0; i < 8; ++i) row.emplace_back(i, static_cast<float>(dice.real(0.5, 1) * size));
+    for (Index i = 0; i < 8; ++i) row.emplace_back(i, static_cast<float>(rng.real(0.5, 1) * size));
   return {testing::make_matrix(8, rows)};
 }
 
 ImageSet bits() {
-  testing::Dice dice(5);
-  return testing::bit_images(dice, 20, 8, 0.6);
+  testing::Rng rng(5);
+  return testing::bit_images(rng, 20, 8, 0.6);
 }
 
 std::vector<std::vector<double>> trace(const Network& network, const ImageSet& images, Precision precision) {

@@ -52,11 +52,11 @@ TEST(CpuKernels, MovedLanesArriveAndOthersStay) {
 }
 
 TEST(CpuKernels, EqualLanesHashEqually) {
-  testing::Dice dice(1);
+  testing::Rng rng(1);
   constexpr Index kNeurons = 50;
   constexpr Index kLanes = tiles::kLanes<float>;
   alignas(tiles::kLaneBytes) std::array<float, kNeurons * kLanes> tile{};
-  for (float& value : tile) value = static_cast<float>(dice.real(0, 32));
+  for (float& value : tile) value = static_cast<float>(rng.real(0, 32));
   for (Index j = 0; j < kNeurons; ++j) tile[j * kLanes + 17] = tile[j * kLanes + 4];
   for (const auto* kernels : tiles::available_kernels<float>()) {
     std::array<std::uint32_t, kLanes> hashes{};
@@ -70,11 +70,11 @@ TEST(CpuKernels, EqualLanesHashEqually) {
 /// Two rows of two neurons that differ but have the same hash, found among many.
 std::array<std::array<float, 2>, 2> colliding_rows() {
   constexpr Index kLanes = tiles::kLanes<float>;
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   std::map<std::uint32_t, std::array<float, 2>> seen;
   alignas(tiles::kLaneBytes) std::array<float, 2 * kLanes> tile{};
   for (;;) {
-    for (float& value : tile) value = static_cast<float>(dice.real(0, 1));
+    for (float& value : tile) value = static_cast<float>(rng.real(0, 1));
     std::array<std::uint32_t, kLanes> hashes{};
     tiles::portable_kernels<float>()->hash_lanes(tile.data(), 2, hashes.data());
     for (Index lane = 0; lane < kLanes; ++lane) {
@@ -120,11 +120,11 @@ double sum_of(const std::vector<float>& values, float weight, bool uniform) {
 }
 
 TEST(CpuKernels, ARepeatedWeightIsAWeightLikeAnyOther) {
-  testing::Dice dice(2);
+  testing::Rng rng(2);
   for (int round = 0; round < 100; ++round) {
     std::vector<float> values(32);
-    for (float& value : values) value = static_cast<float>(dice.real(0, 1));
-    for (const float weight : {0.0625F, -0.5F, 0.3F, static_cast<float>(dice.real(0.01, 0.2))}) {
+    for (float& value : values) value = static_cast<float>(rng.real(0, 1));
+    for (const float weight : {0.0625F, -0.5F, 0.3F, static_cast<float>(rng.real(0.01, 0.2))}) {
       float expected = 0;
       for (const float value : values) expected += value * weight;
       EXPECT_EQ(sum_of(values, weight, true), std::max(expected, 0.0F));

@@ -40,9 +40,9 @@ class MergedRetirement : public ::testing::Test {
   }
 
   static Plan plan_with_bounds() {
-    testing::Dice dice(1);
+    testing::Rng rng(1);
     Network network;
-    for (int k = 0; k < 8; ++k) network.layers.push_back(testing::random_layer(dice, 4, 4, 2, 1, 2, -0.3));
+    for (int k = 0; k < 8; ++k) network.layers.push_back(testing::random_layer(rng, 4, 4, 2, 1, 2, -0.3));
     Plan plan = testing::unreduced_plan(network, parse_passes("merge,dead,saturated,identical"));
     plan.fallback = Fallback{std::vector<double>(plan.depth(), kBound), nullptr};
     return plan;

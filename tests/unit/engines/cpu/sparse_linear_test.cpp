@@ -25,63 +25,63 @@ double ratio_of(const Linear& linear, const Tensor& input) {
 }
 
 TEST(SparseLinear, StaysWithinTheBoundWhateverTheShape) {
-  testing::Dice dice(41);
+  testing::Rng rng(41);
   for (const Index inputs : {1U, 3U, 16U, 65U, 130U})
     for (const Index outputs : {1U, 5U, 16U, 33U})
       for (const Extent rows : {1, 2, 15, 16, 17, 33})
         for (const double density : {0.0, 0.1, 1.0}) {
-          Linear linear = testing::random_linear(dice, inputs, outputs, density);
+          Linear linear = testing::random_linear(rng, inputs, outputs, density);
           if (rows % 2 == 0) linear.bias.clear();
-          const Tensor input = testing::random_tensor(dice, {rows, Extent{inputs}});
+          const Tensor input = testing::random_tensor(rng, {rows, Extent{inputs}});
           EXPECT_LE(ratio_of(linear, input), 1)
               << outputs << " x " << inputs << ", " << rows << " rows, density " << density;
         }
 }
 
 TEST(SparseLinear, TakesWeightsOfOneValue) {
-  testing::Dice dice(42);
-  Linear linear = testing::random_linear(dice, 40, 20, 0.3);
+  testing::Rng rng(42);
+  Linear linear = testing::random_linear(rng, 40, 20, 0.3);
   CsrMatrix weights = linear.weights;
   weights.values = {};
   weights.value = 0.3F;
   linear.weights = std::move(weights);
-  for (const Extent rows : {1, 18}) EXPECT_LE(ratio_of(linear, testing::random_tensor(dice, {rows, 40})), 1) << rows;
+  for (const Extent rows : {1, 18}) EXPECT_LE(ratio_of(linear, testing::random_tensor(rng, {rows, 40})), 1) << rows;
 }
 
 TEST(SparseLinear, PaysForLargeMatricesOfFewWeights) {
-  testing::Dice dice(43);
-  const CsrMatrix tenth = testing::random_weights(dice, 256, 256, 0.1);
+  testing::Rng rng(43);
+  const CsrMatrix tenth = testing::random_weights(rng, 256, 256, 0.1);
   EXPECT_TRUE(sparse_linear_pays(tenth, 16));
   EXPECT_FALSE(sparse_linear_pays(tenth, 15));
-  EXPECT_TRUE(sparse_linear_pays(testing::random_weights(dice, 256, 256, 0.04), 1));
-  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(dice, 256, 256, 0.3), 256));
-  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(dice, 256, 255, 0.01), 256));
+  EXPECT_TRUE(sparse_linear_pays(testing::random_weights(rng, 256, 256, 0.04), 1));
+  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(rng, 256, 256, 0.3), 256));
+  EXPECT_FALSE(sparse_linear_pays(testing::random_weights(rng, 256, 255, 0.01), 256));
   EXPECT_EQ(sparse_linear_text(tenth, 16).find("sparse, as "), 0U);
   EXPECT_EQ(sparse_linear_text(tenth, 1).find("dense, as "), 0U);
 }
 
 /// A convolution, two linear nodes with activations, of which the first is sparse and large, and a sum.
 Model classifier() {
-  testing::Dice dice(44);
+  testing::Rng rng(44);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3, 8, 8});
-  const ValueId images = builder.add(testing::random_convolution(dice, 3, 4, testing::same_window(3, 3), 0.5), {x});
+  const ValueId images = builder.add(testing::random_convolution(rng, 3, 4, testing::same_window(3, 3), 0.5), {x});
   const ValueId flat = builder.add(Reshape{{kBatchExtent, 256}}, {images});
-  const ValueId hidden = builder.add(Activation{}, {builder.add(testing::random_linear(dice, 256, 300, 0.04), {flat})});
+  const ValueId hidden = builder.add(Activation{}, {builder.add(testing::random_linear(rng, 256, 300, 0.04), {flat})});
   const ValueId sum =
-      builder.add(Elementwise{}, {builder.add(testing::random_linear(dice, 300, 256, 0.03), {hidden}), flat});
-  return builder.finish({builder.add(testing::random_linear(dice, 256, 10, 0.1), {sum}), hidden});
+      builder.add(Elementwise{}, {builder.add(testing::random_linear(rng, 300, 256, 0.03), {hidden}), flat});
+  return builder.finish({builder.add(testing::random_linear(rng, 256, 10, 0.1), {sum}), hidden});
 }
 
 TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
   const Model model = classifier();
-  testing::Dice dice(45);
+  testing::Rng rng(45);
   for (const Extent images : {1, 3, 40}) {
     ModelSpec spec;
     spec.truth.everything = true;
     spec.batch = 17;  // of 40 images the last batch has 6
     ModelInference inference(spec);
-    inference.load(model, testing::random_tensor(dice, {images, 3, 8, 8}));
+    inference.load(model, testing::random_tensor(rng, {images, 3, 8, 8}));
     inference.plan();
     inference.run();
     inference.verify();
@@ -116,20 +116,20 @@ TEST(SparseLinear, WhichZerosAreLeftOutIsSaid) {
   EXPECT_EQ(said("conv_reference", Precision::fp64), begin + "; all are skipped");
   EXPECT_EQ(said("sparse_linear", Precision::fp32),
             fmt::format("{}; {} are skipped, in 2 nodes", begin, zeros[1] + zeros[2]));
-  testing::Dice dice(47);
+  testing::Rng rng(47);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3});
-  const Model dense = builder.finish({builder.add(testing::random_linear(dice, 3, 2, 1), {x})});
+  const Model dense = builder.finish({builder.add(testing::random_linear(rng, 3, 2, 1), {x})});
   for (const std::string& remark : support_of(find_model_variant("conv_dense"), dense, {}).remarks)
     EXPECT_EQ(remark.find("are zero"), std::string::npos) << remark;
 }
 
 /// Nodes are verified on few images by the kernels that ran on many.
 TEST(SparseLinear, IsChosenForTheImagesNamed) {
-  testing::Dice dice(46);
+  testing::Rng rng(46);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 512});
-  const Model model = builder.finish({builder.add(testing::random_linear(dice, 512, 256, 0.1), {x})});
+  const Model model = builder.finish({builder.add(testing::random_linear(rng, 512, 256, 0.1), {x})});
   const auto remark = [&](Index batch, Index kernels_for) {
     return support_of(find_model_variant("sparse_linear"), model, {.batch = batch, .kernels_for = kernels_for})
         .remarks.front();
@@ -137,7 +137,7 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
   EXPECT_NE(remark(64, 0).find("runs sparse"), std::string::npos);
   EXPECT_NE(remark(4, 0).find("runs dense"), std::string::npos);
   EXPECT_NE(remark(4, 64).find("runs sparse"), std::string::npos);
-  const Tensor images = testing::random_tensor(dice, {4, 512});
+  const Tensor images = testing::random_tensor(rng, {4, 512});
   const auto logits = [&](Index batch, Index kernels_for, const char* variant) {
     const auto engine = make_engine(find_model_variant(variant), std::make_shared<Model>(model),
                                     {.batch = batch, .kernels_for = kernels_for});

@@ -34,11 +34,11 @@ class CheckpointTest : public ::testing::Test {
   static constexpr Index kLayers = 7;
 
   CheckpointTest() {
-    testing::Dice dice(7);
+    testing::Rng rng(7);
     constexpr std::array<Index, kLayers + 1> kNeurons{12, 20, 9, 16, 18, 11, 14, 13};
     for (std::size_t k = 0; k < kLayers; ++k)
-      network_.layers.push_back(testing::random_layer(dice, kNeurons[k], kNeurons[k + 1], 4, -0.6, 1.0, -0.05));
-    images_ = testing::valued_images(dice, 11, 12, 0.3);
+      network_.layers.push_back(testing::random_layer(rng, kNeurons[k], kNeurons[k + 1], 4, -0.6, 1.0, -0.05));
+    images_ = testing::valued_images(rng, 11, 12, 0.3);
   }
 
   InferenceSpec spec(const char* variant) const {
@@ -259,12 +259,12 @@ class StreamedCheckpointTest : public CheckpointTest {
   static constexpr Index kDepth = 40;
 
   StreamedCheckpointTest() {
-    testing::Dice dice(3);
+    testing::Rng rng(3);
     network_ = {};
     for (Index k = 0; k < kDepth; ++k)
-      network_.layers.push_back(testing::random_layer(dice, kWidth, kWidth, 16, -0.1, 0.3, -0.05));
+      network_.layers.push_back(testing::random_layer(rng, kWidth, kWidth, 16, -0.1, 0.3, -0.05));
     write_network(directory_ / "n.spdnn", Form::packed, network_);
-    write_images(directory_ / "i.spdnn", testing::bit_images(dice, 30, kWidth, 0.1));
+    write_images(directory_ / "i.spdnn", testing::bit_images(rng, 30, kWidth, 0.1));
     in_memory_ = spec("cpu_openmp");
     in_memory_.network.path = directory_ / "n.spdnn";
     in_memory_.images.path = directory_ / "i.spdnn";

@@ -151,8 +151,8 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
   TemporaryDirectory directory_;
   std::string path_ = (directory_ / "run").string();
   Network network_ = testing::deep_network(12);
-  testing::Dice dice_{8};
-  ImageSet images_ = testing::bit_images(dice_, 100, 64, 0.4);
+  testing::Rng rng_{8};
+  ImageSet images_ = testing::bit_images(rng_, 100, 64, 0.4);
   InferenceSpec spec_;
   Categories expected_;
   std::vector<std::string> copies_;

@@ -94,10 +94,10 @@ TEST(DeviceMonitor, SamplesInBetweenAsWell) {
 
 /// Batches of 8 and 2 images, each after a warm-up: the monitor is told of the trials alone.
 TEST(DeviceMonitor, IsToldOfTheTrialsOfEachBatch) {
-  testing::Dice dice{4};
-  const Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  testing::Rng rng{4};
+  const Network network = testing::network_of({testing::random_layer(rng, 8, 8, 3, 0, 1, 0)});
   const Plan plan = testing::unreduced_plan(network);
-  const ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+  const ImageSet images = testing::bit_images(rng, 10, 8, 0.5);
   DeviceMonitor monitor(fake(), kAtBothEnds);
   RunOptions options;
   options.trials = 3;
@@ -111,10 +111,10 @@ TEST(DeviceMonitor, IsToldOfTheTrialsOfEachBatch) {
 }
 
 TEST(DeviceMonitor, IsGivenTrialsThatDoNotCountUntilEnergyIsKnown) {
-  testing::Dice dice{4};
-  const Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  testing::Rng rng{4};
+  const Network network = testing::network_of({testing::random_layer(rng, 8, 8, 3, 0, 1, 0)});
   const Plan plan = testing::unreduced_plan(network);
-  const ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+  const ImageSet images = testing::bit_images(rng, 10, 8, 0.5);
   DeviceMonitor monitor(fake(), {std::chrono::hours(1), 0.05});
   RunOptions options;
   options.trials = 2;

@@ -76,18 +76,18 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
   ModelBuilder builder;
   const ValueId x = builder.input({2, 3});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   ModelSpec spec = verified_by("conv_reference");
   ModelInference inference(spec);
   // Images of a model of a fixed batch: any multiple of it.
-  inference.load(model, testing::random_tensor(dice, {6, 3}));
+  inference.load(model, testing::random_tensor(rng, {6, 3}));
   inference.plan();
   inference.run();
   inference.verify();
   EXPECT_EQ(inference.report().batch, 2U);
   EXPECT_EQ(inference.report().verdict.status, Verdict::Status::passed) << inference.report().verdict.against;
   ModelInference odd(spec);
-  odd.load(model, testing::random_tensor(dice, {5, 3}));
+  odd.load(model, testing::random_tensor(rng, {5, 3}));
   odd.plan();
   try {
     odd.run();
@@ -103,18 +103,18 @@ TEST(ModelInference, RefusesAnOutputThatDoesNotHaveTheImagesOnAxis0) {
   ModelBuilder builder;
   const ValueId x = builder.input({4, 3});
   const Model turned = builder.finish({builder.add(Transpose{{1, 0}}, {x})});
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   ModelInference inference(verified_by("conv_reference"));
-  EXPECT_THROW(inference.load(turned, testing::random_tensor(dice, {4, 3})), DataError);
+  EXPECT_THROW(inference.load(turned, testing::random_tensor(rng, {4, 3})), DataError);
 }
 
 TEST(ModelInference, RefusesAModelOfNoImagesAtATime) {
   ModelBuilder builder;
   const ValueId x = builder.input({0, 3});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   ModelInference inference(verified_by("conv_reference"));
-  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {4, 3})), DataError);
+  EXPECT_THROW(inference.load(model, testing::random_tensor(rng, {4, 3})), DataError);
 }
 
 TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
@@ -122,9 +122,9 @@ TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
   builder.input({1, 3});
   const ValueId constant = builder.constant(make_tensor({1, 2}, {-1, 2}));
   const Model model = builder.finish({builder.add(Activation{}, {constant})});
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   ModelInference inference(verified_by("conv_reference"));
-  EXPECT_THROW(inference.load(model, testing::random_tensor(dice, {3, 3})), DataError);
+  EXPECT_THROW(inference.load(model, testing::random_tensor(rng, {3, 3})), DataError);
 }
 
 TEST(ModelInference, EndsWhenItIsCancelled) {
@@ -175,10 +175,10 @@ std::string refusal(const Tensor& images) {
 }
 
 TEST(ModelInference, ImagesOfMemoryHaveTheModelsShapeOrLeaveOutAxesOfLengthOne) {
-  testing::Dice dice(3);
-  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 1, 2, 2})), "");
-  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 2})), "");
-  EXPECT_EQ(refusal(testing::random_tensor(dice, {3, 2, 3})),
+  testing::Rng rng(3);
+  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 1, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 2, 2})), "");
+  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 2, 3})),
             "images: images of 2 x 3, expected 1 x 2 x 2, as the model takes them");
   EXPECT_EQ(refusal(make_tensor({0, 2, 2}, {})), "images: holds no images");
   EXPECT_EQ(refusal(make_tensor({}, {1})), "images: a single number, expected an array of images");
@@ -239,8 +239,8 @@ TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
   const ValueId x = builder.input({kBatchExtent, 2});
   const ValueId y = builder.add(Activation{}, {x});
   const Model model = builder.finish({x, y});
-  testing::Dice dice(4);
-  const Tensor images = testing::random_tensor(dice, {6, 2});
+  testing::Rng rng(4);
+  const Tensor images = testing::random_tensor(rng, {6, 2});
   std::vector<std::uint64_t> done;
   const auto told = [&](const ProgressUpdate& update) {
     if (!update.over) done.push_back(update.done);
@@ -252,8 +252,8 @@ TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
 
 /// Images go through the engine a few at a time; each is compared with its own logits of the run.
 TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
-  testing::Dice dice(6);
-  const Tensor images = testing::random_tensor(dice, {9, 2});
+  testing::Rng rng(6);
+  const Tensor images = testing::random_tensor(rng, {9, 2});
   std::vector<float> logits;
   for (std::size_t i = 0; i < 9; ++i) {
     const float a = images.values[2 * i];
@@ -444,12 +444,12 @@ TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
 
 TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {
   const auto deep = [](float factor) {
-    testing::Dice dice(31);
+    testing::Rng rng(31);
     ModelBuilder builder;
     ValueId x = builder.input({kBatchExtent, 24});
     for (int layer = 0; layer < 14; ++layer) {
       Linear linear;
-      CsrMatrix weights = testing::random_weights(dice, 24, 24, 1);
+      CsrMatrix weights = testing::random_weights(rng, 24, 24, 1);
       std::vector<float> values(weights.values.begin(), weights.values.end());
       if (layer == 4) values[100] *= factor;
       weights.values = std::move(values);
@@ -458,8 +458,8 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
     }
     return builder.finish({x});
   };
-  testing::Dice dice(32);
-  const Tensor images = testing::random_tensor(dice, {3, 24});
+  testing::Rng rng(32);
+  const Tensor images = testing::random_tensor(rng, {3, 24});
   const auto logits_of = [&](const Model& model) {
     const Bounded exact = evaluate(model, {images}).front();
     return make_tensor(exact.shape, {exact.values.begin(), exact.values.end()});

@@ -165,14 +165,14 @@ TEST_P(ModelOverflow, OrdinaryModelsHaveNone) {
 
 /// Linear layers of 64 inputs, each followed by a relu, and a clip that makes the end finite whatever came before.
 Model deep(float weight, bool alternating) {
-  testing::Dice dice(3);
+  testing::Rng rng(3);
   ModelBuilder builder;
   ValueId x = builder.input({kBatchExtent, 64});
   for (int layer = 0; layer < 50; ++layer) {
     testing::Rows rows(64);
     for (auto& row : rows)
       for (Index column = 0; column < 64; ++column)
-        row.emplace_back(column, alternating && dice.below(2) == 0 ? -weight : weight);
+        row.emplace_back(column, alternating && rng.below(2) == 0 ? -weight : weight);
     x = builder.add(Activation{}, {builder.add(Linear{testing::make_matrix(64, rows), {}}, {x})});
   }
   return builder.finish({builder.add(testing::make_clip(0, 1), {x})});
@@ -181,8 +181,8 @@ Model deep(float weight, bool alternating) {
 /// No bound on the sums excludes overflow in a model so deep, but its values do.
 TEST_P(ModelOverflow, DeepModelsOfSmallValuesHaveNone) {
   const Model model = deep(0.125F, true);
-  testing::Dice dice(5);
-  EXPECT_FALSE(overflows(model, testing::random_tensor(dice, {3, 64})));
+  testing::Rng rng(5);
+  EXPECT_FALSE(overflows(model, testing::random_tensor(rng, {3, 64})));
 }
 
 TEST_P(ModelOverflow, WhatGrowsBeyondFp32IsNoticedThoughTheEndIsFinite) {
@@ -220,18 +220,18 @@ TEST_P(ModelOverflow, HugeWeightsOverflowUnlessTheValuesAreSmall) {
 
 /// Engines keep 16 channels side by side, and the places of those that there are not must stay zero.
 TEST_P(ModelOverflow, ABatchThatOverflowedLeavesNothingBehind) {
-  testing::Dice dice(9);
+  testing::Rng rng(9);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3, 6, 6});
   const auto convolved = [&](ValueId value, Index channels, Index filters) {
-    return builder.add(testing::random_convolution(dice, channels, filters, testing::same_window(3, 3), 1), {value});
+    return builder.add(testing::random_convolution(rng, channels, filters, testing::same_window(3, 3), 1), {value});
   };
   const ValueId mean = builder.add(GlobalPool{}, {convolved(x, 3, 20)});
   ValueId y = builder.add(Elementwise{Elementwise::Kind::multiply}, {convolved(x, 3, 20), mean});
-  y = builder.add(Elementwise{}, {y, builder.constant(testing::random_tensor(dice, {20, 1, 1}))});
+  y = builder.add(Elementwise{}, {y, builder.constant(testing::random_tensor(rng, {20, 1, 1}))});
   y = convolved(builder.add(Activation{}, {convolved(y, 20, 20)}), 20, 5);
   const Model model = builder.finish({y});
-  const Tensor images = testing::random_tensor(dice, {2, 3, 6, 6});
+  const Tensor images = testing::random_tensor(rng, {2, 3, 6, 6});
   const auto engine = engine_of(model, 2);
   EXPECT_FALSE(overflows(*engine, model, images));
   const Tensor before = engine->output();

@@ -88,8 +88,8 @@ TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   ModelBuilder builder;
   const ValueId x = builder.input({2, 3});
   const Model model = builder.finish({builder.add(Softmax{1}, {x})});
-  testing::Dice dice(5);
-  const Tensor images = testing::random_tensor(dice, {10, 3});
+  testing::Rng rng(5);
+  const Tensor images = testing::random_tensor(rng, {10, 3});
   const ModelReport alone = report_on(1, reference(), model, images);
   for (const int ranks : {2, 3, 6}) {
     const ModelReport report = report_on(ranks, reference(), model, images);
@@ -142,8 +142,8 @@ TEST(ModelOnRanks, RanksOfANodeShareItsMemory) {
   const ValueId x = builder.input({kBatchExtent, 1, 1, 1});
   const ValueId large = builder.add(Resize{.size = {side, side}}, {x});
   const Model model = builder.finish({builder.add(GlobalPool{}, {large})});
-  testing::Dice dice(3);
-  const Tensor images = testing::random_tensor(dice, {8, 1, 1, 1});
+  testing::Rng rng(3);
+  const Tensor images = testing::random_tensor(rng, {8, 1, 1, 1});
   for (const auto& [ranks, batch] : {std::pair{1, 4U}, {2, 2U}}) {
     ModelSpec spec;
     spec.variant = "conv_reference";

@@ -105,8 +105,8 @@ TEST(Streaming, EveryActivationIsTheSameBitForBit) {
 
 TEST(Streaming, NoMoreLayersAreInMemoryThanMayBe) {
   const Network network = testing::deep_network(40);
-  testing::Dice dice(4);
-  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  testing::Rng rng(4);
+  const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
   for (const auto& [variant, precision] : configurations()) {
     for (const Index at_once : {2U, 3U, 8U}) {
       const NetworkStream stream = testing::stream_of(network);
@@ -133,8 +133,8 @@ TEST(Streaming, ALayerThatCannotBeReadEndsTheRun) {
       streamed.stream = testing::stream_of(testing::deep_network(4), broken).layers;
       Plan spoiled = plan;
       spoiled.streamed = std::make_shared<const StreamedLayers>(streamed);
-      testing::Dice dice(1);
-      EXPECT_THROW(run(*variant, spoiled, testing::bit_images(dice, 10, 64, 0.5), options), DataError) << c.name;
+      testing::Rng rng(1);
+      EXPECT_THROW(run(*variant, spoiled, testing::bit_images(rng, 10, 64, 0.5), options), DataError) << c.name;
     }
   }
 }
@@ -244,8 +244,8 @@ TEST(StreamedPlans, SeveralProcessesHaveTogetherWhatOneMayHave) {
 TEST(StreamedPlans, LimitOfHostMemoryCoversPlanAndImages) {
   const Network network = testing::deep_network(40);
   const Plan plan = make_plan(network, {});
-  testing::Dice dice(2);
-  const ImageSet images = testing::bit_images(dice, 1000, 64, 0.4);
+  testing::Rng rng(2);
+  const ImageSet images = testing::bit_images(rng, 1000, 64, 0.4);
   const std::size_t held = plan.bytes() + images.bytes();
   EXPECT_EQ(host_memory_for_engine(0, plan, images.bytes()), 0U);
   EXPECT_EQ(host_memory_for_engine(held + 5000, plan, images.bytes()), 5000U);

@@ -82,9 +82,9 @@ struct Stored {
 
 /// Of several blocks each, whose bounds lie within images.
 std::vector<Stored> stored() {
-  testing::Dice dice(3);
-  return {{"bits", testing::bit_images(dice, 3000, 1000, 0.05)},
-          {"few", testing::bit_images(dice, 3, 70, 0.3)},
+  testing::Rng rng(3);
+  return {{"bits", testing::bit_images(rng, 3000, 1000, 0.05)},
+          {"few", testing::bit_images(rng, 3, 70, 0.3)},
           {"ones", sparse_images(900, 1000)},
           {"many values", valued_images(600, 1200)},
           {"wide", sparse_images(12, 70000)},

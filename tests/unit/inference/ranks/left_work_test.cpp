@@ -25,13 +25,13 @@ namespace {
 
 /// By rank: the second has nothing left, the last has several pieces, one of them as bits and one with one value.
 std::array<std::vector<Work>, 4> left_of_ranks() {
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   std::array<std::vector<Work>, 4> left;
-  left[0] = {{3, {0, 4}, testing::valued_images(dice, 2, 30, 0.5)}, {0, {8, 12}, {}}};
-  left[2] = {{2, {2, 6, 10}, testing::valued_images(dice, 3, 40, 0.5)}};
-  left[3] = {{2, {3, 7}, testing::bit_images(dice, 2, 40, 0.5)},
+  left[0] = {{3, {0, 4}, testing::valued_images(rng, 2, 30, 0.5)}, {0, {8, 12}, {}}};
+  left[2] = {{2, {2, 6, 10}, testing::valued_images(rng, 3, 40, 0.5)}};
+  left[3] = {{2, {3, 7}, testing::bit_images(rng, 2, 40, 0.5)},
              {5, {11}, {testing::make_matrix(20, {{}})}},
-             {5, {1}, testing::valued_images(dice, 1, 20, 0.9)},
+             {5, {1}, testing::valued_images(rng, 1, 20, 0.9)},
              {0, {15}, {}}};
   return left;
 }
@@ -119,10 +119,10 @@ TEST(LeftWork, ACheckpointOfSeveralPartsIsReadWhole) {
   const std::string path = (directory / "run").string();
   const auto all = left_of_ranks();
   Network network;
-  testing::Dice dice(1);
+  testing::Rng rng(1);
   for (const auto& [inputs, outputs] :
        std::vector<std::pair<Index, Index>>{{9, 9}, {9, 40}, {40, 30}, {30, 9}, {9, 20}, {20, 9}})
-    network.layers.push_back(testing::random_layer(dice, inputs, outputs, 3, 0.1, 1.0, -0.1));
+    network.layers.push_back(testing::random_layer(rng, inputs, outputs, 3, 0.1, 1.0, -0.1));
   const Plan plan = testing::unreduced_plan(network);
   Checkpoint now(plan, Precision::fp32, 7, 16);
   std::size_t files = 0;

@@ -65,7 +65,7 @@ class ContainedRank final : public testing::ThreadRank {
 };
 
 std::vector<ImageSet> image_sets() {
-  testing::Dice dice(3);
+  testing::Rng rng(3);
   Rows rows(50);
   for (Index i = 0; i < rows.size(); ++i)
     for (Index j = i % 3; j < 20 && i % 4 != 0; j += i % 5 + 1)
@@ -73,7 +73,7 @@ std::vector<ImageSet> image_sets() {
   CsrMatrix same = make_matrix(20, rows);
   same.values = {};
   same.value = 2.0F;
-  return {testing::bit_images(dice, 3000, 70, 0.3), ImageSet{make_matrix(20, rows)}, ImageSet{same},
+  return {testing::bit_images(rng, 3000, 70, 0.3), ImageSet{make_matrix(20, rows)}, ImageSet{same},
           ImageSet{make_matrix(9, Rows(5))}, ImageSet{make_matrix(4, {{{1, 2.0F}}})}};
 }
 
@@ -110,8 +110,8 @@ TEST(NodeImages, AreThoseOfAllRanksAndEachIsTakenOnceInEachRun) {
 
 TEST(NodeImages, ARankThatIsNotDoneHasNoMoreThanItHasTaken) {
   constexpr int kRanks = 3;
-  testing::Dice dice(3);
-  const ImageSet all = testing::bit_images(dice, 3000, 70, 0.3);
+  testing::Rng rng(3);
+  const ImageSet all = testing::bit_images(rng, 3000, 70, 0.3);
   std::array<Index, kRanks> taken{};
   std::atomic<int> done = 0;
   const auto work = [&](Communicator& rank) {
@@ -183,8 +183,8 @@ class DealtRuns : public ::testing::Test {
   }
 
   Network network_ = testing::deep_network(12);
-  testing::Dice dice_{8};
-  ImageSet images_ = testing::bit_images(dice_, 1000, 64, 0.4);
+  testing::Rng rng_{8};
+  ImageSet images_ = testing::bit_images(rng_, 1000, 64, 0.4);
   std::string thrown_;
 };
 

@@ -96,8 +96,8 @@ class VerifiedOnRanks : public ::testing::TestWithParam<const char*> {
   }
 
   Network network_ = testing::deep_network(12);
-  testing::Dice dice_{8};
-  ImageSet images_ = testing::bit_images(dice_, 100, 64, 0.4);
+  testing::Rng rng_{8};
+  ImageSet images_ = testing::bit_images(rng_, 100, 64, 0.4);
 };
 
 TEST_P(VerifiedOnRanks, AnUndisturbedRunPasses) {
@@ -161,8 +161,8 @@ Verdict::Status verified_by(const TruthSpec& truth, const std::string& images) {
 TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
   const TemporaryDirectory directory;
   const std::string images = (directory / "i.spdnn").string();
-  testing::Dice dice(8);
-  write_images(images, testing::bit_images(dice, 100, 64, 0.4));
+  testing::Rng rng(8);
+  write_images(images, testing::bit_images(rng, 100, 64, 0.4));
   TruthSpec all;
   all.everything = true;
   TruthSpec sample;
@@ -206,8 +206,8 @@ TEST(StoppedOnRanks, AnyNumberOfRanksGoesOnWithAllImagesThatAreLeft) {
   constexpr int kNever = 1000000;
   const TemporaryDirectory directory;
   const Network network = testing::deep_network(12);
-  testing::Dice dice(8);
-  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  testing::Rng rng(8);
+  const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
   const std::string alone = (directory / "alone").string();
   const Categories expected = run_with_checkpoint(1, kNever, alone, network, images).value();
   ASSERT_GT(expected.size(), 5U);
@@ -258,8 +258,8 @@ RankedResult run_pieces(const Network& network, const std::vector<ImageSet>& ima
 
 TEST(PiecesOnRanks, RunSideBySideWithTheOutcomeOfOne) {
   const Network network = testing::deep_network(12);
-  testing::Dice dice(8);
-  const ImageSet images = testing::bit_images(dice, 100, 64, 0.4);
+  testing::Rng rng(8);
+  const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
   const Outcome expected = run_pieces(network, {images}).result.outcome;
   const int waits = CountingRank::waits;
   ASSERT_GT(expected.categories.size(), 5U);

@@ -27,9 +27,9 @@ constexpr Index kNeurons = 24;
 
 /// Four layers, the last of which has twins, an output that is never above zero, and one that nothing reaches.
 Network network() {
-  testing::Dice dice(7);
-  Network network = testing::random_network(dice, kNeurons, 3, 6, -0.3);
-  testing::Rows rows = testing::random_rows(dice, kNeurons, kNeurons, 5, 0.1, 0.7);
+  testing::Rng rng(7);
+  Network network = testing::random_network(rng, kNeurons, 3, 6, -0.3);
+  testing::Rows rows = testing::random_rows(rng, kNeurons, kNeurons, 5, 0.1, 0.7);
   rows[5] = rows[2];
   rows[20] = rows[2];
   rows[9] = {{3, -0.5F}};
@@ -39,8 +39,8 @@ Network network() {
 }
 
 ImageSet images() {
-  testing::Dice dice(9);
-  return testing::bit_images(dice, 30, kNeurons, 0.25);
+  testing::Rng rng(9);
+  return testing::bit_images(rng, 30, kNeurons, 0.25);
 }
 
 InferenceSpec spec_with(const std::string& passes) {

@@ -79,10 +79,10 @@ Variant variant_of() {
 }
 
 struct Small {
-  testing::Dice dice{4};
-  Network network = testing::network_of({testing::random_layer(dice, 8, 8, 3, 0, 1, 0)});
+  testing::Rng rng{4};
+  Network network = testing::network_of({testing::random_layer(rng, 8, 8, 3, 0, 1, 0)});
   Plan plan = testing::unreduced_plan(network);
-  ImageSet images = testing::bit_images(dice, 10, 8, 0.5);
+  ImageSet images = testing::bit_images(rng, 10, 8, 0.5);
 };
 
 TEST(Run, BatchesAreEvenAndFitTheMemory) {
@@ -157,15 +157,15 @@ class EndAt final : public Interruption {
 
 /// The calls to advance an engine of a CPU through 200 layers, until the `question`-th question.
 std::vector<std::string> steps_until(int question, double look_seconds) {
-  testing::Dice dice(4);
-  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 8, 200, 3, 0));
+  testing::Rng rng(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 8, 200, 3, 0));
   RunOptions options = run_options(1);
   EndAt end(question);
   options.interruption = &end;
   options.look_seconds = look_seconds;
   const Variant variant = variant_of<EagerEngine>();
   EagerEngine::steps.clear();
-  const RunResult result = run(variant, plan, testing::bit_images(dice, 10, 8, 0.5), options);
+  const RunResult result = run(variant, plan, testing::bit_images(rng, 10, 8, 0.5), options);
   EXPECT_TRUE(result.unfinished && result.unfinished->layer == end.left());
   return EagerEngine::steps;
 }
@@ -196,9 +196,9 @@ class Often final : public Interruption {
 };
 
 TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
-  testing::Dice dice(4);
-  const Plan plan = testing::unreduced_plan(testing::random_network(dice, 64, 4, 8, 0.0));
-  const ImageSet images = testing::bit_images(dice, 10, 64, 0.5);
+  testing::Rng rng(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 64, 4, 8, 0.0));
+  const ImageSet images = testing::bit_images(rng, 10, 64, 0.5);
   for (const char* const name : {"cpu_openmp", "cpu_reference"}) {
     const Variant& variant = find_variant(name);
     RunOptions options = run_options(1, 6);
@@ -317,10 +317,10 @@ Plan merged_plan(const Network& network, double bound) {
 }
 
 Network network_with_repeated_terms() {
-  testing::Dice dice(6);
+  testing::Rng rng(6);
   Network network;
   for (int k = 0; k < 12; ++k) {
-    testing::Rows rows = testing::random_rows(dice, 40, 40, 4, 0.15, 0.15);
+    testing::Rows rows = testing::random_rows(rng, 40, 40, 4, 0.15, 0.15);
     for (auto& row : rows) row.insert(row.end(), {row[0], row[1], row[0], row[2]});
     network.layers.push_back(testing::make_layer(40, rows, -0.2));
   }
@@ -329,8 +329,8 @@ Network network_with_repeated_terms() {
 
 TEST(Run, BorderlineImagesAreRunInOrder) {
   const Network network = network_with_repeated_terms();
-  testing::Dice dice(9);
-  const ImageSet images = testing::bit_images(dice, 300, 40, 0.5);
+  testing::Rng rng(9);
+  const ImageSet images = testing::bit_images(rng, 300, 40, 0.5);
   const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
   const Variant& openmp = find_variant("cpu_openmp");
   const RunResult expected = run(openmp, in_order, images, run_options(1));
@@ -350,8 +350,8 @@ TEST(Run, BorderlineImagesAreRunInOrder) {
 
 TEST(Run, CopiesOfBorderlineImagesAreCountedOnceInEveryLayer) {
   const Network network = network_with_repeated_terms();
-  testing::Dice dice(9);
-  const ImageSet various = testing::bit_images(dice, 300, 40, 0.5);
+  testing::Rng rng(9);
+  const ImageSet various = testing::bit_images(rng, 300, 40, 0.5);
   const Variant& openmp = find_variant("cpu_openmp");
   const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
   const Categories alive = run(openmp, in_order, various, run_options(1)).outcome.categories;

@@ -39,14 +39,14 @@ class ToyFormat : public ::testing::Test {
 };
 
 TEST_F(ToyFormat, AModelIsWrittenAndReadAgain) {
-  testing::Dice dice(3);
+  testing::Rng rng(3);
   testing::ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 7});
-  const Model model = builder.finish({builder.add(Linear{testing::random_weights(dice, 5, 7, 0.4), {}}, {x})});
+  const Model model = builder.finish({builder.add(Linear{testing::random_weights(rng, 5, 7, 0.4), {}}, {x})});
   write_model(path_, model, kToys);
   const Model read = read_model(path_, {}, kToys);
   EXPECT_EQ(testing::ModelText::of(read, false), testing::ModelText::of(model, false));
-  const Tensor images = testing::random_tensor(dice, {3, 7});
+  const Tensor images = testing::random_tensor(rng, {3, 7});
   EXPECT_EQ(evaluate(read, {images})[0].values, evaluate(model, {images})[0].values);
 }
 

@@ -15,7 +15,7 @@ namespace {
 using onnx_test::File;
 using onnx_test::refusal;
 using onnx_test::set;
-using testing::Dice;
+using testing::Rng;
 using Integers = std::vector<std::int64_t>;
 
 /// A node ConvTranspose on images, each pair of numbers being of H and W.
@@ -82,13 +82,13 @@ File file_of(const Transposed& one, const std::vector<float>& w, const std::vect
   return file;
 }
 
-void expect_equal_outputs(const Transposed& one, Dice& dice, bool sequence = false) {
+void expect_equal_outputs(const Transposed& one, Rng& rng, bool sequence = false) {
   const auto count = static_cast<std::size_t>(one.channels * one.outputs * one.kernel[0] * one.kernel[1]);
-  std::vector<float> w = testing::random_values(dice, count, -1, 1);
+  std::vector<float> w = testing::random_values(rng, count, -1, 1);
   for (std::size_t i = 0; i < w.size(); i += 3) w[i] = 0;
-  const auto bias = testing::random_values(dice, static_cast<std::size_t>(one.outputs * one.groups), -1, 1);
+  const auto bias = testing::random_values(rng, static_cast<std::size_t>(one.outputs * one.groups), -1, 1);
   Shape shape{2, one.channels, one.size[0], one.size[1]};
-  Tensor x = testing::random_tensor(dice, shape);
+  Tensor x = testing::random_tensor(rng, shape);
   const std::vector<double> expected = scattered(one, x, w, bias);
   if (sequence) x.shape.erase(x.shape.begin() + 2);
   const Model model = file_of(one, w, bias, sequence).read();
@@ -103,19 +103,19 @@ void expect_equal_outputs(const Transposed& one, Dice& dice, bool sequence = fal
 }
 
 TEST(OnnxTransposed, ConvolutionsEqualScatteredOnes) {
-  Dice dice(17);
-  expect_equal_outputs({}, dice);
-  expect_equal_outputs({.stride = {2, 2}, .pads = {1, 0, 0, 1}, .added = {1, 0}}, dice);
-  expect_equal_outputs({.kernel = {2, 2}, .stride = {2, 2}}, dice);
-  expect_equal_outputs({.groups = 2, .kernel = {4, 3}, .stride = {2, 3}, .pads = {1, 2, 1, 0}}, dice);
-  expect_equal_outputs({.kernel = {1, 1}, .stride = {3, 2}, .added = {2, 0}}, dice);  // most phases have no tap
+  Rng rng(17);
+  expect_equal_outputs({}, rng);
+  expect_equal_outputs({.stride = {2, 2}, .pads = {1, 0, 0, 1}, .added = {1, 0}}, rng);
+  expect_equal_outputs({.kernel = {2, 2}, .stride = {2, 2}}, rng);
+  expect_equal_outputs({.groups = 2, .kernel = {4, 3}, .stride = {2, 3}, .pads = {1, 2, 1, 0}}, rng);
+  expect_equal_outputs({.kernel = {1, 1}, .stride = {3, 2}, .added = {2, 0}}, rng);  // most phases have no tap
   expect_equal_outputs({.size = {5, 6}, .kernel = {1, 2}, .pads = {2, 3, 1, 1}},
-                       dice);  // outputs begin within the image
-  expect_equal_outputs({.kernel = {2, 3}, .stride = {3, 2}, .dilation = {3, 5}, .pads = {4, 2, 0, 1}}, dice);
-  expect_equal_outputs({.size = {1, 7}, .kernel = {1, 4}, .stride = {1, 2}, .pads = {0, 1, 0, 1}}, dice, true);
+                       rng);  // outputs begin within the image
+  expect_equal_outputs({.kernel = {2, 3}, .stride = {3, 2}, .dilation = {3, 5}, .pads = {4, 2, 0, 1}}, rng);
+  expect_equal_outputs({.size = {1, 7}, .kernel = {1, 4}, .stride = {1, 2}, .pads = {0, 1, 0, 1}}, rng, true);
   for (int i = 0; i < 100; ++i) {
     Transposed one;
-    const auto number = [&](std::uint32_t least, std::uint32_t below) { return Extent{least + dice.below(below)}; };
+    const auto number = [&](std::uint32_t least, std::uint32_t below) { return Extent{least + rng.below(below)}; };
     one.groups = number(1, 2);
     one.outputs = number(1, 3);
     for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -127,14 +127,14 @@ TEST(OnnxTransposed, ConvolutionsEqualScatteredOnes) {
       for (const std::size_t end : {axis, axis + 2})
         if (one.length(axis) > 2) one.pads[end] = number(0, static_cast<std::uint32_t>(one.length(axis) - 1));
     }
-    expect_equal_outputs(one, dice);
+    expect_equal_outputs(one, rng);
   }
 }
 
 TEST(OnnxTransposed, ADilationIsOneOfTheConvolution) {
-  Dice dice(19);
+  Rng rng(19);
   const Transposed one{.kernel = {3, 2}, .dilation = {4, 3}, .pads = {1, 0, 2, 0}};
-  expect_equal_outputs(one, dice);
+  expect_equal_outputs(one, rng);
   const Model model = file_of(one, std::vector<float>(72, 1), {1, 2, 3}, false).read();
   const Window& window = std::get<Convolution>(model.nodes.at(0).operation).window;
   EXPECT_EQ(window.kernel, (std::array<Index, 2>{3, 2}));

@@ -20,9 +20,9 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::ModelBuilder;
 using testing::ModelText;
+using testing::Rng;
 
 class WrittenOnnx : public ::testing::Test {
  protected:
@@ -87,8 +87,8 @@ TEST_F(WrittenOnnx, SeveralInputsAndOutputsThatNoNodeMakes) {
   const ValueId c = builder.constant(testing::make_tensor({2}, {0.5F, -2}));
   const ValueId sum = builder.add(Elementwise{}, {x, y});
   const Model model = builder.finish({sum, x, sum, c});
-  Dice dice(3);
-  const std::vector<Tensor> inputs{testing::random_tensor(dice, {3, 2}), testing::random_tensor(dice, {3, 2})};
+  Rng rng(3);
+  const std::vector<Tensor> inputs{testing::random_tensor(rng, {3, 2}), testing::random_tensor(rng, {3, 2})};
   EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
 }
 
@@ -132,8 +132,8 @@ TEST_F(WrittenOnnx, OutputsKeepTheirNamesWhereConstantsHaveThem) {
 }
 
 TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
-  Dice dice(3);
-  const Linear linear = testing::random_linear(dice, 4, 3, 0.5);
+  Rng rng(3);
+  const Linear linear = testing::random_linear(rng, 4, 3, 0.5);
   EXPECT_EQ(operators(linear, {kBatchExtent, 4}), "Gemm");
   EXPECT_EQ(operators(linear, {kBatchExtent, 5, 4}), "MatMul Add");
   EXPECT_EQ(operators(Linear{linear.weights, {}}, {kBatchExtent, 5, 4}), "MatMul");
@@ -141,7 +141,7 @@ TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
     ModelBuilder builder;
     const ValueId x = builder.input(shape);
     const Model model = builder.finish({builder.add(linear, {x})});
-    const std::vector<Tensor> inputs{testing::random_tensor(dice, with_batch(shape, 3))};
+    const std::vector<Tensor> inputs{testing::random_tensor(rng, with_batch(shape, 3))};
     EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
   }
   ModelBuilder flat;
@@ -158,7 +158,7 @@ TEST_F(WrittenOnnx, ResizesAreWrittenByFactorsOrBySizes) {
   resize.size = {31, 10};
   resize.scale = {31.F / 7, 2};  // in fp32, 7 times this is less than 31
   EXPECT_EQ(operators(resize, shape), "Shape Concat Resize");
-  Dice dice(3);
+  Rng rng(3);
   for (const auto place : {Resize::Place::half_pixel, Resize::Place::align_corners, Resize::Place::asymmetric})
     for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear}) {
       resize.place = place;
@@ -168,7 +168,7 @@ TEST_F(WrittenOnnx, ResizesAreWrittenByFactorsOrBySizes) {
       const Model model = builder.finish({builder.add(resize, {x})});
       const Model read = again(model);
       EXPECT_EQ(ModelText::of(read, false), ModelText::of(model, false));
-      const std::vector<Tensor> inputs{testing::random_tensor(dice, with_batch(shape, 2))};
+      const std::vector<Tensor> inputs{testing::random_tensor(rng, with_batch(shape, 2))};
       EXPECT_EQ(outputs_of(read, inputs), outputs_of(model, inputs));
     }
   resize.scale = {1, 1};

@@ -33,13 +33,13 @@ using testing::ModelText;
 
 /// Sparse and dense weights, biases, a batch norm.
 Model some_model() {
-  testing::Dice dice(3);
+  testing::Rng rng(3);
   testing::ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3, 6, 5});
-  const ValueId y = builder.add(testing::random_convolution(dice, 3, 8, testing::same_window(3, 3), 0.2), {x});
-  const ValueId z = builder.add(testing::random_norm(dice, 8), {y});
+  const ValueId y = builder.add(testing::random_convolution(rng, 3, 8, testing::same_window(3, 3), 0.2), {x});
+  const ValueId z = builder.add(testing::random_norm(rng, 8), {y});
   const ValueId flat = builder.add(Reshape{{kBatchExtent, 240}}, {z});
-  return builder.finish({builder.add(testing::random_linear(dice, 240, 3, 1), {flat})});
+  return builder.finish({builder.add(testing::random_linear(rng, 240, 3, 1), {flat})});
 }
 
 /// A packed model in memory, to be changed.
@@ -94,10 +94,10 @@ class PackedModel : public ::testing::Test {
 };
 
 TEST_F(PackedModel, IsSmallerThanItsDenseForm) {
-  testing::Dice dice(5);
+  testing::Rng rng(5);
   testing::ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1000});
-  const Model sparse = builder.finish({builder.add(testing::random_linear(dice, 1000, 100, 0.1), {x})});
+  const Model sparse = builder.finish({builder.add(testing::random_linear(rng, 1000, 100, 0.1), {x})});
   const auto path = directory_ / "sparse.spdnn";
   write_packed_model(path, sparse);
   EXPECT_LT(file_size(path), 100U * 1000 / 10 * 6 + 3000);

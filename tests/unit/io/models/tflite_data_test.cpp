@@ -11,7 +11,7 @@
 namespace spdnn {
 namespace {
 
-using spdnn::testing::Dice;
+using spdnn::testing::Rng;
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -76,8 +76,8 @@ std::string densified(const std::string& text) {
 }
 
 Tensor random_input(const Model& model) {
-  Dice dice(1);
-  return testing::random_tensor(dice, model.values[model.inputs[0]].shape);
+  Rng rng(1);
+  return testing::random_tensor(rng, model.values[model.inputs[0]].shape);
 }
 
 void expect_equal(const CsrMatrix& a, const CsrMatrix& b) {

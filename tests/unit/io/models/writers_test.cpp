@@ -16,12 +16,12 @@
 namespace spdnn {
 namespace {
 
-using testing::Dice;
 using testing::make_activation;
 using testing::make_clip;
 using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelText;
+using testing::Rng;
 
 class WrittenModel : public ::testing::TestWithParam<std::string> {
  protected:
@@ -42,10 +42,10 @@ class WrittenModel : public ::testing::TestWithParam<std::string> {
   }
   /// Bit for bit, by the reference.
   static void expect_same_outputs(const Model& found, const Model& expected) {
-    Dice dice(7);
+    Rng rng(7);
     std::vector<Tensor> inputs;
     for (const ValueId input : expected.inputs)
-      inputs.push_back(testing::random_tensor(dice, with_batch(expected.values[input].shape, 2)));
+      inputs.push_back(testing::random_tensor(rng, with_batch(expected.values[input].shape, 2)));
     const std::vector<Bounded> right = evaluate(expected, inputs);
     const std::vector<Bounded> made = evaluate(found, inputs);
     ASSERT_EQ(made.size(), right.size());
@@ -73,9 +73,9 @@ TEST_P(WrittenModel, ConvolutionsAreKept) {
 
 /// More numbers than writers make dense at a time.
 TEST_P(WrittenModel, LargeMatricesAreKept) {
-  Dice dice(5);
-  expect_kept(testing::random_linear(dice, 3000, 800, 0.002), {kBatchExtent, 3000});
-  expect_kept(testing::random_linear(dice, 401, 500, 0.9), {kBatchExtent, 401});
+  Rng rng(5);
+  expect_kept(testing::random_linear(rng, 3000, 800, 0.002), {kBatchExtent, 3000});
+  expect_kept(testing::random_linear(rng, 401, 500, 0.9), {kBatchExtent, 401});
 }
 
 TEST_P(WrittenModel, NetworksAreKept) {
@@ -103,7 +103,7 @@ TEST_P(WrittenModel, ActivationsAreKept) {
 }
 
 TEST_P(WrittenModel, OtherOperationsAreKept) {
-  Dice dice(3);
+  Rng rng(3);
   const Shape shape{kBatchExtent, 3, 6, 5};
   Window window{.kernel = {3, 2}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {1, 0}, .pad_end = {0, 1}};
   for (const bool flag : {false, true}) {
@@ -113,9 +113,9 @@ TEST_P(WrittenModel, OtherOperationsAreKept) {
   expect_kept(Pool{.window = {.kernel = {1, 2}, .stride = {1, 2}}}, {kBatchExtent, 3, 8});
   expect_kept(GlobalPool{Pool::Kind::max}, shape);
   expect_kept(GlobalPool{Pool::Kind::average}, shape);
-  expect_kept(testing::random_norm(dice, 3), shape);
-  expect_kept(testing::random_linear(dice, 5, 7, 0.4), shape);
-  expect_kept(Linear{testing::random_weights(dice, 7, 5, 0.4), {}}, {2, 5});
+  expect_kept(testing::random_norm(rng, 3), shape);
+  expect_kept(testing::random_linear(rng, 5, 7, 0.4), shape);
+  expect_kept(Linear{testing::random_weights(rng, 7, 5, 0.4), {}}, {2, 5});
   expect_kept(Softmax{3}, shape);
   expect_kept(Reshape{{kBatchExtent, 90}}, shape);
   expect_kept(Reshape{{kBatchExtent, 5, 18}}, shape);
