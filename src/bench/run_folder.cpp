@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Creates `scratch` if it is missing, and returns it.
-const fs::path& made(const fs::path& scratch) {
+const fs::path& created(const fs::path& scratch) {
   std::error_code error;
   fs::create_directories(scratch, error);
   if (error) fail_to_write(scratch, error.value());
@@ -44,7 +44,7 @@ std::string shell_word(const std::string& word) {
 }  // namespace
 
 RunFolder::RunFolder(const fs::path& scratch, const char* name) try
-    : folder_(Temporary::Kind::directory, made(scratch), (scratch / name).lexically_normal(), 0755) {
+    : folder_(Temporary::Kind::directory, created(scratch), (scratch / name).lexically_normal(), 0755) {
 } catch (const std::system_error& error) {
   fail_to_write(scratch, error.code().value());
 }

@@ -194,7 +194,7 @@ class SuiteRun {
       if (!found_[i].given_up) left[i] = spec_.repetitions - repetition_ + (done_this_time ? 0 : 1);
       runs += left[i];
     }
-    const std::optional<double> seconds = times_.guess(left);
+    const std::optional<double> seconds = times_.estimate(left);
     return fmt::format("{}; runs left: {}{}", name(), runs,
                        seconds ? ", about " + duration_text(within_budget(*seconds)) : "");
   }

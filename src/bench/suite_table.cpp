@@ -46,7 +46,7 @@ void RunTimes::add(std::size_t configuration, double seconds) {
   ++seconds_[configuration].runs;
 }
 
-std::optional<double> RunTimes::guess(const std::vector<Index>& runs) const {
+std::optional<double> RunTimes::estimate(const std::vector<Index>& runs) const {
   double seconds = 0;
   double edges = 0;
   for (std::size_t i = 0; i < seconds_.size(); ++i) {

@@ -28,7 +28,7 @@ class RunTimes {
   void add(std::size_t configuration, double seconds);
   /// Estimated seconds for `runs` further runs of each configuration, capped by the limit of a run; empty before the
   /// first run.
-  std::optional<double> guess(const std::vector<Index>& runs) const;
+  std::optional<double> estimate(const std::vector<Index>& runs) const;
 
  private:
   struct Known {

@@ -194,7 +194,7 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
     say_what_is_lost(out, file);
     return;
   }
-  settle_parameters(spec, file);
+  fill_in_parameters(spec, file);
   if (passes) {
     Plan plan = make_plan(file.network, *passes, find_twins);
     plan.set_network_digest(network_digest(file.network));

@@ -57,7 +57,7 @@ void CheckpointClock::go_on() {
   looked_ = began_;
 }
 
-void CheckpointClock::take_over(double writing, double every) {
+void CheckpointClock::adopt(double writing, double every) {
   writing_ = writing;
   every_ = every;
 }

@@ -42,7 +42,7 @@ class CheckpointClock {
   /// Seconds from now within which the next checkpoint will be in place, as far as is known.
   double next_within() const { return every_ + longest_look_ + writing_; }
   /// Writing and the interval are those of another rank, which has measured them.
-  void take_over(double writing, double every);
+  void adopt(double writing, double every);
   double writing() const { return writing_; }
 
  private:

@@ -30,7 +30,7 @@ CheckpointRounds::After CheckpointRounds::enter(bool done, const std::function<v
   keep();
   clock_.written(watch.seconds());
   const Pace pace = broadcast(ranks_, Pace{clock_.writing(), clock_.every()});
-  clock_.take_over(pace.writing, pace.every);
+  clock_.adopt(pace.writing, pace.every);
   clock_.go_on();
   open_ = true;
   return After::go_on;

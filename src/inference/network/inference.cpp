@@ -98,7 +98,7 @@ Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, C
 void Inference::Steps::load() {
   require(stage_ == Stage::begun, "load() is called once");
   if (ranks_.is_root()) {
-    settle_passes();
+    use_checkpoint_passes();
     read();
   } else {
     read_images(0);
@@ -110,7 +110,7 @@ void Inference::Steps::load(Network network, ImageSet images) {
   require(stage_ == Stage::begun, "load() is called once");
   const Stopwatch watch;
   network.validate();
-  settle_passes();
+  use_checkpoint_passes();
   official_network_ = is_official(network);
   network_ = std::move(network);
   take_images(std::move(images), network_->inputs());
@@ -231,7 +231,7 @@ bool Inference::Steps::continues() const {
   return !spec_.checkpoint.empty() && path_kind(spec_.checkpoint) != PathKind::missing;
 }
 
-void Inference::Steps::settle_passes() {
+void Inference::Steps::use_checkpoint_passes() {
   if (!continues()) return;
   const Passes asked = std::exchange(spec_.passes, passes_to_continue(spec_.checkpoint, spec_.passes));
   if (spec_.passes != asked)

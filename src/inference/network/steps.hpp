@@ -59,7 +59,7 @@ class Inference::Steps {
 
   bool continues() const;
   /// A run that is continued goes on with the plan that it began with.
-  void settle_passes();
+  void use_checkpoint_passes();
 
   /// Processes that take memory for themselves where no limit of each is given.
   int sharers() const;

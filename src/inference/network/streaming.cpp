@@ -130,7 +130,7 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
   given.network = open_stream(spec);
   if (fits(given.network.bytes(), budget)) return std::nullopt;
   NetworkFile settled{{}, true, true};
-  if (!spec.path.empty()) settle_parameters(spec, settled);
+  if (!spec.path.empty()) fill_in_parameters(spec, settled);
   given.official = is_official(given.network);
   return given;
 }
@@ -160,7 +160,7 @@ std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, st
   if (fits(text.network.bytes(), budget)) return std::nullopt;
   NetworkFile settled{{}, true, false};
   if (files->has_bias)
-    settle_parameters(spec, settled);
+    fill_in_parameters(spec, settled);
   else
     text.network.layers = std::make_shared<const SettledLayers>(files->layers, spec);
   text.network.bias_rule = spec.bias_rule.value_or(settled.network.bias_rule);

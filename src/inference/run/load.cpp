@@ -28,7 +28,7 @@ GivenNetwork generate(const NetworkSpec& spec, const ProgressCallback& progress)
           official_network_digest(width, *spec.layers).has_value()};
 }
 
-void settle_bias(const NetworkSpec& spec, NetworkFile& file) {
+void fill_in_bias(const NetworkSpec& spec, NetworkFile& file) {
   if (spec.bias && file.has_bias) throw UsageError("bias", spec.path + " brings its own biases");
   if (file.has_bias) return;
   if (!spec.bias && !has_official_form(file.network))
@@ -37,7 +37,7 @@ void settle_bias(const NetworkSpec& spec, NetworkFile& file) {
   for (Layer& layer : file.network.layers) layer.bias.uniform = uniform;
 }
 
-void settle_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
+void fill_in_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
   if ((spec.bias_rule || spec.cap) && file.has_rule)
     throw UsageError(spec.bias_rule ? "bias_rule" : "cap", spec.path + " brings its own");
   if (spec.bias_rule) file.network.bias_rule = *spec.bias_rule;
@@ -53,9 +53,9 @@ NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& prog
           .allow_missing_newline = spec.allow_missing_newline};
 }
 
-void settle_parameters(const NetworkSpec& spec, NetworkFile& file) {
-  settle_bias(spec, file);
-  settle_rule_and_cap(spec, file);
+void fill_in_parameters(const NetworkSpec& spec, NetworkFile& file) {
+  fill_in_bias(spec, file);
+  fill_in_rule_and_cap(spec, file);
 }
 
 GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress) {
@@ -63,7 +63,7 @@ GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progr
   constexpr std::size_t kNeuronBytes = 2 * sizeof(Offset) + sizeof(Index);  // in network and plan
   check_memory_for("neurons", std::accumulate(spec.neurons.begin(), spec.neurons.end(), Offset{0}), kNeuronBytes);
   NetworkFile file = read_network(spec.path, request_for(spec, progress));
-  settle_parameters(spec, file);
+  fill_in_parameters(spec, file);
   const bool official = is_official(file.network);
   return {std::move(file.network), official, std::move(file.notes)};
 }

@@ -18,7 +18,7 @@ namespace spdnn {
 NetworkRequest request_for(const NetworkSpec& spec, const ProgressCallback& progress);
 
 /// Sets bias, rule and cap of a network read from spec.path, as load_network does.
-void settle_parameters(const NetworkSpec& spec, NetworkFile& file);
+void fill_in_parameters(const NetworkSpec& spec, NetworkFile& file);
 
 /// Whether network or images are the official ones of their size: the images in the official order.
 bool is_official(const Network& network);

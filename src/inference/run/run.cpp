@@ -34,7 +34,7 @@ void check(const Plan& plan, const ImageSet& images) {
 }
 
 /// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
-void settle_borderline(Outcome& outcome, const Outcome& rerun) {
+void merge_borderline(Outcome& outcome, const Outcome& rerun) {
   Outcome settled;
   settled.alive.assign(outcome.alive.size(), 0);
   settled.active.assign(outcome.active.size(), 0);
@@ -119,7 +119,7 @@ class RunnablePlan final : public Runnable {
       if (!in_order_) throw std::logic_error("borderline images of a plan that was not merged");
       in_order_->load(batch.select(outcome.borderline));
       for (Index layer = 0; layer < plan_.depth();) layer = in_order_->advance(layer, plan_.depth());
-      settle_borderline(outcome, in_order_->outcome());
+      merge_borderline(outcome, in_order_->outcome());
     }
     return outcome;
   }

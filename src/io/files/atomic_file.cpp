@@ -124,7 +124,7 @@ void AtomicFile::write_at(std::uint64_t position, std::span<const std::byte> byt
 
 void AtomicFile::sync() {
   if (!file_) return;
-  if (temporary_ && target_.now) take_over_attributes(file_.get(), *target_.now);  // writing may clear set-group-id
+  if (temporary_ && target_.now) copy_attributes(file_.get(), *target_.now);  // writing may clear set-group-id
   if (!target_.direct() && ::fsync(file_.get()) != 0) fail();
   if (::close(file_.release()) != 0) fail();  // network file systems report a full disk only here
 }

@@ -94,7 +94,7 @@ OutputTarget find_output_directory(const fs::path& path) {
   });
 }
 
-bool take_over_attributes(int descriptor, const struct stat& from) {
+bool copy_attributes(int descriptor, const struct stat& from) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return false;
   const bool owner = now.st_uid == from.st_uid || ::fchown(descriptor, from.st_uid, -1) == 0;

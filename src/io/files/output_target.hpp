@@ -33,7 +33,7 @@ OutputTarget find_output_directory(const std::filesystem::path& path);
 /// Gives a new file or directory the owner, group and mode of the one that it replaces. Root can always do that. Other
 /// users become the owner, because complete files matter more than their owners, and keep the group if they belong to
 /// it. Permissions of an owner or group that could not be kept are dropped. Returns true if everything was kept.
-bool take_over_attributes(int descriptor, const struct stat& from);
+bool copy_attributes(int descriptor, const struct stat& from);
 
 /// Throws `PATH: cannot write: REASON` for an errno value, as throw_system_failure() does.
 [[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);

@@ -96,40 +96,40 @@ Table dynamic_table(const NetworkView& view) {
 }
 
 Chart fate_chart(const NetworkView& view, const Census& census) {
-  Chart chart{.id = "fate",
+  Chart chart{.id = "part",
               .title = "Neurons and edges under the passes",
               .description =
                   fmt::format("The plan stores {} of {} edges.", view.plan.edges(), view.plan.provenance.given_edges),
               .kind = Chart::Kind::stacked_bars,
               .x = {"%", false, 100}};
   using Count = Offset LayerCensus::*;
-  struct Fate {
+  struct Part {
     const char* name;
     Count neurons;
     Count edges;
   };
-  constexpr std::array<Fate, 5> kFates{{{"stored", &LayerCensus::stored, &LayerCensus::stored_edges},
+  constexpr std::array<Part, 5> kParts{{{"stored", &LayerCensus::stored, &LayerCensus::stored_edges},
                                         {"twins", &LayerCensus::twins, &LayerCensus::twin_edges},
                                         {"always zero", &LayerCensus::always_zero, &LayerCensus::always_zero_edges},
                                         {"not read", &LayerCensus::unread, &LayerCensus::unread_edges},
                                         {"merged", nullptr, &LayerCensus::merged_edges}}};
-  for (const Fate& fate : kFates) chart.series.push_back({fate.name});
-  const auto add = [&](std::string category, const LayerCensus& counts, Count Fate::*what) {
-    const auto count_of = [&](const Fate& fate) { return fate.*what == nullptr ? Offset{0} : counts.*(fate.*what); };
+  for (const Part& part : kParts) chart.series.push_back({part.name});
+  const auto add = [&](std::string category, const LayerCensus& counts, Count Part::*what) {
+    const auto count_of = [&](const Part& part) { return part.*what == nullptr ? Offset{0} : counts.*(part.*what); };
     Offset all = 0;
-    for (const Fate& fate : kFates) all += count_of(fate);
-    for (std::size_t i = 0; i < kFates.size(); ++i)
+    for (const Part& part : kParts) all += count_of(part);
+    for (std::size_t i = 0; i < kParts.size(); ++i)
       chart.series[i].points.push_back(
-          {static_cast<double>(chart.categories.size()), 100 * share(count_of(kFates[i]), all)});
+          {static_cast<double>(chart.categories.size()), 100 * share(count_of(kParts[i]), all)});
     chart.categories.push_back(std::move(category));
   };
   const LayerCensus& shown = census.layers[view.shown];
   const std::string layer = fmt::format("layer {}", view.shown + 1);
-  add("edges, all layers", census.sum, &Fate::edges);
-  add("neurons, all layers", census.sum, &Fate::neurons);
+  add("edges, all layers", census.sum, &Part::edges);
+  add("neurons, all layers", census.sum, &Part::neurons);
   if (census.layers.size() > 1) {
-    add("edges, " + layer, shown, &Fate::edges);
-    add("neurons, " + layer, shown, &Fate::neurons);
+    add("edges, " + layer, shown, &Part::edges);
+    add("neurons, " + layer, shown, &Part::neurons);
   }
   std::erase_if(chart.series, [](const Series& series) {
     return std::all_of(series.points.begin(), series.points.end(), [](const Point& point) { return point.y == 0; });

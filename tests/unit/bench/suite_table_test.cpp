@@ -16,7 +16,7 @@ SuiteSpec three() {
 
 TEST(RunTimes, NothingIsGuessedBeforeTheFirstRun) {
   const SuiteSpec spec = three();
-  EXPECT_EQ(RunTimes(spec).guess({1, 1, 1}), std::nullopt);
+  EXPECT_EQ(RunTimes(spec).estimate({1, 1, 1}), std::nullopt);
 }
 
 TEST(RunTimes, WhatHasRunTakesAsLongAgainAndOthersByTheirEdges) {
@@ -24,11 +24,11 @@ TEST(RunTimes, WhatHasRunTakesAsLongAgainAndOthersByTheirEdges) {
   RunTimes times(spec);
   times.add(0, 2.0);
   times.add(0, 4.0);
-  EXPECT_EQ(times.guess({1, 0, 0}), 3.0);
-  EXPECT_EQ(times.guess({2, 1, 1}), 2 * 3.0 + 6.0 + 30.0);
+  EXPECT_EQ(times.estimate({1, 0, 0}), 3.0);
+  EXPECT_EQ(times.estimate({2, 1, 1}), 2 * 3.0 + 6.0 + 30.0);
   times.add(1, 10.0);  // 16 s for 400 units
-  EXPECT_EQ(times.guess({0, 3, 1}), 3 * 10.0 + 40.0);
-  EXPECT_EQ(times.guess({0, 0, 0}), 0.0);
+  EXPECT_EQ(times.estimate({0, 3, 1}), 3 * 10.0 + 40.0);
+  EXPECT_EQ(times.estimate({0, 0, 0}), 0.0);
 }
 
 TEST(RunTimes, NoRunTakesLongerThanItsLimit) {
@@ -36,7 +36,7 @@ TEST(RunTimes, NoRunTakesLongerThanItsLimit) {
   spec.limit_seconds = 20;
   RunTimes times(spec);
   times.add(0, 3.0);
-  EXPECT_EQ(times.guess({1, 1, 1}), 3.0 + 6.0 + 20.0);
+  EXPECT_EQ(times.estimate({1, 1, 1}), 3.0 + 6.0 + 20.0);
 }
 
 TEST(RunTimes, ADurationHasAUnitThatFits) {

@@ -47,7 +47,7 @@ std::vector<Offer> batch_norm(const Request& request) {
   const Shape shape = program::shape_in_memory(layout.order, request.inputs[0].shape);
   const bool innermost = layout.order == Order::nhwc;
   return only(pass(request, {layout}, layout,
-                   [=](const Operands& at) { normalise(*norm, shape, innermost, at.floats(0), at.results()); }));
+                   [=](const Operands& at) { apply_batch_norm(*norm, shape, innermost, at.floats(0), at.results()); }));
 }
 
 /// Two values of one shape in one layout, or any two in `rows`.

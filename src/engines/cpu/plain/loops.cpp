@@ -112,7 +112,7 @@ float pooled(const Pool& pool, const ImageExtents& image, const float* input, Ex
 
 }  // namespace
 
-void normalise(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output) {
+void apply_batch_norm(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output) {
   std::vector<float> factors;
   for (std::size_t c = 0; c < norm.scale.size(); ++c)
     factors.push_back(norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon));

@@ -12,7 +12,7 @@
 namespace spdnn::plain {
 
 /// `innermost`: channels are the last axis of the shape, not the second.
-void normalise(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output);
+void apply_batch_norm(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output);
 void activate(const Activation& activation, const Shape& shape, bool innermost, const float* input, float* output);
 void pool(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output);
 /// The same where channels are innermost; the shapes are N, C, H, W all the same.

@@ -29,13 +29,13 @@ void Graph::add_input(TensorId id, Shape shape) {
   set(id, value);
 }
 
-const std::variant<ValueId, Constant>* Graph::made(TensorId id) const {
+const std::variant<ValueId, Constant>* Graph::find(TensorId id) const {
   const auto found = made_.find(id);
   return found == made_.end() ? nullptr : &found->second;
 }
 
 const Constant* Graph::constant_or_null(TensorId id) {
-  if (const auto* known = made(id)) return std::get_if<Constant>(known);
+  if (const auto* known = find(id)) return std::get_if<Constant>(known);
   if (const auto known = constants_.find(id); known != constants_.end()) return &known->second;
   if (!is_constant(source_, tensor(id))) return nullptr;
   return &constants_.emplace(id, read_constant(source_, tensor(id), where(id), budget_)).first->second;
@@ -55,7 +55,7 @@ ValueId Graph::add_value(std::string name, const Constant& constant) {
 }
 
 void Graph::add_output(TensorId id) {
-  const auto* known = made(id);
+  const auto* known = find(id);
   const ValueId* made_value = known == nullptr ? nullptr : std::get_if<ValueId>(known);
   if (made_value == nullptr) throw DataError(where(id) + ": it is an output of the model, but no operator makes it");
   ValueId value = *made_value;

@@ -52,7 +52,7 @@ class Graph {
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
   void add_input(TensorId id, Shape shape);
   /// The tensor's value if it is an input of the model or the output of an earlier operator; otherwise nullptr.
-  const std::variant<ValueId, Constant>* made(TensorId id) const;
+  const std::variant<ValueId, Constant>* find(TensorId id) const;
   /// The tensor as a constant, folded or stored in the file, or nullptr.
   const Constant* constant_or_null(TensorId id);
   void set(TensorId id, std::variant<ValueId, Constant> what);

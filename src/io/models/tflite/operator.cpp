@@ -27,7 +27,7 @@ TensorId OperatorReader::checked_input(std::size_t i) const {
 }
 
 std::size_t OperatorReader::rank(std::size_t i) const {
-  const auto* known = graph_.made(checked_input(i));
+  const auto* known = graph_.find(checked_input(i));
   if (known != nullptr && std::holds_alternative<ValueId>(*known)) return shape(std::get<ValueId>(*known)).size();
   const auto* stated = graph_.tensor(input(i)).shape();
   return stated == nullptr ? 0 : stated->size();
@@ -55,7 +55,7 @@ std::vector<float> OperatorReader::bias(std::size_t i, Index count) {
 
 ValueId OperatorReader::value(std::size_t i, std::size_t rank) {
   const TensorId id = checked_input(i);
-  if (const auto* known = graph_.made(id); known != nullptr && std::holds_alternative<ValueId>(*known)) {
+  if (const auto* known = graph_.find(id); known != nullptr && std::holds_alternative<ValueId>(*known)) {
     const ValueId value = std::get<ValueId>(*known);
     if (shape(value).size() != rank && (rank == kImageAxes || shape(value).size() == kImageAxes))
       fail_input(i, fmt::format("{} axes do not match {}", shape(value).size(), rank));

@@ -115,7 +115,7 @@ bool NetworkDirectory::stage_beside() {
     return false;
   }
   // The attributes are set before files are created, because files inherit the group of a set-group-id directory.
-  if (take_over_attributes(staging_->descriptor(), *target_.now)) return true;
+  if (copy_attributes(staging_->descriptor(), *target_.now)) return true;
   staging_.reset();
   return false;
 }
@@ -159,7 +159,7 @@ void NetworkDirectory::keep_attributes() const {
     struct stat old {};
     if (::lstat((target_.path / fresh.filename()).c_str(), &old) != 0 || !S_ISREG(old.st_mode)) continue;
     const Descriptor file(::open(fresh.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file) take_over_attributes(file.get(), old);
+    if (file) copy_attributes(file.get(), old);
   }
 }
 

@@ -82,7 +82,7 @@ TEST_F(CheckpointClockTest, TheEndIsDueWhereTheTimeLeftIsWhatItTakes) {
   clock.due_in();
   now_ += 5;
   EXPECT_EQ(clock.due_in(), 100 - 5 - 5 - 1);  // a hundredth, until a checkpoint has been written
-  clock.take_over(20, CheckpointClock::kNever);
+  clock.adopt(20, CheckpointClock::kNever);
   EXPECT_EQ(clock.due_in(), 100 - 5 - 5 - 20);
   now_ += 69.5;
   clock.due_in();

@@ -64,7 +64,7 @@ TEST(CheckpointRounds, WhereAllAreDoneNothingIsWritten) {
 TEST(CheckpointRounds, WhereWorkIsLeftAllWriteAndHaveTheIntervalOfTheRoot) {
   std::atomic<int> kept = 0;
   const auto after = round_of([&](Communicator& ranks, CheckpointClock& clock) {
-    clock.take_over(0, ranks.is_root() ? 1 : 77);
+    clock.adopt(0, ranks.is_root() ? 1 : 77);
     const After result = CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [&] { ++kept; });
     EXPECT_LT(clock.every(), 77);
     return result;
