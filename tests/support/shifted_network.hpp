@@ -57,11 +57,11 @@ inline Network shifted_network(const Shifts& shifts) {
     const Index outputs = k + 1 < shifts.layers.size() ? n : shifts.outputs;
     network.layers.push_back(shifted_layer(n, outputs, shifts.layers[k], k % 2 == 0 ? -0.75 : -0.25));
   }
-  Dice dice(n);
+  Rng rng(n);
   for (Index k = 0; k < 2; ++k) {
     MatrixBuilder weights(shifts.outputs);
     for (Index row = 0; row < shifts.outputs; ++row) {
-      for (Index t = 0; t < 5; ++t) weights.add(static_cast<Index>(dice.below(shifts.outputs)));
+      for (Index t = 0; t < 5; ++t) weights.add(static_cast<Index>(rng.below(shifts.outputs)));
       weights.end_row();
     }
     network.layers.push_back({weights.uniform(0.25F), Bias{-0.25, {}}});
@@ -74,13 +74,13 @@ inline Network shifted_network(const Shifts& shifts) {
 inline ImageSet images_of_strips(Index images, Index inputs) {
   MatrixBuilder lit(inputs);
   for (Index image = 0; image < images; ++image) {
-    Dice dice(1 + image / 2);
-    const auto density = image < 2 ? 0 : image < 4 ? 100 : dice.below(101);
+    Rng rng(1 + image / 2);
+    const auto density = image < 2 ? 0 : image < 4 ? 100 : rng.below(101);
     const bool strip = image % 8 >= 4;
-    const Index begin = strip ? static_cast<Index>(dice.below(inputs)) : 0;
+    const Index begin = strip ? static_cast<Index>(rng.below(inputs)) : 0;
     const Index end = strip ? std::min(inputs, begin + inputs / 8) : inputs;
     for (Index input = begin; input < end; ++input)
-      if (dice.below(100) < density) lit.add(input);
+      if (rng.below(100) < density) lit.add(input);
     lit.end_row();
   }
   return ImageSet{ImageSet{lit.uniform()}.to_bits()};

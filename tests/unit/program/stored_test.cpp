@@ -23,18 +23,18 @@ constexpr const char* kUsed = "the program stored with the model is used";
 
 /// Convolutions with fused nodes, a pool, and a linear node; constants and changes of layout.
 Model some_model(float first_bias = 0.5F) {
-  testing::Dice dice(71);
+  testing::Rng rng(71);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3, 8, 8});
-  Convolution first = testing::random_convolution(dice, 3, 20, testing::same_window(3, 3), 0.5);
+  Convolution first = testing::random_convolution(rng, 3, 20, testing::same_window(3, 3), 0.5);
   first.bias[0] = first_bias;
   const ValueId y = builder.add(Activation{}, {builder.add(first, {x})});
-  const ValueId z = builder.add(testing::random_convolution(dice, 20, 20, testing::same_window(3, 3), 0.5), {y});
+  const ValueId z = builder.add(testing::random_convolution(rng, 20, 20, testing::same_window(3, 3), 0.5), {y});
   const ValueId sum = builder.add(Elementwise{}, {y, z});
-  const ValueId shift = builder.constant(testing::random_tensor(dice, {1, 20, 1, 1}));
+  const ValueId shift = builder.constant(testing::random_tensor(rng, {1, 20, 1, 1}));
   const ValueId mean = builder.add(GlobalPool{}, {builder.add(Elementwise{}, {sum, shift})});
   const ValueId flat = builder.add(Reshape{{kBatchExtent, 20}}, {mean});
-  return builder.finish({builder.add(testing::random_linear(dice, 20, 5, 0.8), {flat})});
+  return builder.finish({builder.add(testing::random_linear(rng, 20, 5, 0.8), {flat})});
 }
 
 ModelEngineOptions options_for(Index batch, int threads) { return {.batch = batch, .threads = threads}; }
@@ -61,9 +61,9 @@ class StoredPrograms : public ::testing::TestWithParam<const char*> {
     return "none";
   }
   std::vector<float> outputs(const Model& model, const ModelEngineOptions& options) const {
-    testing::Dice dice(72);
+    testing::Rng rng(72);
     const auto engine = make_engine(variant(), std::make_shared<const Model>(model), options);
-    engine->load(testing::random_tensor(dice, {3, 3, 8, 8}));
+    engine->load(testing::random_tensor(rng, {3, 3, 8, 8}));
     const auto depth = static_cast<Index>(model.nodes.size());
     for (Index next = 0; next < depth;) next = engine->advance(next, depth);
     const Tensor found = engine->output();
