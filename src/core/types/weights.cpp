@@ -168,6 +168,8 @@ TypedMatrix with_palette(TypedMatrix matrix) {
 }
 
 struct Weights::Typed {
+  explicit Typed(TypedMatrix given) : matrix(std::move(given)) {}
+
   TypedMatrix matrix;
   std::once_flag decode{};
   CsrMatrix csr{};
