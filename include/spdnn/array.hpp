@@ -11,7 +11,7 @@
 
 namespace spdnn {
 
-/// An immutable array with shared storage: made from a vector or from a fresh allocation, which stays as long as any
+/// An immutable array with shared storage, made from a vector or from a fresh allocation that lives as long as any
 /// array points into it. Copying costs two words and a count.
 template <class T>
 class Array {
@@ -41,8 +41,8 @@ class Array {
   std::size_t size_ = 0;
 };
 
-/// Uninitialised memory on a 64-byte bound; from 2 MiB up in huge pages where the system has them, which are zeroed
-/// four times as fast at the first touch as small ones (measured 8.8 against 2.0 GB/s on one core).
+/// Uninitialised memory, aligned to 64 bytes; from 2 MiB up in huge pages if the system has them, which are zeroed four
+/// times as fast at the first touch as small ones (measured 8.8 against 2.0 GB/s on one core).
 std::shared_ptr<std::byte> allocate_bytes(std::size_t size);
 
 /// Uninitialised storage for `size` values, to be filled and then frozen: `Array<T>(storage, size)`.

@@ -21,7 +21,7 @@ struct Comparison {
 /// Both lists must ascend strictly (std::invalid_argument otherwise).
 Comparison compare(std::span<const Index> categories, std::span<const Index> truth);
 
-/// SHA-256 in hex of the list as its file: ids 1-based, one per line, LF. Proves a result without a truth file.
+/// SHA-256 in hex of the list's file: 1-based ids, one per line, LF. Proves a result without a truth file.
 std::string digest(std::span<const Index> categories);
 
 }  // namespace spdnn

@@ -25,7 +25,7 @@ struct CsrMatrix {
   float entry_value(Offset k) const { return values.empty() ? value : values[k]; }
   std::size_t bytes() const { return offsets.bytes() + indices.bytes() + values.bytes(); }
 
-  /// Throws std::invalid_argument where the arrays do not make a matrix: wrong lengths, offsets that descend, a column
+  /// Throws std::invalid_argument if the arrays are not a valid matrix: wrong lengths, descending offsets, a column
   /// outside the matrix, a value that is not finite. Costs one parallel pass over the entries.
   void validate() const;
 };

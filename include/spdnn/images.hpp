@@ -21,7 +21,7 @@ struct BitMatrix {
   bool test(Index i, Index j) const { return (row(i)[j / 64] >> (j % 64) & 1U) != 0; }
 };
 
-/// The input images, one row an image. Images of zeros and ones are held as bits or as CSR, whichever is smaller;
+/// The input images, one row per image. Images of zeros and ones are stored as bits or as CSR, whichever is smaller;
 /// images with other values as CSR.
 struct ImageSet {
   std::variant<CsrMatrix, BitMatrix> data;
@@ -37,11 +37,11 @@ struct ImageSet {
   const BitMatrix& bits() const { return std::get<BitMatrix>(data); }
   const CsrMatrix& sparse() const { return std::get<CsrMatrix>(data); }
 
-  /// Throws std::invalid_argument where the arrays do not make images: as CsrMatrix::validate(), and for bits a wrong
+  /// Throws std::invalid_argument if the arrays are not valid images: see CsrMatrix::validate(); for bits, a wrong
   /// number of words or a bit beyond the last neuron. One parallel pass over CSR; over the last words of rows for bits.
   void validate() const;
 
-  /// The set with its data in the other form. to_bits needs values that are all 1 (std::invalid_argument otherwise).
+  /// The data in the other form. to_bits() needs values that are all 1 (std::invalid_argument otherwise).
   CsrMatrix to_csr() const;
   BitMatrix to_bits() const;
   /// Images first .. first+count-1; shares storage.
@@ -50,7 +50,7 @@ struct ImageSet {
   ImageSet select(std::span<const Index> images) const;
 };
 
-/// Chooses the form: `sparse` as it is, or as bits where all its values are 1 and bits take less memory.
+/// Chooses the form: `sparse` unchanged, or bits if all its values are 1 and bits take less memory.
 ImageSet make_image_set(CsrMatrix sparse);
 
 }  // namespace spdnn

@@ -28,34 +28,34 @@ struct NetworkSpec {
   /// `neurons` and `layers` is made.
   std::string path;
   std::vector<Index> neurons;   ///< of each layer: one number, or inputs of layer 1, outputs of each; empty: detect
-  std::optional<Index> layers;  ///< only the first of them, so many
-  std::optional<double> bias;   ///< of every neuron, for files that bring none; empty: the official one
+  std::optional<Index> layers;  ///< only the first `layers`
+  std::optional<double> bias;   ///< of every neuron, for files without biases; empty: the official one
   std::optional<BiasRule> bias_rule;   ///< empty: the file's, or the challenge's
   std::optional<Cap> cap;              ///< empty: the file's, or the challenge's
-  bool allow_missing_newline = false;  ///< take layers and biases in text form whose last line has no newline
+  bool allow_missing_newline = false;  ///< accept text layers and biases whose last line has no newline
 };
 
-/// Which images the network is run on: those of exactly one of the files.
+/// The images of a run, from exactly one of the files.
 struct ImageSpec {
   std::string path;             ///< sparse-images-N.tsv[.gz], .mtx or a packed file
-  std::string mnist;            ///< MNIST's training images (IDX, plain or .gz), of which official images are made
-  std::optional<Index> images;  ///< how many `path` holds; empty: its largest id
+  std::string mnist;            ///< MNIST's training images (IDX, plain or .gz), from which official images are made
+  std::optional<Index> images;  ///< number of images in `path`; empty: its largest id
 };
 
-/// What the categories are compared with, besides the official list where the problem is official.
+/// The truth for the categories, besides the official list of an official problem.
 struct TruthSpec {
   std::string path;                ///< a file of the true categories; empty: none
   std::optional<Categories> list;  ///< the true categories themselves, in place of a file
-  Index sample = 0;                ///< so many images are recomputed by the reference engine
-  bool everything = false;         ///< all of them are
+  Index sample = 0;                ///< number of images that the reference engine recomputes
+  bool everything = false;         ///< recompute all images
 };
 
-/// Which rank runs which images of a network. `fixed`: the share that is dealt to it. `counter`: the ranks of a node
-/// take batches from a counter, so that one that is done takes what a slower one has not begun; between nodes shares
-/// are fixed. `automatic`: a counter where it can be used and pays; the report says why where it is not.
+/// How the images of a network are assigned to ranks. `fixed`: each rank has a fixed share. `counter`: the ranks of a
+/// node take batches from a shared counter, so that fast ranks take over work from slow ones; shares of nodes are
+/// fixed. `automatic`: a counter if it can be used and saves time; otherwise the report gives the reason.
 enum class Deal { automatic, fixed, counter };
 
-/// What is to be run, and how. A packed or generated network that takes more than the settings' host memory is
+/// The work of a run and its settings. A packed or generated network that exceeds the settings' host memory is
 /// streamed: its layers are read while others are computed.
 struct InferenceSpec : RunSettings {
   NetworkSpec network;
@@ -63,30 +63,30 @@ struct InferenceSpec : RunSettings {
   TruthSpec truth;
 
   Passes passes = kExactPasses;
-  std::optional<Device> plan_device;  ///< where twins are looked for; empty: where that takes less time
-  int cuda_device = 0;                ///< which of the visible ones, for a process by itself
-  bool share_devices = false;         ///< ranks may share CUDA devices; otherwise DeviceError where they would
-  std::size_t device_memory = 0;      ///< bytes that an engine may take on its CUDA device; 0: all that is free
+  std::optional<Device> plan_device;  ///< searches for twins; empty: the faster device
+  int cuda_device = 0;                ///< index among the visible devices, for a single process
+  bool share_devices = false;         ///< ranks may share CUDA devices; otherwise sharing is a DeviceError
+  std::size_t device_memory = 0;      ///< limit of an engine on its CUDA device in bytes; 0: all free memory
   Deal deal = Deal::automatic;        ///< on several ranks
-  /// Where a run leaves what it knows from time to time and when it is stopped, and where it goes on if that is there
-  /// already; empty: nowhere. It stays until remove_checkpoint().
+  /// The file for checkpoints, written periodically and when the run is stopped. If it exists, the run continues from
+  /// it. It stays until remove_checkpoint(). Empty: no checkpoints.
   std::string checkpoint;
-  /// Seconds from one checkpoint to the next while the run goes on, above 0; more where writing one takes longer than a
-  /// twentieth of them. Empty: none is written but at a stop.
+  /// Seconds between periodic checkpoints, above 0; longer if writing one takes more than a twentieth of the interval.
+  /// Empty: a checkpoint is written only at a stop.
   std::optional<double> checkpoint_every = 900;
-  /// Seconds after the making of the Inference by which run() is to have ended with Stopped, its checkpoint written, if
-  /// it is not done; at least 0. Needs `checkpoint`; empty: no limit.
+  /// Time limit in seconds from the construction of the Inference, at least 0: an unfinished run() has then written its
+  /// checkpoint and ended with Stopped. Needs `checkpoint`; empty: no limit.
   std::optional<double> max_time;
-  /// Asked between layers by each rank; true ends the run at its next chance. Needs `checkpoint`; empty: never.
+  /// Called between layers by each rank; true stops the run as soon as possible. Needs `checkpoint`; empty: never.
   std::function<bool()> stop;
-  /// Told, while the run goes on, of what goes wrong without ending it; the report notes it, too. Empty: nobody is.
+  /// Called during the run for problems that do not end it; the report notes them too. May be empty.
   std::function<void(const std::string&)> warning;
-  /// Asks the CUDA device while the trials run for its clocks, temperature, power and energy.
+  /// Records the CUDA device's clocks, temperature, power and energy during the trials.
   bool device_state = false;
-  /// Keeps the activations after the last layer, bit for bit those of the network as given: Outcome::activations. Goes
-  /// neither with `merge` nor with a checkpoint. Activations of a run in fp64 are rounded to fp32.
+  /// Keeps the activations after the last layer in Outcome::activations, bit-identical to those of the unreduced
+  /// network. Excludes `merge` and checkpoints. Activations of an fp64 run are rounded to fp32.
   bool activations = false;
-  bool compare = false;  ///< time the passes `dead` as well and compare the categories
+  bool compare = false;  ///< run a second time with the passes `dead`, and compare times and categories
 };
 
 class PlannedNetwork;
@@ -97,13 +97,13 @@ class PlannedNetwork;
 ///   inference.load();    // or load(network, images)
 ///   inference.plan();
 ///   inference.run();
-///   inference.verify();  // may be left out: the verdict then stays UNVERIFIED
+///   inference.verify();  // optional: without it the verdict stays UNVERIFIED
 ///   use(inference.report());
 ///
-/// Each step needs those before it, and load() is called once (std::logic_error otherwise). Steps throw UsageError
-/// where the specification does not fit together, DataError where a file is wrong, DeviceError where the machine does
-/// not give what it takes. Where CUDA may be used, a thread of its own starts the device up from the first moment on;
-/// the destructor waits for it. Not for use by several threads at once.
+/// Each step needs the previous ones, and load() is called once (std::logic_error otherwise). Steps throw UsageError
+/// for a contradictory specification, DataError for an invalid file, DeviceError if the machine lacks a resource. If
+/// CUDA may be used, the constructor starts the device on a separate thread; the destructor waits for it. Not
+/// thread-safe.
 class Inference {
  public:
   explicit Inference(InferenceSpec spec);
@@ -111,25 +111,24 @@ class Inference {
   Inference& operator=(const Inference&) = delete;
   ~Inference();
 
-  /// Reads what the specification names. A packed network's plan is taken if it was made for the same passes; the
-  /// network itself is then read only if it is to be compared with or verified.
+  /// Reads the network and the images of the specification. A plan stored with a packed network is used if it was made
+  /// for the same passes; the network itself is then read only for comparison or verification.
   void load();
-  /// Takes a network and images that are in memory already, in place of those that the specification names.
-  /// std::invalid_argument where they are not valid.
+  /// Takes a network and images in memory instead of those of the specification. std::invalid_argument if they are
+  /// invalid.
   void load(Network network, ImageSet images);
-  /// Takes a network that is planned already; its passes are run, whatever the specification says.
+  /// Takes a planned network; its passes apply instead of the specification's.
   void load(const PlannedNetwork& network, ImageSet images);
-  /// Applies the exact passes to the network, unless its plan is there.
+  /// Applies the exact passes to the network, unless its plan was loaded.
   void plan();
-  /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Stopped, on all ranks,
-  /// where the run was stopped, or its time was up, and its checkpoint is written.
+  /// Chooses the engine, makes plan and images resident and runs all layers, `trials` times. Throws Stopped on all
+  /// ranks if the run was stopped or reached its time limit; its checkpoint is then written.
   void run();
-  /// Compares the categories with all the truth there is, and with the second run that `compare`, fp16 or tf32 asks
-  /// for. If it throws, report() still has what run() found; what cannot be run a second time is refused by run()
-  /// already.
+  /// Compares the categories with every available truth, and with the second run that `compare`, fp16 or tf32 requires.
+  /// If it throws, report() still has the results of run(). An impossible second run is refused by run() beforehand.
   void verify();
 
-  /// What is known so far: after run() the outcome and the times, after verify() the verdict.
+  /// The results so far: after run() the outcome and the times, after verify() the verdict.
   const Report& report() const;
 
  protected:
@@ -140,8 +139,8 @@ class Inference {
   std::unique_ptr<Steps> steps_;
 };
 
-/// Removes InferenceSpec::checkpoint, with the activations beside it and what killed writers have left of them: for a
-/// run whose results are safe. Nothing need be there.
+/// Removes InferenceSpec::checkpoint, its activations and the remains of killed writers, if there are any: for a run
+/// whose results are safe.
 void remove_checkpoint(const std::string& path);
 
 }  // namespace spdnn

@@ -12,16 +12,16 @@ namespace spdnn {
 
 struct GivenNetwork {
   Network network;
-  bool official = false;  ///< known to be the official network of its size, by construction or by its digest
+  bool official = false;  ///< is the official network of its size, by construction or by its digest
   FileNotes notes{};
 };
 
-/// Reads or generates the network and settles its bias, rule and cap: from the specification, the files, or, for a
-/// network of official form, the challenge. UsageError where none of them says what the bias is.
+/// Reads or generates the network and fills in its bias, rule and cap: from the specification, the files, or, for a
+/// network of official form, the challenge. UsageError if none of them gives the bias.
 GivenNetwork load_network(const NetworkSpec& spec, const ProgressCallback& progress);
 
-/// Images of so many neurons: read from a file, or the official ones made from MNIST. Without `neurons` a file says how
-/// many there are; made ones need them (UsageError). Notes on the file are added to `notes`.
+/// Images of `neurons` neurons, read from a file or made from MNIST. Without `neurons` the number is the file's; MNIST
+/// needs it (UsageError). Notes on the file are added to `notes`.
 ImageSet load_images(const ImageSpec& spec, std::optional<Index> neurons, const ProgressCallback& progress,
                      FileNotes* notes = nullptr);
 

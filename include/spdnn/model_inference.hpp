@@ -16,39 +16,39 @@
 
 namespace spdnn {
 
-/// The images that a model is run on, and what becomes of a pixel before the model sees it, in fp32:
-/// (pixel - subtract) / divide, or (pixel / 255 - mean) / deviation for pixels of one byte. Each list is empty (the
-/// step is left out), or has one number for all channels, or one for each.
+/// The images of a model's run, and their preprocessing in fp32: (pixel - subtract) / divide, or
+/// (pixel / 255 - mean) / deviation for pixels of one byte. Each list is empty (no such step), or has one number for
+/// all channels, or one for each.
 struct ModelInputs {
   std::string path;                   ///< IDX (plain or .gz), .npy, .npz, a PNG or JPEG file, or a directory of these
   std::vector<std::string> pictures;  ///< PNG and JPEG files, in this order, in place of `path`
   /// An .npy file of tokens x channels: `path` then holds tokens, each of which becomes its row. Empty: none.
   std::string table;
   bool channels_last = false;   ///< the axes of arrays are N, H, W, C
-  std::optional<Index> images;  ///< only the first so many
+  std::optional<Index> images;  ///< only the first `images`
   std::vector<float> subtract;
   std::vector<float> divide;
   std::vector<float> mean;
   std::vector<float> deviation;
 };
 
-/// What the logits are compared with.
+/// The truth for the logits.
 struct ModelTruth {
   std::string labels;                                   ///< a file of the classes, one for each image; empty: none
   std::optional<std::vector<std::int64_t>> label_list;  ///< the same in memory, from 0, in place of a file
-  std::optional<double> min_accuracy;     ///< above 0, up to 1: fewer predictions that are the labels are wrong
+  std::optional<double> min_accuracy;                   ///< above 0, up to 1: a lower accuracy fails
   std::string expected;                   ///< a file of logits (.npy), of the first images or of all; empty: none
   std::optional<Tensor> expected_logits;  ///< the same in memory, in place of a file
-  Index sample = 0;                       ///< so many images are recomputed by the reference
-  bool everything = false;                ///< all of them are
+  Index sample = 0;                       ///< number of images that the reference recomputes
+  bool everything = false;                ///< recompute all images
 
   bool has_labels() const { return label_list || !labels.empty(); }
   bool has_expected() const { return expected_logits || !expected.empty(); }
 };
 
-/// What is to be run, and how. Every field has the default of the command line.
+/// The work of a run and its settings. Every field has the default of the command line.
 struct ModelSpec : RunSettings {
-  std::string path;            ///< as read_model() takes it; of a model in memory, its name in messages
+  std::string path;            ///< for read_model(); the name in messages for a model in memory
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
   std::string names;  ///< a file of the classes' names, one per line, for reports; empty: none
@@ -63,11 +63,11 @@ struct ModelSpec : RunSettings {
 ///   inference.load();
 ///   inference.plan();
 ///   inference.run();
-///   inference.verify();  // may be left out: the verdict then stays UNVERIFIED
+///   inference.verify();  // optional: without it the verdict stays UNVERIFIED
 ///   use(inference.report());
 ///
-/// Each step needs those before it (std::logic_error otherwise). Steps throw UsageError where the specification does
-/// not fit together, DataError where a file is wrong, DeviceError where the machine does not give what it takes.
+/// Each step needs the previous ones (std::logic_error otherwise). Steps throw UsageError for a contradictory
+/// specification, DataError for an invalid file, DeviceError if the machine lacks a resource.
 class ModelInference {
  public:
   explicit ModelInference(ModelSpec spec);
@@ -75,18 +75,18 @@ class ModelInference {
   ModelInference& operator=(const ModelInference&) = delete;
   ~ModelInference();
 
-  /// Reads what the specification names: model, images, labels, expected logits.
+  /// Reads the files of the specification: model, images, labels, expected logits.
   void load();
-  /// Takes a model and images that are in memory already, in place of those that the specification names. The images
-  /// are as the model takes them, but that axes of length 1 may be left out. std::invalid_argument where the model is
-  /// not valid, DataError where the images do not fit, or a number is infinite or none.
+  /// Takes a model and images in memory instead of those of the specification. The images have the shape of the model's
+  /// input; axes of length 1 may be left out. std::invalid_argument if the model is invalid, DataError if the images do
+  /// not fit or a number is not finite.
   void load(Model model, const Tensor& images);
   /// Applies the rewrites.
   void plan();
   /// Chooses the engine, makes the model resident and runs it on all images, `trials` times.
   void run();
-  /// Compares the logits with all the truth there is, and a run below fp32 with one in fp32. If it throws, report()
-  /// still has what run() found.
+  /// Compares the logits with every available truth, and a run below fp32 with one in fp32. If it throws, report()
+  /// still has the results of run().
   void verify();
 
   const ModelReport& report() const;

@@ -16,42 +16,42 @@ namespace spdnn {
 
 /// Multiply-adds of weights for one image. Pools, activations, additions and the like count nothing.
 struct MultiplyAdds {
-  double dense = 0;   ///< each weight of a filter at each place of its output, zeros too
-  double sparse = 0;  ///< of these, those of weights that are not zero
+  double dense = 0;   ///< every weight of a filter at every position of its output, zeros included
+  double sparse = 0;  ///< only those of non-zero weights
 };
 
-/// How often the predictions are the labels.
+/// How often predictions equal labels.
 struct Accuracy {
   Index images = 0;
   Index correct = 0;               ///< the largest logit is the label's
   Index classes = 0;               ///< k of top-k: 5, or 1 where there are no more than 5 classes
   Index among = 0;                 ///< the label's logit is among the k largest
-  std::optional<double> at_least;  ///< what was asked for, 0 to 1
+  std::optional<double> at_least;  ///< the required accuracy, 0 to 1
 
   double top_1() const { return images == 0 ? 0 : static_cast<double>(correct) / images; }
   double top_k() const { return images == 0 ? 0 : static_cast<double>(among) / images; }
 };
 
-/// An image whose prediction differs from the one it was compared with, though both logits are within their bounds of
-/// one another: rounding decides which is larger.
+/// An image whose prediction differs from the expected one although both logits are within their bounds of one another:
+/// rounding decides which is larger.
 struct NearTie {
   Index image = 0;  ///< 0-based, as the classes
   Index found = 0;
   Index expected = 0;
 };
 
-/// Logits compared with others: within the bound of what fp32 may be off, which is a theorem, and within a tolerance,
-/// which is none (docs/models.md).
+/// Logits compared with others: within the proven bound of fp32's errors, and within a chosen tolerance
+/// (docs/models.md).
 struct LogitCheck {
   /// Of the largest expected logit. Engines of fp32 differ by some hundredths of it at most, where the bound of a deep
   /// model may be as large as the logits are.
   static constexpr double kTolerance = 1e-4;
 
   std::string against;             ///< for people
-  Index images = 0;                ///< the first so many
+  Index images = 0;                ///< number of compared images, from the first
   double largest_ratio = 0;        ///< of |found - expected| / bound; more than 1 is wrong
   double largest_deviation = 0;    ///< |found - expected|, in units of the logits
-  double largest_bound = 0;        ///< likewise; infinite where a logit may be anything as far as the theorem tells
+  double largest_bound = 0;        ///< likewise; infinite if the theorem gives no bound for a logit
   double largest_expected = 0;     ///< |expected|, likewise
   double whole = 0;                ///< 1 where outputs are shares of 1 (of a softmax or a sigmoid), otherwise 0
   Index outside = 0;               ///< images with a logit outside its bound
@@ -60,52 +60,53 @@ struct LogitCheck {
   Index differing = 0;             ///< images of another prediction
   std::vector<NearTie> near_ties{};
 
-  /// Shares of 1 may all be tiny, though what they are shares of is not.
+  /// Shares of 1 may all be tiny although their sum is not.
   double tolerance() const { return kTolerance * std::max(largest_expected, whole); }
   bool right() const { return outside == 0 && beyond == 0; }
-  /// Whether being within the bounds says that the logits are right: none is above a hundredth of the largest logit. In
-  /// deep models bounds grow beyond that.
-  bool tells() const { return largest_bound <= 0.01 * largest_expected; }
+  /// Whether logits within these bounds are proven right: no bound is above a hundredth of the largest logit. In deep
+  /// models bounds grow beyond that.
+  bool conclusive() const { return largest_bound <= 0.01 * largest_expected; }
 };
 
-/// Each node's output compared with what the reference makes of the engine's own inputs to that node. Nothing has added
-/// up then, so that these bounds are sharp in models of any depth.
+/// Each node's output compared with the reference's result for the engine's own inputs to that node. Errors do not
+/// accumulate, so that these bounds are sharp in models of any depth.
 struct NodeCheck {
-  Index images = 0;          ///< the first so many
+  Index images = 0;          ///< number of compared images, from the first
   std::size_t nodes = 0;     ///< of the model that ran
   double largest_ratio = 0;  ///< to the bound; more than 1 is wrong
   std::string worst;         ///< the node of this ratio
-  /// Of a logit from that of the run that is reported, in which nodes may have been fused, or batches of another size.
+  /// Between a logit and that of the reported run, whose nodes may have been fused and whose batches may have had
+  /// another size.
   double largest_difference = 0;
 
   bool right() const { return largest_ratio <= 1; }
 };
 
-/// Are the logits right, and how is that known?
+/// Whether the logits are right, and by which comparison.
 struct ModelVerdict {
   Verdict::Status status = Verdict::Status::unverified;
-  std::string against;  ///< what they were compared with and what came out, for people
+  std::string against;  ///< the comparisons and their results, for people
 };
 
-/// What a node of the model that ran took, in a trial, all images together.
+/// The time of a node in one trial, for all images.
 struct NodeSeconds {
   std::string name;
   std::string operation;
   double seconds = 0;
 };
 
-/// A run below fp32 beside the same in fp32.
+/// A run below fp32 compared with the same run in fp32.
 struct AgainstFp32 {
   std::string variant;
   Index differing = 0;            ///< predictions
-  double largest_difference = 0;  ///< of two logits; infinite where one of them is not finite
+  double largest_difference = 0;  ///< of two logits; infinite if one of them is not finite
 };
 
-/// One run of a model: everything that the text report and the JSON line say.
+/// One run of a model: all contents of the text report and the JSON line.
 struct ModelReport : RunRecord {
   std::string model;  ///< the file
-  std::string name;   ///< that the file gives it; may be empty
-  Shape input;        ///< of the model; kBatchExtent on axis 0 where it takes any number of images
+  std::string name;   ///< given by the file; may be empty
+  Shape input;        ///< of the model; kBatchExtent on axis 0 if it takes any number of images
   Shape output;       ///< of its first output
   std::size_t outputs = 0;
   std::size_t nodes = 0;                 ///< as given
@@ -113,18 +114,18 @@ struct ModelReport : RunRecord {
   std::size_t nodes_run = 0;             ///< after the rewrites
   Offset weights = 0;                    ///< of convolutions and linear nodes, zeros included
   Offset nonzeros = 0;                   ///< of these
-  MultiplyAdds multiply_adds;            ///< of the model as given, an image
+  MultiplyAdds multiply_adds;            ///< of the model as given, per image
   MultiplyAdds multiply_adds_run;        ///< after the rewrites
-  Index available = 0;                   ///< images that the inputs hold
-  Index classes = 0;                     ///< 0: the output is no list of classes
-  std::vector<std::string> image_files;  ///< by image, the pictures that were read; empty: images have numbers alone
-  std::vector<std::string> class_names;  ///< by class; empty: classes have numbers alone
-  std::string score;                 ///< what the numbers of the first output are: probability, sigmoid, logit, output
-  std::vector<NodeSeconds> profile;  ///< of several ranks, of each node the longest
-  Tensor logits;                     ///< the first output, images first
-  std::vector<Index> predictions;    ///< the class of the largest logit of each image; empty where there are no classes
-  /// The first node, of those that ran, whose numbers may have exceeded the precision; empty where none has.
-  /// Activations may hide that from the logits, and another order of summation, just as right, may give others.
+  Index available = 0;                   ///< images in the inputs
+  Index classes = 0;                     ///< 0: the output is not a list of classes
+  std::vector<std::string> image_files;  ///< by image, the files of pictures; empty: images have only numbers
+  std::vector<std::string> class_names;  ///< by class; empty: classes have only numbers
+  std::string score;                     ///< kind of the first output's numbers: probability, sigmoid, logit, output
+  std::vector<NodeSeconds> profile;      ///< the maximum over the ranks for each node
+  Tensor logits;                         ///< the first output, images first
+  std::vector<Index> predictions;        ///< the class of the largest logit of each image; empty without classes
+  /// The first executed node whose numbers may have exceeded the precision; empty if there is none. Activations may
+  /// hide the overflow from the logits, and another order of summation, just as right, may give other logits.
   std::string overflow;
   std::optional<Accuracy> accuracy;
   std::optional<LogitCheck> expected;      ///< against the logits of a file
@@ -133,7 +134,7 @@ struct ModelReport : RunRecord {
   std::optional<AgainstFp32> against_fp32;
   ModelVerdict verdict;
 
-  double images_per_second() const;  ///< images / median of infer; 0 where nothing was timed
+  double images_per_second() const;  ///< images / median of infer; 0 if nothing was timed
   /// 2 x multiply-adds x images / median of infer.
   double operations_per_second(double multiply_adds) const;
 };

@@ -46,8 +46,8 @@ struct Network {
   Offset edges() const;
   std::size_t bytes() const;
 
-  /// Throws std::invalid_argument, naming the layer, where a matrix is malformed, neighbouring layers do not fit,
-  /// a bias has the wrong length or is not finite, or the cap is not positive.
+  /// Throws std::invalid_argument, naming the layer, if a matrix is malformed, neighbouring layers do not fit, a bias
+  /// has the wrong length or is not finite, or the cap is not positive.
   void validate() const;
 };
 

@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// Which redundant work is left out. Static passes change the plan, dynamic ones the run; see src/plan for each proof.
+/// Passes that skip redundant work. Static ones change the plan, dynamic ones the run; src/plan has the proofs.
 struct Passes {
   bool twins = false;      ///< static: equal output neurons are computed once
   bool unused = false;     ///< static: neurons that nothing reads, or that can never be non-zero, are not computed

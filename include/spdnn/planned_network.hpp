@@ -12,7 +12,7 @@
 
 namespace spdnn {
 
-/// One layer, as given and as its plan stores it.
+/// A layer as given and as stored by its plan.
 struct LayerDescription {
   Index inputs = 0;   ///< given
   Index outputs = 0;  ///< given
@@ -28,22 +28,21 @@ struct LayerDescription {
   double distinct_terms = 0;  ///< mean over the stored neurons of their terms that differ in input or weight
   Index twins = 0;            ///< given neurons that another neuron represents
   Index always_zero = 0;      ///< given neurons proven zero for every image
-  Index unread = 0;           ///< given neurons that are left out because nothing reads them
+  Index unread = 0;           ///< given neurons removed because nothing reads them
 };
 
-/// A network in memory with its plan, which is made once and then runs in any number of inferences
-/// (Inference::load). Copies share both.
+/// A network in memory with its plan, made once for any number of inferences (Inference::load). Copies share both.
 class PlannedNetwork {
  public:
-  /// Applies the exact passes. Twins are looked for on `device`; empty: on the CPU. std::invalid_argument where the
-  /// network is not valid, Unsupported or DeviceError where the device cannot be used.
+  /// Applies the exact passes. `device` searches for twins; empty: the CPU. std::invalid_argument if the network is
+  /// invalid, Unsupported or DeviceError if the device cannot be used.
   PlannedNetwork(Network network, const Passes& passes, const std::optional<Device>& device = {});
 
   const Network& network() const;
-  const Passes& passes() const;                   ///< in force: those that had to stand aside are off
-  const std::vector<std::string>& notes() const;  ///< why a pass stands aside, or begins late
-  Offset stored_edges() const;                    ///< that the plan computes per image, of network().edges()
-  /// The layers before which images may leave, 0-based; the number of layers: they may not.
+  const Passes& passes() const;                   ///< in force: inapplicable ones are off
+  const std::vector<std::string>& notes() const;  ///< why a pass is not applied, or begins late
+  Offset stored_edges() const;                    ///< edges of the plan, per image
+  /// The first layer, 0-based, before which images may leave; the number of layers if there is none.
   Index dead_from() const;
   Index saturated_from() const;
   /// Layer by layer. Cost: sorts the stored terms, and the weights where they are not uniform.

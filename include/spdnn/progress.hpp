@@ -6,17 +6,16 @@
 
 namespace spdnn {
 
-/// How far a piece of long work has come.
+/// The progress of a long task.
 struct ProgressUpdate {
-  std::string_view work;  ///< what is being done, "read layers"
+  std::string_view work;  ///< the task's name, such as "read layers"
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  bool over = false;  ///< the work has ended, whether all of it was done or an error came first
+  bool over = false;  ///< the task has ended, complete or by an error
 };
 
-/// Is told at the beginning of a piece of work, in between and at its end, by one thread at a time. An exception that
-/// it throws ends the work and goes to whoever asked for it; one thrown at the end (`over`) is lost. Where it is empty,
-/// nobody is told.
+/// Called at the start of a task, during it and at its end, by one thread at a time. Its exceptions end the task and
+/// reach the task's caller, except that one thrown at the end (`over`) is lost. May be empty.
 using ProgressCallback = std::function<void(const ProgressUpdate&)>;
 
 }  // namespace spdnn

@@ -5,17 +5,16 @@
 
 namespace spdnn {
 
-/// Which exact rewrites of a model are made; src/model/rewrites has a file for each, which says why the bounds hold.
+/// Exact rewrites of a model; src/model/rewrites has a file for each, with the reason why the bounds hold.
 struct Rewrites {
-  bool constants = false;   ///< nodes that read constants alone are computed beforehand
-  bool hard_swish = false;  ///< a hard swish in several nodes becomes one activation
-  bool affine = false;      ///< batch norms, and sums and products by channel, become part of the weights before them
-  bool dead_channels = false;  ///< channels that nothing reads, or that are constant, are left out
+  bool constants = false;   ///< nodes that read only constants are computed beforehand
+  bool hard_swish = false;  ///< a hard swish made of several nodes becomes one activation
+  bool affine = false;      ///< batch norms, and sums and products by channel, are folded into the weights before them
+  bool dead_channels = false;  ///< unread and constant channels are removed
   bool twin_filters = false;   ///< equal filters are computed once
-  bool unread = false;         ///< nodes that no output depends on are left out; the first three do so, too, once they
-                               ///< have changed something
-  bool epilogues = false;      ///< engines that can compute activations and sums with the node before them, before
-                               ///< its output is stored
+  bool unread = false;         ///< nodes without effect on an output are removed; the first three do that too after a
+                               ///< change
+  bool epilogues = false;      ///< engines may fuse activations and sums into the node before them
 
   bool operator==(const Rewrites&) const = default;
 };

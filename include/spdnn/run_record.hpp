@@ -18,16 +18,16 @@ struct Spread {
 };
 Spread spread(std::vector<double> samples);
 
-/// Starting a device up goes on beside reading and planning.
+/// The start of a device, which overlaps reading and planning.
 struct StartSeconds {
   double took = 0;
-  double waited = 0;  ///< for its end, once everything else was ready
+  double waited = 0;  ///< for its end after everything else was ready
 };
 
-/// Wall-clock seconds of each phase, as docs/timing.md defines them. Work that went on beside another phase counts as
-/// far as the run had to wait for it, so that the phases do not overlap and, with other(), sum up to `total`.
+/// Wall-clock seconds of each phase, as docs/timing.md defines them. Overlapping work counts only while the run waited
+/// for it, so that the phases do not overlap and, with other(), sum up to `total`.
 struct PhaseSeconds {
-  double load = 0;           ///< the program and its shared libraries into memory: processor time before main
+  double load = 0;           ///< loading the program and its shared libraries: processor time before main
   double join = 0;           ///< finding the other ranks: MPI's start-up
   double read = 0;           ///< network and images into memory, or generated
   double plan = 0;           ///< the passes, or loading a stored plan
@@ -35,36 +35,36 @@ struct PhaseSeconds {
   double share = 0;          ///< plan and images to the other ranks
   double upload = 0;         ///< plan and images into the engine's own form, on its device
   double upload_images = 0;  ///< the images' part of it
-  double warm_up = 0;        ///< trials that are not counted: those before the others, and those for energy after them
+  double warm_up = 0;        ///< uncounted trials: those before the others, and those for energy after them
   Spread infer;              ///< from "resident on the device" to "the host knows the categories"
-  double checkpoint = 0;     ///< writing checkpoints while the run goes on
-  double gather = 0;         ///< putting the batches, and the ranks, together
+  double checkpoint = 0;     ///< writing periodic checkpoints
+  double gather = 0;         ///< merging the results of batches and ranks
   double write = 0;          ///< the category file
   double total = 0;          ///< process start to the end of `write`; all trials included
 
   /// Adds the phases of another part of the same run; `infer` becomes the sum.
   void add(const PhaseSeconds& part);
-  /// What is in no phase: options, the true categories, the choice of the variant and of the batch.
+  /// The time outside all phases: options, the true categories, the choice of the variant and of the batch.
   double other() const;
 };
 
-/// How much ranks differ: minimum, median and maximum over them.
+/// Differences between ranks: minimum, median and maximum over them.
 struct RankSpreads {
   int ranks = 1;
   int hosts = 1;
   Spread images;
   Spread upload;  ///< seconds
   Spread infer;   ///< seconds; of each rank the median of its trials
-  /// Batches that ranks took from their node's counter; empty where each had the share that was dealt to it.
+  /// Batches that ranks took from their node's counter; empty with fixed shares.
   std::optional<Spread> taken{};
   int slowest = 0;             ///< the rank with the longest infer
   std::string slowest_host{};  ///< where it ran
 
-  /// The longest infer as a multiple of the median; empty where the median is 0, as on more ranks than images.
+  /// The longest infer as a multiple of the median; empty if the median is 0, as on more ranks than images.
   std::optional<double> slowest_over_median() const;
 };
 
-/// The machine a run happened on. Device fields are empty for runs on the CPU.
+/// The machine of a run. Device fields are empty for runs on the CPU.
 struct Machine {
   std::string host;
   std::string cpu;
@@ -73,11 +73,11 @@ struct Machine {
   std::string cuda;
 };
 
-/// What the reports of networks and of models have in common: who ran what, with what, and how long it took.
+/// The common part of reports on networks and on models: engine, machine, settings and times.
 struct RunRecord {
   Index images = 0;
   std::string variant;
-  std::string why;  ///< why this variant was chosen; empty where it was named
+  std::string why;  ///< why this variant was chosen; empty if it was given by name
   Device device = Device::cpu;
   Precision precision = Precision::fp32;
   Machine machine;
@@ -86,8 +86,8 @@ struct RunRecord {
   int trials = 1;
   int warm_up = 0;  ///< trials before these
   std::vector<std::string> notes;
-  PhaseSeconds seconds;              ///< of several ranks, from `upload` on, the longest
-  std::optional<RankSpreads> ranks;  ///< of a run on several
+  PhaseSeconds seconds;              ///< of several ranks the maximum, from `upload` on
+  std::optional<RankSpreads> ranks;  ///< empty for a single process
 };
 
 }  // namespace spdnn

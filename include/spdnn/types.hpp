@@ -8,7 +8,7 @@
 
 namespace spdnn {
 
-/// Number of a neuron, image or layer. 0-based everywhere but in files and messages.
+/// Number of a neuron, image or layer, 0-based except in files and messages.
 using Index = std::uint32_t;
 /// Position in, or length of, a list of edges or non-zeros; products of two Index values fit.
 using Offset = std::uint64_t;
@@ -16,7 +16,7 @@ using Offset = std::uint64_t;
 /// The largest count of neurons, images or layers: libraries such as cuSPARSE take signed 32-bit indices.
 inline constexpr Index kMaxIndex = std::numeric_limits<std::int32_t>::max();
 
-/// Integer conversion that throws std::range_error where the value does not survive it.
+/// Integer conversion; std::range_error if the value does not fit.
 template <class To, class From>
 constexpr To narrow(From value) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);

@@ -9,13 +9,13 @@
 
 namespace spdnn {
 
-/// Are the categories right, and how is that known? Without a truth the status is unverified, never passed.
+/// Whether the categories are right, and by which comparison. Without a truth the status is unverified, never passed.
 struct Verdict {
   enum class Status { passed, failed, unverified } status = Status::unverified;
-  std::string against;                 ///< what they were compared with, and what came of it, for people
-  std::vector<std::string> checks;     ///< the name of each comparison that was made, whatever came of it
-  std::size_t categories = 0;          ///< how many there are
-  std::optional<std::size_t> missing;  ///< absent where unknown: nothing to compare with, or a digest that differs
+  std::string against;                 ///< the comparisons and their results, for people
+  std::vector<std::string> checks;     ///< the name of each comparison, whatever its result
+  std::size_t categories = 0;          ///< their number
+  std::optional<std::size_t> missing;  ///< empty if unknown: no truth, or only a digest that differs
   std::optional<std::size_t> extra;
   std::vector<Index> first_ids;  ///< 1-based, at most ten: the first wrong ids, or the first ids if none is wrong
 };
@@ -26,20 +26,20 @@ std::string_view to_string(Verdict::Status status);
 Verdict judge(const Categories& categories, const Categories& truth, std::string against);
 /// Against the number and the SHA-256 digest of the true list.
 Verdict judge(const Categories& categories, std::size_t count, std::string_view truth_digest, std::string against);
-/// Against the truth about `checked` images alone (ascending): status failed where one differs, unverified otherwise.
+/// Against the truth of the `checked` images only (ascending): failed if one differs, unverified otherwise.
 Verdict judge_sample(const Categories& categories, const std::vector<Index>& checked, const Categories& truth,
                      std::string against);
-/// Against nothing, and why not.
+/// Without a comparison, with the reason.
 Verdict unverified(const Categories& categories, const std::string& why);
-/// Of several comparisons of the same categories, at least one: failed where any of them failed, with the numbers of
-/// the first that did; passed where one passed and none failed. Names all of them.
+/// Combines one or more comparisons of the same categories: failed if any failed, with the numbers of the first
+/// failure; passed if one passed and none failed. Names all of them.
 Verdict combine(const std::vector<Verdict>& checks);
-/// Of a run that another one, which had to give the same categories, contradicts: failed, by the numbers of `other`
-/// unless the verdict has failed before. That both agree proves nothing and leaves the status as it is. The comparison
-/// is among the checks either way.
+/// After a second run that must give the same categories: failed if the runs differ, with the numbers of `other` unless
+/// the verdict had failed before. Agreement proves nothing and leaves the status. The comparison is among the checks
+/// either way.
 Verdict downgrade_if_contradicted(const Verdict& verdict, const Verdict& other);
-/// Of a run in which sums overflowed: what passed is unverified, as another order of summation, just as right, may give
-/// other categories.
+/// After a run with overflowed sums: passed becomes unverified, because another order of summation, just as right, may
+/// give other categories.
 Verdict downgrade_overflowed(Verdict verdict);
 
 }  // namespace spdnn

@@ -56,7 +56,7 @@ Findings findings_of(const ModelReport& report) {
     const bool by_nodes = check == &report.recomputed && report.nodes_checked;
     if (!(*check)->right())
       Findings::add(found.wrong, check_text(**check));
-    else if (!(*check)->tells() && !by_nodes)
+    else if (!(*check)->conclusive() && !by_nodes)
       Findings::add(found.little, little_text(**check));
     else
       found.add_right((*check)->images, report.images, check_text(**check));

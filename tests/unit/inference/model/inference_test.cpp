@@ -471,7 +471,7 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
   };
   const LogitCheck good = check_of(1);
   EXPECT_TRUE(good.right());
-  EXPECT_FALSE(good.tells());
+  EXPECT_FALSE(good.conclusive());
   EXPECT_EQ(good.tolerance(), 1e-4 * good.largest_expected);
   const LogitCheck wrong = check_of(0.5F);
   EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
