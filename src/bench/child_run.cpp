@@ -111,8 +111,9 @@ void Running::become(char* const* words, const char* messages, pid_t parent, int
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   const int nowhere = ::open("/dev/null", O_WRONLY);
-  const int told = *messages == '\0' ? STDERR_FILENO : ::open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (nowhere >= 0 && told >= 0 && ::dup2(nowhere, STDOUT_FILENO) >= 0 && ::dup2(told, STDERR_FILENO) >= 0)
+  const int messages_to = *messages == '\0' ? STDERR_FILENO : ::open(messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (nowhere >= 0 && messages_to >= 0 && ::dup2(nowhere, STDOUT_FILENO) >= 0 &&
+      ::dup2(messages_to, STDERR_FILENO) >= 0)
     ::execvp(words[0], words);
   const int error = errno;
   if (::write(failure, &error, sizeof error) < 0) ::_exit(2);

@@ -12,8 +12,8 @@ namespace spdnn::cli {
 ///   opened later gets its number and with it the messages.
 /// - A pipe that nobody reads and a file beyond the limit of the shell (ulimit -f) are errors of write(), not signals:
 ///   what goes to other files is still written.
-/// - An exception that cannot be caught, or a library that ends the program by itself (libgomp does where it gets no
-///   thread, FFTW where it gets no memory), is exit code 4.
+/// - An exception that cannot be caught, or a library that ends the program (libgomp if it gets no thread, FFTW if it
+///   gets no memory), gives exit code 4.
 void guard_every_end();
 
 /// The last statement of main: flushes stdout and returns the exit code. If stdout's reader has closed the pipe, as

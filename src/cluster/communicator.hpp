@@ -13,12 +13,12 @@ struct RankPlace {
   int rank = 0;
   int ranks = 1;
   int node_rank = 0;   ///< among the ranks of the same node; the first of them is the node's leader
-  int node_ranks = 1;  ///< how many they are
+  int node_ranks = 1;  ///< their number
 };
 
-/// What the ranks of a job tell one another. All ranks make the same calls in the same order. Rank 0 is the root: it
-/// reads, plans, collects and writes. A call that another rank does not answer any more throws a DeviceError; nothing
-/// is left then but to end.
+/// Communication between the ranks of a job. All ranks make the same calls in the same order. Rank 0 is the root: it
+/// reads, plans, collects and writes. A call throws a DeviceError if another rank no longer answers; the process
+/// can then only end.
 class Communicator {
  public:
   /// Whom a call is for; the first of a group leads it. The leaders are those of the nodes, the root among them.
@@ -57,7 +57,7 @@ class Communicator {
   RankPlace place_;
 };
 
-/// The communicator of a process that runs by itself.
+/// The communicator of a single process.
 std::unique_ptr<Communicator> alone();
 
 }  // namespace spdnn

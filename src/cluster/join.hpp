@@ -9,9 +9,9 @@
 namespace spdnn {
 
 /// The communicator of all ranks that the launcher has started: it opens the shared object of the launcher's MPI
-/// library and starts MPI up, once per process. Of a process that runs by itself: alone(), without looking for MPI.
-/// DeviceError where several processes were started that cannot find one another. The destructor ends MPI; it does so
-/// only where nothing has failed, as a rank that ends without it ends the job.
+/// library and starts MPI up, once per process. For a single process: alone(), without looking for MPI.
+/// DeviceError if several processes were started that cannot find one another. The destructor ends MPI unless something
+/// has failed: a rank that ends without it ends the job.
 std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
 
 /// The MPI libraries that this program can use, by the names of its shared objects for them: `mpich openmpi`; empty

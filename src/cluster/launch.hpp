@@ -6,10 +6,10 @@
 
 namespace spdnn {
 
-/// How this process was started, as far as the environment tells.
+/// How this process was started, according to its environment.
 struct Launch {
   enum class By {
-    nobody,       ///< by itself
+    nobody,       ///< no launcher
     open_mpi,     ///< mpirun of OpenMPI, or a launcher that offers PMIx: srun --mpi=pmix, flux run -o pmi=pmix
     mpich,        ///< a launcher of MPICH or a library with its interface: Intel MPI, MVAPICH, Cray MPICH
     srun_no_pmi,  ///< srun has started several processes that cannot find one another

@@ -2,10 +2,10 @@
 
 namespace spdnn {
 
-/// `rank 2 of 4 on HOST: `, for messages of a process that a launcher has started beside others; empty for one that
-/// runs by itself. Ranks count from 0. Allocates nothing.
+/// `rank 2 of 4 on HOST: `, for messages of one of several processes that a launcher has started; empty for a single
+/// process. Ranks count from 0. Allocates nothing.
 const char* rank_name() noexcept;
-/// Once MPI has told.
+/// Sets the numbers once MPI is initialised.
 void name_rank(int rank, int ranks) noexcept;
 
 /// Whether this rank reports an error at once. Until report_errors_at_once(), which is to be called when the ranks have

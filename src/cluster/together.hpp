@@ -14,8 +14,8 @@ struct RanksFailed : DeviceError {
   std::exception_ptr own;  ///< what this rank's work threw; null where it is others' that failed
 };
 
-/// Does work in which ranks do not talk to one another, and waits for the others. RanksFailed where it throws on any of
-/// them; what it throws on a process by itself stays as it is.
+/// Does work without communication between ranks, then waits for the others. Throws RanksFailed if the work throws on
+/// any rank; exceptions of a single process are passed on.
 template <class Work>
 void together(Communicator& ranks, const Work& work) {
   if (ranks.is_alone()) return work();

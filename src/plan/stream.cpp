@@ -32,8 +32,8 @@ Plan unreduced_stream(const NetworkStream& network, const StreamRoom& room) {
   return plan;
 }
 
-/// A layer of one output neuron for one of many that are alike: certificates and bounds are the same. Nothing where the
-/// shape does not tell that they are alike.
+/// A layer of one output neuron, for a layer whose neurons are known from its shape to be alike: certificates and
+/// bounds are the same. Empty for other layers.
 std::optional<Layer> one_of_all(const LayerShape& shape) {
   if (!shape.weight || !shape.bias || !shape.degree) return std::nullopt;
   const Index rows = std::min<Index>(shape.outputs, 1);

@@ -15,11 +15,11 @@ struct StreamRoom {
 };
 
 /// The plan of a network that is not in memory. With `twins` or `unused`, the layers are reduced one after another as
-/// they are read, and the plan holds what is left of them in memory: the same plan as make_plan() finds. Where that
-/// takes more than `room.plan_bytes`, and where none of the two is asked for, the plan's layers are the network's,
-/// streamed. `merge` stands aside: it takes the plan twice. Cost: each layer is read once for its reduction, and once
-/// for certificates and bounds unless its shape tells them, as it does where all neurons have equally many inputs of
-/// one weight, and one bias.
+/// they are read, and the plan holds what is left of them in memory: the same plan as make_plan() finds. If that
+/// takes more than `room.plan_bytes`, or neither pass is requested, the plan's layers are the network's, streamed.
+/// `merge` is not applied, as it takes the plan twice. Cost: each layer is read once for its reduction, and once for
+/// certificates and bounds unless they follow from its shape: if all neurons have equally many inputs of one weight,
+/// and one bias.
 Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamRoom& room,
                const ProgressCallback& progress = {});
 

@@ -18,7 +18,7 @@ namespace spdnn {
 inline constexpr Index kAlwaysZero = std::numeric_limits<Index>::max();       ///< neuron proven zero for every image
 inline constexpr Index kNotComputed = std::numeric_limits<Index>::max() - 1;  ///< neuron that nothing reads
 
-/// What bounds on a layer's sums are told from.
+/// Facts about a layer from which bounds on its sums follow.
 struct LayerBounds {
   double absolute = 0;  ///< largest sum of the absolute weights of an output neuron
   double terms = 0;     ///< most inputs of an output neuron

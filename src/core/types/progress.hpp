@@ -14,24 +14,24 @@ class Progress {
   /// `work` must outlive this object.
   Progress(ProgressCallback callback, std::string_view work, std::uint64_t total)
       : callback_(std::move(callback)), state_{.work = work, .total = total} {
-    tell();
+    notify();
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() {
     state_.over = true;
     try {
-      tell();
+      notify();
     } catch (...) {  // the work is over, and a destructor may not throw
     }
   }
   void update(std::uint64_t done) {
     state_.done = done;
-    tell();
+    notify();
   }
 
  private:
-  void tell() const {
+  void notify() const {
     if (callback_) callback_(state_);
   }
 

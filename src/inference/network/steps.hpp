@@ -80,11 +80,11 @@ class Inference::Steps {
 
   EngineChoice choose(const Plan& plan) const;
 
-  /// What all ranks are to do, and what the report says of it.
+  /// Sets the orders of all ranks and their part of the report.
   void prepare();
 
-  /// Where the driver tells nothing of the device, the report says nothing of it.
-  /// Of several ranks, only one device is asked, whose energy is not that of the run.
+  /// The device state is omitted from the report if NVML is unavailable. With several ranks only one device is watched,
+  /// whose energy is not that of the run.
   void watch_device();
 
   /// Refuses before the first run what verify() could not run after it.
@@ -133,10 +133,10 @@ class Inference::Steps {
 
   void compare_with_dead(const std::vector<Work>& mine);
 
-  /// What less than fp32 changes: its categories against those of the same run in fp32.
+  /// Compares the categories of a run below fp32 with those of the same run in fp32.
   void compare_with_fp32(const std::vector<Work>& mine);
 
-  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  const std::unique_ptr<Communicator> own_;  ///< of a single process
   Communicator& ranks_;
   InferenceSpec spec_;
   const Stopwatch since_start_;

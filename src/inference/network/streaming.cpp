@@ -89,7 +89,7 @@ std::uint64_t network_digest_of(const NetworkSpec& spec, std::uint64_t opened) {
   return opened != 0 || spec.path.empty() ? opened : packed_contents(spec.path).network_digest;
 }
 
-/// What ranks tell one another of streamed layers.
+/// Data on streamed layers, sent by the root to all ranks.
 struct SharedStream {
   std::uint64_t network_digest = 0;
   std::vector<LayerBounds> bounds;

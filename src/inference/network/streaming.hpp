@@ -28,8 +28,8 @@ std::size_t host_budget(std::size_t asked);
 /// one that can be streamed: packed, or the official one made here. UsageError and DataError as load_network().
 std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget);
 
-/// The plan of a streamed network where so many bytes are left for `sharers` processes, each of which has layers of its
-/// own in memory. DeviceError where that is not enough for two layers of each.
+/// The plan of a streamed network for `sharers` processes that share `budget` bytes; each has its own layers in memory.
+/// DeviceError if two layers per process do not fit.
 Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress);
 
@@ -37,8 +37,8 @@ Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t
 /// reads its layers when it needs them. DataError where a rank finds another network there than the root.
 Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec);
 
-/// A directory of TSV layers, to be converted layer by layer, where its network would take more than three quarters of
-/// the budget, as far as the sizes of the files tell. Settles bias, rule and cap as load_network() does.
+/// A directory of TSV layers to be converted layer by layer, if the sizes of its files suggest that the network takes
+/// more than three quarters of the budget. Fills in bias, rule and cap as load_network() does.
 struct TextToStream {
   NetworkStream network;
   std::vector<std::string> notes{};  ///< of the reader

@@ -14,12 +14,12 @@
 
 namespace spdnn {
 
-/// What the categories are to be compared with. It is settled, and its file is read, before anything long runs.
+/// The truth for the categories. It is determined, and its file is read, before any long work.
 struct Truth {
   std::optional<Categories> list;
   std::string source;       ///< the list's path
-  Index sample = 0;         ///< so many images are recomputed
-  bool everything = false;  ///< all of them are
+  Index sample = 0;         ///< number of images to recompute
+  bool everything = false;  ///< recompute all images
   bool wanted() const { return sample > 0 || everything; }
 };
 

@@ -11,7 +11,7 @@
 
 namespace spdnn {
 
-/// What the ranks took, each by itself.
+/// The times of one rank.
 struct RankTimes {
   std::string host;
   Index images = 0;

@@ -16,16 +16,16 @@ namespace spdnn {
 struct ReadImages {
   ImageSet mine;
   Index images = 0;   ///< of all ranks
-  std::string by;     ///< whom they were read by; empty for a process by itself
+  std::string by;     ///< the readers, for the report; empty for a single process
   FileNotes notes{};  ///< on the root
 };
 
 /// Reads or makes the specified images on all ranks, which call it together; `spec` is the same on all of them, and the
 /// root's `neurons` count. A packed file, and TSV that is not compressed, are read by the ranks that find the file
-/// which the root finds, each a part; other text by rank 0. Either way all is read once, and goes on to whose it is in
-/// pieces, so that rank 0 needs no more memory than the others. Images that are `given` on the root, or made of
-/// MNIST's, are all there before they are sent. Errors are those of a process by itself, thrown on the root: where
-/// anything is wrong, it reads again, alone.
+/// which the root finds, each a part; other text by rank 0. Either way everything is read once, and sent to its owners
+/// in pieces, so that rank 0 needs no more memory than the others. Images that are `given` on the root, or made from
+/// MNIST's, are complete before they are sent. Errors are those of a single process, thrown on the root, which reads
+/// the file again alone to find them.
 ReadImages read_images_on_ranks(Communicator& ranks, const ImageSpec& spec, Index neurons,
                                 const ProgressCallback& progress, std::optional<ImageSet> given = {});
 

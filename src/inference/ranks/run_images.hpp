@@ -16,8 +16,8 @@
 
 namespace spdnn {
 
-/// The images of a run, of which each rank has those that images_dealt_to() deals it; a process by itself has all. All
-/// ranks call the functions that take `ranks` together.
+/// The images of a run. Each rank has its share by images_dealt_to(), a single process all of them. All ranks call the
+/// functions that take `ranks` together.
 class RunImages {
  public:
   RunImages() = default;

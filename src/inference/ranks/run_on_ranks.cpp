@@ -31,7 +31,7 @@ struct Piece {
 };
 void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer, piece.ids, piece.images); }
 
-/// What a rank tells the root of its run of a network.
+/// A rank's report to the root on its run of a network.
 struct NetworkRankReport {
   RankReport common;
   Outcome outcome;

@@ -17,7 +17,7 @@
 namespace spdnn {
 
 // One run on all ranks of a job: every rank runs the same plan on images of its own. All ranks call these functions
-// together. A process by itself calls them too, and nothing is sent.
+// together. A single process calls them too; nothing is sent then.
 
 /// How one piece of work runs: decided on the root, for all of its images.
 struct RunOrder {
@@ -33,8 +33,8 @@ std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrd
 /// The order to run `plan` on `images` from its first layer on.
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images);
 
-/// This rank's part of each of the root's pieces of work, dealt by images_dealt_to(), with its ids; what others give is
-/// not looked at. A process by itself gets all of them, as they are.
+/// This rank's part of each of the root's pieces of work, dealt by images_dealt_to(), with its ids; the argument of
+/// other ranks is ignored. A single process gets all pieces unchanged.
 std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all);
 
 /// The outcome is that of the whole run's layers, with ids of the whole run; the plan is the one that ran, from its

@@ -16,7 +16,7 @@ template <class Result>
 struct Ranked {
   /// On the root that of all ranks, each time the longest; elsewhere the rank's own.
   Result result;
-  std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a process by itself
+  std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a single process
 };
 
 /// What a rank asks of its machine.
@@ -34,9 +34,8 @@ struct RankShare {
   int cuda_sharers = 1;  ///< the same of the device
 };
 
-/// Runs on all ranks, which begin together: `run(share)` gives this rank's Ranked, `gather(all)` puts those of the
-/// other ranks to the root's. `ready()` is called by each rank before any of them begins. A process by itself only
-/// runs.
+/// Runs on all ranks, which begin together: `run(share)` gives this rank's Ranked, `gather(all)` adds those of the
+/// other ranks to the root's. Each rank calls `ready()` before any of them begins. A single process only runs.
 template <class Run, class Ready, class Gather>
 auto run_and_gather(Communicator& ranks, const RankWish& wish, const Ready& ready, const Run& run,
                     const Gather& gather) {

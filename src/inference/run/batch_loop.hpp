@@ -48,7 +48,7 @@ struct LoopOptions {
   /// From which the run takes its batches, beside other processes; null: it has all images, one batch after another.
   BatchSource* batches = nullptr;
   ProgressCallback progress;
-  DeviceMonitor* monitor = nullptr;  ///< told when trials begin and end; null: none
+  DeviceMonitor* monitor = nullptr;  ///< notified when trials begin and end; may be null
   double look_seconds = 5;           ///< between two questions whether to interrupt a run on the CPU
 };
 

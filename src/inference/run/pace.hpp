@@ -13,7 +13,7 @@ namespace spdnn {
 class Pace {
  public:
   static constexpr double kSeconds = 0.1;  ///< a wait costs some 20 microseconds
-  static constexpr int kGrowth = 8;        ///< at most so many times as many steps as before the last wait
+  static constexpr int kGrowth = 8;        ///< limit on the growth of the number of steps between waits
 
   /// A step has been queued: whether to wait now.
   bool due() { return ++queued_ >= most_; }
@@ -39,7 +39,7 @@ class Stride {
   Stride(Index most, double seconds) : most_(std::max<Index>(1, most)), seconds_(seconds) {}
 
   Index layers() const { return layers_; }
-  /// No more of them than it takes to come to a moment so many seconds ahead, if they take as long as the last ones.
+  /// At most the layers that take `seconds` at the speed of the last ones.
   Index layers_within(double seconds) const {
     const double enough = std::ceil(seconds / std::max(layer_seconds_, kShortest));
     return enough < layers_ ? static_cast<Index>(std::max(1.0, enough)) : layers_;

@@ -25,7 +25,7 @@ inline constexpr double kUnit = 0x1p-24;
 /// What an fp32 operation may lose where subnormals are flushed to zero.
 inline constexpr double kUnderflow = 0x1p-126;
 
-/// The relative error of n roundings together; infinite where there are so many that nothing is known.
+/// The relative error of n roundings together; infinite if n is too large for a bound.
 inline double gamma(double n) { return n * kUnit < 1 ? n * kUnit / (1 - n * kUnit) : INFINITY; }
 
 /// A sum as it grows, with what its bound is made of.

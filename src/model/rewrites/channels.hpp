@@ -13,7 +13,7 @@ namespace spdnn {
 struct ChannelPath {
   std::size_t maker = 0;
 
-  /// A node that works on each channel by itself: activation, batch norm, pool, resize, depthwise convolution, or a
+  /// A node that works on each channel separately: activation, batch norm, pool, resize, depthwise convolution, or a
   /// reshape that keeps channels apart.
   struct Between {
     std::size_t node;

@@ -39,9 +39,10 @@ ImageEnds image_ends_of(const RunLine& run) {
     ends.died.push_back(std::max(0.0, before - alive));
     before = alive;
     // Nothing is computed after the last layer, even for alive images.
-    const bool told = k < run.active.size() && run.active[k] && k + 1 < run.alive.size();
-    ends.computed.push_back(told ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
-    ends.settled.push_back(told && dead_leave ? std::optional(std::max(0.0, alive - *ends.computed[k])) : std::nullopt);
+    const bool counted = k < run.active.size() && run.active[k] && k + 1 < run.alive.size();
+    ends.computed.push_back(counted ? std::optional(static_cast<double>(*run.active[k])) : std::nullopt);
+    ends.settled.push_back(counted && dead_leave ? std::optional(std::max(0.0, alive - *ends.computed[k]))
+                                                 : std::nullopt);
   }
   return ends;
 }

@@ -18,7 +18,7 @@
 //   ...
 //
 // A piece of work is 16 outputs of one tile. Four terms of a sum are in flight at a time, in four accumulators. One row
-// alone is not transposed: each weight then fetches its input by itself.
+// alone is not transposed: each weight then loads its own input.
 //
 // Cost: 8 bytes of weight and index and one line of the tile per non-zero weight and 16 rows. The bound is the cache
 // that the tile lies in: L1 up to some 500 inputs, L2 up to 10000.

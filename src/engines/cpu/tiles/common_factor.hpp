@@ -17,7 +17,7 @@ namespace spdnn::tiles {
 // What inputs are multiples of is followed through the layers: bits are multiples of 1, images of the last place of
 // their smallest value. A product is a multiple of the product of its factors' lowest bits, a sum z of what its terms
 // are. With a bias b < 0, what is left of z + b above 0 has z >= |b|, hence is a multiple of the last place of b,
-// however fine z is; a bias of 0 leaves z. So networks with negative biases never come near 2^e, others after so many
+// however fine z is; a bias of 0 leaves z. So networks with negative biases never come near 2^e, others may after some
 // layers. Bits are counted in whole numbers, which T holds up to its number of digits: no neuron may have more terms.
 
 /// By layer, whether the weight may be multiplied once. Reads no edges where the bounds are wide, as with a cap.

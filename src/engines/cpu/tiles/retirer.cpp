@@ -91,8 +91,8 @@ void Retirer<T>::note_overflow(LaneMap<T>& lane_map, Index layers_done, LaneMask
 
 /// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
 /// all zero and then proves to be alive was alive before, as zeros stay zeros; if it proves to be all zero, or comes to
-/// the end, nobody knows since when, and the given order has to tell. An image is also given up where the bound has
-/// grown so large that nothing can be proven of it.
+/// the end, the layer of its death is unknown, and a run in the given order decides. An image is also given up if the
+/// bound has grown too large to prove anything.
 template <class T>
 void Retirer<T>::retire_merged(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts) {
   const Layer& layer = plan_.layers[layers_done - 1];

@@ -1,5 +1,5 @@
 // Rows of equal hash, by sorting: CUB's radix sort is stable, so the first of each run is the row of lowest number; a
-// running maximum over the positions where runs begin tells each row where its own began.
+// running maximum over the start positions of runs gives each row the start of its run.
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>

@@ -79,7 +79,8 @@ __device__ std::uint64_t term(const DeviceLayer& layer, Offset edge) {
 /// Row of this thread's warp, the same for all lanes.
 __device__ std::size_t row_of_warp() { return (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; }
 
-/// The sum of the terms' shares, each of which depends on the term and its place, and what else tells rows apart.
+/// The sum of the terms' shares, each of which depends on the term and its place, combined with the row's other
+/// properties.
 __global__ void hash_kernel(DeviceChunk chunk, std::uint64_t mask, std::uint64_t* hashes) {
   const std::size_t number = row_of_warp();
   if (number >= chunk.rows) return;
@@ -127,7 +128,7 @@ struct Chunk {
   }
 };
 
-/// Runs of layers up to so many rows and edges, and so many bytes on the device; a layer that takes more bytes is in
+/// Runs of layers with at most `size` rows and edges, and `bytes` on the device; a layer that takes more bytes is in
 /// none of them.
 std::vector<Chunk> cut(std::span<const Layer> layers, Offset size, std::size_t bytes) {
   std::vector<Chunk> chunks;

@@ -67,7 +67,7 @@ struct LayerPart {
   bool split = false;
 };
 
-/// What the kernel is told of a round; `pieces` receives the chunks of a split one.
+/// The kernel's word for a round; `pieces` receives the chunks of a split one.
 Index round_word(const std::vector<Bundle>& bundles, std::span<Index> pieces) {
   if (bundles.size() == 1)
     return bundles[0].pairs > 0 ? round_kind::kAlternating | bundles[0].pairs : round_kind::kWhole | bundles[0].halves;

@@ -19,7 +19,7 @@ struct Warp {
   std::size_t rounds() const { return whole.size() + (split.empty() ? 0 : 1); }
 };
 
-/// One way to assign the groups: so many warps have a split round.
+/// One way to assign the groups, with a split round for `split` warps.
 class Assignment {
  public:
   Assignment(std::span<const Index> halves, const TileShape& shape, Index split)

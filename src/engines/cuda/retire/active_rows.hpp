@@ -40,7 +40,7 @@ class ActiveRows {
     unsigned long long given_up = 0;   ///< images, not among these, that became borderline
   };
 
-  /// `plan` must outlive it. `may_overflow`: flags tell of overflow, and the outcome is to name it.
+  /// `plan` must outlive it. `may_overflow`: flags report overflows for the outcome.
   ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream);
 
   void load(Index images);

@@ -14,7 +14,7 @@ struct alignas(16) Duplicate {
 };
 inline constexpr Index kNoImage = 0xffffffff;
 
-/// How far an image was run by itself.
+/// How far an image was computed separately.
 struct alignas(8) Ending {
   Index owner;  ///< the image that it became a duplicate of, or itself
   Index layer;  ///< the first one that it was not computed in, or after which it was all zero; otherwise the depth

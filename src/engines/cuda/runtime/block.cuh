@@ -50,7 +50,7 @@ __device__ inline unsigned long long add_acq_rel(unsigned long long* to, unsigne
   return before;
 }
 
-/// Lets about so many clock cycles pass.
+/// Spins for about `cycles` clock cycles.
 __device__ inline void delay(Index cycles) {
   const auto begin = clock();
   while (static_cast<Index>(clock() - begin) < cycles) continue;

@@ -29,8 +29,8 @@ bool cuda_available(std::string* why_not, int ordinal = 0);
 /// DeviceError where there is none.
 DeviceInfo device_info(int ordinal = 0);
 
-/// Makes the device ready for all threads: what its first user would wait for, some 0.2 s. Does nothing where the
-/// device cannot be used, which its users will be told.
+/// Initialises the device for all threads, which takes some 0.2 s that its first user would wait for. Does nothing if
+/// the device cannot be used; its users then get the error.
 void start_up(int ordinal = 0);
 /// Returns when the device has done all that this process has queued.
 void wait(int ordinal);

@@ -21,7 +21,7 @@ constexpr LayerFormat kFormat{.indices16 = false, .values = true};
 constexpr std::size_t kBytesPerProduct = 40;
 constexpr Offset kMaxProducts = Offset{1} << 28U;  ///< enough to fill the card, far below cuSPARSE's 2^31
 
-/// cuSPARSE's share of the device: a fixed one, so that it can be told before and after the plan is resident.
+/// cuSPARSE's share of the device's memory, fixed so that it does not depend on whether the plan is resident.
 std::size_t workspace_share(const EngineOptions& options) {
   const std::size_t total = options.device_memory > 0 ? options.device_memory : device_info(options.device).total_bytes;
   return total / 8;

@@ -151,7 +151,7 @@ class SpmmEngine final : public InspectableEngine {
     return work;
   }
 
-  /// All tiles, so many at a time that the sums of pieces have room.
+  /// All tiles, in groups for which the sums of pieces have room.
   template <class Step>
   void multiply(const Step& step, const Work& given) {
     const Index tiles = tiles_for(rows_.rows());

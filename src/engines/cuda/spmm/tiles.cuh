@@ -19,7 +19,7 @@ struct Config {
   static constexpr Index kGroups = 3;        ///< of these, in flight or being added
   static constexpr Index kStages = kGroup * kGroups;
   static constexpr Index kMostRows = 8;  ///< that a warp takes one after another, where there are warps enough
-  /// Memory for pieces' sums; tiles are taken so many at a time that it suffices.
+  /// Memory for pieces' sums, which limits the tiles taken at a time.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
 
   static_assert(kTile == 4 * kWarp, "four images per thread");
