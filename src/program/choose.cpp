@@ -32,7 +32,20 @@ double seconds_around(const Kernels& kernels, const Request& request, const Offe
 
 }  // namespace
 
-Choice choose(const Kernels& kernels, const Request& request) {
+Wanted wanted(const Kernel& kernel, const Offer& offer) {
+  Wanted wanted{std::string(kernel.name()), offer.detail, {}, text(offer.output), offer.fused};
+  for (const Layout& layout : offer.inputs) wanted.inputs.push_back(text(layout));
+  return wanted;
+}
+
+bool is_wanted(const Wanted& known, const Request& request, const Kernel& kernel, const Offer& offer) {
+  if (kernel.name() != known.kernel || !offer.takes() || !why_unsound(request, offer).empty()) return false;
+  const Wanted found = wanted(kernel, offer);
+  return found.detail == known.detail && found.inputs == known.inputs && found.output == known.output &&
+         (request.step.fused.empty() || found.fused == known.fused);
+}
+
+Choice choose(const Kernels& kernels, const Request& request, const Wanted* known) {
   Choice best;
   double least = std::numeric_limits<double>::infinity();
   std::vector<std::string> remarks;
@@ -46,7 +59,9 @@ Choice choose(const Kernels& kernels, const Request& request) {
       }
       if (const std::string why = why_unsound(request, offer); !why.empty())
         throw std::logic_error(fmt::format("kernel {} {}", kernel->name(), why));
-      const double seconds = offer.seconds + seconds_around(kernels, request, offer);
+      const double seconds = known != nullptr && is_wanted(*known, request, *kernel, offer)
+                                 ? -1
+                                 : offer.seconds + seconds_around(kernels, request, offer);
       if (seconds >= least) continue;
       least = seconds;
       best.kernel = kernel;

@@ -9,11 +9,17 @@
 #include "model/graph/node_text.hpp"
 #include "program/choose.hpp"
 #include "program/overflow_guard.hpp"
+#include "program/path.hpp"
+#include "program/request.hpp"
 #include "program/within.hpp"
 
 namespace spdnn::program {
 
 namespace {
+
+/// A path whose predicted time is not below this share of that of choices made step by step is not followed: the
+/// predictions are too rough to prefer one to the other.
+constexpr double kWorthwhile = 0.95;
 
 /// Turns steps into actions, one after another, and knows in which layouts each value is there.
 class Compiler {
@@ -126,27 +132,23 @@ class Compiler {
   }
 
   Request request_for(const Step& step) {
-    Request request{.model = model_,
-                    .step = step,
-                    .images = images_,
-                    .kernels_for = options_.kernels_for,
-                    .type = options_.type,
-                    .threads = options_.threads,
-                    .inputs = {}};
-    const auto add = [&](ValueId value) {
-      as_made(value);
-      Input input{value, shape(value), {}};
-      for (const Operand& operand : places_[value]) input.layouts.push_back(operand.layout);
-      request.inputs.push_back(std::move(input));
+    LayoutsOfValues there;
+    const auto add = [&](Index node) {
+      for (const ValueId value : model_.nodes[node].inputs) {
+        if (places_[value].empty() && !model_.values[value].constant) continue;  // made within the step
+        as_made(value);
+        there[value].clear();
+        for (const Operand& operand : places_[value]) there[value].push_back(operand.layout);
+      }
     };
-    const Node& first = model_.nodes[step.node];
-    for (const ValueId value : first.inputs) add(value);
-    ValueId result = first.output;
-    for (const Index fused : step.fused) {
-      if (adds_value(model_, model_.nodes[fused])) add(other_input(model_.nodes[fused], result));
-      result = model_.nodes[fused].output;
-    }
-    return request;
+    add(step.node);
+    for (const Index fused : step.fused) add(fused);
+    return program::request_for(model_, step, images_, options_, there);
+  }
+
+  Choice choice_for(const Request& request) const {
+    if (options_.chooser) return options_.chooser(request);
+    return choose(options_.kernels, request);
   }
 
   /// Whether the step's fused nodes are done as well.
@@ -158,7 +160,7 @@ class Compiler {
       return false;
     }
     const Request request = request_for(step);
-    auto [kernel, offer, remarks] = options_.chooser ? options_.chooser(request) : choose(options_.kernels, request);
+    auto [kernel, offer, remarks] = choice_for(request);
     for (const std::string& remark : remarks)
       program_.remarks.push_back(fmt::format("{} runs {}", node_text(model_, step.node), remark));
     if (offer.skips_zeros) program_.zeros_skipped.push_back(step.node);
@@ -203,7 +205,16 @@ class Compiler {
 }  // namespace
 
 Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options) {
-  return Compiler(model, magnitudes, images, options).compile();
+  Program program = Compiler(model, magnitudes, images, options).compile();
+  if (options.chooser) return program;
+  const Path path = cheapest_path(model, images, options);
+  if (path.seconds > kWorthwhile * program.seconds()) return program;
+  CompileOptions along = options;
+  along.chooser = [&](const Request& request) {
+    const auto known = path.offers.find(request.step.node);
+    return choose(options.kernels, request, known == path.offers.end() ? nullptr : &known->second);
+  };
+  return Compiler(model, magnitudes, images, along).compile();
 }
 
 }  // namespace spdnn::program

@@ -87,14 +87,11 @@ bool is_list_of_texts(const Json& json) {
   return json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& one) { return one.is_string(); });
 }
 
-/// Whether an offer is the one that was chosen for an action.
-bool is_chosen(const Request& request, const Offer& offer, const Json& action) {
-  if (!offer.takes() || !why_unsound(request, offer).empty()) return false;
-  if (offer.detail != action.at("detail") || offer.inputs.size() != action.at("inputs").size()) return false;
-  for (std::size_t i = 0; i < offer.inputs.size(); ++i)
-    if (text(offer.inputs[i]) != action.at("inputs")[i].at(1)) return false;
-  const bool fused = !action.at("fused").empty();
-  return text(offer.output) == action.at("output").at(1) && (request.step.fused.empty() || offer.fused == fused);
+/// The offer that was chosen for an action.
+Wanted wanted_of(const Json& action) {
+  Wanted wanted{action.at("kernel"), action.at("detail"), {}, action.at("output").at(1), !action.at("fused").empty()};
+  for (const Json& input : action.at("inputs")) wanted.inputs.push_back(input.at(1));
+  return wanted;
 }
 
 }  // namespace
@@ -157,10 +154,11 @@ std::string StoredReader::why_not(const Origin& origin) const {
 Choice StoredReader::choice_for(const Kernels& kernels, const Request& request) const {
   for (const Json& action : json_["program"]["actions"]) {
     if (action.at("kind") != "step" || action.at("step") != request.step.node) continue;
+    const Wanted wanted = wanted_of(action);
     for (const Kernel* const kernel : kernels) {
-      if (kernel->name() != action.at("kernel")) continue;
+      if (kernel->name() != wanted.kernel) continue;
       for (Offer& offer : kernel->offers(request))
-        if (is_chosen(request, offer, action)) return {kernel, std::move(offer), {}};
+        if (is_wanted(wanted, request, *kernel, offer)) return {kernel, std::move(offer), {}};
     }
     throw OfferGone(fmt::format("{} is no longer offered for {} as it was", shown(action.at("kernel")),
                                 node_text(request.model, request.step.node)));

@@ -9,6 +9,7 @@
 
 #include "program/choose.hpp"
 #include "program/family.hpp"
+#include "program/path.hpp"
 #include "support/kernel_contract.hpp"
 
 namespace spdnn {
@@ -147,6 +148,100 @@ TEST(Choice, PricesChangesOfLayout) {
   const PricedRelu equal("equal", Order::rows, 3);
   EXPECT_EQ(chosen({&rows, &equal}), "rows");
   EXPECT_EQ(chosen({&equal, &rows}), "equal");
+}
+
+/// Relus in two layouts; in nhwc the first takes longer, and the others less.
+class RelusOfALayout final : public program::Kernel {
+ public:
+  RelusOfALayout(std::string name, Order order, double first, double others)
+      : name_(std::move(name)), order_(order), first_(first), others_(others) {}
+  std::string_view name() const override { return name_; }
+  std::vector<Offer> offers(const Request& request) const override {
+    if (!std::holds_alternative<Activation>(request.node().operation)) return {};
+    Offer offer;
+    offer.inputs = {{order_}};
+    offer.output = {order_};
+    offer.seconds = request.step.node == 0 ? first_ : others_;
+    offer.bind = [] { return program::bound([](const program::Operands&) {}); };
+    return {std::move(offer)};
+  }
+  Offer change(const program::Change&) const override {
+    Offer offer;
+    offer.seconds = 1;
+    offer.bind = [] { return program::bound([](const program::Operands&) {}); };
+    return offer;
+  }
+
+ private:
+  std::string name_;
+  Order order_;
+  double first_;
+  double others_;
+};
+
+/// A chain of relus of images.
+Model chain_of_relus(int count) {
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 5, 4, 6});
+  for (int i = 0; i < count; ++i) x = builder.add(Activation{}, {x});
+  return builder.finish({x});
+}
+
+std::vector<std::string> kernels_that_run(const Model& model, const Kernels& kernels) {
+  std::vector<std::string> names;
+  for (const program::Action& action :
+       program::program_for(model, {.batch = 2, .threads = 1, .epilogues = false}, kernels).actions)
+    names.push_back(action.kind == program::Action::Kind::step ? action.kernel : "change");
+  return names;
+}
+
+TEST(Choice, ALossThatLaterStepsMakeGoodIsTaken) {
+  // Step by step, a relu in rows costs 1, and one in nhwc 0.25 and a change of 1.
+  const RelusOfALayout rows("rows", Order::rows, 1, 1);
+  const RelusOfALayout nhwc("nhwc", Order::nhwc, 1.5, 0.25);
+  EXPECT_EQ(kernels_that_run(chain_of_relus(2), {&rows, &nhwc}), (std::vector<std::string>{"rows", "rows"}))
+      << "2 are less than 1 + 1 + 0.25 + 1";
+  EXPECT_EQ(kernels_that_run(chain_of_relus(6), {&rows, &nhwc}),
+            (std::vector<std::string>{"rows", "change", "nhwc", "nhwc", "nhwc", "nhwc", "nhwc", "change"}))
+      << "6 are more than 1 + 1 + 5 * 0.25 + 1";
+}
+
+TEST(Choice, APathThatSavesNextToNothingIsNotFollowed) {
+  const RelusOfALayout rows("rows", Order::rows, 1, 1);
+  const RelusOfALayout nhwc("nhwc", Order::nhwc, 1.5, 0.55);
+  EXPECT_EQ(kernels_that_run(chain_of_relus(6), {&rows, &nhwc}), std::vector<std::string>(6, "rows"))
+      << "1 + 1 + 5 * 0.55 + 1 = 5.75 of 6";
+  const RelusOfALayout faster("nhwc", Order::nhwc, 1.5, 0.5);
+  EXPECT_EQ(kernels_that_run(chain_of_relus(6), {&rows, &faster}).back(), "change") << "5.5 of 6";
+}
+
+/// Every assignment of layouts to the steps of a chain is priced.
+TEST(Choice, ThePathOfAChainIsTheCheapestOfAll) {
+  testing::Rng dice(64);
+  for (int round = 0; round < 50; ++round) {
+    const double first = dice.real(0.1, 3);
+    const double others = dice.real(0.1, 3);
+    const RelusOfALayout rows("rows", Order::rows, dice.real(0.1, 3), dice.real(0.1, 3));
+    const RelusOfALayout nhwc("nhwc", Order::nhwc, first, others);
+    const Model model = chain_of_relus(5);
+    const program::CompileOptions options{.epilogues = false, .kernels = {&rows, &nhwc}};
+    const auto seconds = [&](const RelusOfALayout& kernel, Index node) {
+      const Request request{.model = model, .step = {node, {}}, .images = 2, .inputs = {{0, {2, 5, 4, 6}, {kRows}}}};
+      return kernel.offers(request).front().seconds;
+    };
+    double least = 1e9;
+    for (unsigned all = 0; all < 32; ++all) {
+      double sum = 0;
+      bool before = false;  // rows
+      for (Index node = 0; node < 5; ++node) {
+        const bool now = (all >> node & 1U) != 0;
+        sum += (now != before ? 1 : 0) + seconds(now ? nhwc : rows, node);
+        before = now;
+      }
+      least = std::min(least, sum + (before ? 1 : 0));
+    }
+    EXPECT_NEAR(program::cheapest_path(model, 2, options).seconds, least, 1e-9) << round;
+  }
 }
 
 /// Bytes of a tensor after a change.

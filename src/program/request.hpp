@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "program/compile.hpp"
+#include "program/kernel.hpp"
+
+namespace spdnn::program {
+
+/// In which layouts values are there; the first is that in which each was made.
+using LayoutsOfValues = std::map<ValueId, std::vector<Layout>>;
+
+/// Those of a value; constants of the model are there row-major from the beginning.
+inline std::vector<Layout>& layouts_of(LayoutsOfValues& there, ValueId value) {
+  std::vector<Layout>& layouts = there[value];
+  if (layouts.empty()) layouts.push_back(kRows);
+  return layouts;
+}
+
+/// What kernels are asked for a step.
+Request request_for(const Model& model, const Step& step, Extent images, const CompileOptions& options,
+                    LayoutsOfValues& there);
+
+}  // namespace spdnn::program
