@@ -4,12 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <regex>
 #include <sstream>
 
 namespace spdnn::cli {
 
 namespace {
+
+std::string without_trailing_blanks(const std::string& text) {
+  std::string lines;
+  for (const char c : text) {
+    if (c == '\n') lines.erase(lines.find_last_not_of(' ') + 1);
+    lines += c;
+  }
+  return lines;
+}
 
 std::string option_text(const std::vector<OptionGroup>& groups, unsigned columns) {
   const unsigned descriptions = columns * 11 / 20;  // minimum width of descriptions; longer names get their own line
@@ -21,7 +29,7 @@ std::string option_text(const std::vector<OptionGroup>& groups, unsigned columns
   }
   std::ostringstream text;
   text << all;
-  return std::regex_replace(text.str(), std::regex(" +\n"), "\n");  // Boost leaves blanks at line breaks
+  return without_trailing_blanks(text.str());  // Boost leaves blanks at line breaks
 }
 
 std::string form_text(const CommandForm& form, unsigned columns) {
