@@ -30,12 +30,11 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
-# Rooms whose code takes no time worth optimising for, but much time to compile.
-COLD := $(addprefix src/,bench cli cluster io/networks/directory io/models io/models/architecture io/models/onnx io/models/onnx/read \
-	io/models/onnx/write io/models/packed io/models/tflite report report/model report/network \
-	report/render report/render/html report/sections)
+# Rooms whose code takes no time worth optimising for, but much time to compile. A unit of theirs is in a folder `cold`.
+COLD := $(addprefix src/,bench cli cluster core/text inference io/models/architecture io/models/onnx io/models/packed io/models/tflite \
+	io/networks/directory report)
 COLD_CXXFLAGS_release := -O1
-COLD_FLAGS = $(if $(filter $(COLD:%=%/),$(dir $1)),$(COLD_CXXFLAGS_$(BUILD)))
+COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter $(COLD:%=%/%),$1),$(COLD_CXXFLAGS_$(BUILD)))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
@@ -80,15 +79,15 @@ HOST_SOURCES := $(sort $(HOST_HALVES) $(filter-out $(PROGRAM_SOURCES),$(shell fi
 SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 
-# Files of one directory are compiled eight at a time, as one unit: a file takes far less time than the headers and templates
-# that it shares with its neighbours. Names in anonymous namespaces must differ within a directory, or the file stands here.
+# Files of one room are compiled many at a time, as one unit: a file takes far less time than the headers and templates
+# that it shares with its neighbours. Names in anonymous namespaces must differ within a unit, or the file stands here.
 # UNITY=0 compiles each file alone, which is quicker for those who change a file again and again.
 UNITY ?= 1
 ALONE := %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=16 -v alone=src/engines/cpu -v cold='$(COLD)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the objects of these source files, in units or alone.

@@ -1,14 +1,32 @@
-# Reads paths of source files, sorted; prints DIRECTORY/K=FILE:FILE... for each unit of at most eight files of one directory.
+# Reads paths of source files, sorted; prints UNIT=FILE:FILE... for each unit: at most `most` files of a room, src/ROOM or
+# tests/ROOM, shared out evenly. Those of `alone` (src/engines/cpu), whose loops take the time of runs, meet only files
+# of their own directory, so that what is inlined there does not depend on neighbours. Those of `cold` meet only one another.
+function within(path, directories,    i, list, n) {
+  n = split(directories, list, " ")
+  for (i = 1; i <= n; i++)
+    if (index(path, list[i] "/") == 1) return 1
+  return 0
+}
 {
-  directory = $0
-  sub("/[^/]*$", "", directory)
-  place = count[directory]++
-  unit = directory "/" (1 + int(place / 8))
-  if (place % 8 == 0) {
-    units[++n] = unit
-    files[unit] = $0
-  } else {
-    files[unit] = files[unit] ":" $0
+  room = $1 "/" $2
+  if (within($0, cold)) room = room "/cold"
+  if (within($0, alone)) {
+    room = $0
+    sub("/[^/]*$", "", room)
+  }
+  if (!(room in count)) rooms[++n] = room
+  files[room, ++count[room]] = $0
+}
+END {
+  for (r = 1; r <= n; r++) {
+    room = rooms[r]
+    units = int((count[room] + most - 1) / most)
+    for (u = 1; u <= units; u++) {
+      line = room "/" u "="
+      first = int((u - 1) * count[room] / units) + 1
+      last = int(u * count[room] / units)
+      for (i = first; i <= last; i++) line = line (i > first ? ":" : "") files[room, i]
+      print line
+    }
   }
 }
-END { for (i = 1; i <= n; i++) print units[i] "=" files[units[i]] }

@@ -136,7 +136,7 @@ void print_view(std::FILE* out, const ModelView& view) {
              escaped(view.why));
 }
 
-Json json_of(const ModelView& view) {
+Json model_json(const ModelView& view) {
   const auto values = [&](const std::vector<ValueId>& ids) {
     Json json = Json::array();
     for (const ValueId id : ids)
@@ -235,9 +235,9 @@ int inspect_model(const Arguments& arguments) {
   check_shown(view, shown);
   print_view(Printed(json == "-" ? json : html).stream(), view);
   const bool json_last = json == "-";  // stdout's reader may be gone
-  if (json && !json_last) write_text(output_path(*json), json_line(json_of(view)));
+  if (json && !json_last) write_text(output_path(*json), json_line(model_json(view)));
   if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
-  if (json_last) write_text(output_path(*json), json_line(json_of(view)));
+  if (json_last) write_text(output_path(*json), json_line(model_json(view)));
   return 0;
 }
 

@@ -47,7 +47,7 @@ std::uint64_t count_or_0(const std::string& name, const CsvField& field) {
   return field.text.empty() ? 0 : count_of(name, field);
 }
 
-std::string text_of(const std::string& name, const CsvField& field) {
+std::string text_in(const std::string& name, const CsvField& field) {
   if (field.text.empty()) fail(name, field, "is empty");
   return escaped(JsonFields::printable(field.text));
 }
@@ -56,17 +56,17 @@ Baseline baseline_of(const std::string& name, const CsvRecord& record) {
   if (record.size() != kColumns.size())
     throw DataError(
         fmt::format("{}:{}:1: {} fields, expected {}", name, record.front().line, record.size(), kColumns.size()));
-  Baseline row{.system = text_of(name, record[0]),
-               .processor = text_of(name, record[1]),
+  Baseline row{.system = text_in(name, record[0]),
+               .processor = text_in(name, record[1]),
                .count = count_of(name, record[2]),
                .neurons = count_or_0(name, record[3]),
                .layers = count_or_0(name, record[4]),
                .images = count_or_0(name, record[5]),
                .seconds = number_of(name, record[6]),
                .edges_per_second = number_of(name, record[7]),
-               .counted = text_of(name, record[8]),
-               .measured = text_of(name, record[9]),
-               .source = text_of(name, record[10])};
+               .counted = text_in(name, record[8]),
+               .measured = text_in(name, record[9]),
+               .source = text_in(name, record[10])};
   if (!row.seconds && !row.edges_per_second) fail(name, record[6], "is empty, and so is edges_per_second");
   if (!row.edges_per_second && row.work() == 0) fail(name, record[7], "is empty, and so is one of the sizes");
   constexpr double kTolerance = 0.1;  // both may be rounded to two digits

@@ -35,7 +35,7 @@ struct Library {
 #undef SPDNN_JPEG
 };
 
-const Library& library() {
+const Library& libjpeg() {
   static const Library functions;
   return functions;
 }
@@ -43,7 +43,7 @@ const Library& library() {
 class Decoder {
  public:
   Decoder(const std::string& place, std::span<const std::byte> bytes) : place_(place), bytes_(bytes) {
-    state_.err = library().std_error(&errors_);
+    state_.err = libjpeg().std_error(&errors_);
     state_.client_data = this;
     errors_.error_exit = [](j_common_ptr state) { self_of(state)->give_up(state); };
     // The library reports damage that it has concealed as a warning; here it is an error.
@@ -53,7 +53,7 @@ class Decoder {
     errors_.output_message = [](j_common_ptr) {};
   }
   ~Decoder() {
-    if (setjmp(jump_) == 0) library().destroy_decompress(&state_);
+    if (setjmp(jump_) == 0) libjpeg().destroy_decompress(&state_);
   }
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
@@ -83,20 +83,20 @@ class Decoder {
 
   bool read_header() {
     if (setjmp(jump_) != 0) return false;
-    library().CreateDecompress(&state_, JPEG_LIB_VERSION, sizeof state_);
-    library().mem_src(&state_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
-    library().read_header(&state_, TRUE);
+    libjpeg().CreateDecompress(&state_, JPEG_LIB_VERSION, sizeof state_);
+    libjpeg().mem_src(&state_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
+    libjpeg().read_header(&state_, TRUE);
     return true;
   }
   bool read_rows(std::uint8_t* to, std::size_t row_bytes, bool grey) {
     if (setjmp(jump_) != 0) return false;
     state_.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
-    library().start_decompress(&state_);
+    libjpeg().start_decompress(&state_);
     while (state_.output_scanline < state_.output_height) {
       JSAMPROW row = to + state_.output_scanline * row_bytes;
-      library().read_scanlines(&state_, &row, 1);
+      libjpeg().read_scanlines(&state_, &row, 1);
     }
-    library().finish_decompress(&state_);
+    libjpeg().finish_decompress(&state_);
     return true;
   }
 

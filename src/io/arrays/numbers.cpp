@@ -94,7 +94,7 @@ void convert(NumberType type, bool big_endian, std::span<const std::byte> from, 
 /// Converts piece by piece, so that the file's bytes are never in memory as a whole.
 template <class To>
 Array<To> read_numbers(const InputFile& file, const StoredNumbers& stored) {
-  constexpr std::size_t kPiece = std::size_t{1} << 16;  // numbers
+  constexpr std::size_t kNumbersAtOnce = std::size_t{1} << 16;  // numbers
   const auto values = allocate<To>(stored.count);
   const std::span<To> all(values.get(), stored.count);
   if (std::is_same_v<To, float> && stored.type == NumberType::f32 && !stored.big_endian) {
@@ -102,9 +102,9 @@ Array<To> read_numbers(const InputFile& file, const StoredNumbers& stored) {
     return {values, stored.count};
   }
   const std::size_t size = bytes_of(stored.type);
-  std::vector<std::byte> piece(std::min(kPiece, stored.count) * size);
-  for (std::size_t begin = 0; begin < stored.count; begin += kPiece) {
-    const std::size_t count = std::min(kPiece, stored.count - begin);
+  std::vector<std::byte> piece(std::min(kNumbersAtOnce, stored.count) * size);
+  for (std::size_t begin = 0; begin < stored.count; begin += kNumbersAtOnce) {
+    const std::size_t count = std::min(kNumbersAtOnce, stored.count - begin);
     const std::span<std::byte> bytes = std::span(piece).first(count * size);
     file.read(stored.offset + begin * size, bytes);
     convert<To>(stored.type, stored.big_endian, bytes, all.subspan(begin, count));

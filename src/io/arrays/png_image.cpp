@@ -17,7 +17,7 @@ namespace spdnn {
 namespace {
 
 /// The functions used of libpng.
-struct Library {
+struct Libpng {
   SharedLibrary library{{fmt::format("libpng{0}.so.{0}", PNG_LIBPNG_VER_SONUM)}, "it is needed to read .png images"};
 // NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member
 #define SPDNN_PNG(name) decltype(&::png_##name) name = library.function<decltype(::png_##name)>("png_" #name)
@@ -38,25 +38,25 @@ struct Library {
 #undef SPDNN_PNG
 };
 
-const Library& library() {
-  static const Library functions;
+const Libpng& libpng() {
+  static const Libpng functions;
   return functions;
 }
 
-class Decoder {
+class PngDecoder {
  public:
-  Decoder(const std::string& place, std::span<const std::byte> bytes) : place_(place), rest_(bytes) {
-    png_ = library().create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
-    if (png_ != nullptr) info_ = library().create_info_struct(png_);
+  PngDecoder(const std::string& place, std::span<const std::byte> bytes) : place_(place), rest_(bytes) {
+    png_ = libpng().create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp, png_const_charp) {});
+    if (png_ != nullptr) info_ = libpng().create_info_struct(png_);
     if (info_ == nullptr) {
-      library().destroy_read_struct(&png_, &info_, nullptr);
+      libpng().destroy_read_struct(&png_, &info_, nullptr);
       throw std::bad_alloc();
     }
-    library().set_read_fn(png_, this, on_read);
+    libpng().set_read_fn(png_, this, on_read);
   }
-  ~Decoder() { library().destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { libpng().destroy_read_struct(&png_, &info_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   Pixels decode(Index height, Index width) {
     if (!read_header()) fail();
@@ -79,28 +79,28 @@ class Decoder {
 
   bool read_header() {
     if (setjmp(jump_) != 0) return false;
-    library().read_info(png_, info_);
-    library().get_IHDR(png_, info_, &width_, &height_, &depth_, &colour_, nullptr, nullptr, nullptr);
-    transparent_ = library().get_valid(png_, info_, PNG_INFO_tRNS) != 0;
+    libpng().read_info(png_, info_);
+    libpng().get_IHDR(png_, info_, &width_, &height_, &depth_, &colour_, nullptr, nullptr, nullptr);
+    transparent_ = libpng().get_valid(png_, info_, PNG_INFO_tRNS) != 0;
     return true;
   }
   bool read_rows(png_bytepp rows) {
     if (setjmp(jump_) != 0) return false;
-    library().set_expand(png_);  // converts palettes to colours, and fewer bits per sample to eight
-    library().set_interlace_handling(png_);
-    library().read_update_info(png_, info_);
-    library().read_image(png_, rows);
-    library().read_end(png_, nullptr);
+    libpng().set_expand(png_);  // converts palettes to colours, and fewer bits per sample to eight
+    libpng().set_interlace_handling(png_);
+    libpng().read_update_info(png_, info_);
+    libpng().read_image(png_, rows);
+    libpng().read_end(png_, nullptr);
     return true;
   }
 
   static void on_error(png_structp png, png_const_charp reason) {
-    auto* const self = static_cast<Decoder*>(library().get_error_ptr(png));
+    auto* const self = static_cast<PngDecoder*>(libpng().get_error_ptr(png));
     std::strncpy(self->reason_.data(), reason, self->reason_.size() - 1);
     std::longjmp(self->jump_, 1);
   }
   static void on_read(png_structp png, png_bytep to, std::size_t size) {
-    auto* const self = static_cast<Decoder*>(library().get_io_ptr(png));
+    auto* const self = static_cast<PngDecoder*>(libpng().get_io_ptr(png));
     if (size > self->rest_.size()) on_error(png, "it is cut off");
     std::memcpy(to, self->rest_.data(), size);
     self->rest_ = self->rest_.subspan(size);
@@ -122,7 +122,7 @@ class Decoder {
 }  // namespace
 
 Pixels decode_png(const std::string& place, std::span<const std::byte> bytes, Index height, Index width) {
-  return Decoder(place, bytes).decode(height, width);
+  return PngDecoder(place, bytes).decode(height, width);
 }
 
 }  // namespace spdnn

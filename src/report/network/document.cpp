@@ -30,7 +30,7 @@ std::optional<std::string> one_bias(const Network& network) {
   return fmt::format("{:g}", bias.value_or(0));
 }
 
-std::string summary_of(const NetworkView& view) {
+std::string network_summary(const NetworkView& view) {
   const Offset given = view.plan.provenance.given_edges;
   return fmt::format(
       "{} layers, {} inputs, {} outputs, {} edges. The plan stores {} of them ({} %), and {} would run it. Layers are "
@@ -47,7 +47,7 @@ Document network_document(const NetworkView& view) {
   census.sum = sum_of(census.layers);
   return {
       view.name,
-      summary_of(view),
+      network_summary(view),
       {network_sections::layers(view), network_sections::degrees(view, census), network_sections::edges(view),
        network_sections::plan(view, census), network_sections::twins(view, census), network_sections::images(view)}};
 }

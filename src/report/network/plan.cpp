@@ -18,7 +18,7 @@ using sections::whole;
 
 namespace {
 
-double share(Offset part, Offset all) { return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all); }
+double share_of(Offset part, Offset all) { return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all); }
 
 std::string state_of(const NetworkView& view, bool Passes::*pass) {
   if (view.plan.passes.*pass) return "in force";
@@ -73,7 +73,7 @@ Table steps_table(const NetworkView& view, const LayerCensus& sum) {
   for (const Step& step : steps_of(sum)) {
     table.rows.push_back(
         {{step.name, state_of(view, step.pass), whole(neurons), whole(neurons - step.neurons), whole(edges),
-          whole(edges - step.edges), percent(share(step.edges, view.plan.provenance.given_edges))}});
+          whole(edges - step.edges), percent(share_of(step.edges, view.plan.provenance.given_edges))}});
     neurons -= step.neurons;
     edges -= step.edges;
   }
@@ -120,7 +120,7 @@ Chart fate_chart(const NetworkView& view, const Census& census) {
     for (const Part& part : kParts) all += count_of(part);
     for (std::size_t i = 0; i < kParts.size(); ++i)
       chart.series[i].points.push_back(
-          {static_cast<double>(chart.categories.size()), 100 * share(count_of(kParts[i]), all)});
+          {static_cast<double>(chart.categories.size()), 100 * share_of(count_of(kParts[i]), all)});
     chart.categories.push_back(std::move(category));
   };
   const LayerCensus& shown = census.layers[view.shown];

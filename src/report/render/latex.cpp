@@ -44,14 +44,14 @@ std::string character(char c) {
   return byte >= 0x80 || byte < 32 ? "?" : std::string(1, c);
 }
 
-std::string escaped(std::string_view text) {
+std::string latex_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) result += character(c);
   return result;
 }
 
 /// Marks up a paragraph: code between backticks.
-std::string marked_up(std::string_view text) {
+std::string latex_marked_up(std::string_view text) {
   std::string result;
   bool open = false;
   for (const char c : text) {
@@ -66,10 +66,10 @@ std::string marked_up(std::string_view text) {
 }
 
 std::string column_heading(const Column& column) {
-  return escaped(column.unit.empty() ? column.title : fmt::format("{} ({})", column.title, column.unit));
+  return latex_escaped(column.unit.empty() ? column.title : fmt::format("{} ({})", column.title, column.unit));
 }
 
-std::string cell_text(const Cell& cell) { return cell.text.empty() ? "-" : escaped(cell.text); }
+std::string cell_text(const Cell& cell) { return cell.text.empty() ? "-" : latex_escaped(cell.text); }
 
 /// The columns whose rows are not all equal.
 std::vector<std::size_t> varying(const Table& table) {
@@ -89,7 +89,7 @@ std::string caption_of(const Table& table, const std::vector<std::size_t>& colum
     if (std::find(columns.begin(), columns.end(), i) == columns.end())
       same += fmt::format("{}{} {}", same.empty() ? "" : ", ", column_heading(table.columns[i]),
                           cell_text(table.rows[0].cells[i]));
-  return marked_up(table.caption) + (same.empty() ? "" : " In all rows: " + same + ".");
+  return latex_marked_up(table.caption) + (same.empty() ? "" : " In all rows: " + same + ".");
 }
 
 /// Formats rows `first` to `last`, at most as wide as the page.
@@ -137,11 +137,11 @@ constexpr const char* kPreamble = R"(\documentclass[10pt]{article}
 
 std::string to_latex(const Document& document) {
   std::string text = kPreamble;
-  text += fmt::format("\\section*{{{}}}\n{}\n", escaped(document.title), marked_up(document.summary));
+  text += fmt::format("\\section*{{{}}}\n{}\n", latex_escaped(document.title), latex_marked_up(document.summary));
   for (const Section& section : document.sections) {
-    text += fmt::format("\n\\subsection*{{{}}}\n", escaped(section.title));
+    text += fmt::format("\n\\subsection*{{{}}}\n", latex_escaped(section.title));
     for (const auto& block : section.blocks) {
-      if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += marked_up(paragraph->text) + "\n\n";
+      if (const auto* paragraph = std::get_if<Paragraph>(&block)) text += latex_marked_up(paragraph->text) + "\n\n";
       if (const auto* table = std::get_if<Table>(&block)) text += to_latex(*table);
     }
   }

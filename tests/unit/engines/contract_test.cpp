@@ -13,7 +13,7 @@ namespace {
 using testing::RecordingEngine;
 using Calls = std::vector<std::string>;
 
-Plan plan_of(Index depth) {
+Plan plan_of_depth(Index depth) {
   testing::Rng rng(4);
   return testing::unreduced_plan(testing::random_network(rng, 8, depth, 3, 0));
 }
@@ -28,7 +28,7 @@ TEST(Contract, RunAsksInThisOrder) {
   RunOptions options;
   options.trials = 2;
   options.batch = 3;
-  const RunResult result = run(RecordingEngine::variant(), plan_of(5), some_images(5), options);
+  const RunResult result = run(RecordingEngine::variant(), plan_of_depth(5), some_images(5), options);
   const Calls trial{"reset", "advance 0..5 to 2", "advance 2..5 to 4", "advance 4..5 to 5", "outcome"};
   Calls expected{"make for 3, binary"};
   for (const char* load : {"load 3", "load 2"}) {
@@ -41,7 +41,7 @@ TEST(Contract, RunAsksInThisOrder) {
 
 TEST(Contract, BorderlineImagesAreLoadedByTheEngineOfThePlanInOrder) {
   RecordingEngine::calls.clear();
-  Plan plan = plan_of(2);
+  Plan plan = plan_of_depth(2);
   plan.fallback = Fallback{{0.1, 0.1}, std::make_shared<const Plan>(plan)};
   plan.passes.merge = true;
   const RunResult result = run(RecordingEngine::variant(), plan, some_images(4), {});
@@ -67,14 +67,14 @@ TEST(Contract, AnEngineIsNotMadeForWhatItsVariantRefuses) {
   for (const Index batch : {0U, 2U}) {
     RunOptions options;
     options.batch = batch;
-    EXPECT_THROW(run(variant, plan_of(2), some_images(4), options), UsageError);
-    EXPECT_THROW(check_run(variant, plan_of(2), facts_of(some_images(4)), options), UsageError);
+    EXPECT_THROW(run(variant, plan_of_depth(2), some_images(4), options), UsageError);
+    EXPECT_THROW(check_run(variant, plan_of_depth(2), facts_of(some_images(4)), options), UsageError);
   }
   RunOptions fp64;
   fp64.engine.precision = Precision::fp64;
-  EXPECT_THROW(run(RecordingEngine::variant(), plan_of(2), some_images(4), fp64), UsageError);
-  EXPECT_THROW(check_run(RecordingEngine::variant(), plan_of(2), facts_of(some_images(4)), fp64), UsageError);
-  EXPECT_NO_THROW(check_run(RecordingEngine::variant(), plan_of(2), facts_of(some_images(4)), {}));
+  EXPECT_THROW(run(RecordingEngine::variant(), plan_of_depth(2), some_images(4), fp64), UsageError);
+  EXPECT_THROW(check_run(RecordingEngine::variant(), plan_of_depth(2), facts_of(some_images(4)), fp64), UsageError);
+  EXPECT_NO_THROW(check_run(RecordingEngine::variant(), plan_of_depth(2), facts_of(some_images(4)), {}));
   EXPECT_TRUE(RecordingEngine::calls.empty());
 }
 

@@ -26,7 +26,7 @@ class VariedNetworkTest : public ::testing::TestWithParam<Kind> {
   ImageSet images_ = generate_digit_images(256, kImages, 1);
 };
 
-std::vector<double> run(const char* variant, const Plan& plan, const ImageSet& images) {
+std::vector<double> activations_by(const char* variant, const Plan& plan, const ImageSet& images) {
   const Variant& found = find_variant(variant);
   const auto engine = testing::engine_for(found, plan, images, {found.precisions.front(), 2});
   engine->load(images);
@@ -50,8 +50,8 @@ TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
   const Network network = bench::varied_network(options(60), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));
   const auto in_order = bench::in_order_activations(plan, images_, bench::Products::rounded);
-  EXPECT_EQ(run("cpu_openmp", plan, images_), in_order);
-  EXPECT_LT(bench::worst_difference(in_order, run("cpu_reference", plan, images_)), 1e-2);
+  EXPECT_EQ(activations_by("cpu_openmp", plan, images_), in_order);
+  EXPECT_LT(bench::worst_difference(in_order, activations_by("cpu_reference", plan, images_)), 1e-2);
 }
 
 /// Where some edges of a layer lead to other inputs, some bit at the end changes.

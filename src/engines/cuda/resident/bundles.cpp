@@ -28,7 +28,7 @@ struct Group {
 };
 
 /// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
-Index alternating_pairs(const CsrMatrix& weights, Index row) {
+Index pairs_of_row(const CsrMatrix& weights, Index row) {
   const auto inputs = weights.row(row);
   if (inputs.size() <= kChunkTerms || !cuda::alternates(inputs)) return 0;
   return static_cast<Index>(inputs.size() / 2);
@@ -67,7 +67,7 @@ class LayerBuilder {
   std::vector<Group> groups() const {
     std::vector<Index> pairs(weights_.rows, 0);
     if (!bits_ && !layout_.values)
-      for (Index row = 0; row < weights_.rows; ++row) pairs[row] = alternating_pairs(weights_, row);
+      for (Index row = 0; row < weights_.rows; ++row) pairs[row] = pairs_of_row(weights_, row);
     std::vector<Index> order(weights_.rows);
     std::iota(order.begin(), order.end(), 0);
     const auto first = [&](Index a, Index b) {

@@ -15,7 +15,7 @@ namespace spdnn::tflite_reader {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& where, const std::string& problem) {
+[[noreturn]] void refuse_constant(const std::string& where, const std::string& problem) {
   throw DataError(where + ": " + problem);
 }
 
@@ -35,11 +35,12 @@ std::span<const std::byte> bytes_of_tensor(const tflite::Model& model, const tfl
                                            const std::string& where) {
   const tflite::Buffer* buffer = buffer_of(model, tensor);
   if (buffer == nullptr)
-    fail(where, "it has no buffer in the file: it depends on the inputs of the model, and must be a constant");
+    refuse_constant(where,
+                    "it has no buffer in the file: it depends on the inputs of the model, and must be a constant");
   if (buffer->offset() > 1 || buffer->size() > 1)
-    fail(where, "its bytes lie after the FlatBuffer, which is not supported; they must lie in it");
+    refuse_constant(where, "its bytes lie after the FlatBuffer, which is not supported; they must lie in it");
   if (!is_constant(model, tensor))
-    fail(where, "its buffer is empty: it depends on the inputs of the model, and must be a constant");
+    refuse_constant(where, "its buffer is empty: it depends on the inputs of the model, and must be a constant");
   return std::as_bytes(std::span(buffer->data()->data(), buffer->data()->size()));
 }
 
@@ -63,12 +64,12 @@ Shape shape_of(const tflite::Tensor& tensor, const std::string& where) {
   Shape shape;
   if (tensor.shape() == nullptr) return shape;
   if (tensor.shape()->size() > kMostAxes)
-    fail(where, fmt::format("{} axes are more than {}", tensor.shape()->size(), kMostAxes));
+    refuse_constant(where, fmt::format("{} axes are more than {}", tensor.shape()->size(), kMostAxes));
   for (const std::int32_t extent : *tensor.shape()) {
-    if (extent < 1) fail(where, fmt::format("an axis has the length {}, expected 1..{}", extent, kMaxIndex));
+    if (extent < 1) refuse_constant(where, fmt::format("an axis has the length {}, expected 1..{}", extent, kMaxIndex));
     shape.push_back(extent);
   }
-  if (!elements(shape)) fail(where, fmt::format("{} are too many elements", shape_text(shape)));
+  if (!elements(shape)) refuse_constant(where, fmt::format("{} are too many elements", shape_text(shape)));
   return shape;
 }
 
@@ -84,9 +85,10 @@ void require_floats(const tflite::Tensor& tensor, const std::string& where) {
   const Type type = tensor.type();
   if (type == Type::FLOAT32 || type == Type::FLOAT16) return;
   if (type == Type::INT8 || type == Type::UINT8 || type == Type::INT16)
-    fail(where, fmt::format("its numbers are {}: quantised models are not supported, only FLOAT32 and FLOAT16",
-                            type_name(type)));
-  fail(where, fmt::format("its numbers are {}, expected FLOAT32 or FLOAT16", type_name(type)));
+    refuse_constant(where,
+                    fmt::format("its numbers are {}: quantised models are not supported, only FLOAT32 and FLOAT16",
+                                type_name(type)));
+  refuse_constant(where, fmt::format("its numbers are {}, expected FLOAT32 or FLOAT16", type_name(type)));
 }
 
 Constant read_constant(const tflite::Model& model, const tflite::Tensor& tensor, const std::string& where,
@@ -98,8 +100,8 @@ Constant read_constant(const tflite::Model& model, const tflite::Tensor& tensor,
   const NumberType type = tensor.type() == tflite::TensorType::FLOAT16 ? NumberType::f16 : NumberType::f32;
   const std::size_t count = bytes.size() / bytes_of(type);
   if (bytes.size() % bytes_of(type) != 0 || (tensor.sparsity() == nullptr && count != constant.size()))
-    fail(where, fmt::format("{} bytes do not fit {} numbers of {} bytes", bytes.size(), shape_text(constant.shape),
-                            bytes_of(type)));
+    refuse_constant(where, fmt::format("{} bytes do not fit {} numbers of {} bytes", bytes.size(),
+                                       shape_text(constant.shape), bytes_of(type)));
   if (tensor.sparsity() != nullptr)
     constant.places = places_of(*tensor.sparsity(), constant.shape, count, where, budget);
   budget.take(count * sizeof(float));
@@ -115,13 +117,14 @@ std::vector<std::int64_t> read_integers(const tflite::Model& model, const tflite
                                         const std::string& where) {
   const bool wide = tensor.type() == tflite::TensorType::INT64;
   if (!wide && tensor.type() != tflite::TensorType::INT32)
-    fail(where, fmt::format("its numbers are {}, expected INT32 or INT64", type_name(tensor.type())));
-  if (tensor.sparsity() != nullptr) fail(where, "sparse integers are not supported");
+    refuse_constant(where, fmt::format("its numbers are {}, expected INT32 or INT64", type_name(tensor.type())));
+  if (tensor.sparsity() != nullptr) refuse_constant(where, "sparse integers are not supported");
   const std::span<const std::byte> bytes = bytes_of_tensor(model, tensor, where);
   const std::size_t size = wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
   const Offset count = *elements(shape_of(tensor, where));
-  if (count > 2 * kMostAxes) fail(where, fmt::format("{} numbers are more than {}", count, 2 * kMostAxes));
-  if (bytes.size() != count * size) fail(where, fmt::format("{} bytes are not {} numbers", bytes.size(), count));
+  if (count > 2 * kMostAxes) refuse_constant(where, fmt::format("{} numbers are more than {}", count, 2 * kMostAxes));
+  if (bytes.size() != count * size)
+    refuse_constant(where, fmt::format("{} bytes are not {} numbers", bytes.size(), count));
   std::vector<std::int64_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     std::int32_t narrow_number = 0;

@@ -146,7 +146,7 @@ std::size_t checked_count(const Levels& levels, const Level& level, std::size_t 
 }
 
 /// Checks all levels before anything is allocated.
-void check(const Levels& levels, std::size_t count) {
+void check_levels(const Levels& levels, std::size_t count) {
   std::size_t nodes = 1;
   for (const Level& level : levels.all()) {
     if (level.metadata->format() == tflite::DimensionType::SPARSE_CSR) {
@@ -169,7 +169,7 @@ void check(const Levels& levels, std::size_t count) {
 std::vector<Offset> places_of(const tflite::SparsityParameters& sparsity, const Shape& shape, std::size_t count,
                               const std::string& where, Budget& budget) {
   const Levels levels(sparsity, shape, where);
-  check(levels, count);
+  check_levels(levels, count);
   std::vector<Offset> places{0};
   for (const Level& level : levels.all()) {
     std::vector<Offset> below;

@@ -218,15 +218,15 @@ std::string to_html(const Chart& chart) {
       escaped(chart.description), to_html(numbers_of(chart)));
 }
 
-Json to_json(const Axis& axis) {
+Json chart_json(const Axis& axis) {
   return {{"title", axis.title}, {"logarithmic", axis.logarithmic}, {"end", axis.end ? Json(*axis.end) : Json()}};
 }
 
-Json to_json(const Chart& chart) {
+Json chart_json(const Chart& chart) {
   constexpr const char* kKinds[] = {"bars", "stacked", "lines", "spy"};
   Json json = {{"kind", kKinds[static_cast<int>(chart.kind)]},
-               {"x", to_json(chart.x)},
-               {"y", to_json(chart.y)},
+               {"x", chart_json(chart.x)},
+               {"y", chart_json(chart.y)},
                {"categories", chart.categories},
                {"series", Json::array()}};
   for (const Series& series : chart.series) {
@@ -257,7 +257,7 @@ std::string chart_data(const Document& document) {
   Json charts = Json::object();
   for (const Section& section : document.sections)
     for (const auto& block : section.blocks)
-      if (const auto* chart = std::get_if<Chart>(&block)) charts[chart->id] = to_json(*chart);
+      if (const auto* chart = std::get_if<Chart>(&block)) charts[chart->id] = chart_json(*chart);
   const std::string text = charts.dump(-1, ' ', true, Json::error_handler_t::replace);
   std::string safe;
   for (const char c : text) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);

@@ -18,7 +18,7 @@ using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelCase;
 
-ModelReport report_of(const ModelSpec& spec, const Model& model, const Tensor& images) {
+ModelReport model_report(const ModelSpec& spec, const Model& model, const Tensor& images) {
   ModelInference inference(spec);
   inference.load(model, images);
   inference.plan();
@@ -41,7 +41,7 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
       ModelSpec spec = verified_by("conv_dense");
       spec.rewrites = rewrites;
       spec.batch = batch;
-      const ModelReport report = report_of(spec, network.model, network.inputs[0]);
+      const ModelReport report = model_report(spec, network.model, network.inputs[0]);
       EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
       EXPECT_EQ(report.recomputed->images, 5U);
       EXPECT_LE(report.recomputed->largest_ratio, 1.0);
@@ -192,25 +192,25 @@ TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {
   spec.variant = "conv_reference";
   spec.truth.label_list = {1, 0};
   spec.truth.min_accuracy = 1;
-  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
+  EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
   spec.truth.label_list = {0, 0};
-  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
   spec.truth.label_list = {0, 2};
-  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+  EXPECT_THROW(model_report(spec, two_sums(), images), DataError);
   spec.truth.label_list = {0};
-  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+  EXPECT_THROW(model_report(spec, two_sums(), images), DataError);
 
   spec.truth = {};
   spec.truth.expected_logits = make_tensor({2, 2}, {3, 3.F + 0x1p-20F, 1, 1});
-  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
+  EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
   spec.truth.expected_logits = make_tensor({1, 2}, {3, 3.F + 0x1p-20F});
-  const ModelReport right = report_of(spec, two_sums(), images);
+  const ModelReport right = model_report(spec, two_sums(), images);
   EXPECT_EQ(right.verdict.status, Verdict::Status::unverified);
   EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images, a sample");
   spec.truth.expected_logits = make_tensor({2, 2}, {3, 3, 1, 1});
-  EXPECT_EQ(report_of(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
+  EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
   spec.truth.expected_logits = make_tensor({1, 3}, {3, 3, 3});
-  EXPECT_THROW(report_of(spec, two_sums(), images), DataError);
+  EXPECT_THROW(model_report(spec, two_sums(), images), DataError);
 }
 
 TEST(ModelVerify, TheReferenceAsksBeforeEachNodeWhetherToEnd) {

@@ -11,7 +11,7 @@ namespace spdnn {
 namespace {
 
 /// Two layers of four neurons. Each neuron adds its own input and the next one's, and needs both.
-Network network() {
+Network two_layers() {
   Layer layer;
   layer.weights = make_csr(4, 4, {0, 2, 4, 6, 8}, {0, 1, 1, 2, 2, 3, 0, 3});
   layer.bias.uniform = -1.0;
@@ -21,11 +21,11 @@ Network network() {
 }
 
 /// 1 1 1 0; 0 1 0 0, which dies in the first layer; 1 1 1 1; and nothing.
-ImageSet images() { return make_image_set(make_csr(4, 4, {0, 3, 4, 8, 8}, {0, 1, 2, 1, 0, 1, 2, 3})); }
+ImageSet four_images() { return make_image_set(make_csr(4, 4, {0, 3, 4, 8, 8}, {0, 1, 2, 1, 0, 1, 2, 3})); }
 
 Report report_of(const InferenceSpec& spec) {
   Inference inference(spec);
-  inference.load(network(), images());
+  inference.load(two_layers(), four_images());
   inference.plan();
   inference.run();
   inference.verify();
@@ -62,7 +62,7 @@ TEST(Inference, IsUnverifiedUntilItIsAskedFor) {
   Inference inference(spec);
   EXPECT_THROW(inference.plan(), std::logic_error);
   EXPECT_THROW(inference.run(), std::logic_error);
-  inference.load(network(), images());
+  inference.load(two_layers(), four_images());
   inference.plan();
   EXPECT_THROW(inference.verify(), std::logic_error);
   inference.run();
@@ -73,19 +73,19 @@ TEST(Inference, RefusesWhatDoesNotFitTogether) {
   InferenceSpec spec;
   spec.device = Device::cpu;
   Inference inference(spec);
-  EXPECT_THROW(inference.load(network(), make_image_set(make_csr(1, 5, {0, 1}, {4}))), std::invalid_argument);
-  EXPECT_THROW(inference.load(network(), {make_csr(1, 4, {0, 1}, {4})}), std::invalid_argument);
-  Network broken = network();
+  EXPECT_THROW(inference.load(two_layers(), make_image_set(make_csr(1, 5, {0, 1}, {4}))), std::invalid_argument);
+  EXPECT_THROW(inference.load(two_layers(), {make_csr(1, 4, {0, 1}, {4})}), std::invalid_argument);
+  Network broken = two_layers();
   broken.cap = -1.0;
-  EXPECT_THROW(inference.load(broken, images()), std::invalid_argument);
+  EXPECT_THROW(inference.load(broken, four_images()), std::invalid_argument);
 }
 
 TEST(Inference, LoadsOnce) {
   InferenceSpec spec;
   spec.device = Device::cpu;
   Inference inference(spec);
-  inference.load(network(), images());
-  EXPECT_THROW(inference.load(network(), images()), std::logic_error);
+  inference.load(two_layers(), four_images());
+  EXPECT_THROW(inference.load(two_layers(), four_images()), std::logic_error);
   EXPECT_THROW(inference.load(), std::logic_error);
   inference.plan();
   inference.run();
@@ -93,7 +93,7 @@ TEST(Inference, LoadsOnce) {
 }
 
 TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
-  const PlannedNetwork planned(network(), parse_passes("twins,dead"));
+  const PlannedNetwork planned(two_layers(), parse_passes("twins,dead"));
   EXPECT_EQ(to_string(planned.passes()), "twins,dead");
   EXPECT_EQ(planned.stored_edges(), 16U);
   EXPECT_EQ(planned.describe().size(), 2U);
@@ -103,7 +103,7 @@ TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
     spec.truth.everything = true;
     spec.compare = true;
     Inference inference(spec);
-    inference.load(planned, images());
+    inference.load(planned, four_images());
     inference.plan();
     inference.run();
     inference.verify();
@@ -112,7 +112,7 @@ TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
     EXPECT_EQ(to_string(inference.report().passes), "twins,dead") << "the plan's, not the specification's";
     EXPECT_EQ(inference.report().seconds.plan, 0.0);
   }
-  Network broken = network();
+  Network broken = two_layers();
   broken.cap = -1.0;
   EXPECT_THROW(PlannedNetwork(broken, kExactPasses), std::invalid_argument);
 }

@@ -57,7 +57,7 @@ bool same_plans(const Array<T>& a, const Array<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void expect_same(const Layer& a, const Layer& b) {
+void expect_same_layer(const Layer& a, const Layer& b) {
   EXPECT_EQ(a.inputs(), b.inputs());
   EXPECT_EQ(a.outputs(), b.outputs());
   EXPECT_TRUE(same_plans(a.weights.offsets, b.weights.offsets) && same_plans(a.weights.indices, b.weights.indices));
@@ -156,7 +156,7 @@ TEST(ReadAhead, GivesTheLayersInAnyOrder) {
     const Plan plan = testing::streamed_plan(testing::stream_of(network), {}, at_once);
     ReadAhead layers(plan);
     for (const Index k : {0U, 1U, 2U, 0U, 0U, 8U, 0U, 5U, 6U, 5U, 7U, 8U, 0U, 1U})
-      expect_same(layers.layer(k), network.layers[k]);
+      expect_same_layer(layers.layer(k), network.layers[k]);
   }
 }
 
@@ -200,7 +200,7 @@ TEST(StreamedPlans, AreReducedAsThoseInMemory) {
       expect_same_certificates(found, expected);
       ASSERT_EQ(found.layers.size(), expected.layers.size());
       for (std::size_t k = 0; k < found.layers.size(); ++k) {
-        expect_same(found.layers[k], expected.layers[k]);
+        expect_same_layer(found.layers[k], expected.layers[k]);
         EXPECT_TRUE(same_plans(found.expansion[k], expected.expansion[k]));
       }
     }
@@ -286,7 +286,7 @@ TEST_F(StreamedFile, HoldsTheLayersThatWereWritten) {
     EXPECT_EQ(stream.digest, network_digest(network));
     EXPECT_EQ(stream.edges(), network.edges());
     for (int pass = 0; pass < 2; ++pass)
-      for (Index k = stream.depth(); k-- > 0;) expect_same(stream.layers->read(k), network.layers[k]);
+      for (Index k = stream.depth(); k-- > 0;) expect_same_layer(stream.layers->read(k), network.layers[k]);
     EXPECT_LE(stream.bytes(), network.bytes());  // which counts offsets that layers share once for each of them
     EXPECT_GE(stream.bytes(), network.edges() * sizeof(Index));
     EXPECT_GT(stream.layers->bytes_read(), 0U);

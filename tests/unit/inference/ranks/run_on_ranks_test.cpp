@@ -135,7 +135,7 @@ class ShufflingRank final : public testing::ThreadRank {
 
 /// The status of three ranks' run on images of a file, verified with all of them, or with a sample.
 template <class Rank>
-Verdict::Status verified_by(const TruthSpec& truth, const std::string& images) {
+Verdict::Status verified_on_ranks(const TruthSpec& truth, const std::string& images) {
   const Network network = testing::deep_network(12);
   Verdict::Status status{};
   const auto work = [&](Communicator& ranks) {
@@ -167,10 +167,10 @@ TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
   all.everything = true;
   TruthSpec sample;
   sample.sample = 40;
-  EXPECT_EQ(verified_by<testing::ThreadRank>(all, images), Verdict::Status::passed);
-  EXPECT_EQ(verified_by<testing::ThreadRank>(sample, images), Verdict::Status::unverified);
-  EXPECT_EQ(verified_by<ShufflingRank>(all, images), Verdict::Status::failed);
-  EXPECT_EQ(verified_by<ShufflingRank>(sample, images), Verdict::Status::failed);
+  EXPECT_EQ(verified_on_ranks<testing::ThreadRank>(all, images), Verdict::Status::passed);
+  EXPECT_EQ(verified_on_ranks<testing::ThreadRank>(sample, images), Verdict::Status::unverified);
+  EXPECT_EQ(verified_on_ranks<ShufflingRank>(all, images), Verdict::Status::failed);
+  EXPECT_EQ(verified_on_ranks<ShufflingRank>(sample, images), Verdict::Status::failed);
 }
 
 /// Runs batches of ten images on so many ranks, each of which stops at its `question`-th question; returns the root's

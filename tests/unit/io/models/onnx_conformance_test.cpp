@@ -46,12 +46,12 @@ Tensor tensor_of(const TensorProto& proto) {
 }
 
 /// A model with one set of inputs and outputs.
-struct Case {
+struct NodeCase {
   fs::path folder;
   onnx::ModelProto model;
   std::vector<TensorProto> inputs;
 
-  explicit Case(const fs::path& path) : folder(path), model(parsed<onnx::ModelProto>(path / "model.onnx")) {
+  explicit NodeCase(const fs::path& path) : folder(path), model(parsed<onnx::ModelProto>(path / "model.onnx")) {
     std::set<std::string> constants;
     for (const TensorProto& tensor : model.graph().initializer()) constants.insert(tensor.name());
     for (const onnx::ValueInfoProto& input : model.graph().input()) {
@@ -96,7 +96,7 @@ class OnnxConformance : public ::testing::Test {
   std::string run(const fs::path& folder) {
     std::string reason;
     for (const bool all_but_first : {false, true}) {
-      Case one(folder);
+      NodeCase one(folder);
       try {
         const std::vector<Tensor> inputs = one.fix_inputs(all_but_first);
         onnx_test::File file;
@@ -115,7 +115,7 @@ class OnnxConformance : public ::testing::Test {
   }
 
   /// Where an output of the model is not what the case expects; empty where none is.
-  static std::string mismatch(const Case& one, const std::vector<Bounded>& outputs) {
+  static std::string mismatch(const NodeCase& one, const std::vector<Bounded>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Tensor expected =
           tensor_of(parsed<TensorProto>(one.folder / fmt::format("test_data_set_0/output_{}.pb", i)));
@@ -148,7 +148,7 @@ TEST_F(OnnxConformance, CasesPassOrAreRefusedWithAReason) {
   int of_others = 0;
   std::string refusals;
   for (const fs::path& folder : folders) {
-    const std::set<std::string> operators = Case(folder).operators();
+    const std::set<std::string> operators = NodeCase(folder).operators();
     const bool supported = std::all_of(operators.begin(), operators.end(),
                                        [](const auto& name) { return onnx_reader::find_operator(name) != nullptr; });
     const std::string reason = run(folder);

@@ -13,7 +13,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-std::string text_of(const onnx::GraphProto& graph, int node) {
+std::string node_at(const onnx::GraphProto& graph, int node) {
   const onnx::NodeProto& one = graph.node(node);
   return fmt::format("node '{}' ({})", one.name().empty() ? fmt::format("#{}", node + 1) : one.name(), one.op_type());
 }
@@ -27,11 +27,11 @@ std::map<std::string, int> makers_of(const onnx::GraphProto& graph, const std::s
       if (name.empty()) continue;
       if (given.contains(name))
         throw DataError(
-            fmt::format("{}: {}: output '{}' is also an input or initializer", file, text_of(graph, node), name));
+            fmt::format("{}: {}: output '{}' is also an input or initializer", file, node_at(graph, node), name));
       const auto [first, fresh] = makers.emplace(name, node);
       if (!fresh)
-        throw DataError(fmt::format("{}: {}: output '{}' is also made by {}", file, text_of(graph, node), name,
-                                    text_of(graph, first->second)));
+        throw DataError(fmt::format("{}: {}: output '{}' is also made by {}", file, node_at(graph, node), name,
+                                    node_at(graph, first->second)));
     }
   }
   return makers;
@@ -70,7 +70,7 @@ std::vector<int> order_of_nodes(const onnx::GraphProto& graph, const std::set<st
       const auto maker = makers.find(name);
       if (maker == makers.end())
         throw DataError(fmt::format("{}: {}: input '{}' is neither made by a node nor an input or initializer", file,
-                                    text_of(graph, node), name));
+                                    node_at(graph, node), name));
       readers[static_cast<std::size_t>(maker->second)].push_back(node);
       ++waits[static_cast<std::size_t>(node)];
     }
@@ -89,7 +89,7 @@ std::vector<int> order_of_nodes(const onnx::GraphProto& graph, const std::set<st
   if (order.size() < count) {
     const auto stuck = std::find_if(waits.begin(), waits.end(), [](int left) { return left > 0; });
     throw DataError(fmt::format("{}: {}: it depends on its own output: the graph has a cycle", file,
-                                text_of(graph, static_cast<int>(stuck - waits.begin()))));
+                                node_at(graph, static_cast<int>(stuck - waits.begin()))));
   }
   const std::vector<bool> marks = needed(graph, makers);
   std::erase_if(order, [&](int node) { return !marks[static_cast<std::size_t>(node)]; });
