@@ -14,14 +14,14 @@ ModelEngineOptions options_of(Index batch, std::size_t host_memory = 0) {
   return {.batch = batch, .kernels_for = 1, .threads = 1, .host_memory = host_memory};
 }
 
-std::size_t bytes_of(const ModelVariant& variant, const Model& model, Index batch) {
+std::size_t working_bytes(const ModelVariant& variant, const Model& model, Index batch) {
   return support_of(variant, model, options_of(batch)).working_bytes;
 }
 
 TEST(ModelChoice, WhatIsTooLargeSaysHowManyBytesItNeeds) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const ModelVariant& variant = find_model_variant("conv_dense");
-  const std::size_t bytes = bytes_of(variant, model, 4);
+  const std::size_t bytes = working_bytes(variant, model, 4);
   EXPECT_TRUE(support_of(variant, model, options_of(4, bytes)).takes());
   const Support little = support_of(variant, model, options_of(4, bytes - 1));
   EXPECT_FALSE(little.takes());
@@ -33,12 +33,12 @@ TEST(ModelChoice, WhatIsTooLargeSaysHowManyBytesItNeeds) {
 TEST(ModelChoice, BatchesFitToTheByte) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const ModelVariant& variant = find_model_variant("conv_dense");
-  const std::size_t room = bytes_of(variant, model, 7);
-  ASSERT_LT(bytes_of(variant, model, 6), room);
-  ASSERT_GT(bytes_of(variant, model, 8), room);
+  const std::size_t room = working_bytes(variant, model, 7);
+  ASSERT_LT(working_bytes(variant, model, 6), room);
+  ASSERT_GT(working_bytes(variant, model, 8), room);
   EXPECT_EQ(model_batch({}, variant, model, 21, options_of(1, room)), 7U);
   EXPECT_EQ(model_batch({}, variant, model, 20, options_of(1, room - 1)), 5U) << "six fit: four rounds";
-  const std::size_t none = bytes_of(variant, model, 1) - 1;
+  const std::size_t none = working_bytes(variant, model, 1) - 1;
   EXPECT_THROW(model_batch({}, variant, model, 20, options_of(1, none)), DeviceError);
   EXPECT_EQ(find_model_batch({}, variant, model, 20, options_of(1, none)).too_large.find("conv_dense needs more"), 0U);
   EngineSettings asked;
@@ -48,7 +48,7 @@ TEST(ModelChoice, BatchesFitToTheByte) {
 
 TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const Model model = testing::small_network(3, 0.3, 4).model;
-  const std::size_t room = bytes_of(find_model_variant("conv_dense"), model, 1);
+  const std::size_t room = working_bytes(find_model_variant("conv_dense"), model, 1);
   const ModelEngineChoice choice = find_model_engine({}, model, options_of(64, room));
   ASSERT_NE(choice.variant, nullptr);
   EXPECT_NE(choice.variant->name, "conv_reference") << choice.why;
