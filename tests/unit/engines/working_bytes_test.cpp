@@ -33,7 +33,7 @@ std::size_t bytes_taken(const Variant& variant, const std::shared_ptr<const Plan
   return most - before;
 }
 
-struct Shape {
+struct NetworkShape {
   Index neurons;
   Index layers;  ///< 2100 are more than cpu_openmp computes at once: it keeps all images between its phases
 };
@@ -42,7 +42,7 @@ struct Shape {
 /// words are counted. Buffers stay below a huge page, so that nothing is rounded up to one.
 TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
-  for (const auto& [neurons, layers] : {Shape{512, 40}, Shape{64, 2100}}) {
+  for (const auto& [neurons, layers] : {NetworkShape{512, 40}, NetworkShape{64, 2100}}) {
     testing::Rng rng(17);
     const Network network = testing::random_network(rng, neurons, layers, 2, -0.01);
     const auto plan = std::make_shared<const Plan>(testing::unreduced_plan(network, parse_passes("dead,identical")));
