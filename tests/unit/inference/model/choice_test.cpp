@@ -10,20 +10,20 @@
 namespace spdnn {
 namespace {
 
-ModelEngineOptions options_of(Index batch, std::size_t host_memory = 0) {
+ModelEngineOptions model_options(Index batch, std::size_t host_memory = 0) {
   return {.batch = batch, .kernels_for = 1, .threads = 1, .host_memory = host_memory};
 }
 
 std::size_t working_bytes(const ModelVariant& variant, const Model& model, Index batch) {
-  return support_of(variant, model, options_of(batch)).working_bytes;
+  return support_of(variant, model, model_options(batch)).working_bytes;
 }
 
 TEST(ModelChoice, WhatIsTooLargeSaysHowManyBytesItNeeds) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const ModelVariant& variant = find_model_variant("conv_dense");
   const std::size_t bytes = working_bytes(variant, model, 4);
-  EXPECT_TRUE(support_of(variant, model, options_of(4, bytes)).takes());
-  const Support little = support_of(variant, model, options_of(4, bytes - 1));
+  EXPECT_TRUE(support_of(variant, model, model_options(4, bytes)).takes());
+  const Support little = support_of(variant, model, model_options(4, bytes - 1));
   EXPECT_FALSE(little.takes());
   EXPECT_TRUE(little.too_large);
   EXPECT_EQ(little.working_bytes, bytes);
@@ -36,20 +36,20 @@ TEST(ModelChoice, BatchesFitToTheByte) {
   const std::size_t room = working_bytes(variant, model, 7);
   ASSERT_LT(working_bytes(variant, model, 6), room);
   ASSERT_GT(working_bytes(variant, model, 8), room);
-  EXPECT_EQ(model_batch({}, variant, model, 21, options_of(1, room)), 7U);
-  EXPECT_EQ(model_batch({}, variant, model, 20, options_of(1, room - 1)), 5U) << "six fit: four rounds";
+  EXPECT_EQ(model_batch({}, variant, model, 21, model_options(1, room)), 7U);
+  EXPECT_EQ(model_batch({}, variant, model, 20, model_options(1, room - 1)), 5U) << "six fit: four rounds";
   const std::size_t none = working_bytes(variant, model, 1) - 1;
-  EXPECT_THROW(model_batch({}, variant, model, 20, options_of(1, none)), DeviceError);
-  EXPECT_EQ(find_model_batch({}, variant, model, 20, options_of(1, none)).too_large.find("conv_dense needs more"), 0U);
+  EXPECT_THROW(model_batch({}, variant, model, 20, model_options(1, none)), DeviceError);
+  EXPECT_EQ(find_model_batch({}, variant, model, 20, model_options(1, none)).too_large.find("conv_dense needs more"), 0U);
   EngineSettings asked;
   asked.batch = 8;
-  EXPECT_THROW(model_batch(asked, variant, model, 20, options_of(1, room)), DeviceError) << "what was asked for stays";
+  EXPECT_THROW(model_batch(asked, variant, model, 20, model_options(1, room)), DeviceError) << "what was asked for stays";
 }
 
 TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const std::size_t room = working_bytes(find_model_variant("conv_dense"), model, 1);
-  const ModelEngineChoice choice = find_model_engine({}, model, options_of(64, room));
+  const ModelEngineChoice choice = find_model_engine({}, model, model_options(64, room));
   ASSERT_NE(choice.variant, nullptr);
   EXPECT_NE(choice.variant->name, "conv_reference") << choice.why;
 }
@@ -59,11 +59,11 @@ TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
   const ValueId x = builder.input({testing::kN, 3});
   builder.input({testing::kN, 3});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
-  const ModelEngineChoice none = find_model_engine({}, model, options_of(1));
+  const ModelEngineChoice none = find_model_engine({}, model, model_options(1));
   EXPECT_EQ(none.variant, nullptr);
   EXPECT_EQ(none.why,
             "conv_reference, sparse_linear, conv_dense: the model has 2 inputs; models of one input can be run");
-  EXPECT_THROW(choose_model_engine({}, model, options_of(1)), UsageError);
+  EXPECT_THROW(choose_model_engine({}, model, model_options(1)), UsageError);
 }
 
 }  // namespace
