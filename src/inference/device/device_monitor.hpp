@@ -13,29 +13,28 @@
 
 namespace spdnn {
 
-/// Watches a device while trials run: clocks, temperature and power, asked for at the beginning, at the end and, by a
-/// thread of its own, now and then in between; and the energy from the beginning to the end. The questions at both ends
-/// are outside the trials' time.
+/// Watches a device during trials: clocks, temperature and power, sampled at the beginning, at the end and in between
+/// by a separate thread; and the energy from beginning to end. The samples at both ends are outside the trials' time.
 class DeviceMonitor {
  public:
   struct Rates {
-    std::chrono::milliseconds between{100};  ///< one sample and the next
-    /// Energy takes so long. Drivers refresh the counter some ten times a second, so both ends of two seconds together
-    /// are wrong by a tenth at most.
+    std::chrono::milliseconds between{100};  ///< interval of samples
+    /// Shortest time for an energy measurement. Drivers refresh the counter about ten times a second, so that its two
+    /// readings are off by at most a tenth of two seconds.
     double shortest_seconds = 2.0;
-    bool energy = true;  ///< whether it is asked for
+    bool energy = true;  ///< whether it is measured
   };
 
   explicit DeviceMonitor(std::unique_ptr<const Nvml> nvml) : DeviceMonitor(std::move(nvml), Rates{}) {}
   DeviceMonitor(std::unique_ptr<const Nvml> nvml, const Rates& rates) : nvml_(std::move(nvml)), rates_(rates) {}
 
-  /// Trials of one batch of images begin, and end: there were so many. Both together may be called several times.
+  /// begin() and end() bracket the trials of one batch of images; call the pair once per batch.
   void begin();
   void end(int trials);
-  /// Since begin(): whether more trials are needed for their energy to be told.
+  /// Whether more trials are needed since begin() to measure their energy.
   bool wants_more() const { return joules_at_begin_ && watch_.seconds() < rates_.shortest_seconds; }
 
-  /// Of all batches. Energy, of one trial, is told where it is known of each batch.
+  /// The state over all batches. The energy, per trial, is given if it is known for each batch.
   DeviceState state() const;
 
  private:
@@ -51,7 +50,7 @@ class DeviceMonitor {
 
   std::unique_ptr<const Nvml> nvml_;
   Rates rates_;
-  Samples samples_;  ///< of one thread at a time
+  Samples samples_;  ///< used by one thread at a time
   Stopwatch watch_;
   std::optional<double> joules_at_begin_;
   std::optional<double> joules_per_trial_ = 0.0;

@@ -10,7 +10,7 @@ namespace spdnn {
 
 namespace {
 
-/// In a network of so many edges or more, the device finds twins sooner than the CPU. In a smaller one, the CPU is done
+/// From this number of edges up, the device finds twins sooner than the CPU. In smaller networks, the CPU is done
 /// before the device is ready (measured on an H200 with 16 cores: 65536 neurons, 120 layers).
 constexpr Offset kEdgesWorthADevice = Offset{512} << 20U;
 

@@ -12,16 +12,16 @@
 
 namespace spdnn {
 
-/// Starts the CUDA device up on a thread of its own, where it may be needed.
+/// Starts the CUDA device on a separate thread if it may be needed.
 class DeviceStart {
  public:
-  /// `choose` names the device on that thread, as asking how many there are starts the driver up.
+  /// `choose` selects the device on that thread, because counting the devices already starts the driver.
   DeviceStart(bool needed, std::function<int()> choose);
   bool needed() const { return start_.has_value(); }
   /// Returns when the device is ready.
   void wait();
   const StartSeconds& seconds() const { return seconds_; }
-  /// The device that was chosen, once it has been waited for; 0 where none is needed.
+  /// The chosen device, after wait(); 0 if none is needed.
   int device() const { return device_; }
 
  private:
@@ -36,16 +36,16 @@ class DeviceStart {
   StartSeconds seconds_;
 };
 
-/// For make_plan: what looks for twins on `device`; empty for the CPU. Unsupported or DeviceError where a device was
-/// asked for that cannot be used.
+/// For make_plan(): finds twins on `device`; empty for the CPU. Unsupported or DeviceError if the requested device
+/// cannot be used.
 planning::TwinFinder finder_on(Device device, int cuda_device = 0);
 
-/// The same for InferenceSpec::plan_device, where empty means whichever takes less time. Waits for the device if it
-/// is to be used.
+/// The same for InferenceSpec::plan_device, for which empty means the faster device. Waits for the device if it is
+/// used.
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
                                 DeviceStart& start);
 
-/// What reports and `inspect` say where such a finder was used.
+/// The note of reports and `inspect` on the use of such a finder.
 inline constexpr const char* kPlannedOnCuda = "twins were looked for on the CUDA device";
 
 }  // namespace spdnn

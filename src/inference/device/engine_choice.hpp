@@ -12,39 +12,39 @@
 
 namespace spdnn {
 
-/// What a specification says about the engine; see EngineSettings.
+/// The requests of a specification about the engine; see EngineSettings.
 struct EngineRequest {
   std::string variant;                      ///< empty: choose
-  std::optional<Device> device;             ///< empty: any that can be used
+  std::optional<Device> device;             ///< empty: any usable device
   std::optional<Precision> precision = {};  ///< empty: the variant's first
   int cuda_device = 0;
-  std::string network = {};  ///< what errors call the network: its path, if it has one
+  std::string network = {};  ///< the name of the network in errors: its path, if it has one
 };
 
-/// The engine that runs: a Variant for plans, a ModelVariant for models.
+/// The chosen engine: a Variant for plans, a ModelVariant for models.
 template <class Kind>
 struct ChosenEngine {
   const Kind* variant = nullptr;
   Precision precision = Precision::fp32;
-  std::string why;  ///< empty where the variant was named
+  std::string why;  ///< empty if the variant was given by name
 };
 using EngineChoice = ChosenEngine<Variant>;
 
-/// The variant and its precision; each variant is asked with these options and the precision requested. UsageError
-/// where variant, device and precision contradict one another, or where the cap or a bias is 0 or infinite in the
+/// Chooses the variant and its precision by each variant's support for these options and the requested precision.
+/// UsageError if variant, device and precision contradict one another, or if the cap or a bias is 0 or infinite in the
 /// precision.
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const BatchInfo& batch,
                            const EngineOptions& options);
 
-/// The precision in which a variant runs that computes in these: the first, or the one asked for. UsageError where that
-/// is none of them.
+/// The precision of a run by a variant that computes in `precisions`: the first, or the requested one. UsageError if
+/// that is not among them.
 Precision precision_for(std::string_view variant, const std::vector<Precision>& precisions,
                         const std::optional<Precision>& asked);
 
-/// For a `field` that asks for CUDA: Unsupported in a build without CUDA, DeviceError where there is no usable device.
+/// For a `field` that requests CUDA: Unsupported in a build without CUDA, DeviceError without a usable device.
 void require_cuda(const char* field, int cuda_device = 0);
 
-/// The variant that the request names, in its precision.
+/// The variant named by the request, in its precision.
 template <class Kind>
 ChosenEngine<Kind> named_engine(const EngineRequest& request, const Kind& named) {
   if (request.device && named.device != *request.device)
@@ -53,13 +53,14 @@ ChosenEngine<Kind> named_engine(const EngineRequest& request, const Kind& named)
   return {&named, precision_for(named.name, named.precisions, request.precision), {}};
 }
 
-/// Variants to choose from. A device that was asked for must be there; otherwise what is absent is left out. So is what
-/// does not compute in the precision, where something does: otherwise precision_for() refuses.
+/// The variants to choose from. A requested device must exist; without a request, variants of absent devices are left
+/// out. Variants without the requested precision are left out too, unless that would leave none: then precision_for()
+/// refuses.
 template <class Kind>
 std::vector<const Kind*> usable_variants(const EngineRequest& request, const std::vector<Kind>& all) {
   if (request.device == Device::cuda) require_cuda("device", request.cuda_device);
   std::vector<const Kind*> usable;
-  std::optional<bool> with_cuda;  // asking starts the driver up
+  std::optional<bool> with_cuda;  // the query starts the driver
   for (const Kind& variant : all) {
     if (variant.device != request.device.value_or(variant.device)) continue;
     if (variant.device == Device::cuda && !with_cuda)
@@ -73,7 +74,7 @@ std::vector<const Kind*> usable_variants(const EngineRequest& request, const std
   return usable;
 }
 
-/// Whether one of the variants that may be chosen runs on CUDA, without touching a device. Nothing is refused here.
+/// Whether one of the variants that may be chosen runs on CUDA, without touching a device. Never throws for a request.
 template <class Kind>
 bool may_choose_cuda(const EngineRequest& request, const std::vector<Kind>& all) {
   return request.device != Device::cpu && std::any_of(all.begin(), all.end(), [&](const Kind& v) {

@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// What NVIDIA's management library tells of one device. The library comes with the driver and is opened at run time,
+/// NVIDIA's management library (NVML) for one device. The library comes with the driver and is opened at run time,
 /// so that neither building nor running needs it. Each answer is empty where the driver gives none, as on a device that
 /// is shared out (MIG).
 class Nvml {

@@ -23,10 +23,10 @@ std::vector<Index> predictions_of(const Tensor& logits);
 /// larger.
 Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
 
-/// |a - b|, infinite where one of them is no number.
+/// |a - b|, infinite if one of them is NaN.
 double difference_of(float a, float b);
 
-/// How far the report's logits and predictions are from `logits`, those of the same run by `variant` in fp32.
+/// The difference of the report's logits and predictions from `logits`, those of the same run by `variant` in fp32.
 AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits);
 
 }  // namespace spdnn

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Index kMostImages = 64;
 
-/// What a variant says of the wanted batch, or where that is too large, of one image.
+/// The variant's support for the wanted batch, or if that is too large, for one image.
 Support support_of_some(const ModelVariant& variant, const Model& model, ModelEngineOptions options) {
   Support support = support_of(variant, model, options);
   if (!support.too_large || options.batch == 1) return support;
@@ -26,7 +26,7 @@ Support support_of_some(const ModelVariant& variant, const Model& model, ModelEn
   return support_of(variant, model, options);
 }
 
-/// Bytes of an engine for so many images at a time, whether or not they may be taken.
+/// Bytes of an engine for batches of this size, whether or not they are available.
 std::size_t bytes_of_batch(const ModelVariant& variant, const Model& model, ModelEngineOptions options, Index batch) {
   options.batch = batch;
   const Support support = support_of(variant, model, options);

@@ -267,7 +267,7 @@ class ModelInference::Steps {
     return {std::string(choice.variant->name), choice.precision, report_.images, batch, may_shrink()};
   }
 
-  const std::unique_ptr<Communicator> own_;  ///< of a process by itself
+  const std::unique_ptr<Communicator> own_;  ///< of a single process
   Communicator& ranks_;
   Stopwatch since_start_;
   ModelSpec spec_;

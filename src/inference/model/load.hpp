@@ -17,16 +17,16 @@ struct LoadedImages {
   std::vector<std::string> notes = {};
 };
 
-/// The images of the specification, as the model takes them. DataError where they do not fit it, DeviceError where the
-/// machine has no memory for as many as are asked for.
+/// The images of the specification in the shape of the model's input. DataError if they do not fit the model,
+/// DeviceError if the machine lacks the memory for the requested number.
 LoadedImages load_model_images(const ModelInputs& inputs, const Model& model);
 
-/// The number of classes that the model's first output tells apart: elements of an image's output, if it has one axis
-/// beside axis 0 that is longer than 1; otherwise 0.
+/// The number of classes in the model's first output: its elements per image, if only one axis besides axis 0 is longer
+/// than 1; otherwise 0.
 Index classes_of(const Model& model);
 
-/// The expected logits, of a file or in memory: of the first images, at least one, each with as many elements as the
-/// model's output. What users may not expect of the file is added to `notes`. DataError where they do not fit.
+/// The expected logits, from a file or from memory, for at least the first image, each with as many elements as the
+/// model's output. Surprising properties of the file are added to `notes`. DataError if they do not fit.
 Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes);
 
 }  // namespace spdnn

@@ -19,7 +19,7 @@ void fields(auto& archive, MaybeConst<ModelOrder> auto& order) {
 
 namespace {
 
-/// What a rank tells the root of its run, beside its part of the output.
+/// A rank's report to the root on its run, sent with its part of the output.
 struct ModelRankReport {
   RankReport common;
   int differing_trials = 0;

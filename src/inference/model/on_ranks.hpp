@@ -10,16 +10,16 @@
 
 namespace spdnn {
 
-// One run of a model on all ranks of a job, as run_on_ranks.hpp has it for networks. All ranks call these functions
-// together. A process by itself calls them too, and nothing is sent.
+// One run of a model on all ranks of a job, the counterpart of run_on_ranks.hpp for networks. All ranks call these
+// functions together. A single process calls them too; nothing is sent then.
 
-/// What all ranks are to do: decided on the root, for all images.
+/// The work of all ranks, decided on the root for all images.
 struct ModelOrder {
   std::string variant;
   Precision precision = Precision::fp32;
   Index images = 0;         ///< of all ranks
   Index batch = 0;          ///< images at a time
-  bool may_shrink = false;  ///< smaller batches may run where memory runs out
+  bool may_shrink = false;  ///< smaller batches may run if memory runs out
   int trials = 1;
   int warm_up = 0;
   bool profile = false;
@@ -27,19 +27,19 @@ struct ModelOrder {
 /// The root's order on all ranks.
 ModelOrder share_order(Communicator& ranks, const ModelOrder& order);
 
-/// The root's model on all ranks, each of which has it in memory of its own; what others give is not looked at.
+/// Copies the root's model to the memory of each rank; the argument of other ranks is ignored.
 std::shared_ptr<const Model> share_model(Communicator& ranks, const std::shared_ptr<const Model>& model);
 
-/// This rank's part of the root's images, in whole groups of `at_once`, of which the images are a multiple; what others
-/// give is not looked at.
+/// This rank's part of the root's images, in whole groups of `at_once`, which divides their number; the argument of
+/// other ranks is ignored.
 Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once);
-/// The most images that one of so many ranks has then.
+/// The largest share of any of `ranks` ranks.
 Index most_images(Index images, Index at_once, int ranks);
 
 using RankedModelResult = Ranked<ModelRunResult>;
-/// Runs this rank's images, perhaps none, which are those after the images of the ranks before it. The ranks begin
-/// together. What `options` have beside the order is this rank's own. RanksFailed (cluster/together.hpp), on all ranks,
-/// where the run of one fails; DeviceError on the root where it has no memory for the output of all.
+/// Runs this rank's images, possibly none, which follow those of the preceding ranks. The ranks begin together. Fields
+/// of `options` that the order lacks are this rank's own. RanksFailed (cluster/together.hpp) on all ranks if one run
+/// fails; DeviceError on the root if it lacks memory for the whole output.
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
                                      const std::shared_ptr<const Model>& model, const Tensor& mine,
                                      const ModelRunOptions& options, bool share_devices = false);

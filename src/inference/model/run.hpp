@@ -11,26 +11,26 @@
 namespace spdnn {
 
 struct ModelRunOptions : LoopOptions {
-  ModelEngineOptions engine;  ///< its batch is the one to begin with
+  ModelEngineOptions engine;  ///< its batch is the initial one
 };
 
 struct ModelRunResult : LoopResult {
   Tensor output;                     ///< the model's first, of all images, of the first trial
-  int differing_trials = 0;          ///< that gave other bits than the first
+  int differing_trials = 0;          ///< trials whose output differed from the first
   std::optional<Index> overflow;     ///< the first node of any batch; see ModelEngine::overflow()
-  std::vector<double> node_seconds;  ///< by node, the mean of the trials, summed over batches; empty where not timed
+  std::vector<double> node_seconds;  ///< mean of the trials by node, summed over batches; empty if not timed
 };
 
-/// The first of two nodes, where there are any.
+/// The first of two nodes; empty if both are.
 std::optional<Index> first_node(std::optional<Index> a, std::optional<Index> b);
 
 /// `count` images from `first` on; shares storage.
 Tensor images_from(const Tensor& images, Index first, Index count);
 
-/// The images of a batch that the model's input asks for; nothing where it takes any number.
+/// The fixed batch size of the model's input; empty if it takes any number of images.
 std::optional<Index> fixed_batch(const Model& model);
 
-/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError where there is no memory for the output.
+/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError if memory for the output is lacking.
 ModelRunResult run_model(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                          const ModelRunOptions& options);
 

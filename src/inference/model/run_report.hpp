@@ -7,11 +7,11 @@
 
 namespace spdnn {
 
-// What a report says of a run of a model, apart from what was read and from the verdict.
+// The fields of a report on a model's run, except those of the inputs and of the verdict.
 
 /// The model as given.
 void describe_given(const Model& model, ModelReport& report);
-/// The model that runs.
+/// The rewritten model.
 void describe_run(const Model& model, ModelReport& report);
 /// Engine and machine, before the run.
 void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,

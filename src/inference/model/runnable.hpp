@@ -6,9 +6,9 @@
 
 namespace spdnn {
 
-/// Why `infer` refuses the model, whatever the images are and whichever variant is to run it: it takes models of one
-/// input, with images on axis 0, and a first output that is made of them, with as many images on axis 0. Empty where
-/// the model is such a one. Its shapes are inferred.
+/// The reason why `infer` refuses the model for any images and variant; empty if it takes the model. It takes models
+/// with one input, whose axis 0 holds images, and a first output computed from them with the same axis 0. Shapes must
+/// be inferred.
 std::string why_not_runnable(const Model& model);
 
 }  // namespace spdnn

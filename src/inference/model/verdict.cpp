@@ -50,7 +50,7 @@ Findings findings_of(const ModelReport& report) {
     Findings::add(accuracy->top_1() >= *accuracy->at_least ? found.right : found.wrong,
                   fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
                               counted(accuracy->images, "image", "images"), accuracy->top_1(), *accuracy->at_least));
-  // Where nodes are compared one by one with the reference, theirs are the bounds that tell.
+  // If nodes are compared one by one with the reference, their bounds are the conclusive ones.
   for (const auto* check : {&report.expected, &report.recomputed}) {
     if (!*check) continue;
     const bool by_nodes = check == &report.recomputed && report.nodes_checked;

@@ -4,9 +4,9 @@
 
 namespace spdnn {
 
-/// The verdict by all comparisons: failed where one failed, else passed where one of all images passed and no number
-/// may have overflowed. A sample proves nothing of the other images: as with networks, it fails or leaves the run
-/// unverified.
+/// The verdict of all comparisons: failed if one failed, otherwise passed if a comparison of all images passed and no
+/// number may have overflowed. A sample proves nothing about the other images: as with networks, it fails or leaves the
+/// run unverified.
 ModelVerdict verdict_of(const ModelReport& report);
 
 }  // namespace spdnn

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kShownIds = 10;
 constexpr Index kMostReferenceImages =
-    16;  ///< images that the reference takes at a time: progress is told after each time
+    16;  ///< images that the reference takes at a time, with a progress update after each
 
 /// The images that the reference takes at a time.
 Index images_at_once(const Model& model, std::size_t host_memory) {
@@ -176,7 +176,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
   const Index count = std::max(given, truth.recomputed);
   const Index step = images_at_once(model, truth.host_memory);
   Cancellation cancellation(cancelled);
-  Progress told(progress, "verify", count);
+  Progress task(progress, "verify", count);
   for (Index first = 0; first < count; first += step) {
     cancellation.check();
     const bool fixed = fixed_batch(model).has_value();
@@ -192,7 +192,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
       const std::span<const float> theirs = truth.expected->values.span().subspan(image * each, each);
       expected.add(image, found, std::vector<double>(theirs.begin(), theirs.end()), bounds);
     }
-    told.update(std::min(first + step, count));
+    task.update(std::min(first + step, count));
   }
   LogitChecks checks;
   if (given > 0) checks.expected = expected.take();
@@ -217,7 +217,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
   NodeCheck check;
   check.nodes = model.nodes.size();
   Cancellation cancellation(options.cancelled);
-  Progress told(progress, "verify nodes", count);
+  Progress task(progress, "verify nodes", count);
   for (Index first = 0; first < count; first += step) {
     cancellation.check();
     const Index some = fixed_batch(model) ? step : std::min(step, count - first);
@@ -231,7 +231,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     for (std::size_t i = 0; result < outputs.size() && i < some * each; ++i)
       check.largest_difference =
           std::max(check.largest_difference, difference_of(outputs[result].values[i], logits.values[first * each + i]));
-    told.update(std::min(first + step, count));
+    task.update(std::min(first + step, count));
   }
   return check;
 }

@@ -12,12 +12,12 @@
 
 namespace spdnn {
 
-/// What logits are compared with, image by image, as the reference gets there.
+/// The truth for logits, compared image by image as the reference proceeds.
 struct LogitTruth {
   const Tensor* expected = nullptr;  ///< of the first images; null: none
   std::string expected_source;
-  Index recomputed = 0;         ///< the first so many images are compared with the reference itself
-  std::size_t host_memory = 0;  ///< bytes that the reference may take; 0: nine tenths of what is available
+  Index recomputed = 0;         ///< number of images, from the first, that the reference recomputes
+  std::size_t host_memory = 0;  ///< limit of the reference in bytes; 0: nine tenths of the available memory
 };
 
 struct LogitChecks {
@@ -25,16 +25,16 @@ struct LogitChecks {
   std::optional<LogitCheck> recomputed;
 };
 
-/// Compares the logits of a run of `model` on `images` with all that `truth` names. The reference (evaluate()) runs on
-/// as many images as that takes, a few at a time; its bounds are the measure of both comparisons. `classes`: of the
-/// model, 0 where its output is none. DeviceError where the reference has no memory for one image.
+/// Compares the logits of a run of `model` on `images` with the whole `truth`. The reference (evaluate()) runs on the
+/// images needed, a few at a time; both comparisons use its bounds. `classes`: of the model, 0 if its output is not a
+/// list of classes. DeviceError if the reference lacks memory for one image.
 LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
                          const LogitTruth& truth, const ProgressCallback& progress,
                          const std::function<bool()>& cancelled);
 
-/// Runs the engine on the first `count` images once more, with every node's output kept, and compares each with what
-/// the reference makes of the engine's own inputs to that node. Keeping them forbids engines to fuse nodes; `logits`,
-/// those of the run that is reported, tell whether that changed a bit of the result.
+/// Runs the engine on the first `count` images again with every node's output kept, and compares each output with the
+/// reference's for the engine's own inputs to that node. Keeping outputs prevents fusion; `logits`, those of the
+/// reported run, show whether that changed the result.
 NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
                       const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress);
 
