@@ -173,7 +173,7 @@ CommandForm infer_model_form() {
       ("logits", takes("FILE"), "write the first output here (-: stdout): .npy, .csv or .txt")                      //
       ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                      //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
-  OptionGroup run{.heading = "What is run"};
+  OptionGroup run{.heading = "Run"};
   run.options.add_options()                                                                               //
       ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                         //
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                 //

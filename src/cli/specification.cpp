@@ -32,7 +32,7 @@ OptionGroup image_options() {
 }
 
 OptionGroup engine_options() {
-  OptionGroup group{.heading = "What is run"};
+  OptionGroup group{.heading = "Run"};
   group.options.add_options()                                                                               //
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs; auto: CUDA if there is a device")  //
       ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants")                                    //

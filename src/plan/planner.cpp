@@ -25,13 +25,12 @@ Plan unreduced(const Network& network) {
 Plan merge_if_sound(Plan plan) {
   const std::string reason = planning::reason_against_merge(plan);
   if (!reason.empty()) {
-    planning::stand_aside(plan, &Passes::merge, "merge stands aside: " + reason);
+    planning::turn_off(plan, &Passes::merge, "merge is not applied: " + reason);
     return plan;
   }
   Plan merged = planning::merged(plan);
   if (merged.edges() < plan.edges()) return merged;
-  planning::stand_aside(plan, &Passes::merge,
-                        "merge stands aside: no neuron has equal terms that fp32 can hold as one");
+  planning::turn_off(plan, &Passes::merge, "merge is not applied: no neuron has equal terms that fp32 can hold as one");
   return plan;
 }
 

@@ -56,8 +56,8 @@ namespace spdnn {
 // add up weights and hold in real arithmetic; keeping the order and the repeats of terms is what makes `twins` hold in
 // floating point. Rounding bounds: N. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3.
 
-/// Makes the plan: checks for each requested pass whether its conditions hold (otherwise the pass stands aside, with a
-/// note), applies the static passes and computes the certificates of the dynamic ones. `Passes{}` gives the network
+/// Makes the plan: checks for each requested pass whether its conditions hold (otherwise the pass is not applied, with
+/// a note), applies the static passes and computes the certificates of the dynamic ones. `Passes{}` gives the network
 /// itself, and a layer that no pass changes shares the network's storage. The network must be valid;
 /// set_network_digest() is left to the caller. `find_twins` finds the rows that are equal as given; where it is empty,
 /// the CPU does. The plan does not depend on which. Cost: one or two passes over the edges, on all cores.

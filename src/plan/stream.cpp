@@ -79,7 +79,7 @@ Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamR
     plan.provenance.requested = passes;
     plan.passes = passes;
     if (passes.merge)
-      planning::stand_aside(plan, &Passes::merge, "merge stands aside: the network does not fit into memory");
+      planning::turn_off(plan, &Passes::merge, "merge is not applied: the network does not fit into memory");
     if (passes.twins || passes.unused) {
       if (planning::reduce_stream(plan, room.plan_bytes, progress)) {
         planning::certify_dead(plan, planning::dead_from(plan.layers, plan.bias_rule));
@@ -89,10 +89,10 @@ Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamR
       }
       for (bool Passes::*const pass : {&Passes::twins, &Passes::unused})
         if (plan.passes.*pass)
-          planning::stand_aside(plan, pass,
-                                std::string(pass == &Passes::twins ? "twins" : "unused") +
-                                    " stands aside: what it leaves of the layers takes more than the " +
-                                    bytes_text(room.plan_bytes) + " of host memory that are left for it");
+          planning::turn_off(plan, pass,
+                             std::string(pass == &Passes::twins ? "twins" : "unused") +
+                                 " is not applied: the layers that it leaves take more than the " +
+                                 bytes_text(room.plan_bytes) + " of host memory that are left for it");
     }
     survey(plan, progress);
     return plan;

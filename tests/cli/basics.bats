@@ -23,7 +23,7 @@
   [ "$status" -eq 0 ]
   [[ "${lines[0]}" == "usage: spdnn infer "* ]]
   [[ "$output" == *$'\nexamples:\n  spdnn infer --network '*" --inputs "*$'\nNetwork:\n'* ]]
-  [ "$(grep -oE '^[A-Z][a-z ]+:$' <<<"$output" | tr -d '\n')" = "Network:Images:Results:Timing and memory:What is run:" ]
+  [ "$(grep -oE '^[A-Z][a-z ]+:$' <<<"$output" | tr -d '\n')" = "Network:Images:Results:Timing and memory:Run:" ]
   first=(--network --generate --inputs --mnist --truth --verify --trials --warm-up --device --variant)
   [ "$(grep -oE '^  --[a-z-]+' <<<"$output" | grep -oxF -e "$(printf '  %s\n' "${first[@]}")" | tr -d ' ')" = "$(printf '%s\n' "${first[@]}")" ]
 }

@@ -437,7 +437,7 @@ squeezed() { tr -s ' ' <"$1"; }
   make_model_lines lines.jsonl
   "$SPDNN" report lines.jsonl >report.md
   cat report.md
-  [ "$(grep '^## ' report.md | xargs)" = "## Machines and builds ## Models ## Time by node ## What is counted" ]
+  [ "$(grep '^## ' report.md | xargs)" = "## Machines and builds ## Models ## Time by node ## Definitions" ]
   tr '\n' ' ' <report.md | grep -q '2 runs of models by `spdnn infer --model`, made on 1 kind of machine .* Of the runs of models 1 is verified'
   [ "$(sed -n '/^## Machines/,/^## Models/p' report.md | grep -c '^| *1 ')" -eq 1 ]
   grep -q '`dense` is 2 x' report.md

@@ -77,7 +77,7 @@ struct Fallback {
 /// What the plan was made from, for reports, rates and files. No engine reads it.
 struct Provenance {
   Passes requested;
-  std::vector<std::string> notes;    ///< why a requested pass stands aside, or begins late
+  std::vector<std::string> notes;    ///< why a requested pass is not applied, or begins late
   Offset given_edges = 0;            ///< edges of the network as given: what rates count
   std::vector<Index> given_neurons;  ///< inputs, then outputs of each layer as given
   std::uint64_t network_digest = 0;  ///< identifies the given network; a stored plan is refused for another
@@ -88,7 +88,7 @@ struct Provenance {
 /// terms stand in the order of the given network's sum, so a plan without `merge` computes every stored activation bit
 /// for bit as the given network would.
 struct Plan : LayerChain {
-  Passes passes;  ///< those in force: a requested pass that had to stand aside is off
+  Passes passes;  ///< those in force: an inapplicable pass is off
   Certificates certificates;
   std::optional<Fallback> fallback;  ///< with `merge`, and only then
   /// For each layer, the stored neuron that holds each given output neuron; an empty array stands for identity.

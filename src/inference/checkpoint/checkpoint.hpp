@@ -66,8 +66,9 @@ struct WrittenCheckpoint {
 /// on a full disk, but less work is left without them than in the checkpoint before, the images are to be begun again.
 /// DataError where no less is left, or that cannot be written either.
 WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts);
-/// What to plan for where there is a checkpoint to go on from: the passes requested, without those that stood aside
-/// when it was made, as the network did not fit into memory, though now it may. DataError where the file is malformed.
+/// What to plan for where there is a checkpoint to go on from: the passes requested, without those that were not
+/// applied when it was made, as the network did not fit into memory, though now it may. DataError where the file is
+/// malformed.
 Passes passes_to_continue(const std::string& path, Passes requested);
 /// Fills in a checkpoint at which nothing is done yet. Where the run that wrote it has not stopped there, what it did
 /// afterwards is lost, and counted. `ran` is the plan that activations were computed with. DataError

@@ -56,7 +56,7 @@ class RunnablePlan final : public Runnable {
     BatchInfo batch = batch_info(images);
     result_.plan = &plan_;
     result_.threads = host_threads(options.engine.threads);
-    if (!chosen.why.empty()) result_.notes.push_back("merge stands aside in this run: " + chosen.why);
+    if (!chosen.why.empty()) result_.notes.push_back("merge is not applied in this run: " + chosen.why);
     least_ = variant.device == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
     if (options.batches != nullptr) batch.images = options.batches->largest(least_);
     result_.batch = options.batch != 0 ? std::min(options.batch, batch.images)

@@ -59,7 +59,7 @@ std::size_t batch_bytes(const Variant& variant, const Plan& plan, const BatchInf
 struct RunPlan {
   const Plan* plan = nullptr;  ///< the plan itself, or the one that it falls back on
   bool may_overflow = false;   ///< a sum of these images may exceed the largest number of the precision
-  std::string why;             ///< why `merge` stands aside in this run; empty where it does not
+  std::string why;             ///< why `merge` is not applied in this run; empty if it is
 };
 
 /// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, reported

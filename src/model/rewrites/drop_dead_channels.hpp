@@ -11,7 +11,7 @@ namespace spdnn {
 ///   reader pads with zeros rather than with c, so this is exact only where it has no padding or c is 0.
 /// A term that is gone takes its roundings along, so the bounds of the given model hold for the rewritten one.
 ///
-/// It stands aside where channels are outputs or meet other channels, as in an addition or a concat. A node keeps one
+/// It is not applied where channels are outputs or meet other channels, as in an addition or a concat. A node keeps one
 /// channel at least. The shapes must be known. Returns the number of channels that are gone.
 Index drop_dead_channels(Model& model);
 

@@ -11,8 +11,8 @@ namespace spdnn {
 /// hold for the rewritten one (model/oracle/evaluate.hpp). Reshapes and transposes that leave channels where they
 /// are, or join neighbouring ones, may stand in between: they stay.
 ///
-/// It stands aside where a product would not be a normal fp32 number, as its rounding would be larger. The shapes must
-/// be known. Returns the number of nodes that are gone.
+/// It is not applied where a product would not be a normal fp32 number, as its rounding would be larger. The shapes
+/// must be known. Returns the number of nodes that are gone.
 Index fold_affine(Model& model);
 
 }  // namespace spdnn

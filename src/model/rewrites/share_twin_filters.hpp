@@ -10,8 +10,9 @@ namespace spdnn {
 /// weights, w1 x + w2 x = (w1 + w2) x, in fp64 and rounded once. So no channel has to be copied, and the readers lose
 /// terms as well. A rounding of a merged weight stands against a term that is gone: the bounds of the given model hold.
 ///
-/// It stands aside where channels are outputs or meet other channels, as in an addition or a concat, and where a merged
-/// weight would not be a normal fp32 number. The shapes must be known. Returns the number of channels that are gone.
+/// It is not applied where channels are outputs or meet other channels, as in an addition or a concat, and where a
+/// merged weight would not be a normal fp32 number. The shapes must be known. Returns the number of channels that are
+/// gone.
 Index share_twin_filters(Model& model);
 
 }  // namespace spdnn

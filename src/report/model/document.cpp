@@ -195,7 +195,7 @@ Section work_section(const ModelView& view) {
 }
 
 Section run_section(const ModelView& view) {
-  Section section{"run", "What would run", {}};
+  Section section{"run", "Planned run", {}};
   section.blocks.emplace_back(Paragraph{
       view.would_run.empty()
           ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))

@@ -45,7 +45,7 @@ constexpr const char* kOfModels[] = {
 }  // namespace
 
 std::optional<Section> definitions(const Results& results) {
-  Section section{"definitions", "What is counted", {}};
+  Section section{"definitions", "Definitions", {}};
   if (results.run_lines > 0)
     for (const char* text : kOfNetworks) section.blocks.emplace_back(Paragraph{text});
   if (!results.models.empty())

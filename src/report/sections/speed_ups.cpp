@@ -82,7 +82,7 @@ Table others_table(const std::vector<Baseline>& baselines, const RateUnit& unit)
                {"inputs", "", true},
                {"time", "ms", true, "As stated; the column counted describes what it includes"},
                {"rate", unit.name, true},
-               {"counted", "", false, "What the time includes"},
+               {"counted", "", false, "Parts of the time"},
                {"measured", "", false, "Published by its authors, or their program run by us"},
                {"source"}},
               {}};

@@ -146,7 +146,7 @@ TEST(Overflow, AMergedPlanIsNotRunWhereSumsMayOverflow) {
   const ImageSet faint{make_matrix(1, {{{0, 1.5e-38F}}})};  // 3 - 0.25 before the last layer
   const ImageSet bright{make_matrix(1, {{{0, 1.0F}}})};
   RunResult result = run(openmp, plan, faint, options_of(Precision::fp32));
-  EXPECT_EQ(result.notes, std::vector<std::string>{"merge stands aside in this run: a sum may overflow"});
+  EXPECT_EQ(result.notes, std::vector<std::string>{"merge is not applied in this run: a sum may overflow"});
   EXPECT_TRUE(result.outcome.overflow.empty());
   result = run(openmp, plan, bright, options_of(Precision::fp32));
   EXPECT_EQ(result.outcome.overflow, (std::vector<Overflow>{{0, 2}}));

@@ -262,12 +262,12 @@ TEST(Planner, PassesThatStandAsideSaySo) {
   network.cap = std::nullopt;
   Plan plan = make_plan(network, all);
   EXPECT_FALSE(plan.passes.saturated);
-  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated stands aside: there is no cap"}));
+  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated is not applied: there is no cap"}));
 
   network.cap = 0.1;  // in fp32 another number, by which no image can be known to be at the cap
   plan = make_plan(network, {.saturated = true});
   EXPECT_FALSE(plan.passes.saturated);
-  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated stands aside: the cap is no fp32 number"}));
+  EXPECT_EQ(plan.provenance.notes, (std::vector<std::string>{"saturated is not applied: the cap is no fp32 number"}));
   EXPECT_FALSE(make_plan(network, all).passes.merge);
 
   network = network_of(twice(0.5, 4.0F), BiasRule::everywhere);

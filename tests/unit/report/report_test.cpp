@@ -59,7 +59,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   report.outcome.overflow = {{2, 5}, {6, 3}};
   report.outcome.alive = {9, 8};
   report.outcome.active = {7, -1};
-  report.notes = {"saturated stands aside: there is no cap", "another"};
+  report.notes = {"saturated is not applied: there is no cap", "another"};
   const std::string text = to_text(report);
   EXPECT_NE(row(text, "run again").find("2 borderline images"), std::string::npos) << text;
   EXPECT_NE(row(text, "overflow").find("sums of 2 images exceeded fp32, from layer 4 on; first images 3 7;"),

@@ -259,7 +259,7 @@ TEST(ResultsDocument, AReportOfModelsAloneSpeaksOfModelsAlone) {
       document.summary,
       "2 runs of models by `spdnn infer --model`, made on 1 kind of machine by 1 combination of machine and build. Of "
       "the runs of models 1 is verified.");
-  EXPECT_EQ(titles_of(document), "Machines and builds|Models|What is counted|");
+  EXPECT_EQ(titles_of(document), "Machines and builds|Models|Definitions|");
   const Table& table = *find_block<Table>(document, "models-table");
   EXPECT_EQ(column(table, "model"), (Texts{"a.onnx", "b.onnx"}));
   EXPECT_EQ(column(table, "verdict"), (Texts{"PASSED", "UNVERIFIED"}));

@@ -157,7 +157,7 @@ std::vector<Offer> pool(const Request& request) {
     window.pad_end[axis] = static_cast<Index>(outside);
   }
   const bool counts_more = pool->kind == Pool::Kind::average && pool->count_padding && beyond;
-  if (counts_more) return {{.why_not = "oneDNN would count what rounding up adds"}};
+  if (counts_more) return {{.why_not = "oneDNN would count the elements that rounding up adds"}};
   return pool_of(request, pool->kind, window, pool->count_padding);
 }
 
