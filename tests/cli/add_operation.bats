@@ -14,11 +14,11 @@ setup() {
 with_toy() {
   local core=$root/src/core
   for file in "$root"/src/model/*/*.cpp "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
-    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp "$core"/types/{array,csr_matrix,tensor}.cpp "$@"; do
+    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp "$core"/types/{array,csr_matrix,tensor,typed_matrix,values,weights}.cpp "$@"; do
     echo "#include \"$file\""
   done >all.cpp
   # Headers of include/spdnn find the list beside this folder's first.
-  g++ -std=c++20 -O0 -fopenmp -I. -I"$root/include" -I"$root/src" -I"$root/tests" -include "$toy/scale.hpp" all.cpp -lfmt -o toy
+  g++ -std=c++20 -O0 -fopenmp -I. -I"$root/include" -I"$root/src" -I"$root/tests" -include "$toy/scale.hpp" all.cpp -lfmt -lxxhash -o toy
 }
 
 @test "an operation is a struct, a line and a file of rules" {
