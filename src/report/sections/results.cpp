@@ -109,9 +109,8 @@ std::optional<Section> results(const Results& results) {
   Section section{"results", "Results", {}};
   section.blocks.emplace_back(Paragraph{
       "The headline figures: every configuration whose categories were verified, by a build without uncommitted "
-      "changes. Runs of one "
-      "one "
-      "configuration on one machine by one build are one row; of several builds the last one counts. The last column "
+      "changes. Runs of one configuration on one machine by one build are one row; of several builds the last one "
+      "counts. The last column "
       "links to the machine and the commit; the columns are defined at the end."});
   if (results.headline.empty()) {
     section.blocks.emplace_back(
