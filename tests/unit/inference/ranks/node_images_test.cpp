@@ -131,6 +131,27 @@ TEST(NodeImages, ARankThatIsNotDoneHasNoMoreThanItHasTaken) {
   EXPECT_EQ(taken[0] + taken[2], 2776U);
 }
 
+/// However many images a rank would take at once, others that come after it find some.
+TEST(NodeImages, ARankLeavesHalfOfWhatIsNotTakenToOthers) {
+  constexpr Index kImages = 3000;
+  testing::Rng rng(5);
+  const ImageSet all = testing::bit_images(rng, kImages, 70, 0.3);
+  const auto work = [&](Communicator& rank) {
+    const Owners owners = dealt_owners(kImages, 2);
+    const auto node = NodeImages::gather(rank, all.select(ids_of(owners, rank.place().rank)), owners);
+    node->restart();
+    rank.barrier();
+    if (rank.place().rank == 0) {
+      const Index left = kImages - 2 * node->take({32, kImages}).count;
+      const ImageRange more = node->take({32, kImages});
+      EXPECT_GT(more.count, 0U);
+      EXPECT_LE(more.count, left / 2);
+    }
+    rank.barrier();
+  };
+  for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
+}
+
 TEST(NodeImages, RanksThatDoNotReachOneMemoryHaveNone) {
   const ImageSet all = image_sets()[0];
   const auto work = [&](Communicator& rank) {
