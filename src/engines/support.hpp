@@ -7,16 +7,16 @@
 
 namespace spdnn {
 
-/// How much a variant is worth where others take the plan too.
+/// The rank of a variant among others that support the plan.
 enum class Preference {
-  last_resort,  ///< taken where no other runs
-  preferred,    ///< the first of these in the list of variants is taken
+  last_resort,  ///< chosen if no other variant runs
+  preferred,    ///< the first of these in the list of variants is chosen
 };
 
-/// What a variant says of a plan or a model, a batch and options, without making an engine. Cheap next to a run.
+/// A variant's answer for a plan or a model, a batch and options, without making an engine. Cheap compared with a run.
 struct Support {
-  std::string why_not = {};  ///< a sentence that says what is in the way; empty where the variant takes them
-  /// Memory alone is in the way: `working_bytes` are more than the options allow, and a smaller batch may fit.
+  std::string why_not = {};  ///< a sentence with the obstacle; empty if the variant supports them
+  /// Only memory is the obstacle: `working_bytes` exceed the limit in the options, and a smaller batch may fit.
   bool too_large = false;
   Preference preference = Preference::preferred;
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a

@@ -6,7 +6,7 @@
 
 namespace spdnn {
 
-/// Of one buffer: its size, and from which step to which, both included, what it holds is needed.
+/// A buffer's size, and the first and last step (inclusive) that need it.
 struct Lifetime {
   std::size_t bytes = 0;
   std::size_t first = 0;

@@ -23,7 +23,8 @@ class Constants {
   std::map<std::tuple<Index, int, std::string>, HostMemory<std::byte>> made_;  ///< by node, part and form
 };
 
-/// A program whose kernels are bound and whose operands are in memory. The arena lives as long as what is bound to it.
+/// A program whose kernels are bound and whose operands are in memory. The arena lives as long as the kernels bound to
+/// it.
 class BoundProgram {
  public:
   BoundProgram(const Program& program, Constants& constants, std::shared_ptr<HostMemory<std::byte>> arena);
@@ -54,7 +55,7 @@ class BoundProgram {
   const std::byte* images_ = nullptr;
   std::vector<Ready> actions_;
   std::vector<Output> outputs_;
-  std::vector<std::pair<Index, const float*>> watched_;  ///< nodes, and what is noted
+  std::vector<std::pair<Index, const float*>> watched_;  ///< nodes, and their recorded values
   std::optional<Index> unproven_;
 };
 

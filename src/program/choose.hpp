@@ -13,7 +13,7 @@ struct Choice {
   std::vector<std::string> remarks{};  ///< what runs and why, where it depends on the weights
 };
 
-/// An offer that is known already, by what tells it from the others of its step.
+/// The identity of an offer among the others of its step.
 struct Wanted {
   std::string kernel;
   std::string detail;

@@ -71,7 +71,7 @@ struct Request {
   Shape output_shape() const { return with_batch(model.values[node().output].shape, images); }
 };
 
-/// How a kernel would do what it is asked. A kernel may make several offers, of other layouts.
+/// A kernel's proposal for a request. A kernel may make several offers with different layouts.
 struct Offer {
   std::string why_not{};         ///< a kernel of the operation that does not take this node says why
   std::string detail{};          ///< the implementation, for people

@@ -24,7 +24,7 @@ struct Line {
   float slope;
   float offset;
 };
-/// What a node is that multiplies with one constant number, or adds or subtracts one; nothing of any other.
+/// The function of a node that multiplies by one constant number, or adds or subtracts one; empty for other nodes.
 std::optional<Line> line_of(const Model& model, const Node& node);
 
 /// Whether a node that is fused with others adds a value to what comes before it.

@@ -13,8 +13,8 @@
 
 namespace spdnn::program {
 
-/// What a program is made for, as names and texts: the build of spdnn, the processor, the model's digest, the kernels
-/// that may be offered, threads, images and types. A stored program is used where all are the same.
+/// The conditions for which a program is made, as names and texts: the build of spdnn, the processor, the model's
+/// digest, the kernels that may be offered, threads, images and types. A stored program is used where all are the same.
 using Origin = std::vector<std::pair<std::string, std::string>>;
 Origin origin_of(const Model& model, Extent images, const CompileOptions& options);
 

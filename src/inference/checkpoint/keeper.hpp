@@ -14,7 +14,7 @@ class CheckpointKeeper {
   /// `begin` is what the run continues, or a checkpoint at which nothing is done; `warning` may be empty.
   CheckpointKeeper(std::string path, Checkpoint begin, std::function<void(const std::string&)> warning);
 
-  /// What is known of earlier parts, and of the checkpoint that is in the file now.
+  /// The record of earlier parts, and of the checkpoint now in the file.
   const Checkpoint& begin() const { return begin_; }
 
   /// While the run goes on. Where no less is left to do than in the file, the file stays as it is. Where the checkpoint

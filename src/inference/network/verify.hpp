@@ -26,7 +26,7 @@ struct Truth {
 /// Notes on the file are added to `notes`.
 Truth read_truth(const TruthSpec& spec, FileNotes* notes = nullptr);
 
-/// What was run, and is to be verified.
+/// The run to be verified.
 struct CheckedRun {
   const Plan& plan;
   /// Plans the network as given for some passes; used where images are to be recomputed.

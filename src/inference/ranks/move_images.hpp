@@ -21,7 +21,7 @@ std::vector<Index> ids_of(const Owners& owners, int rank);
 /// This rank's images by the owners of after, where `mine` are those that it has by the owners of before, who may be
 /// fewer images. All ranks call it together, with the same owners. Each image goes straight to the rank that is to have
 /// it. Images are held in the same form on all ranks then: as bits where all were. Cost: each rank's memory for its
-/// images, before and after, and 64 MiB for what is on its way.
+/// images, before and after, and 64 MiB for data in transfer.
 ImageSet move_images(Communicator& ranks, const ImageSet& mine, const Owners& before, const Owners& after);
 
 /// This rank's images in the form that suits those of all ranks: bits where these take less memory.

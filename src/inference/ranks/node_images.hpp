@@ -59,7 +59,7 @@ class NodeImages final : public BatchSource {
   std::vector<Index> places_;  ///< of what this rank has given, among the node's
   SharedMemory memory_;
   ImageSet images_;
-  ImageRange own_;  ///< what is left of this rank's first part
+  ImageRange own_;  ///< the rest of this rank's first part
 };
 
 }  // namespace spdnn

@@ -11,7 +11,7 @@ namespace spdnn {
 
 struct RunResult;
 
-/// Interrupts a run between two of its layers, to keep what is known so far, to end the run, or both.
+/// Interrupts a run between two of its layers, to store its state, to end the run, or both.
 class Interruption {
  public:
   virtual ~Interruption() = default;

@@ -28,7 +28,7 @@ inline constexpr double kUnderflow = 0x1p-126;
 /// The relative error of n roundings together; infinite if n is too large for a bound.
 inline double gamma(double n) { return n * kUnit < 1 ? n * kUnit / (1 - n * kUnit) : INFINITY; }
 
-/// A sum as it grows, with what its bound is made of.
+/// A sum under construction, with the parts of its bound.
 struct Sum {
   double value = 0;
   double magnitude = 0;  ///< sum |w| (|x| + e)

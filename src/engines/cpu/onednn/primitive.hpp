@@ -24,7 +24,7 @@ auto with_onednn_errors(const Work& work) {
   }
 }
 
-/// The one engine: what is made with it needs it.
+/// The only engine, which everything made with it needs.
 const dnnl::engine& cpu();
 
 /// A primitive's working memory is given to it with its arguments: it lies in the arena.

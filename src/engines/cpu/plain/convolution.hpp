@@ -26,7 +26,7 @@
 
 namespace spdnn::plain {
 
-/// What is done to results before they are left, as many as are given, which lie side by side.
+/// The epilogue of the given number of adjacent results, before they are stored.
 using Finish = std::function<void(float* results, std::size_t count)>;
 
 /// A convolution of images of given extents.

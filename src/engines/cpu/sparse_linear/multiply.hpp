@@ -10,7 +10,7 @@
 // threads, in fp32.
 //
 // Mapping: rows of the input are taken 16 at a time, as the lanes of one AVX-512 register, two of AVX2 or four of SSE.
-// Such a tile is first transposed, input by input, so that what a weight is multiplied with lies side by side:
+// Such a tile is first transposed, input by input, so that the factors of a weight are adjacent:
 //
 //             lane 0    lane 1   ...   lane 15
 //   input 0 | x(0,0)  | x(1,0) | ... | x(15,0) |   64 bytes, one cache line
@@ -37,7 +37,7 @@ std::string sparse_linear_text(const CsrMatrix& weights, Extent rows);
 /// Numbers of working memory that multiply_sparse() takes.
 std::size_t sparse_linear_scratch(const CsrMatrix& weights, Extent rows);
 
-/// What is done to results before they are left, as many as are given, which lie side by side.
+/// The epilogue of the given number of adjacent results, before they are stored.
 using Finish = std::function<void(float* results, Extent count)>;
 
 /// `input` is rows x weights.cols, `output` rows x weights.rows, `scratch` as above, on a bound of 64 bytes.

@@ -16,11 +16,11 @@ namespace spdnn::tiles {
 // into one accumulator per lane: what a lane computes depends neither on its neighbours, nor on the instruction set,
 // nor on which other neurons the plan computes.
 //
-// What a sum is: ((w1*y1 + w2*y2) + w3*y3) + ..., in the precision of the tile, without fused multiply-add, whether the
-// weights are stored one by one or as one repeated value. A repeated weight that is a power of two, as the official
-// 1/16, is multiplied only once, with the sum of the inputs, where that is the same bit for bit (common_factor.hpp).
-// For other weights it would not be the same, and no closer to the exact sum. IEEE rules hold: sums that overflow
-// become infinite, infinity less infinity NaN, and a NaN counts as a non-zero.
+// Definition of a sum: ((w1*y1 + w2*y2) + w3*y3) + ..., in the precision of the tile, without fused multiply-add,
+// whether the weights are stored one by one or as one repeated value. A repeated weight that is a power of two, as the
+// official 1/16, is multiplied only once, with the sum of the inputs, where that is the same bit for bit
+// (common_factor.hpp). For other weights it would not be the same, and no closer to the exact sum. IEEE rules hold:
+// sums that overflow become infinite, infinity less infinity NaN, and a NaN counts as a non-zero.
 
 /// Bytes per row of lanes: two cache lines, two AVX-512 registers. One line costs more per addition at any width, four
 /// lines more in layers that leave L2.
@@ -40,7 +40,7 @@ inline constexpr Index kMaskLanes = 16;
 template <class T>
 inline constexpr Index kMasks = kLanes<T> / kMaskLanes;
 
-/// What is noted about the rows of images while a layer is computed.
+/// Facts about the rows of images, collected while a layer is computed.
 enum class Watch {
   zeros,    ///< which lanes are all zero
   caps,     ///< also which lanes are all at the cap

@@ -1,6 +1,6 @@
 #pragma once
 
-// One layer for one tile: sums, activations, and what is noted about them.
+// One layer for one tile: sums, activations, and facts about them.
 
 #include "engines/cpu/tiles/lane_vectors.hpp"
 

@@ -18,7 +18,7 @@ void for_each_lane(LaneMask lanes, Work work) {
 }
 inline LaneMask lane_bit(Index lane) { return LaneMask{1} << lane; }
 
-/// Which images are in the lanes of a tile, and what is known of them.
+/// The images in the lanes of a tile, and their states.
 template <class T>
 struct LaneMap {
   std::array<Index, kLanes<T>> images{};
@@ -46,7 +46,7 @@ struct LaneMap {
   }
 };
 
-/// What is known of each loaded image. Written without locks: an undecided image is in one tile, a tile with one
+/// The state of each loaded image. Written without locks: an undecided image is in one tile, a tile with one
 /// thread.
 struct ImageStates {
   std::vector<ImageState> states;
@@ -59,7 +59,7 @@ struct ImageStates {
   Index owner_of(Index image) const;  ///< the image at the end of the chain of duplicates
 };
 
-/// Decides, for one thread, what becomes of the images of a tile when a layer is through, and counts them.
+/// Decides, for one thread, the states of a tile's images after a layer, and counts them.
 template <class T>
 class Retirer {
  public:
