@@ -6,7 +6,7 @@
 namespace spdnn::cli {
 
 /// Ctrl-C, a closed terminal and a batch system's SIGTERM end the program as usual, by the signal itself, but only
-/// after its child command has ended (cli/child_run.hpp) and its temporary files and directories are removed. Ignored
+/// after its child command has ended (bench/child_run.hpp) and its temporary files and directories are removed. Ignored
 /// signals, as under nohup, stay ignored. Call this before any other thread is started.
 void clean_up_on_signals();
 
